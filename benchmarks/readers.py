@@ -31,8 +31,6 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from lm_eval_cora.answers import Answer
-from lm_eval_cora.answers.choice import find_letter
-from lm_eval_cora.answers.letter import read_letter
 from lm_eval_cora.answers.records import read_answer
 from lm_eval_cora.questions.question import LETTERS
 
@@ -44,8 +42,8 @@ SHOWN = 20
 Read = Callable[[str, Sequence[str]], Answer]
 
 READERS: dict[str, Read] = {
-    "flexible": lambda response, options: find_letter(response, range(len(options)), options),
-    "strict": lambda response, options: read_letter(response, range(len(options))),
+    "flexible": lambda response, options: read_answer(response, options),
+    "strict": lambda response, options: read_answer(response, options, reader="strict"),
 }
 
 

@@ -9,18 +9,17 @@ from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.plain import after_reasoning, both_ends, is_reasoning, why_nothing
 from lm_eval_cora.questions.math import BOX, box_content, is_box
+from lm_eval_cora.variants import template
 
 if TYPE_CHECKING:
     from lm_eval_cora.answers.records import Record
 
-_LONGEST = 1_000
-"""Maximum number of characters of an answer. The longest one of MATH has fewer than 200."""
-
-_PLACEHOLDER = re.compile(r"(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…", re.IGNORECASE)
+_LONGEST = 1_000  # characters of an answer; the longest one of MATH has fewer than 200
 _HEAD = 200
 _NEAR = 40
 _MOST_ANNOUNCEMENTS = 20
 
+_PLACEHOLDER = re.compile(r"(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…", re.IGNORECASE)
 _ANNOUNCED = re.compile(
     r"\banswer(?: (?:to|of|for)\b[^.:\n]{0,60}?)?(?: is\b| (?:must|should) be\b| equals\b|[*_]{0,2} ?[:：])"
     r"[*_ :]{0,4}\n{0,2} {0,4}"
@@ -38,98 +37,13 @@ _NO_ANSWER = re.compile(
 _LEAVES_OPEN = re.compile(r"\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$", re.IGNORECASE)
 
 
-def read_boxed(response: str) -> Answer:
-    r"""Read the answer in the last \boxed or \fbox of a response.
-
-    Braces inside the box must be balanced; escaped braces (\{) do not count. Braces may be missing as TeX allows:
-    "\boxed 5" is 5. In any other case, \boxed without a brace is a word and not a box. "\boxed{answer}", which repeats
-    the prompt, is not an answer. If the last box is not closed, the response was cut off and is invalid, even if it has
-    earlier boxes. Text before the last "</think>", or another model's equivalent, is reasoning and is ignored.
-
-    Args:
-        response: The response, of any length. It is read in linear time.
-
-    Returns:
-        The answer as the model wrote it, or the reason why there is none. An answer of more than 1,000 characters is
-        invalid.
-
-    Example:
-        >>> read_boxed(r"So $\boxed{2}$ halves make $\boxed{\frac{2}{2}}$.").written
-        '\\frac{2}{2}'
-        >>> read_boxed(r"It is $\boxed{\frac{2").reason.value
-        'box not closed'
-
-    Source: SCORE, appendix B (MATH).
-    """
-    said = after_reasoning(response)
-    ends = [] if is_reasoning(said[:_HEAD]) else [box.end() for box in BOX.finditer(said)]
-    start = next((end for end in reversed(ends) if is_box(said, end)), None)
-    if start is None:
-        return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
-    content = box_content(said, start)
-    if content is None:
-        return Answer(reason=Reason.UNCLOSED_BOX)
-    written = content.strip()
-    if not written:
-        return Answer(reason=Reason.EMPTY_BOX)
-    if _PLACEHOLDER.fullmatch(written):
-        return Answer(reason=Reason.PLACEHOLDER)
-    return Answer(written=written) if len(written) <= _LONGEST else Answer(reason=Reason.TOO_LONG)
-
-
-def find_boxed(response: str) -> Answer:
-    r"""Find the answer of a response: in its last box, or after "answer is".
-
-    If the response has no box, the answer follows the last "answer is" or "answer:". It is the formula there ("$5$"),
-    or the words up to a comma or the end of the sentence.
-
-    Args:
-        response: The response, of any length. It is read in linear time.
-
-    Returns:
-        The answer as the model wrote it, or the reason why there is none.
-
-    Example:
-        >>> find_boxed(r"So $\boxed{2}$ it is.").written
-        '2'
-        >>> find_boxed(r"Therefore, the final answer is $\frac{1}{2}$. I hope it is right.").written
-        '\\frac{1}{2}'
-
-    Source: our own rules. `read_boxed` applies those of the paper.
-    """
-    boxed = read_boxed(response)
-    if boxed.reason is not Reason.NO_BOX:
-        return boxed
-    said = both_ends(after_reasoning(response))
-    starts = [
-        announced.end()
-        for announced in _ANNOUNCED.finditer(said)
-        if not _LEAVES_OPEN.search(said[max(0, announced.start() - _NEAR) : announced.start()])
-    ]
-    for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
-        if (written := _announced(said, start)) and not _PLACEHOLDER.fullmatch(written):
-            return Answer(written=written)
-    return boxed
-
-
-def _announced(said: str, start: int) -> str:
-    """Return the formula or phrase at a place where an answer is announced; empty if there is none."""
-    formula = _FORMULA.match(said, start)
-    if formula:
-        return (formula[1] or formula[2]).strip()
-    phrase = _PHRASE.match(said, start)
-    if phrase is None or _NO_ANSWER.match(phrase.group()):
-        return ""
-    return _GOES_ON.split(phrase.group())[0].strip().rstrip(".").strip("*_` ")
-
-
 class Boxed(AnswerFormat):
     """The model's own answer in a box at the end of the response, compared with the reference answer.
 
     Source: SCORE, section 3.2 and appendix B (MATH).
     """
 
-    name = "boxed"
+    name = template.BOXED
     description = "a boxed answer"
     instruction = "End with the final answer in a box."
     answer_first = False
@@ -141,12 +55,57 @@ class Boxed(AnswerFormat):
         return f"The final answer is: $\\boxed{{{doc['answer']}}}$"
 
     def strict(self, response: str, doc: Doc) -> Answer:
-        """See `read_boxed`."""
-        return read_boxed(response)
+        r"""Read the answer in the last \boxed or \fbox of a response, as the model wrote it.
+
+        Braces inside the box must be balanced; escaped braces (\{) do not count. Braces may be missing as TeX allows:
+        "\boxed 5" is 5. In any other case, \boxed without a brace is a word and not a box. "\boxed{answer}", which
+        repeats the prompt, is not an answer. If the last box is not closed, the response was cut off and is invalid,
+        even if it has earlier boxes. So is an answer of more than 1,000 characters. Text before the last "</think>", or
+        another model's equivalent, is reasoning and is ignored.
+
+        Example:
+            >>> BOXED.strict(r"So $\boxed{2}$ halves make $\boxed{\frac{2}{2}}$.", {}).written
+            '\\frac{2}{2}'
+
+        Source: SCORE, appendix B (MATH).
+        """
+        said = after_reasoning(response)
+        ends = [] if is_reasoning(said[:_HEAD]) else [box.end() for box in BOX.finditer(said)]
+        start = next((end for end in reversed(ends) if is_box(said, end)), None)
+        if start is None:
+            return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
+        content = box_content(said, start)
+        if content is None:
+            return Answer(reason=Reason.UNCLOSED_BOX)
+        written = content.strip()
+        if not written:
+            return Answer(reason=Reason.EMPTY_BOX)
+        if _PLACEHOLDER.fullmatch(written):
+            return Answer(reason=Reason.PLACEHOLDER)
+        return Answer(written=written) if len(written) <= _LONGEST else Answer(reason=Reason.TOO_LONG)
 
     def flexible(self, response: str, doc: Doc) -> Answer:
-        """See `find_boxed`."""
-        return find_boxed(response)
+        r"""Find the answer of a response: in its last box, or without a box after the last "answer is" or "answer:".
+
+        It is the formula there ("$5$"), or the words up to a comma or the end of the sentence.
+
+        Example:
+            >>> BOXED.flexible(r"Therefore, the final answer is $\frac{1}{2}$. I hope it is right.", {}).written
+            '\\frac{1}{2}'
+        """
+        boxed = self.strict(response, doc)
+        if boxed.reason is not Reason.NO_BOX:
+            return boxed
+        said = both_ends(after_reasoning(response))
+        starts = [
+            announced.end()
+            for announced in _ANNOUNCED.finditer(said)
+            if not _LEAVES_OPEN.search(said[max(0, announced.start() - _NEAR) : announced.start()])
+        ]
+        for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
+            if (written := _announced(said, start)) and not _PLACEHOLDER.fullmatch(written):
+                return Answer(written=written)
+        return boxed
 
     def is_correct(self, record: Record) -> bool:
         """Whether the written answer is equivalent to the reference."""
@@ -159,6 +118,17 @@ class Boxed(AnswerFormat):
     def reference(self, doc: Doc) -> list[str]:
         """Return the reference answer."""
         return [str(doc["answer"])]
+
+
+def _announced(said: str, start: int) -> str:
+    """Return the formula or phrase at a place where an answer is announced; empty if there is none."""
+    formula = _FORMULA.match(said, start)
+    if formula:
+        return (formula[1] or formula[2]).strip()
+    phrase = _PHRASE.match(said, start)
+    if phrase is None or _NO_ANSWER.match(phrase.group()):
+        return ""
+    return _GOES_ON.split(phrase.group())[0].strip().rstrip(".").strip("*_` ")
 
 
 BOXED = Boxed()

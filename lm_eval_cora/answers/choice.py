@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lm_eval_cora.answers import Answer, Reason, objects, rules
+from lm_eval_cora.answers import Answer, Reason, rules
+from lm_eval_cora.answers.format import Doc, picked_at
 from lm_eval_cora.answers.places import AT_THE_END, Place, Text
 from lm_eval_cora.answers.plain import (
     before_next_question,
@@ -19,22 +20,14 @@ from lm_eval_cora.answers.plain import (
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
 from lm_eval_cora.questions.question import LETTERS
 
-_WINDOW = 200
-"""Number of characters before a later answer that are searched for a correction of the first one."""
-
-_SHORT = 80
-"""Up to this many characters, a response may end without a full stop and does not count as cut off."""
-
-_BARE = 60
-"""Maximum length of a response that consists of one letter, perhaps repeated, and marks."""
-
-_BEGUN = 2
-"""Number of characters after a line break that show that a new line has begun."""
+_SHORT = 80  # up to this many characters, a response may end without a full stop and does not count as cut off
+_BARE = 60  # the most characters of a response that is one letter, perhaps repeated, and marks
+_BEGUN = 2  # characters after a line break that show that a new line has begun
 
 _WORDS = re.compile(r"[^\W_]+")
 
 
-def find_letter(response: str, printed: Sequence[int], choices: Sequence[str], *, at_the_end: bool = False) -> Answer:
+def find_letter(response: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
     r"""Find the printed option that a response chooses.
 
     The rules in three steps:
@@ -59,72 +52,112 @@ def find_letter(response: str, printed: Sequence[int], choices: Sequence[str], *
         return Answer(reason=why_nothing(said, Reason.EMPTY))
     said = without_later_reasoning(said)
     if (before := before_next_question(said)).strip():
-        answer = _read(before, offset, printed, choices, at_the_end=at_the_end)
+        answer = _read(before, offset, doc, at_the_end=at_the_end)
         if answer.position is not None:
             return replace(answer, settled=not at_the_end)
-    return _read(said, offset, printed, choices, at_the_end=at_the_end)
+    return _read(said, offset, doc, at_the_end=at_the_end)
 
 
-def _read(said: str, offset: int, printed: Sequence[int], choices: Sequence[str], *, at_the_end: bool) -> Answer:
+def _read(said: str, offset: int, doc: Doc, *, at_the_end: bool) -> Answer:
     """Read a response, or the part before a new question, which begins at an offset."""
-    if len(said) <= _BARE and (answer := _bare(said, offset, printed)):
+    if answer := _bare(said, offset, doc) or _of_object(said, offset, doc):
         return answer
-    if (values := objects.values(said)) is not None:
-        return _of_object(values, offset, printed, choices)
-    return _choose(Text(said, choices), offset, printed, at_the_end=at_the_end)
+    text = Text(said, doc["choices"])
+    places = _without_contradicted(text.named())
+    chosen = _chosen(text, places, doc["printed"], at_the_end=at_the_end)
+    if isinstance(chosen, Reason):
+        return Answer(reason=chosen, found=tuple(text.found(place, offset) for place in places or text.texts()))
+    at_front = not at_the_end and _front(text, [chosen]) is chosen
+    # A letter A with its text at the beginning is not settled, because an analysis of all options may begin with it.
+    may_go_on = chosen.position == 0 and text.is_with_text(chosen) and _is_first(text, chosen)
+    begun = len(text.text[chosen.end :].partition("\n")[2].strip()) >= _BEGUN
+    return picked_at(
+        chosen.position,
+        doc,
+        rule=chosen.rule,
+        span=text.found(chosen, offset).span,
+        settled=at_front and begun and not may_go_on,
+        at_front=at_front and chosen.end < len(text.text),
+    )
 
 
-def _bare(said: str, offset: int, printed: Sequence[int]) -> Answer | None:
+def _bare(said: str, offset: int, doc: Doc) -> Answer | None:
     """Read a response that is one letter, perhaps repeated, and marks; None if it is not."""
+    if len(said) > _BARE:
+        return None
     text = plain(said)
     words = set(_WORDS.findall(text))
     letter = next(iter(words), "")
     if len(words) != 1 or len(letter) != 1 or (letter.islower() and text.strip(" .,:;!?()[]\"'") != letter):
         return None
-    letter = letter.upper()
-    if letter not in LETTERS:
-        return None
-    position = LETTERS.index(letter)
-    if position >= len(printed):
-        return None
-    return Answer(
-        picked=printed[position],
-        position=position,
-        at_front=True,
-        rule="a letter alone",
-        span=(offset, offset + len(said.rstrip())),
+    position = LETTERS[: len(doc["printed"])].find(letter.upper())
+    span = (offset, offset + len(said.rstrip()))
+    return None if position < 0 else picked_at(position, doc, at_front=True, rule="a letter alone", span=span)
+
+
+# ---- JSON, a printed Python dict, or the arguments of a tool call
+
+_PAIR = re.compile(
+    r"(?P<quote>[\"'])(?P<key>[^\"'\n]{1,40})(?P=quote)\s{0,4}:\s{0,4}(?P<list>\[\s{0,4})?"
+    r"(?:\"(?P<double>(?:[^\"\\]|\\.){0,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){0,4000}?)'(?=\s*[,}\]])"
+    r"|(?P<bare>true|false|null|None|True|False|-?\d[\d.]{0,30}))(?P<more>(?=\s{0,4},\s{0,4}[\"'][^\"':]{0,400}[\"']\s{0,4}[,\]]))?",
+)
+_CALL = re.compile(
+    r"\b\w{1,40}\(\s{0,4}(?P<key>[a-z_]{1,40})\s?=\s?(?P<quote>[\"'])(?P<double>[^\"'\n]{1,400})(?P=quote)\s{0,4}\)"
+)
+_ANSWER_KEYS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?:final|correct|best|predicted|my|the|right|selected|chosen)?[\s_-]*answer(?:[\s_-]*(?:letter|choice|option|key|"
+        r"label))?|(?:final|correct|best|selected|chosen|predicted|right)[\s_-]*(?:choice|option|letter)",
+        r"[\w\s-]*(?:choice|option|letter|answer|selection|selected|prediction|chosen)[\w\s-]*",
+        r"(?:result|response|output|final|value|solution|conclusion)",
     )
+)
+"""Keys of an answer, the clearest first."""
+_OTHER_KEYS = re.compile(
+    r"expla|reason|rationale|thought|analy|why|comment|justif|confidence|wrong|incorrect|options|choices", re.I
+)
+_YES = ("true", "True", "yes", "Yes", "correct", "Correct", "right", "Right")
 
 
-def _of_object(
-    values: Sequence[tuple[str, int, int]], offset: int, printed: Sequence[int], choices: Sequence[str]
-) -> Answer:
-    if len(values) > 1:
-        return Answer(reason=Reason.SEVERAL)
-    if not values:
-        return Answer(reason=Reason.NO_LETTER)
+def _of_object(said: str, offset: int, doc: Doc) -> Answer | None:
+    """Read the value of an answer in a text that looks like JSON; None if it has none."""
+    values = _values(said)
+    if len(values) != 1:
+        return Answer(reason=Reason.SEVERAL) if values else None
     ((value, start, end),) = values
-    answer = find_letter(value, printed, choices)
+    answer = find_letter(value, doc)
     if answer.position is None:
         return answer
     return replace(answer, rule="a value of JSON", span=(offset + start, offset + end))
 
 
-def _choose(text: Text, offset: int, printed: Sequence[int], *, at_the_end: bool) -> Answer:
-    places = _without_contradicted(text.named())
-    chosen = _chosen(text, places, printed, at_the_end=at_the_end)
-    if isinstance(chosen, Reason):
-        places = places or text.texts()
-        return Answer(reason=chosen, found=tuple(text.found(place, offset) for place in places))
-    found = text.found(chosen, offset)
-    return Answer(
-        picked=printed[chosen.position],
-        position=chosen.position,
-        rule=found.rule,
-        span=found.span,
-        settled=not at_the_end and _is_settled(text, chosen),
-        at_front=not at_the_end and _is_at_front(text, chosen),
-    )
+def _values(text: str) -> list[tuple[str, int, int]]:
+    """Return the values that are answers, with their places."""
+    pairs = [*_PAIR.finditer(text), *_CALL.finditer(text)]
+    for keys in _ANSWER_KEYS:
+        found = [pair for pair in pairs if keys.fullmatch(pair["key"].strip()) and not _OTHER_KEYS.search(pair["key"])]
+        if found:
+            return _value(found[-1])
+    verdicts = [pair for pair in pairs if re.fullmatch(r"[A-Z]", pair["key"].strip())]
+    if len(verdicts) > 1:
+        affirmed = [pair for pair in verdicts if _value(pair)[0][0] in _YES]
+        return [(pair["key"].strip(), *pair.span("key")) for pair in affirmed or verdicts]
+    if len(pairs) == 1 and re.fullmatch(r"[A-Z]", _value(pairs[0])[0][0]):
+        return _value(pairs[0])
+    return []
+
+
+def _value(pair: re.Match[str]) -> list[tuple[str, int, int]]:
+    """Return the value of a pair with its place, and a second one for the rest of a list."""
+    groups = pair.groupdict()
+    group = next(name for name in ("double", "single", "bare") if groups.get(name) is not None)
+    more = groups.get("list") and pair["more"] is not None
+    return [(groups[group], *pair.span(group)), *[("", pair.end(), pair.end())] * bool(more)]
+
+
+# ---- the place that counts
 
 
 def _without_contradicted(places: Sequence[Place]) -> list[Place]:
@@ -138,7 +171,14 @@ def _without_contradicted(places: Sequence[Place]) -> list[Place]:
     ]
 
 
+_DECISIVE = (Reason.OUT_OF_RANGE, Reason.CONTRADICTION, Reason.SEVERAL, Reason.NONE_FITS)
+"""Reasons that invalidate the response, whatever it names with less weight."""
+
+
 def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_the_end: bool) -> Place | Reason:
+    def valid(among: Sequence[Place]) -> list[Place]:
+        return [place for place in among if place.void is None and 0 <= place.position < len(printed)]
+
     steps = _analysis(text, places)
     places = [
         replace(place, weight=AFFIRMED if place.rule == rules.CALLED_RIGHT else MENTIONED)
@@ -153,8 +193,7 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         separate = text.text.count("\n\n", front.end, second) > 1 and text.is_with_text(front)
         front = front if separate and not states else None
     if front is not None and (taken := rules.TAKES_BACK.search(text.text, front.end)):
-        valid = [place for place in places if place.void is None and 0 <= place.position < len(printed)]
-        later = [place for place in valid if place.start >= taken.start()]
+        later = [place for place in valid(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
     if front is not None and front.void is not Reason.SEVERAL and front.weight < STATED:
@@ -163,38 +202,32 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         front = raised
     for weight in (STATED, ODD_ONE, AFFIRMED, MENTIONED):
         heavy = [place for place in places if place.weight == weight]
-        valid = [place for place in heavy if place.void is None and 0 <= place.position < len(printed)]
-        reason = _why_void(heavy, len(printed)) if weight else None
-        at_front = front is not None and front in valid
-        taken_back = weight == STATED and not at_front and heavy and heavy[-1].void is Reason.NONE_FITS
-        if reason and (taken_back or not valid):
+        counted = valid(heavy)
+        voids = (Reason.OUT_OF_RANGE if place.position >= len(printed) else place.void for place in heavy)
+        reason = next((void for void in voids if void in _DECISIVE), None) if weight else None
+        taken_back = weight == STATED and front not in counted and heavy and heavy[-1].void is Reason.NONE_FITS
+        if reason and (taken_back or not counted):
             return reason
-        if valid:
-            return _of_several(text, valid, front, printed)
-    void = [place.void or Reason.OUT_OF_RANGE for place in places]
-    return void[0] if void else _by_text(text, printed)
-
-
-def _why_void(places: Sequence[Place], size: int) -> Reason | None:
-    """Return the reason that invalidates the response; None if places with less weight may still count."""
-    for place in places:
-        if place.position >= size:
-            return Reason.OUT_OF_RANGE
-        if place.void in (Reason.CONTRADICTION, Reason.SEVERAL, Reason.NONE_FITS):
-            return place.void
-    return None
+        if counted:
+            return _of_several(text, counted, front, printed)
+    if places:
+        return places[0].void or Reason.OUT_OF_RANGE
+    return _by_text(text, printed)
 
 
 def _front(text: Text, places: Sequence[Place]) -> Place | None:
     """Return the answer at the beginning: a letter before all other words, or a statement in the first sentence."""
     for place in places:
-        before = text.text[: place.start]
-        if not any(map(str.isalnum, before)):
+        if _is_first(text, place):
             listed = text.text[place.start].islower() and place.end == place.start + 1  # "(a) First, ..."
             return None if listed and not rules.ENDS_LINE.match(text.text, place.end) else place
         if place.weight == STATED and place.rule in rules.FIRM:
-            return None if rules.SENTENCE_END.search(before.rstrip(" \n\"'([:-")) else place
+            return None if rules.SENTENCE_END.search(text.text[: place.start].rstrip(" \n\"'([:-")) else place
     return None
+
+
+def _is_first(text: Text, place: Place) -> bool:
+    return not any(map(str.isalnum, text.text[: place.start]))
 
 
 def _analysis(text: Text, places: Sequence[Place]) -> set[int]:
@@ -225,16 +258,9 @@ def _of_several(text: Text, places: Sequence[Place], front: Place | None, printe
 
 
 def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | None:
-    """Decide between the first and the last of several answers that disagree.
-
-    Example:
-        >>> last_counts("Yes. Wait, it is wrong", 3, 11, at_front=True)
-        True
-        >>> last_counts("Yes. It is wrong", 3, 5, at_front=True) is None
-        True
-    """
+    """Decide between the first and the last of several answers that disagree; None if it is unclear."""
     between = text[end:start]
-    if rules.TAKES_BACK.search(between[-_WINDOW:]):
+    if rules.TAKES_BACK.search(between[-200:]):
         return True
     if at_front and "\n" in between:
         return False
@@ -263,22 +289,3 @@ def _breaks_off(text: Text, end: int = 0) -> bool:
     is_long = len(text.text) > _SHORT
     follows = 0 < end < len(text.text) and rules.SENTENCE_END.search(text.text) is not None
     return (is_long or follows) and rules.UNFINISHED.search(text.text[-1:]) is not None
-
-
-def _is_at_front(text: Text, place: Place) -> bool:
-    """Whether the answer is stated at the beginning, and more text follows it."""
-    begins = not any(map(str.isalnum, text.text[: place.start])) or place.rule in rules.FIRM
-    return begins and _front(text, [place]) is place and place.end < len(text.text)
-
-
-def _is_settled(text: Text, place: Place) -> bool:
-    """Whether the answer is at the beginning of the response and another line has begun.
-
-    A letter A with its text does not count, because an analysis of all options may begin with it.
-    """
-    starts_analysis = (
-        place.position == 0 and text.is_with_text(place) and not any(map(str.isalnum, text.text[: place.start]))
-    )
-    if _front(text, [place]) is not place or starts_analysis:
-        return False
-    return len(text.text[place.end :].partition("\n")[2].strip()) >= _BEGUN

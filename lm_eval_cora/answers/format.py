@@ -20,30 +20,25 @@ Doc = Mapping[str, Any]
 """A Variant as a mapping, as the harness passes it to its hooks and writes it to the samples file."""
 
 
-def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
-    """Pick the option whose letter has the highest log-likelihood.
-
-    If several letters have exactly the same log-likelihood, the first one is picked and the answer is marked as tied.
-    This is common in bfloat16, which has eight bits of precision. Two letters of the same option (equal distractors)
-    do not count as a tie.
-    """
-    values = [number_of(value) for value in loglikelihoods]
-    if len(values) != len(printed) or any(map(isnan, values)):
-        return Answer(reason=Reason.NO_LIKELIHOOD)
-    highest = max(values)
-    best = [position for position, value in enumerate(values) if value == highest]
-    identities = {printed[position] for position in best}
-    return Answer(picked=printed[best[0]], position=best[0], tied=len(identities) > 1)
+def picked_at(position: int, doc: Doc, **more: Any) -> Answer:
+    """Return the answer that picks the option at a printed position, from 0; invalid if the letter is not printed."""
+    if position >= len(doc["printed"]):
+        return Answer(reason=Reason.OUT_OF_RANGE)
+    return Answer(picked=doc["printed"][position], position=position, **more)
 
 
 def as_bytes(loglikelihoods: Sequence[Any]) -> bytes:
     """Store log-likelihoods as 32-bit numbers, the precision of the models."""
     with np.errstate(over="ignore"):  # a number that does not fit becomes infinite
-        return np.array([number_of(value) for value in loglikelihoods], dtype=np.float32).tobytes()
+        return np.array(as_numbers(loglikelihoods), dtype=np.float32).tobytes()
 
 
-def number_of(value: Any) -> float:
-    """Convert a number of Python, numpy or torch to float; NaN if it is not a number."""
+def as_numbers(values: Sequence[Any]) -> list[float]:
+    """Convert numbers of Python, numpy or torch to float; NaN for anything else."""
+    return [_number(value) for value in values]
+
+
+def _number(value: Any) -> float:
     if value is None or isinstance(value, str | bytes | bool):
         return nan
     try:
@@ -76,7 +71,7 @@ class AnswerFormat(ABC):
     is_open: ClassVar[bool] = False
     shows: ClassVar[tuple[int, int]] = (2, len(LETTERS))
 
-    # ---- the prompt
+    # ---- what is asked
 
     def scored(self, doc: Doc) -> list[str]:
         """Return the answers whose log-likelihoods are scored."""
@@ -93,14 +88,9 @@ class AnswerFormat(ABC):
     def exemplar(self, question: Question | OpenQuestion, like: Doc, claimed: int = 0) -> dict[str, Any]:
         """Make the doc of an exemplar. Its text is rendered once, for all variants that it precedes.
 
-        Args:
-            question: The exemplar, in its original form.
-            like: A variant that the exemplar precedes; both use the same template.
-            claimed: Position of the proposed option in a true-or-false exemplar.
+        It uses the template of such a variant (`like`). A true-or-false exemplar proposes the option at `claimed`.
         """
-        return self._exemplar(question, like, slice(None))
-
-    def _exemplar(self, question: Question | OpenQuestion, like: Doc, shown: slice) -> dict[str, Any]:
+        shown = slice(claimed, claimed + 1) if self.shows == (1, 1) else slice(None)
         doc = {
             "question": question.stem,
             "category": question.category,
@@ -117,11 +107,7 @@ class AnswerFormat(ABC):
     def read(self, response: str, doc: Doc, reader: Reader, *, cut_off: bool = False) -> Answer:
         """Parse a response with one of the readers.
 
-        Args:
-            response: The response.
-            doc: The variant.
-            reader: The reader.
-            cut_off: Whether the token limit ended the response. Its answer then counts only if it was complete.
+        If the token limit ended the response (`cut_off`), its answer counts only if it was complete.
         """
         answer = self.strict(response, doc) if reader == "strict" else self.flexible(response, doc)
         if not cut_off or self.is_complete(response, answer, doc) or answer.reason in CHOOSES_NOTHING:
@@ -141,8 +127,18 @@ class AnswerFormat(ABC):
         """Parse a response as a careful person would read it."""
 
     def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
-        """Pick the most likely of the scored answers."""
-        return most_likely(loglikelihoods, doc["printed"])
+        """Pick the most likely of the scored answers.
+
+        If several letters have exactly the same log-likelihood, the first one is picked and the answer is marked as
+        tied. This is common in bfloat16, which has eight bits of precision. Two letters of the same option (equal
+        distractors) do not count as a tie.
+        """
+        printed, values = doc["printed"], as_numbers(loglikelihoods)
+        if len(values) != len(printed) or any(map(isnan, values)):
+            return Answer(reason=Reason.NO_LIKELIHOOD)
+        highest = max(values)
+        best = [position for position, value in enumerate(values) if value == highest]
+        return picked_at(best[0], doc, tied=len({printed[position] for position in best}) > 1)
 
     def is_correct(self, record: Record) -> bool:
         """Whether the answer is right, compared by identity. An invalid answer is never right."""

@@ -1,82 +1,20 @@
-"""The format of CoRA, MCQA+ and REVAS, which asks for the letter of one option at the beginning."""
+"""The formats that ask for the letter of one option: first (CoRA, MCQA+ and REVAS), or in a final sentence (SCORE)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from string import ascii_letters
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import find_letter
-from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.plain import head_of, why_nothing
+from lm_eval_cora.answers.format import AnswerFormat, Doc, picked_at
+from lm_eval_cora.answers.plain import after_reasoning, is_reasoning, last_match, why_nothing
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.variants import template
 
 _HEAD = 256
 
 _ANSWER_LABEL = re.compile(r"[\W_]*answer[\W_]*?[:：][\s*_]*", re.IGNORECASE)
-
-
-def read_letter(response: str, printed: Sequence[int]) -> Answer:
-    r"""Read the letter at the beginning of a response.
-
-    The letters and digits of the first token (up to white space) must be exactly one of the printed letters: "B",
-    "(B)", "**B**", "B." and "b)" are read as B, "Based on" is invalid. This is the rule of the paper (CoRA, section 5),
-    with four changes:
-
-    - "Answer: B" on the first line is read as B.
-    - A bare "A" or "I" before a lower-case word on the same line is the English word ("A patient with"), not a letter.
-    - A lower-case letter counts only if it is alone on its line or has punctuation: "b" and "b)", but not "b cells".
-    - Text before the last "</think>", or another model's equivalent, is reasoning and is ignored.
-
-    Similar letters of other scripts (Cyrillic, fullwidth) do not count.
-
-    Args:
-        response: The response, of any length. Only its first 256 characters after leading white space are read.
-        printed: Identity of each printed option, in printed order. Its length tells which letters are printed.
-
-    Returns:
-        The identity of the named option, or the reason why none is named.
-
-    Example:
-        >>> read_letter("(B) because ...", printed=[0, 4]).picked
-        4
-        >>> read_letter("C", printed=[0, 4]).reason.value
-        'letter out of range'
-        >>> read_letter("Based on the history", printed=[0, 4]).reason.value
-        'no letter'
-    """
-    head = head_of(response, _HEAD)
-    line = (head.splitlines() or [""])[0]
-    letter = _leading_letter(line)
-    if letter is None and (label := _ANSWER_LABEL.match(line)):
-        letter = _leading_letter(line[label.end() :])
-    if letter is None:
-        return Answer(reason=why_nothing(head, Reason.NO_LETTER))
-    position = LETTERS.index(letter)
-    if position >= len(printed):
-        return Answer(reason=Reason.OUT_OF_RANGE)
-    start = response.find(head)
-    return Answer(
-        picked=printed[position],
-        position=position,
-        settled="\n" in head,
-        rule="the first word",
-        span=(start, start + len(line)),
-    )
-
-
-def _leading_letter(line: str) -> str | None:
-    """Return the letter at the beginning of a line as a capital, printed or not; None if there is none."""
-    token, *rest = line.split(maxsplit=1) or [""]
-    letter = "".join(character for character in token if character.isalnum())
-    if len(letter) != 1 or letter not in ascii_letters:
-        return None
-    if token == letter and rest:
-        is_word = letter in "AI" and rest[0][0].islower()
-        if is_word or letter.islower():
-            return None
-    return letter.upper()
 
 
 class Letter(AnswerFormat):
@@ -87,18 +25,122 @@ class Letter(AnswerFormat):
     Source: CoRA, section 5.
     """
 
-    name = "letter"
+    name = template.LETTER
     description = "a letter"
     instruction = "Reply with the letter first."
     picks_one = True
 
     def strict(self, response: str, doc: Doc) -> Answer:
-        """See `read_letter`."""
-        return read_letter(response, doc["printed"])
+        r"""Read the letter at the beginning of a response; only its first 256 characters are read.
+
+        The letters and digits of the first token (up to white space) must be exactly one of the printed letters: "B",
+        "(B)", "**B**", "B." and "b)" are read as B, "Based on" is invalid. This is the rule of the paper (CoRA, section
+        5), with four changes:
+
+        - "Answer: B" on the first line is read as B.
+        - A bare "A" or "I" before a lower-case word on the same line is the English word ("A patient with"), not a
+          letter.
+        - A lower-case letter counts only if it is alone on its line or has punctuation: "b" and "b)", but not "b
+          cells".
+        - Text before the last "</think>", or another model's equivalent, is reasoning and is ignored.
+
+        Similar letters of other scripts (Cyrillic, fullwidth) do not count.
+
+        Example:
+            >>> LETTER.strict("(B) because ...", {"printed": [0, 4]}).picked
+            4
+            >>> LETTER.strict("C", {"printed": [0, 4]}).reason.value
+            'letter out of range'
+        """
+        head = after_reasoning(response)[:_HEAD]
+        line = (head.splitlines() or [""])[0]
+        letter = _leading_letter(line)
+        if letter is None and (label := _ANSWER_LABEL.match(line)):
+            letter = _leading_letter(line[label.end() :])
+        if letter is None:
+            return Answer(reason=why_nothing(head, Reason.NO_LETTER))
+        start = response.find(head)
+        span = (start, start + len(line))
+        return picked_at(LETTERS.index(letter), doc, settled="\n" in head, rule="the first word", span=span)
 
     def flexible(self, response: str, doc: Doc) -> Answer:
-        """See `find_letter`."""
-        return find_letter(response, doc["printed"], doc["choices"])
+        """Find the option that a response chooses, see `find_letter`."""
+        return find_letter(response, doc)
+
+
+def _leading_letter(line: str) -> str | None:
+    """Return the letter at the beginning of a line as a capital, printed or not; None if there is none."""
+    token, *rest = line.split(maxsplit=1) or [""]
+    letter = "".join(character for character in token if character.isalnum())
+    if len(letter) != 1 or letter not in ascii_letters:
+        return None
+    if token == letter and rest and (letter.islower() or (letter in "AI" and rest[0][0].islower())):
+        return None  # a word
+    return letter.upper()
+
+
+_ANNOUNCEMENT = re.compile(r"best\s+answer\s+is", re.IGNORECASE)
+_WINDOW = 200  # characters after the announcement that are searched for the letter
+_WRAPPER = re.compile(
+    r"\\(?:boxed|fbox|text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf))\b|&nbsp;|</?(?:b|i|u|em|strong|code|p|br|div|span) ?/?>"
+)
+_LETTER = re.compile(
+    r"[\W_]*(?:(?i:the\s+)?(?i:option|choice|letter|answer)\b[\W_]*)?(?P<letter>[A-Za-z])(?![^\W_]|['’-]\w)"
+)
+_ORDINARY_WORD = re.compile(
+    r"[ai][ \t]+[a-z]|I[ \t]+(?:am|believe|can|cannot|choose|do|feel|guess|have|know|need|say|suppose|think|will|would"
+    r"|\w{2,7}n['’]?t)\b"
+)
+"""A word that looks like a single letter: "a diet", "I think", "I don't know"."""
+
+
+class BestAnswer(AnswerFormat):
+    """A letter at the end of the response. The prompt is one of the benchmark's templates.
+
+    Source: SCORE, section 3.2 and appendix B.
+    """
+
+    name = template.BEST_ANSWER
+    description = "the best answer"
+    instruction = "End with: The best answer is <letter>."
+    answer_first = False
+    picks_one = True
+
+    def target(self, doc: Doc) -> str:
+        """Return the final sentence with the right letter."""
+        return f"The best answer is {super().target(doc)}."
+
+    def strict(self, response: str, doc: Doc) -> Answer:
+        r"""Read the letter after the last "best answer is" of a response.
+
+        Upper and lower case are equivalent. A colon, line breaks, brackets, the word "option", punctuation and the
+        markup of Markdown, LaTeX or HTML are ignored: "The best answer is: **(B)**." is read as B. These are not
+        letters of an option: "[the_answer_letter]", which repeats the prompt; "a" or "i" before another word ("a
+        balanced diet"); "I" before a verb ("I think"). Reasoning is ignored as in `Letter.strict`.
+
+        Example:
+            >>> BEST_ANSWER.strict("Steam is hot, so the best answer is [B].", {"printed": [0, 4]}).picked
+            4
+            >>> BEST_ANSWER.strict("B", {"printed": [0, 4]}).reason.value
+            'no best answer named'
+
+        Source: SCORE, appendix B. The harness' own tasks require one space after "is", and take the whole response as
+        the answer if it lacks these words.
+        """
+        said = after_reasoning(response)
+        announced = last_match(_ANNOUNCEMENT, said)
+        if announced is None or is_reasoning(said[:_WINDOW]):
+            return Answer(reason=why_nothing(said[:_WINDOW], Reason.NO_BEST_ANSWER))
+        text = _WRAPPER.sub("", said[announced.end() : announced.end() + _WINDOW])
+        letter = _LETTER.match(text)
+        if letter is None or _ORDINARY_WORD.match(text, letter.start("letter")):
+            return Answer(reason=Reason.NO_LETTER)
+        return picked_at(LETTERS.index(letter["letter"].upper()), doc)
+
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        """Find the option as in `Letter.flexible`; an answer at the very beginning has no precedence."""
+        return find_letter(response, doc, at_the_end=True)
 
 
 LETTER = Letter()
+BEST_ANSWER = BestAnswer()

@@ -11,61 +11,35 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lm_eval_cora.answers import Found, Reason, rules
-from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain
+from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, skip
 from lm_eval_cora.answers.rules import AFFIRMED, CUES, MENTIONED, STATED, Cue, Sign, leaves_open
 from lm_eval_cora.questions.question import LETTERS
 
-_WINDOW = 160
-"""Number of characters before or after a letter that are searched for its context."""
-
-_NEAR = 40
-"""The same, if the context is only a few words."""
-
-_LONG = 300
-"""In a response with more characters, the text of an option counts only in the first and the last sentence."""
-
-_SHORTEST_TEXT = 3
-"""An option text with at least this many letters counts anywhere in a response."""
-
-_FIRST_WORDS = 12
-"""With at least this many letters and digits, the beginning of an option stands for the option."""
-
-_LONGEST_PART = 4
-"""Maximum number of words in each further part of an option that is a list, such as "wrong, not wrong"."""
-
+_WINDOW = 160  # characters before or after a letter that are searched for its context
+_NEAR = 40  # the same, if the context is only a few words
+_LONG = 300  # in a response with more characters, an option's text counts only in the first and the last sentence
+_SHORTEST_TEXT = 3  # an option text with at least this many letters counts anywhere in a response
+_FIRST_WORDS = 12  # with at least this many letters and digits, the beginning of an option stands for the option
+_LONGEST_PART = 4  # words in each further part of an option that is a list, such as "wrong, not wrong"
 
 AT_THE_END = "a line of its own at the end"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place where a response names an option.
+    """A place where a response names an option; `start` and `end` are characters of the plain text."""
 
-    Attributes:
-        position: Printed position of the option, from 0. At least the number of options if its letter is not printed.
-        start: Start of its letter or text in the plain text.
-        end: End of its letter, or of the option text that follows the letter.
-        rule: Name of the rule that found it.
-        weight: How strongly it names the option, see `rules`.
-        void: Why it does not count; None if it counts.
-    """
-
-    position: int
+    position: int  # at least the number of options if its letter is not printed
     start: int
-    end: int
+    end: int  # of the letter, or of the option text that follows the letter
     rule: str = ""
     weight: int = MENTIONED
-    void: Reason | None = None
+    void: Reason | None = None  # why it does not count
 
 
 @lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
 def text_of_option(choice: str) -> str:
-    """Return an option text in the form that is searched for: plain, in lower case, without a final full stop.
-
-    Example:
-        >>> text_of_option("**Fog**.")
-        'fog'
-    """
+    """Return an option text in the form that is searched for: plain, in lower case, without a final full stop."""
     return lowered(plain(choice)).rstrip(" .")
 
 
@@ -75,13 +49,8 @@ _EXACT = re.compile(r"(\S+)")
 
 def _squeezed(text: str, kept: re.Pattern[str]) -> tuple[str, list[int]]:
     """Return the characters of a text that count in a comparison, and their places."""
-    parts: list[str] = []
-    places: list[int] = []
-    for match in kept.finditer(text):
-        if part := match[1]:
-            parts.append(part)
-            places += range(match.start(), match.end())
-    return "".join(parts), places
+    matches = [match for match in kept.finditer(text) if match[1]]
+    return "".join(match[1] for match in matches), [place for match in matches for place in range(*match.span())]
 
 
 @lru_cache(maxsize=16_384)
@@ -98,23 +67,16 @@ def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, .
     return kept, cased, keys
 
 
-class Text:
-    """A response, prepared for finding the printed options in it.
-
-    Attributes:
-        text: The plain text without an opening phrase.
-        lower: The same in lower case.
-        options: The plain texts of the options, in lower case.
-    """
+class Text(Plain):
+    """A response, prepared for finding the printed options in it: plain, and without an opening phrase."""
 
     def __init__(self, response: str, choices: Sequence[str]) -> None:
-        self._plain = Plain(response)
-        opening = rules.OPENING.match(self._plain.text)
-        self._dropped = opening.end() if opening else 0
-        text = self._plain.text[self._dropped :]
-        self.text = text.upper() if len(text) == 1 else text
+        super().__init__(response)
+        self.drop(skip(rules.OPENING, self.text, 0))
+        if len(self.text) == 1:
+            self.text = self.text.upper()
         self.lower = lowered(self.text)
-        self.options = [text_of_option(choice) for choice in choices]
+        self._options = [text_of_option(choice) for choice in choices]
         kept, cased, self._keys = _keys(tuple(choices))
         self._cased = self.text if cased else self.lower
         self._squeezed, self._places = _squeezed(self._cased, kept)
@@ -122,7 +84,7 @@ class Text:
 
     def found(self, place: Place, offset: int) -> Found:
         """Return a place as characters of the response, which begins at an offset."""
-        start, end = self._plain.span(place.start + self._dropped, place.end + self._dropped)
+        start, end = self.span(place.start, place.end)
         return Found(place.position, (start + offset, end + offset), place.rule, place.void)
 
     def named(self) -> list[Place]:
@@ -136,15 +98,12 @@ class Text:
         for _, place in sorted(heaviest.items()):
             if not places or place.start >= places[-1].end:  # otherwise it is in the text of the option before it
                 places.append(place)
-        places = [*places[:1], *(self._joined(first, second) for first, second in pairwise(places))]
-        listed = self._listed(places)
-        places = [replace(place, void=listed[place.start]) if place.start in listed else place for place in places]
-        return [self._at_the_end(place) for place in places]
-
-    def _joined(self, first: Place, second: Place) -> Place:
-        """Return the second place; it is void if the first one is void and joined to it ("B or C")."""
-        joined = first.void is Reason.SEVERAL and rules.AND.fullmatch(self.text, first.end, second.start) is not None
-        return replace(second, void=Reason.SEVERAL) if joined else second
+        voids = {place.start: place.void for place in places}
+        for first, second in pairwise(places):
+            if first.void is Reason.SEVERAL and rules.AND.fullmatch(self.text, first.end, second.start):  # "B or C"
+                voids[second.start] = Reason.SEVERAL
+        voids |= self._listed(places)
+        return [self._at_the_end(replace(place, void=voids[place.start])) for place in places]
 
     def _listed(self, places: Sequence[Place]) -> dict[int, Reason]:
         """Find lists of options: adjacent places, each with the text of its option.
@@ -153,7 +112,7 @@ class Text:
         each line that continues it in printed order. Any other list names several answers. The text of the last option
         may be cut off.
         """
-        listed = {place.start: Reason.REPEATED for place in places if self._is_under_heading(place.start)}
+        listed = {place.start: Reason.REPEATED for place in places if rules.HEADING.search(self._before(place.start))}
         for first, second in pairwise(places):
             in_order = second.position == first.position + 1 and self.begins_line(second.start)
             if in_order and second.weight < STATED and listed.get(first.start) is Reason.REPEATED:
@@ -161,26 +120,23 @@ class Text:
                 continue
             between = self.text[first.end : second.start]
             if (
-                second.position == first.position
-                or len(between) > _WINDOW
-                or rules.REMARK.sub("", between).strip(" .;,\n\"'([-)")
+                second.position != first.position
+                and len(between) <= _WINDOW
+                and not rules.REMARK.sub("", between).strip(" .;,\n\"'([-)")
+                and first.end > first.start + 1
+                and (second.end > second.start + 1 or second.end > self._last_line)
             ):
-                continue
-            if first.end > first.start + 1 and (second.end > second.start + 1 or second.end > self._last_line):
                 reason = Reason.REPEATED if in_order else Reason.SEVERAL
                 listed.setdefault(first.start, reason)
                 listed[second.start] = reason
         return listed
 
-    def _is_under_heading(self, start: int) -> bool:
-        return rules.HEADING.search(self.text[max(0, start - _NEAR) : start]) is not None
-
     def _at_the_end(self, place: Place) -> Place:
         """Return a place, with more weight if it is a letter on the last line, alone or with its own text."""
         alone = place.start > self._last_line > 0 and self.begins_line(place.start)
-        if self.text[place.start].islower() and not self.is_with_text(place):  # "(b)"
-            return place
-        if not alone or place.weight == STATED or place.void or self.text[place.end :].strip(" .)]\"'!"):
+        lists = self.text[place.start].islower() and not self.is_with_text(place)  # "(b)"
+        goes_on = self.text[place.end :].strip(" .)]\"'!")
+        if not alone or lists or goes_on or place.void or place.weight == STATED:
             return place
         return replace(place, weight=STATED, rule=AT_THE_END)
 
@@ -188,20 +144,18 @@ class Text:
 
     def _stated(self) -> Iterator[Place]:
         for opener in rules.OPENER.finditer(self.text):
-            filler = rules.FILLER.match(self.text, opener.end())
-            start = filler.end() if filler else opener.end()
+            start = skip(rules.FILLER, self.text, opener.end())
             place = self._named_at(start, stated=True)
-            before = (
-                self._sentence_before(opener.start()) if place or rules.NOTHING_STATED.match(self.text, start) else ""
-            )
-            if place is None:
+            if place is not None:
+                before = self._sentence_before(opener.start())
+                cue = next((cue for cue in CUES if self._fits(cue, opener.group(), before, place)), None)
+                if cue is not None:
+                    yield replace(place, weight=cue.weight, rule=cue.name)
+            elif rules.NOTHING_STATED.match(self.text, start):
+                before = self._sentence_before(opener.start())
                 answer = last_match(rules.ANSWER, before)
                 if answer and not answer["other"] and not leaves_open(before[answer.end() :]):
                     yield Place(-1, start, start + 4, "no option stated", STATED, Reason.NONE_FITS)
-                continue
-            cue = next((cue for cue in CUES if self._fits(cue, opener.group(), before, place)), None)
-            if cue is not None:
-                yield replace(place, weight=cue.weight, rule=cue.name)
 
     def _fits(self, cue: Cue, word: str, before: str, place: Place) -> bool:
         """Whether the words before and after an option are a cue for it."""
@@ -213,15 +167,14 @@ class Text:
         found = last_match(cue.before, before)
         if found is None or found.groupdict().get("other"):
             return False
-        parts = (
-            (cue.doubt, before[: found.start()]),
-            (cue.opens, before[found.start() :]),
-            (cue.unless, before),
-        )
+        parts = ((cue.doubt, before[: found.start()]), (cue.opens, before[found.start() :]), (cue.unless, before))
         return not any(pattern and pattern.search(part) for pattern, part in parts)
 
+    def _before(self, end: int, size: int = _NEAR) -> str:
+        return self.text[max(0, end - size) : end]
+
     def _sentence_before(self, end: int) -> str:
-        window = self.text[max(0, end - _WINDOW) : end]
+        window = self._before(end, _WINDOW)
         last = last_match(rules.SENTENCE_END, window.rstrip())
         return window[last.end() :] if last else window
 
@@ -241,13 +194,12 @@ class Text:
     # ---- mentioned: "B. Fog"
 
     def _mentioned(self) -> Iterator[Place]:
-        first = rules.FRONT.match(self.text)
-        front = first.end() if first else 0
+        front = skip(rules.FRONT, self.text, 0)
         for start in (front, *(capital.start() for capital in rules.CAPITAL.finditer(self.text, front + 1))):
             place = self._letter_at(start)
             if place is None or self._option_at(start)[1] > place.end:
                 continue
-            before = self.text[max(0, place.start - _NEAR) : place.start]
+            before = self._before(place.start)
             with_text = place.end > start + 1 or self._follows_its_text(place)
             affirmed = self._has(rules.CALLED_RIGHT_BY, before, place) or (
                 with_text and rules.AFFIRMS.match(self.text, place.end) is not None
@@ -258,9 +210,8 @@ class Text:
                 continue
             if not (named or place.void) and self.text[start].islower() and self._is_step(place):
                 continue
-            void = place.void or next(
-                (reason for signs, reason in rules.VOID_BY if self._has(signs, before, place)), None
-            )
+            voids = (reason for signs, reason in rules.VOID_BY if self._has(signs, before, place))
+            void = place.void or next(voids, None)
             if affirmed and not rules.DOUBT.search(self._sentence_before(place.start)):
                 yield replace(place, weight=AFFIRMED, rule=rules.CALLED_RIGHT, void=void)
             else:
@@ -281,7 +232,7 @@ class Text:
 
     def is_affirmed(self, place: Place) -> bool:
         """Whether a mark before an option, or the words after it, call it right."""
-        before = self.text[max(0, place.start - _NEAR) : place.start]
+        before = self._before(place.start)
         return bool(rules.AFFIRMED_BEFORE.search(before) or rules.AFFIRMS.match(self.text, place.end))
 
     def is_with_text(self, place: Place) -> bool:
@@ -292,13 +243,13 @@ class Text:
 
     def begins_line(self, start: int) -> bool:
         """Whether a place begins a line; marks and a label such as "option" may precede it."""
-        return rules.LINE_START.search(self.text[max(0, start - _NEAR) : start]) is not None or start == 0
+        return start == 0 or rules.LINE_START.search(self._before(start)) is not None
 
     def _follows_its_text(self, place: Place) -> bool:
         """Whether a letter in brackets follows the text of its option: "Fog (B)"."""
-        if place.position >= len(self.options) or self.text[place.start - 1 : place.start] not in ("(", "["):
+        if place.position >= len(self._options) or self.text[place.start - 1 : place.start] not in ("(", "["):
             return False
-        option = self.options[place.position]
+        option = self._options[place.position]
         before = self.lower[max(0, place.start - len(option) - _NEAR) : place.start]
         return bool(option) and before.rstrip(" ([\"'").endswith(option)
 
@@ -312,19 +263,16 @@ class Text:
         """
         rule = "the text of one option"
         position, end = self._option_at(0)
-        no = (
-            0 < end < _SHORTEST_TEXT and self.lower[:end].isalpha() and rules.SETS_OFF.match(self.text, end) is not None
-        )
-        alone = no or end >= len(self.lower.partition("\n")[0].rstrip(" ."))
+        is_short = 0 < end < _SHORTEST_TEXT and self.lower[:end].isalpha()
+        alone = is_short and rules.SETS_OFF.match(self.text, end) is not None  # "No, ..."
+        alone = alone or end >= len(self.lower.partition("\n")[0].rstrip(" ."))
         if end and (alone or (self.lower[end - 1].isalpha() and rules.SENTENCE_END.match(self.text, end))):
-            return [Place(position, 0, end, rule, MENTIONED, self._void(0, end))]
-        sentence = self.lower.rstrip(" .")
-        single = not rules.SENTENCE_END.search(sentence)
+            return [Place(position, 0, end, rule, void=self._void(0, end))]
+        single = not rules.SENTENCE_END.search(self.lower.rstrip(" ."))
         first, last = self._ends_of_sentences() if len(self.text) > _LONG else (0, 0)
         found: list[Place] = []
         taken = bytearray(len(self._squeezed))
-        for position in sorted(range(len(self.options)), key=lambda position: -len(self._keys[position])):
-            key = self._keys[position]
+        for position, key in sorted(enumerate(self._keys), key=lambda entry: -len(entry[1])):
             is_number = any(map(str.isdigit, key)) and single and self._squeezed.endswith(self._keys)
             if not key or (sum(map(str.isalpha, key)) < _SHORTEST_TEXT and not is_number):
                 continue
@@ -334,27 +282,24 @@ class Text:
                 begins = start == 0 or rules.INSIDE.match(self.lower, start - 1) is None
                 if begins and not taken[at] and self._ends_at(end) and not first < start < last:
                     taken[at : at + len(key)] = b"\1" * len(key)
-                    doubted = leaves_open(self._sentence_before(start)) or rules.REJECTED_BEFORE.search(
-                        self.text[max(0, start - _NEAR) : start]
-                    )
+                    rejected = rules.REJECTED_BEFORE.search(self._before(start))
+                    doubted = rejected or leaves_open(self._sentence_before(start))
                     void = Reason.REJECTED if doubted else self._void(start, end)
-                    found.append(Place(position, start, end, rule, MENTIONED, void))
+                    found.append(Place(position, start, end, rule, void=void))
                 at = self._squeezed.find(key, at + len(key))
         return sorted(found, key=lambda place: place.start)
 
     def _ends_of_sentences(self) -> tuple[int, int]:
         """Return the end of the first sentence and the start of the last one."""
-        text = self.text.rstrip(" .\n")
-        first = rules.SENTENCE_END.search(text)
-        last = last_match(rules.SENTENCE_END, text)
-        return (first.start(), last.end()) if first and last else (0, 0)
+        ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n")))
+        return (ends[0].start(), ends[-1].end()) if ends else (0, 0)
 
     # ---- an option at a place
 
     def _named_at(self, start: int, *, stated: bool = False) -> Place | None:
         """Return the option that is named at a place, by its letter or its text; None if there is none."""
         position, end = self._option_at(start)
-        unprinted = end > start and self.text[start] not in LETTERS[: len(self.options)]
+        unprinted = end > start and self.text[start] not in LETTERS[: len(self._options)]
         if end - start > 1 or unprinted:
             return Place(position, start, end, void=self._void(start, end))
         return self._letter_at(start, stated=stated)
@@ -369,14 +314,15 @@ class Text:
         end = match.end()
         void = None
         is_closed = stated and self.text[start - 1 : start] == "(" and self.text.startswith(").", end)
-        if not is_closed and position < len(self.options) and (around := rules.AROUND.match(self.text, end)):
-            behind = around.end()
+        if not is_closed and position < len(self._options):
+            behind = skip(rules.AROUND, self.text, end)
+            around = self.text[end:behind]
             other, text_end = self._option_at(behind, prefer=position)
-            if text_end > behind and self._keys[other] == self._keys[position] and "\n\n" not in around.group():
+            if text_end > behind and self._keys[other] == self._keys[position] and "\n\n" not in around:
                 end = text_end
-            elif text_end == behind and behind > end and (first := self._first_words_at(behind, position)):
+            elif text_end == behind > end and (first := self._first_words_at(behind, position)):
                 end = first
-            elif behind > end and "\n" not in around.group() and self._contradicts(position, behind, text_end):
+            elif around and "\n" not in around and self._contradicts(position, behind, text_end):
                 void, end = Reason.CONTRADICTION, max(end, text_end)
         if end == match.end() and rules.GLUED.match(self.text, end):  # "[A]0"
             return None
@@ -389,8 +335,7 @@ class Text:
     def _is_word(self, letter: re.Match[str]) -> bool:
         """Whether a matched letter is the word "a" or "I" instead of an option."""
         if letter.group() in "ai":
-            alone = letter.group() == self.text
-            return not alone and self.text[letter.end() : letter.end() + 1] not in (")", "]")
+            return letter.group() != self.text and self.text[letter.end() : letter.end() + 1] not in (")", "]")
         return self._is_stated_word(letter)
 
     def _is_stated_word(self, letter: re.Match[str]) -> bool:
@@ -404,45 +349,38 @@ class Text:
         """Return the end of a line that consists of the first words of an option and of no other; else 0."""
         end = self.text.find("\n", start)
         end = len(self.text) if end < 0 else end
-        at, stop = bisect_left(self._places, start), bisect_left(self._places, end)
-        words = self._squeezed[at:stop]
-        if len(words) < _FIRST_WORDS or sum(key.startswith(words) for key in self._keys) != 1:
-            return 0
-        return end if self._keys[position].startswith(words) else 0
+        words = self._squeezed[bisect_left(self._places, start) : bisect_left(self._places, end)]
+        begun = [key.startswith(words) for key in self._keys]
+        return end if len(words) >= _FIRST_WORDS and begun[position] and sum(begun) == 1 else 0
 
     def _contradicts(self, position: int, start: int, end: int) -> bool:
         """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
         if end > start:
             return (rules.STOP.match(self.text, end) or rules.BEGINS_CLAUSE.match(self.text, end)) is not None
-        if rules.ABOUT_THE_OTHERS.match(self.lower, start):
+        if rules.ABOUT_THE_OTHERS.match(self.lower, start) or self._leaves_out_parts(position, start):
             return True
-        if self._leaves_out_parts(position, start):
-            return True
-        own, said = rules.NUMBER.fullmatch(self.options[position]), rules.NUMBER.match(self.text, start)
+        own, said = rules.NUMBER.fullmatch(self._options[position]), rules.NUMBER.match(self.text, start)
         if own is None or said is None or rules.STOP.match(self.text, said.end()) is None:
             return False
         return _value(own) != _value(said)
 
     def _leaves_out_parts(self, position: int, start: int) -> bool:
         """Whether the options combine the same parts ("1, 3" and "1, 4") and the text after a letter lacks some."""
-        option = self.options[position]
+        option = self._options[position]
         first, *others = rules.PARTS.split(option)
         line = self.lower[start : start + _WINDOW].partition("\n")[0]
         if not others or any(len(part.split()) > _LONGEST_PART for part in others) or not line.startswith(first):
             return False
         breaks_off = start + len(line) == len(self.lower) and option.startswith(line)
-        return not breaks_off and any(
-            first in rules.PARTS.split(other) for place, other in enumerate(self.options) if place != position
-        )
+        options_of_others = (other for place, other in enumerate(self._options) if place != position)
+        return not breaks_off and any(first in rules.PARTS.split(other) for other in options_of_others)
 
     def _void(self, start: int, end: int) -> Reason | None:
         """Return why a named option does not count, judging by the words after it; None if it counts."""
         if end == start + 1 and rules.IS_A_SYMBOL.match(self.text, end):
             return Reason.SEVERAL
-        remark = rules.REMARK.match(self.text, end + 1)
-        if self._is_asked(start, end) or any(
-            rules.REJECTS.match(self.text, stop) for stop in {end, remark.end() if remark else end}
-        ):
+        stops = {end, skip(rules.REMARK, self.text, end + 1, otherwise=end)}
+        if self._is_asked(start, end) or any(rules.REJECTS.match(self.text, stop) for stop in stops):
             return Reason.REJECTED
         other = rules.AND.match(self.text, end)
         letter = other and rules.LETTER.match(self.text, other.end())
@@ -454,7 +392,7 @@ class Text:
     def _is_asked(self, start: int, end: int) -> bool:
         """Whether a question mark follows that is not part of an option."""
         asked = rules.IS_ASKED.match(self.text, end) is not None
-        return asked and (end == start + 1 or not any(option.endswith("?") for option in self.options))
+        return asked and (end == start + 1 or not any(option.endswith("?") for option in self._options))
 
     def _option_at(self, start: int, prefer: int | None = None) -> tuple[int, int]:
         """Return the position of the longest option text at a place, and its end; (-1, start) if there is none."""

@@ -40,9 +40,6 @@ _NEXT_QUESTION = re.compile(
 )
 """Where a response goes on with a question of its own, or with the answers to the exemplars."""
 
-_NEAR = 80
-"""Number of characters at the end of a prompt in which reasoning may be opened."""
-
 _ALONE = 20
 """Up to this many characters before a closing mark are an answer if nothing follows the mark."""
 
@@ -60,50 +57,33 @@ _REFUSAL = re.compile(
 
 
 def last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """Return the last match of a pattern in a text; None if there is none.
-
-    Example:
-        >>> last_match(re.compile("[a-z]"), "a b").start()
-        2
-    """
+    """Return the last match of a pattern in a text; None if there is none."""
     match = None
     for match in pattern.finditer(text):  # noqa: B007
         pass
     return match
 
 
-def head_of(response: str, length: int) -> str:
-    """Return the beginning of a response, without its reasoning and without leading white space.
-
-    Example:
-        >>> head_of("<think>Ice is water.</think> B. Ice", 1)
-        'B'
-    """
-    return after_reasoning(response)[:length]
+def skip(pattern: re.Pattern[str], text: str, start: int, *, otherwise: int | None = None) -> int:
+    """Return the end of a match at a place; the place itself, or `otherwise`, if there is none."""
+    if match := pattern.match(text, start):
+        return match.end()
+    return start if otherwise is None else otherwise
 
 
 def after_reasoning(response: str) -> str:
-    """Return a response without its reasoning and without leading white space.
-
-    Reasoning ends with the last closing mark, such as "</think>".
-    """
+    """Return a response without its reasoning and without leading white space."""
     return response[start_of_answer(response) :]
 
 
 def start_of_answer(response: str) -> int:
-    """Return where the answer begins: after the last closing mark of reasoning, white space and the turn's header.
-
-    Example:
-        >>> start_of_answer("<think>Ice is water.</think> B. Ice")
-        29
-    """
+    """Return where the answer begins: after the last closing mark of reasoning, white space and the turn's header."""
     start, first = 0, -1
     for close in _CLOSES.finditer(response):
         start, first = close.end(), first if start else close.start()
     if start and not response[start:].strip() and 0 < len(response[:first].strip()) <= _ALONE:
         start = 0 if _OPENS.match(response) is None else start
-    header = _ROLE.match(response, start)
-    return header.end() if header else start
+    return skip(_ROLE, response, start)
 
 
 def without_later_reasoning(said: str) -> str:
@@ -113,12 +93,7 @@ def without_later_reasoning(said: str) -> str:
 
 
 def before_next_question(said: str) -> str:
-    r"""Return what stands before a question that the response invents; empty if there is none.
-
-    Example:
-        >>> before_next_question("B. Ice\nQuestion: Where is it?\nAnswer: A")
-        'B. Ice'
-    """
+    """Return what stands before a question that the response invents; empty if there is none."""
     question = _NEXT_QUESTION.search(said)
     return said[: question.start()] if question else ""
 
@@ -129,35 +104,20 @@ def is_reasoning(head: str) -> bool:
 
 
 def opens_reasoning(prompt: str) -> bool:
-    r"""Whether a prompt ends in an opening mark of reasoning, as the chat templates of some models do.
-
-    Example:
-        >>> opens_reasoning("<|Assistant|><think>\n"), opens_reasoning("<think>\n\n</think>\n\n")
-        (True, False)
-    """
-    return _OPENED.search(prompt[-_NEAR:]) is not None
+    """Whether a prompt ends in an opening mark of reasoning, as the chat templates of some models do."""
+    return _OPENED.search(prompt[-80:]) is not None
 
 
 def why_nothing(head: str, otherwise: Reason) -> Reason:
-    """Return why a response has no answer: empty, cut off while reasoning, refused, or else `otherwise`.
-
-    Example:
-        >>> why_nothing("<think>Let me see", Reason.NO_LETTER).value
-        'cut off while reasoning'
-        >>> why_nothing("Based on the history", Reason.NO_LETTER).value
-        'no letter'
-    """
+    """Return why a response has no answer: empty, cut off while reasoning, refused, or else `otherwise`."""
     if not head:
         return Reason.EMPTY
     if is_reasoning(head):
         return Reason.CUT_OFF
-    if _REFUSAL.match(head):
-        return Reason.REFUSED
-    return otherwise
+    return Reason.REFUSED if _REFUSAL.match(head) else otherwise
 
 
-_LONGEST = 20_000
-"""Maximum number of characters that are read; half of them from each end of a longer text."""
+_LONGEST = 20_000  # characters that are read; half of them from each end of a longer text
 
 _SAME = {
     **dict.fromkeys("‘’‛`´", "'"),
@@ -200,10 +160,7 @@ class Plain:
     r"""A text without the markup of Markdown, LaTeX and HTML.
 
     A box (\boxed) and an answer tag (<answer>) become the label "answer:". Several blank lines become one. Text after
-    the first end-of-turn token is dropped.
-
-    Attributes:
-        text: The plain text, without white space at its ends.
+    the first end-of-turn token is dropped, and so is white space at both ends.
 
     Example:
         >>> Plain(r"**Answer:** $\boxed{\text{B}}$  *Fog*").text
@@ -227,8 +184,12 @@ class Plain:
         for pattern, replacement in _MACROS:
             self._substitute(pattern, lambda match, new=replacement: match.expand(new))  # type: ignore[misc]
         self._substitute(_BREAK, _shorter)
-        start = len(self.text) - len(self.text.lstrip())
-        self.text, self._at = self.text.strip(), self._at[start:]
+        self.drop(len(self.text) - len(self.text.lstrip()))
+        self.text = self.text.rstrip()
+
+    def drop(self, count: int) -> None:
+        """Drop characters at the beginning."""
+        self.text, self._at = self.text[count:], self._at[count:]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the part of the original text for a part of the plain text."""
@@ -268,7 +229,7 @@ def _character(character: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return a text without markup, see `Plain`."""
+    """Return a text without markup, see `Plain`."""
     return Plain(text).text
 
 
@@ -278,22 +239,12 @@ def _shorter(blank: re.Match[str]) -> str:
 
 
 def both_ends(text: str) -> str:
-    """Drop the middle of a text that has more than 20,000 characters; answers are at the beginning or the end.
-
-    Example:
-        >>> len(both_ends("x" * 1_000_000))
-        20002
-    """
+    """Drop the middle of a text that has more than 20,000 characters; answers are at the beginning or the end."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n\n{text[-_LONGEST // 2 :]}"
 
 
 def lowered(text: str) -> str:
-    """Convert a text to lower case without changing its length.
-
-    Example:
-        >>> lowered("The FOG"), len(lowered("\u0130"))
-        ('the fog', 1)
-    """
+    """Convert a text to lower case without changing its length."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower

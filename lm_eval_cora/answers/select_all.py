@@ -13,18 +13,21 @@ from lm_eval_cora.answers.plain import (
     LABEL,
     after_reasoning,
     both_ends,
-    head_of,
     is_reasoning,
     lowered,
     plain,
+    skip,
     why_nothing,
 )
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.variants import template
 
 if TYPE_CHECKING:
     from lm_eval_cora.answers.records import Record
 
 _HEAD = 4096
+_NEAR = 60
+_MOST_ANNOUNCEMENTS = 20
 
 _TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
 """Estimated length of an answer that names several letters, with or without the texts of their options."""
@@ -51,21 +54,120 @@ _CONFIRMS = re.compile(
     r"because\b|since\b|as\b|due to\b|(?:is|are)(?: the| both| all)*(?: only)? (?:right|correct|true)\b"
 )
 _DENIES = re.compile(r"\b(?:not|wrong|incorrect|false|neither|isn['’]t|aren['’]t)\b", re.IGNORECASE)
-
-
 _ANNOUNCED = re.compile(
     r"\b(?:options|choices|choose|select|pick)\b(?= [\"'(]?[a-z]\b)|"
     r"\b(?:answers?|choices|options?|letters|selections?)\b(?: (?!not\b)[\w'’]{1,20}){0,8}?"
     r"(?:[*_]{0,2} ?[:：]| (?:is|are)\b(?! not))",
     re.IGNORECASE,
 )
-_MOST_ANNOUNCEMENTS = 20
-_NEAR = 60
 _NOT_SELECTED = re.compile(
     r"\b(?:not|\w{1,8}n['’]t|cannot|incorrect|wrong|false|exclud\w{1,4}|eliminat\w{1,4}|rule out|other|between|if|"
     r"whether|discard\w{0,3}|reject\w{0,3})\b[^.\n]*$|\bthe options are$",
     re.IGNORECASE,
 )
+
+
+class SelectAll(AnswerFormat):
+    """The letters of all right options, then an explanation.
+
+    Source: REVAS, section 4 (multi-selection). The wording is our own.
+    """
+
+    name = template.SELECT_ALL
+    description = "all right letters"
+    instruction = "Reply with the letters first."
+
+    def tokens(self, doc: Doc) -> int:
+        """Return the number of tokens that name every letter with the text of its option, at most 128.
+
+        Example:
+            >>> SELECT_ALL.tokens({"choices": ["Ice", "Fog"]}), SELECT_ALL.tokens({"choices": ["Ice" * 500]})
+            (32, 128)
+        """
+        texts = sum(len(choice.encode()) for choice in doc["choices"])
+        tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(doc["choices"]) + texts // _BYTES_OF_A_TOKEN
+        return min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
+
+    def strict(self, response: str, doc: Doc) -> Answer:
+        r"""Read the selected options, one or more, at the beginning of a response; only 4,096 characters are read.
+
+        The response must begin with the letters, each alone or with the text of its option: "A", "A and C", "A, C",
+        "(A) (C)", "ACD", "A\nC", "B. Fog, C. Dew", "- B (Fog)\n- C (Dew)". A label before them ("The right answers are:
+        A, C") and reasoning that ends with "</think>" or similar are skipped. As in `Letter.strict`, a bare "A" or "I"
+        before a lower-case word is the English word, and a bare lower-case letter before other words does not count.
+
+        Letters in an explanation do not count. If it is unclear whether a letter on the same line is part of the
+        selection, the answer is invalid: "A-C", "A, B or D", "C (A and B are wrong)", "A: Yes, B: No". So is "All of
+        the above", because it does not name a letter, and an answer with a letter that is not printed.
+
+        Example:
+            >>> doc = {"printed": [0, 4, 2], "choices": ["Ice", "Fog", "Dew"]}
+            >>> SELECT_ALL.strict("A and C", doc).selected, SELECT_ALL.strict("A-C", doc).reason.value
+            ((0, 2), 'unclear selection')
+
+        Source: REVAS, section 4 (multi-selection). The rules are our own.
+        """
+        head = after_reasoning(response)[:_HEAD]
+        if is_reasoning(head):
+            return Answer(reason=Reason.CUT_OFF)
+        try:
+            letters = _letters(_TAG.sub("", head), doc["choices"])
+        except _Unclear:
+            return Answer(reason=Reason.UNCLEAR)
+        if not letters:
+            return Answer(reason=why_nothing(head, Reason.NO_LETTER))
+        positions = sorted({LETTERS.index(letter) for letter in letters})
+        if positions[-1] >= len(doc["printed"]):
+            return Answer(reason=Reason.OUT_OF_RANGE)
+        return Answer(selected=tuple(dict.fromkeys(doc["printed"][position] for position in positions)))
+
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        r"""Find the selected options anywhere in a response.
+
+        If `strict` finds no letter at the beginning, the last announced selection counts: "Based on the text, the right
+        answers are A and C." If there is none, and each line is the text of an option, these options are selected.
+
+        Example:
+            >>> doc = {"printed": [0, 4, 2], "choices": ["Ice", "Fog", "Dew"]}
+            >>> SELECT_ALL.flexible("After some thought, the answers are A and C.", doc).selected
+            (0, 2)
+        """
+        strict = self.strict(response, doc)
+        if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
+            return strict
+        said = both_ends(after_reasoning(response))
+        starts = [
+            announced.end()
+            for announced in _ANNOUNCED.finditer(said)
+            if not _NOT_SELECTED.search(said[max(0, announced.start() - _NEAR) : announced.end()])
+        ]
+        for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
+            answer = self.strict(said[start : start + _HEAD], doc)
+            if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
+                return answer
+        options = dict(zip(map(text_of_option, doc["choices"]), doc["printed"], strict=True))
+        lines = [line for line in (line.strip(" .,;-•\"'") for line in lowered(plain(said)).split("\n")) if line]
+        if not lines or not options.keys() >= set(lines):
+            return strict
+        chosen = {options[line] for line in lines}
+        return Answer(selected=tuple(dict.fromkeys(one for one in doc["printed"] if one in chosen)))
+
+    def is_complete(self, response: str, answer: Answer, doc: Doc) -> bool:
+        """Whether the line of the selection is complete."""
+        return super().is_complete(response, answer, doc) and "\n" in after_reasoning(response).rstrip()
+
+    def is_correct(self, record: Record) -> bool:
+        """Whether exactly the right option is selected, or nothing if the right option is not printed."""
+        return record.selected is not None and set(record.selected) == {record.answer}.intersection(record.printed)
+
+    def said(self, record: Record, *, letters: bool) -> str | None:
+        """Return the selected letters or identities."""
+        if record.selected is None:
+            return None
+        if not letters:
+            return " ".join(map(str, record.selected))
+        chosen = [LETTERS[place] for place, identity in enumerate(record.printed) if identity in record.selected]
+        return ", ".join(chosen) or "none"
 
 
 class _Named(NamedTuple):
@@ -79,93 +181,6 @@ class _Named(NamedTuple):
 
 class _Unclear(Exception):
     """The response names letters, but it is not clear which of them it selects."""
-
-
-def read_selection(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
-    r"""Read the selected options, one or more, at the beginning of a response.
-
-    The response must begin with the letters, each alone or with the text of its option: "A", "A and C", "A, C",
-    "(A) (C)", "ACD", "A\nC", "B. Fog, C. Dew", "- B (Fog)\n- C (Dew)". A label before them ("The right answers are:
-    A, C") and reasoning that ends with "</think>" or similar are skipped. As in `read_letter`, a bare "A" or "I" before
-    a lower-case word is the English word, and a bare lower-case letter before other words does not count.
-
-    Letters in an explanation do not count. If it is unclear whether a letter on the same line is part of the selection,
-    the answer is invalid: "A-C", "A, B or D", "C (A and B are wrong)", "A: Yes, B: No". "All of the above" is invalid,
-    too, because it does not name a letter.
-
-    Args:
-        response: The response, of any length. Only its first 4,096 characters after leading white space are read.
-        printed: Identity of each printed option, in printed order.
-        choices: Text of each printed option, in the same order.
-
-    Returns:
-        The identities of the selected options, in printed order, or the reason why there are none. A letter that is
-        not printed makes the whole answer invalid.
-
-    Example:
-        >>> read_selection("A and C", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
-        (0, 2)
-        >>> read_selection("All of the above", [0, 4, 2], ["Ice", "Fog", "Dew"]).reason.value
-        'no letter'
-        >>> read_selection("A-C", [0, 4, 2], ["Ice", "Fog", "Dew"]).reason.value
-        'unclear selection'
-
-    Source: REVAS, section 4 (multi-selection). The rules are our own.
-    """
-    head = head_of(response, _HEAD)
-    if is_reasoning(head):
-        return Answer(reason=Reason.CUT_OFF)
-    try:
-        letters = _letters(_TAG.sub("", head), choices)
-    except _Unclear:
-        return Answer(reason=Reason.UNCLEAR)
-    if not letters:
-        return Answer(reason=why_nothing(head, Reason.NO_LETTER))
-    positions = sorted({LETTERS.index(letter) for letter in letters})
-    if positions[-1] >= len(printed):
-        return Answer(reason=Reason.OUT_OF_RANGE)
-    return Answer(selected=tuple(dict.fromkeys(printed[position] for position in positions)))
-
-
-def find_selection(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
-    r"""Find the selected options anywhere in a response.
-
-    If `read_selection` finds no letter at the beginning, the last announced selection counts: "Based on the text, the
-    right answers are A and C." If there is none, and each line is the text of an option, these options are selected.
-
-    Args:
-        response: The response, of any length.
-        printed: Identity of each printed option, in printed order.
-        choices: Text of each printed option, in the same order.
-
-    Returns:
-        The identities of the selected options, in printed order, or the reason why there are none.
-
-    Example:
-        >>> find_selection("After some thought, the answers are A and C.", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
-        (0, 2)
-        >>> find_selection("Ice\nDew", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
-        (0, 2)
-
-    Source: our own rules.
-    """
-    strict = read_selection(response, printed, choices)
-    if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
-        return strict
-    said = both_ends(after_reasoning(response))
-    starts = [
-        announced.end()
-        for announced in _ANNOUNCED.finditer(said)
-        if not _NOT_SELECTED.search(said[max(0, announced.start() - _NEAR) : announced.end()])
-    ]
-    for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
-        answer = read_selection(said[start : start + _HEAD], printed, choices)
-        if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
-            return answer
-    options = {text_of_option(choice): identity for choice, identity in zip(choices, printed, strict=True)}
-    lines = [line.strip(" .,;-•\"'") for line in lowered(plain(said)).split("\n")]
-    chosen = {options[line] for line in lines if line} if all(line in options for line in lines if line) else set()
-    return Answer(selected=tuple(dict.fromkeys(one for one in printed if one in chosen))) if chosen else strict
 
 
 def _letters(text: str, choices: Sequence[str]) -> list[str]:
@@ -194,7 +209,7 @@ def _named(text: str, choices: Sequence[str]) -> list[_Named]:
     named: list[_Named] = []
     position = 0
     while True:
-        start = _skip(_BETWEEN, text, position)
+        start = skip(_BETWEEN, text, position)
         match = _LETTER.match(text, start) or _GLUED_LETTER.match(text, start)
         if match is None or (match.group().islower() and _place(match) >= len(choices)):
             return named
@@ -214,7 +229,7 @@ def _text_of(match: re.Match[str], text: str, choices: Sequence[str]) -> int:
     if _place(match) >= len(choices):
         return 0
     wanted = choices[_place(match)].strip().rstrip(".")
-    start = _skip(_BEFORE_TEXT, text, match.end())
+    start = skip(_BEFORE_TEXT, text, match.end())
     found = text[start : start + len(wanted)]
     end = start + len(found)
     cut_off = end == len(text) and len(found) < len(wanted)
@@ -234,7 +249,7 @@ def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[st
         return []
     letters = [one.letter.upper() for one in named]
     last = named[-1]
-    start = _skip(_BETWEEN, text, last.end)
+    start = skip(_BETWEEN, text, last.end)
     gap = text[last.end : start]
     if start == len(text) or "\n" in gap:
         return letters
@@ -252,58 +267,6 @@ def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[st
     if denied or several or any(LETTERS.index(letter) < len(choices) for letter in _ALONE.findall(rest)):
         raise _Unclear
     return letters
-
-
-def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    return match.end() if match else position
-
-
-class SelectAll(AnswerFormat):
-    """The letters of all right options, then an explanation.
-
-    Source: REVAS, section 4 (multi-selection). The wording is our own.
-    """
-
-    name = "select_all"
-    description = "all right letters"
-    instruction = "Reply with the letters first."
-
-    def tokens(self, doc: Doc) -> int:
-        """Return the number of tokens that name every letter with the text of its option, at most 128.
-
-        Example:
-            >>> SELECT_ALL.tokens({"choices": ["Ice", "Fog"]}), SELECT_ALL.tokens({"choices": ["Ice" * 500]})
-            (32, 128)
-        """
-        texts = sum(len(choice.encode()) for choice in doc["choices"])
-        tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(doc["choices"]) + texts // _BYTES_OF_A_TOKEN
-        return min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
-
-    def strict(self, response: str, doc: Doc) -> Answer:
-        """See `read_selection`."""
-        return read_selection(response, doc["printed"], doc["choices"])
-
-    def flexible(self, response: str, doc: Doc) -> Answer:
-        """See `find_selection`."""
-        return find_selection(response, doc["printed"], doc["choices"])
-
-    def is_complete(self, response: str, answer: Answer, doc: Doc) -> bool:
-        """Whether the line of the selection is complete."""
-        return super().is_complete(response, answer, doc) and "\n" in after_reasoning(response).rstrip()
-
-    def is_correct(self, record: Record) -> bool:
-        """Whether exactly the right option is selected, or nothing if the right option is not printed."""
-        return record.selected is not None and set(record.selected) == {record.answer}.intersection(record.printed)
-
-    def said(self, record: Record, *, letters: bool) -> str | None:
-        """Return the selected letters or identities."""
-        if record.selected is None:
-            return None
-        if not letters:
-            return " ".join(map(str, record.selected))
-        chosen = [LETTERS[place] for place, identity in enumerate(record.printed) if identity in record.selected]
-        return ", ".join(chosen) or "none"
 
 
 SELECT_ALL = SelectAll()

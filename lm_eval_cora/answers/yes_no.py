@@ -9,51 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
-from lm_eval_cora.answers.format import AnswerFormat, Doc, number_of
+from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import LABEL, after_reasoning, head_of, is_reasoning, lowered, plain, why_nothing
+from lm_eval_cora.answers.plain import LABEL, after_reasoning, is_reasoning, lowered, plain, skip, why_nothing
 from lm_eval_cora.answers.rules import leaves_open
-from lm_eval_cora.questions.question import OpenQuestion, Question
+from lm_eval_cora.variants import template
 
 if TYPE_CHECKING:
     from lm_eval_cora.answers.records import Record
 
 _HEAD = 256
 _NEAR = 80
+_SHORTEST_TEXT = 3
 
 _FIRST_WORD = re.compile(r"[\W_]*([^\W\d_]+)")
 _OTHER_WORD = re.compile(r"(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b", re.IGNORECASE)
-
-
-def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
-    r"""Read yes or no at the beginning of a response.
-
-    The first word decides, in upper or lower case: "Yes", "**No**,", "yes. Because". A label before it ("Answer: yes",
-    "The right answer is yes") and reasoning that ends with "</think>" or similar are skipped. "True", "Correct" and
-    words of other languages are invalid, because the prompt asks for yes or no. "Yes or no" repeats the question and
-    is invalid, too.
-
-    Args:
-        response: The response, of any length.
-        printed: Identity of the proposed option, as a sequence of length one.
-
-    Returns:
-        The proposed option as selected for "yes", nothing selected for "no", or the reason why there is neither.
-
-    Example:
-        >>> read_yes_no("Yes, because ...", printed=[4]).selected, read_yes_no("**No**", printed=[4]).selected
-        ((4,), ())
-        >>> read_yes_no("Ice is water.", printed=[4]).reason.value
-        'neither yes nor no'
-    """
-    head = head_of(response, _HEAD)
-    label = LABEL.match(head)
-    word = _FIRST_WORD.match(head, label.end() if label else 0)
-    said = word.group(1).lower() if word else ""
-    if said not in ("yes", "no") or (word and _OTHER_WORD.match(head, word.end())):
-        return Answer(reason=why_nothing(head, Reason.NO_YES_OR_NO))
-    return Answer(selected=tuple(printed) if said == "yes" else (), settled="\n" in head)
-
 
 _PROPOSED = "\x01"
 """Placeholder for the text of the proposed answer."""
@@ -77,80 +47,8 @@ _CONCLUDED = re.compile(
     rf"\b(?:therefore|so|thus|hence|i would say|i'd say|i say),? (?P<word>yes|no)\b(?P<not>){_STOPS}"
 )
 _AFFIRMATIVE = ("yes", "correct", "right", "true", "accurate")
-_SHORTEST_TEXT = 3
 _CLAUSE = re.compile(r"[.,;:!?\n]")
 _OPENS = re.compile(r"\b(?:determine|doubt|doubtful|unclear|check|asks?|sure|see|know|evaluate|decide|verify)\b")
-
-
-def find_yes_no(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
-    r"""Find whether a response calls the proposed answer right.
-
-    Two things count: the first word ("Yes", "Correct.", "False,"), and a statement about the proposed answer: "The
-    proposed answer is correct", "It isn't right" at the beginning, "The answer is no", "So, yes." A statement about
-    another answer does not count, nor does one after "if", "whether" or "I don't think". If several of these disagree,
-    the first word is kept unless the same line disagrees with it or an explicit correction follows. Otherwise a
-    conclusion counts.
-
-    Args:
-        response: The response, of any length.
-        printed: Identity of the proposed option, as a sequence of length one.
-        choices: Text of the proposed option, as a sequence of length one.
-
-    Returns:
-        The proposed option as selected for "yes", nothing selected for "no", or the reason why there is neither.
-
-    Example:
-        >>> find_yes_no("The proposed answer is correct.", [4], ["Fog"]).selected
-        (4,)
-        >>> find_yes_no("Fog is not right. Ice is the right answer.", [4], ["Fog"]).selected
-        ()
-
-    Source: our own rules.
-    """
-    said = after_reasoning(response)
-    if not said or is_reasoning(said):
-        return Answer(reason=why_nothing(said, Reason.EMPTY))
-    text = lowered(plain(said))
-    proposed = text_of_option(choices[0])
-    if len(proposed) >= _SHORTEST_TEXT and _OPENING.match(proposed) is None:
-        text = text.replace(proposed, _PROPOSED)
-    opening = _OPENING.match(text)
-    stated = [
-        found for pattern in (_STATED, _CONCLUDED) for found in pattern.finditer(text, opening.end() if opening else 0)
-    ]
-    claims = sorted((claim for claim in stated if not _is_open(text, claim.start())), key=lambda claim: claim.start())
-    claims = [*([opening] if opening else []), *claims]
-    if not claims:
-        return Answer(reason=why_nothing(said, Reason.NO_YES_OR_NO))
-    counted = claims[0]
-    if len({_says_yes(claim) for claim in claims}) > 1:
-        last = last_counts(text, counted.end(), claims[-1].start(), at_front=counted is opening)
-        if last is None:
-            return Answer(reason=Reason.SEVERAL)
-        counted = claims[-1] if last else counted
-    settled = counted is opening and len(text[counted.end() :].partition("\n")[2].strip()) > 1
-    return Answer(selected=tuple(printed) if _says_yes(counted) else (), settled=settled)
-
-
-def _is_open(text: str, start: int) -> bool:
-    """Whether the clause before a statement doubts or negates it."""
-    clause = _CLAUSE.split(text[max(0, start - _NEAR) : start])[-1]
-    return leaves_open(clause) or _OPENS.search(clause) is not None
-
-
-def _says_yes(claim: re.Match[str]) -> bool:
-    groups = claim.groupdict()
-    affirms = (groups["word"] or groups.get("adjective")) in _AFFIRMATIVE
-    return affirms is not bool(groups["not"])
-
-
-def yes_or_no(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
-    """Compare the log-likelihoods of "yes" and "no"."""
-    values = [number_of(value) for value in loglikelihoods]
-    if len(values) != 2 or any(map(isnan, values)):
-        return Answer(reason=Reason.NO_LIKELIHOOD)
-    yes, no = values
-    return Answer(selected=tuple(printed) if yes >= no else (), tied=yes == no, yes=yes, no=no)
 
 
 class YesNo(AnswerFormat):
@@ -161,7 +59,7 @@ class YesNo(AnswerFormat):
     Source: MCQA+, section 3.2 (true or false). The wording is our own.
     """
 
-    name = "yes_no"
+    name = template.YES_NO
     description = "yes or no"
     instruction = "Reply with yes or no first."
     shows = (1, 1)
@@ -174,21 +72,69 @@ class YesNo(AnswerFormat):
         """Return "yes" if the proposed option is right, otherwise "no"."""
         return "yes" if doc["answer"] in doc["printed"] else "no"
 
-    def exemplar(self, question: Question | OpenQuestion, like: Doc, claimed: int = 0) -> dict[str, Any]:
-        """Make the doc of an exemplar that proposes one option."""
-        return self._exemplar(question, like, slice(claimed, claimed + 1))
-
     def strict(self, response: str, doc: Doc) -> Answer:
-        """See `read_yes_no`."""
-        return read_yes_no(response, doc["printed"])
+        """Read yes or no at the beginning of a response: "yes" selects the proposed option, "no" selects nothing.
+
+        The first word decides, in upper or lower case: "Yes", "**No**,", "yes. Because". A label before it ("Answer:
+        yes", "The right answer is yes") and reasoning that ends with "</think>" or similar are skipped. "True",
+        "Correct" and words of other languages are invalid, because the prompt asks for yes or no. "Yes or no" repeats
+        the question and is invalid, too.
+
+        Example:
+            >>> YES_NO.strict("Yes, because ...", {"printed": [4]}).selected
+            (4,)
+        """
+        head = after_reasoning(response)[:_HEAD]
+        word = _FIRST_WORD.match(head, skip(LABEL, head, 0))
+        said = word[1].lower() if word else ""
+        if said not in ("yes", "no") or (word and _OTHER_WORD.match(head, word.end())):
+            return Answer(reason=why_nothing(head, Reason.NO_YES_OR_NO))
+        return Answer(selected=tuple(doc["printed"]) if said == "yes" else (), settled="\n" in head)
 
     def flexible(self, response: str, doc: Doc) -> Answer:
-        """See `find_yes_no`."""
-        return find_yes_no(response, doc["printed"], doc["choices"])
+        """Find whether a response calls the proposed answer right.
+
+        Two things count: the first word ("Yes", "Correct.", "False,"), and a statement about the proposed answer: "The
+        proposed answer is correct", "It isn't right" at the beginning, "The answer is no", "So, yes." A statement about
+        another answer does not count, nor does one after "if", "whether" or "I don't think". If several of these
+        disagree, the first word is kept unless the same line disagrees with it or an explicit correction follows.
+        Otherwise a conclusion counts.
+
+        Example:
+            >>> doc = {"printed": [4], "choices": ["Fog"]}
+            >>> YES_NO.flexible("Fog is not right. Ice is the right answer.", doc).selected
+            ()
+        """
+        said = after_reasoning(response)
+        if not said or is_reasoning(said):
+            return Answer(reason=why_nothing(said, Reason.EMPTY))
+        text = lowered(plain(said))
+        proposed = text_of_option(doc["choices"][0])
+        if len(proposed) >= _SHORTEST_TEXT and _OPENING.match(proposed) is None:
+            text = text.replace(proposed, _PROPOSED)
+        opening = _OPENING.match(text)
+        start = opening.end() if opening else 0
+        stated = [claim for pattern in (_STATED, _CONCLUDED) for claim in pattern.finditer(text, start)]
+        claims = [opening] if opening else []
+        claims += sorted((one for one in stated if not _is_open(text, one.start())), key=lambda claim: claim.start())
+        if not claims:
+            return Answer(reason=why_nothing(said, Reason.NO_YES_OR_NO))
+        counted = claims[0]
+        if len({_says_yes(claim) for claim in claims}) > 1:
+            last = last_counts(text, counted.end(), claims[-1].start(), at_front=counted is opening)
+            if last is None:
+                return Answer(reason=Reason.SEVERAL)
+            counted = claims[-1] if last else counted
+        settled = counted is opening and len(text[counted.end() :].partition("\n")[2].strip()) > 1
+        return Answer(selected=tuple(doc["printed"]) if _says_yes(counted) else (), settled=settled)
 
     def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
-        """See `yes_or_no`."""
-        return yes_or_no(loglikelihoods, doc["printed"])
+        """Compare the log-likelihoods of "yes" and "no"."""
+        values = as_numbers(loglikelihoods)
+        if len(values) != 2 or any(map(isnan, values)):
+            return Answer(reason=Reason.NO_LIKELIHOOD)
+        yes, no = values
+        return Answer(selected=tuple(doc["printed"]) if yes >= no else (), tied=yes == no, yes=yes, no=no)
 
     def is_correct(self, record: Record) -> bool:
         """Whether the answer is "yes" for the right option, or "no" for a wrong one."""
@@ -201,6 +147,18 @@ class YesNo(AnswerFormat):
     def reference(self, doc: Doc) -> list[str]:
         """Return the right word."""
         return [self.target(doc)]
+
+
+def _is_open(text: str, start: int) -> bool:
+    """Whether the clause before a statement doubts or negates it."""
+    clause = _CLAUSE.split(text[max(0, start - _NEAR) : start])[-1]
+    return leaves_open(clause) or _OPENS.search(clause) is not None
+
+
+def _says_yes(claim: re.Match[str]) -> bool:
+    groups = claim.groupdict()
+    affirms = (groups["word"] or groups.get("adjective")) in _AFFIRMATIVE
+    return affirms is not bool(groups["not"])
 
 
 YES_NO = YesNo()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.boxed import _LONGEST, find_boxed, read_boxed
+from lm_eval_cora.answers.boxed import _LONGEST, BOXED
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ from lm_eval_cora.answers.boxed import _LONGEST, find_boxed, read_boxed
     ],
 )
 def test_boxes(response: str, written: str) -> None:
-    answer = read_boxed(response)
+    answer = BOXED.strict(response, {})
     assert (answer.written, answer.reason, answer.picked) == (written, None, None)
 
 
@@ -109,7 +109,7 @@ def test_boxes(response: str, written: str) -> None:
     ],
 )
 def test_reason_why_there_is_no_answer(response: str, reason: Reason) -> None:
-    answer = read_boxed(response)
+    answer = BOXED.strict(response, {})
     assert (answer.written, answer.reason) == (None, reason)
 
 
@@ -124,7 +124,7 @@ SOME_TEXT = st.one_of(
 
 @given(SOME_TEXT)
 def test_any_text_is_accepted(response: str) -> None:
-    answer = read_boxed(response)
+    answer = BOXED.strict(response, {})
     assert (answer.written is None) != (answer.reason is None)
     assert answer.written is None or 0 < len(answer.written) <= _LONGEST
 
@@ -142,12 +142,12 @@ BALANCED = st.recursive(
 )
 def test_a_planted_answer_is_read_back(before: str, content: str, box: str) -> None:
     # Without "<": markers of reasoning are tested above.
-    assert read_boxed(before.replace("<", "") + "\n" + box.format(content)).written == content.strip()
+    assert BOXED.strict(before.replace("<", "") + "\n" + box.format(content), {}).written == content.strip()
 
 
 def test_a_mention_of_the_command_is_not_a_box() -> None:
-    assert read_boxed(r"$\boxed{5}$ I used \boxed as asked.").written == "5"
-    assert read_boxed(r"$\boxed{5}$. (The command is **\boxed**.)").written == "5"
+    assert BOXED.strict(r"$\boxed{5}$ I used \boxed as asked.", {}).written == "5"
+    assert BOXED.strict(r"$\boxed{5}$. (The command is **\boxed**.)", {}).written == "5"
 
 
 @pytest.mark.parametrize(
@@ -166,12 +166,12 @@ def test_a_mention_of_the_command_is_not_a_box() -> None:
 )
 def test_ten_megabytes_are_read_in_linear_time(unit: str, said: Reason | str) -> None:
     # With a rule that takes quadratic time this would not end.
-    answer = read_boxed(unit * (10_000_000 // len(unit)))
+    answer = BOXED.strict(unit * (10_000_000 // len(unit)), {})
     assert (answer.written or answer.reason) == said
 
 
 def test_a_box_of_ten_megabytes_is_too_long() -> None:
-    assert read_boxed(r"\boxed{" + "{" * 5_000_000 + "}" * 5_000_001).reason is Reason.TOO_LONG
+    assert BOXED.strict(r"\boxed{" + "{" * 5_000_000 + "}" * 5_000_001, {}).reason is Reason.TOO_LONG
 
 
 @pytest.mark.parametrize(
@@ -197,5 +197,5 @@ def test_a_box_of_ten_megabytes_is_too_long() -> None:
     ],
 )
 def test_an_announced_answer_is_found_without_a_box(response: str, written: str | None) -> None:
-    answer = find_boxed(response)
+    answer = BOXED.flexible(response, {})
     assert (answer.written, answer.reason is None) == (written, written is not None)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.choice import find_letter
-from lm_eval_cora.answers.letter import read_letter
+from lm_eval_cora.answers.letter import BEST_ANSWER, LETTER
 from lm_eval_cora.questions.question import LETTERS
 
 WEATHER = ["Ice", "Fog", "Dew", "Steam", "Cloud"]
@@ -18,7 +17,7 @@ PRINTED = [3, 0, 26, 1, 4]
 
 
 def found(response: str, options: Sequence[str] = WEATHER) -> Answer:
-    return find_letter(response, range(len(options)), options)
+    return LETTER.flexible(response, {"printed": range(len(options)), "choices": options})
 
 
 AWKWARD = [
@@ -36,7 +35,9 @@ AWKWARD = [
 def test_a_bare_letter_is_the_option_of_this_letter_whatever_the_options_say(
     options: list[str], place: int, end: str, at_the_end: bool
 ) -> None:
-    answer = find_letter(LETTERS[place] + end, [*PRINTED, 5][: len(options)], options, at_the_end=at_the_end)
+    answer = (BEST_ANSWER if at_the_end else LETTER).flexible(
+        LETTERS[place] + end, {"printed": [*PRINTED, 5][: len(options)], "choices": options}
+    )
     assert answer.position == (place if place < len(options) else None)
 
 
@@ -235,14 +236,14 @@ def test_a_number_counts_alone_or_at_the_end_of_a_single_sentence() -> None:
 
 def test_equal_texts_are_one_option_only_if_they_have_the_same_identity() -> None:
     twice = ["rain", "rain", "snow"]
-    assert find_letter("It is rain.", [7, 7, 2], twice).picked == 7
-    assert find_letter("A. rain", [6, 7, 2], twice).picked == 6
-    assert find_letter("B. rain", [6, 7, 2], twice).picked == 7
+    assert LETTER.flexible("It is rain.", {"printed": [7, 7, 2], "choices": twice}).picked == 7
+    assert LETTER.flexible("A. rain", {"printed": [6, 7, 2], "choices": twice}).picked == 6
+    assert LETTER.flexible("B. rain", {"printed": [6, 7, 2], "choices": twice}).picked == 7
 
 
 def test_the_answer_has_the_identity_of_the_printed_option() -> None:
-    assert find_letter("The answer is C.", PRINTED, WEATHER).picked == 26
-    assert find_letter("It is dew.", PRINTED, WEATHER).picked == 26
+    assert LETTER.flexible("The answer is C.", {"printed": PRINTED, "choices": WEATHER}).picked == 26
+    assert LETTER.flexible("It is dew.", {"printed": PRINTED, "choices": WEATHER}).picked == 26
 
 
 @pytest.mark.parametrize(
@@ -282,7 +283,7 @@ def test_any_response_has_an_answer_or_a_reason(pieces: list[str], spaced: bool)
 
 @given(st.permutations(range(5)), st.sampled_from("ABCDE"), st.sampled_from(["{}", "The answer is {}.", "({}) "]))
 def test_the_letter_alone_determines_the_position(printed: list[int], letter: str, style: str) -> None:
-    answer = find_letter(style.format(letter), printed, WEATHER)
+    answer = LETTER.flexible(style.format(letter), {"printed": printed, "choices": WEATHER})
     assert answer.position == "ABCDE".index(letter)
     assert answer.picked == printed["ABCDE".index(letter)]
 
@@ -290,7 +291,7 @@ def test_the_letter_alone_determines_the_position(printed: list[int], letter: st
 @given(st.sampled_from("ABCDE"), st.text(max_size=40))
 def test_the_flexible_reader_does_not_contradict_the_strict_one(letter: str, rest: str) -> None:
     response = f"{letter}\n\n{rest}"
-    strict, flexible = read_letter(response, range(5)), found(response)
+    strict, flexible = LETTER.strict(response, {"printed": range(5)}), found(response)
     assert strict.position == "ABCDE".index(letter)
     assert flexible.position in (strict.position, None) or "answer" in rest
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import inf, nan
 from typing import Any
@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.format import most_likely
-from lm_eval_cora.answers.yes_no import yes_or_no
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.letter import LETTER
+from lm_eval_cora.answers.yes_no import YES_NO
+
+
+def most_likely(values: Sequence[Any], printed: Sequence[int]) -> Answer:
+    return LETTER.pick(values, {"printed": printed})
+
+
+def yes_or_no(values: Sequence[Any], printed: Sequence[int]) -> Answer:
+    return YES_NO.pick(values, {"printed": printed})
 
 
 def test_the_most_likely_letter() -> None:

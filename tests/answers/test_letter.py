@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.letter import read_letter
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.letter import LETTER
+
+
+def read_letter(response: str, printed: Sequence[int]) -> Answer:
+    return LETTER.strict(response, {"printed": printed})
+
 
 PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from time import process_time
 
@@ -7,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.select_all import read_selection
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.select_all import SELECT_ALL
 from lm_eval_cora.questions.question import LETTERS
+
+
+def read_selection(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
+    return SELECT_ALL.strict(response, {"printed": printed, "choices": choices})
+
 
 CHOICES = ("Steam", "Fog", "Dew", "Ice", "Hail")
 PRINTED = [3, 0, 26, 1, 2]  # A is option 3, B option 0, C is NOTA, D option 1, E option 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_cora.answers.select_all import find_selection
+from lm_eval_cora.answers.select_all import SELECT_ALL
 
 WEATHER = ["Ice", "Fog", "Dew", "Sun"]
 
@@ -31,4 +31,4 @@ WEATHER = ["Ice", "Fog", "Dew", "Sun"]
     ],
 )
 def test_a_selection_is_found(response: str, selected: tuple[int, ...] | None) -> None:
-    assert find_selection(response, [0, 1, 2, 3], WEATHER).selected == selected
+    assert SELECT_ALL.flexible(response, {"printed": [0, 1, 2, 3], "choices": WEATHER}).selected == selected

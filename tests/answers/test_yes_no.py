@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.yes_no import find_yes_no, read_yes_no
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.yes_no import YES_NO
 
 PRINTED = [4]
+
+
+def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
+    return YES_NO.strict(response, {"printed": printed})
+
+
+def find_yes_no(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
+    return YES_NO.flexible(response, {"printed": printed, "choices": choices})
 
 
 @pytest.mark.parametrize(

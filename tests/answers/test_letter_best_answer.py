@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.best_answer import find_best_answer, read_best_answer
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.letter import BEST_ANSWER
 from lm_eval_cora.questions.question import LETTERS
+
+
+def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
+    return BEST_ANSWER.strict(response, {"printed": printed})
+
 
 PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1
 
@@ -266,12 +273,12 @@ WEATHER = ["Ice", "Fog", "Dew"]
     ],
 )
 def test_the_best_answer_is_found(response: str, position: int | None) -> None:
-    assert find_best_answer(response, [0, 1, 2], WEATHER).position == position
+    assert BEST_ANSWER.flexible(response, {"printed": [0, 1, 2], "choices": WEATHER}).position == position
 
 
 def test_the_pronoun_i_is_not_option_i() -> None:
     nine = [f"weather {number}" for number in range(9)]
     for response in ("The best answer is I don't know", "the best answer is I can't tell"):
         assert read_best_answer(response, range(9)).position is None
-        assert find_best_answer(response, range(9), nine).position is None
+        assert BEST_ANSWER.flexible(response, {"printed": range(9), "choices": nine}).position is None
     assert read_best_answer("The best answer is I.", range(9)).position == 8
