@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import get_args
 
-from lm_eval_cora.cli.output import check_file
+from lm_eval_cora.cli.console import check_file
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
 from lm_eval_cora.report.page import render

@@ -7,17 +7,19 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from io import TextIOWrapper
 from shlex import join
-from typing import TextIO
+from typing import Any, TextIO
 
 from lm_eval_cora import __version__
 from lm_eval_cora.cli import compare, export, gate, guess, leaderboard, plan, read, report, run, score, tasks
-from lm_eval_cora.cli.arguments import Command, Parser
-from lm_eval_cora.cli.output import STDOUT
+from lm_eval_cora.cli.console import STDOUT, Parser, say
 from lm_eval_cora.errors import UserError
+
+_COMMANDS: tuple[Any, ...] = (run, report, compare, plan, gate, score, export, leaderboard, read, guess, tasks)
+"""The commands, in the order of `--help`: each module has SUMMARY, EXAMPLES, `add_arguments` and `run`, which returns
+the exit status if that is not 0, and ERROR_STATUS if that is not 1."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,20 +29,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0 on success, 1 after an error, 130 after Ctrl-C. 1 and 2 are results of `gate`, so it returns
         3 after an error, as do `plan`, `leaderboard`, `compare --history` and exports for leaderboards of the Hub.
     """
-    with _streams():
-        return _main(arguments)
-
-
-@contextmanager
-def _streams() -> Iterator[None]:
-    """Let stdout and stderr take any text, also if they are closed, and end without an error if nobody reads them."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed with >&- in the shell; files opened later must not take its place
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream := getattr(sys, name), TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # escape what the terminal cannot print
     try:
-        yield
+        return _run(sys.argv[1:] if arguments is None else arguments)
     finally:
         _flush(sys.stdout)
         _flush(sys.stderr)
@@ -49,37 +44,36 @@ def _streams() -> Iterator[None]:
 def _flush(stream: TextIO) -> None:
     try:
         stream.flush()
-    except OSError:  # discard the rest, because Python flushes again at exit
+    except OSError:  # nobody reads it: discard the rest, because Python flushes again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _main(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str]) -> int:
     given, others = make_parser().parse_known_args(arguments)
-    if others and given.command is not run.run_harness:
+    if others and given.name != "run":
         given.parser.error(f"unrecognized arguments: {' '.join(others)}")
-    given.others = others
-    given.typed = _typed(sys.argv[1:] if arguments is None else arguments)
-    status = 0
+    given.others, given.typed, given.status = others, _typed(arguments), 0
     try:
-        command: Command = given.command
-        status = command(given) or 0
+        given.status = given.command.run(given) or given.status
         sys.stdout.flush()
     except UserError as error:
         if getattr(given, "verbose", False) and error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
-        print(f"lm-eval-cora {given.name}: {error}", file=sys.stderr)
-        return int(given.error_status)
+        return _failed(given, str(error))
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # for example after `| head`
+        pass
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # for example after `| head`
-            return status
         output = getattr(given, "output", None) or STDOUT
         where = error.filename or ("standard output" if output == STDOUT else output)
-        message = f"{where}: {error.strerror}" if error.strerror else error  # our own errors name the file
-        print(f"lm-eval-cora {given.name}: {message}", file=sys.stderr)
-        return int(given.error_status)
-    return status
+        return _failed(given, f"{where}: {error.strerror}" if error.strerror else str(error))
+    return int(given.status)
+
+
+def _failed(given: argparse.Namespace, message: str) -> int:
+    say(f"lm-eval-cora {given.name}: {message}")
+    return int(given.error_status)
 
 
 _SECRET = re.compile(r"(token|key|header)=", re.IGNORECASE)
@@ -92,10 +86,6 @@ def _typed(arguments: Sequence[str]) -> str:
     return join(["lm-eval-cora", *arguments])
 
 
-_COMMANDS = (run, report, compare, plan, gate, score, export, leaderboard, read, guess, tasks)
-"""The commands, in the order of `--help`."""
-
-
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
     parser = Parser(
@@ -106,5 +96,15 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="name")
     for command in _COMMANDS:
-        command.add(commands)
+        status = getattr(command, "ERROR_STATUS", 1)
+        subparser: Parser = commands.add_parser(
+            command.__name__.rpartition(".")[2],
+            help=command.SUMMARY,
+            description=f"{command.SUMMARY[0].upper()}{command.SUMMARY[1:]}.",
+            epilog=f"examples:\n{command.EXAMPLES}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(subparser)
+        subparser.set_defaults(command=command, parser=subparser, error_status=status)
+        subparser.usage_status = max(Parser.usage_status, status)  # 2 is a result of `gate`
     return parser

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, get_args
+from typing import get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import around, places, read_answer, said
-from lm_eval_cora.cli.arguments import add_command
+from lm_eval_cora.cli import console
+
+SUMMARY = "read one response: which option it chooses, by which rule, and which characters decided"
+
+EXAMPLES = """\
+  lm-eval-cora read --options Steam Ice Fog --response 'So the answer is B.'
+  lm-eval-cora read --options Steam Ice Fog < response.txt"""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "read",
-        print_answer,
-        "read one response: which option it chooses, by which rule, and which characters decided",
-        "lm-eval-cora read --options Steam Ice Fog --response 'So the answer is B.'\n"
-        "  lm-eval-cora read --options Steam Ice Fog < response.txt",
-    )
-    parser.add_argument("--options", nargs="*", default=[], metavar="TEXT", help="the options as printed, in order")
-    parser.add_argument("--response", metavar="TEXT", help="the response; without it, standard input is read")
-    parser.add_argument(
-        "--format", default="letter", choices=tuple(FORMATS), help="what was asked for (default: letter)"
-    )
-    parser.add_argument("--reader", default="flexible", choices=get_args(Reader), help="the reader (default: flexible)")
-    parser.add_argument("--cut-off", action="store_true", help="the token limit ended the response")
+def add_arguments(parser: console.Parser) -> None:
+    """Add the arguments."""
+    parser.argument("--options", "TEXT", "the options as printed, in order", nargs="*", default=[])
+    parser.argument("--response", "TEXT", "the response; without it, standard input is read")
+    about = "what was asked for (default: letter)"
+    parser.argument("--format", None, about, choices=tuple(FORMATS), default="letter")
+    parser.argument("--reader", None, "the reader (default: flexible)", choices=get_args(Reader), default="flexible")
+    parser.argument("--cut-off", None, "the token limit ended the response")
 
 
-def print_answer(given: argparse.Namespace) -> None:
+def run(given: argparse.Namespace) -> None:
     """Print how one response is read, and why."""
     response = sys.stdin.read() if given.response is None else given.response
     answer = read_answer(response, given.options, format=given.format, reader=given.reader, cut_off=given.cut_off)

@@ -7,89 +7,72 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from lm_eval_cora.cli.arguments import add_command, between
-from lm_eval_cora.cli.output import say
+from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.whole import parse_target
 from lm_eval_cora.metrics.stopping import EXACT
 from lm_eval_cora.questions.messages import did_you_mean
 
+SUMMARY = "run `lm_eval` with fewer requests"
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "run",
-        run_harness,
-        "run `lm_eval` with fewer requests",
-        "lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_medqa --stop exact\n"
-        "  lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact "
-        "--target-stderr 0.01\n\n"
-        "All options of `lm_eval run` work here, too: lm_eval run --help. Identical requests are sent once, with or\n"
-        "without the options above.",
-        abbreviations=False,  # otherwise --s would mean our --stop, not the harness' --samples
-    )
+EXAMPLES = """\
+  lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_medqa --stop exact
+  lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact --target-stderr 0.01
+
+All options of `lm_eval run` work here, too: lm_eval run --help. Identical requests are sent once, with or
+without the options above."""
+
+
+def add_arguments(parser: console.Parser) -> None:
+    """Add the arguments."""
+    parser.allow_abbrev = False  # otherwise --s would mean our --stop, not the harness' --samples
     parser.usage = (
         "%(prog)s [-h] [--stop exact] [--budget N | --target-stderr E | --target whole:E] [--max_gen_toks N,N] "
         "[--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
     )
-    parser.add_argument(
-        "--stop",
-        choices=[EXACT],
-        help="stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run; "
-        "other metrics are not printed",
+    about = (
+        "stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run; other "
+        "metrics are not printed"
     )
-    parser.add_argument(
-        "--budget",
-        type=between(1, 10**12),
-        metavar="N",
-        help="send at most N requests, for all tasks together, on a random sample of questions (see the option seed). "
-        "In tasks that score letters (_mc) each letter is one request. The tasks get the same number of questions. "
-        "Standard errors are about other questions of the same kind, not about the full benchmark",
+    parser.argument("--stop", None, about, choices=[EXACT])
+    about = (
+        "send at most N requests, for all tasks together, on a random sample of questions (see the option seed). In "
+        "tasks that score letters (_mc) each letter is one request. The tasks get the same number of questions. "
+        "Standard errors are about other questions of the same kind, not about the full benchmark"
     )
-    parser.add_argument(
-        *("--target-stderr", "--target_stderr"),  # the harness writes its options with underscores
-        type=between(1e-6, 1, float),
-        metavar="E",
-        help="add randomly drawn questions (see the option seed) until the standard error of cora is below E. The "
-        "error is tested after 100 questions and after each increase by a quarter. It is about other questions of the "
-        "same kind, not about the full benchmark",
+    parser.argument("--budget", "N", about, type=console.between(1, 10**12))
+    about = (
+        "add randomly drawn questions (see the option seed) until the standard error of cora is below E. The error is "
+        "tested after 100 questions and after each increase by a quarter. It is about other questions of the same "
+        "kind, not about the full benchmark"
     )
-    parser.add_argument(
-        "--target",
-        type=_whole,
-        metavar="whole:E",
-        help="estimate the values that the full benchmark would give: ask the originals of randomly drawn questions, "
-        "and follow randomly drawn right ones to their first wrong answer, until half the width of the 95%% interval "
-        "of cora is at most E. Standard errors are about the full benchmark: they are 0 if everything is asked. Only "
-        "cora, ci, mcqa and bmca@1.0 are printed",
+    # The harness writes its options with underscores.
+    parser.argument("--target-stderr --target_stderr", "E", about, type=console.between(1e-6, 1, float))
+    about = (
+        "estimate the values that the full benchmark would give: ask the originals of randomly drawn questions, and "
+        "follow randomly drawn right ones to their first wrong answer, until half the width of the 95%% interval of "
+        "cora is at most E. Standard errors are about the full benchmark: they are 0 if everything is asked. Only "
+        "cora, ci, mcqa and bmca@1.0 are printed"
     )
-
-    parser.add_argument(
-        *("--max_gen_toks", "--max-gen-toks"),
-        type=_increasing,
-        default=(),
-        metavar="N,N",
-        help="token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut "
-        "off before it is settled, it is requested again with 512. The scores are those of 512",
+    parser.argument("--target", "whole:E", about, type=_whole)
+    about = (
+        "token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut off "
+        "before it is settled, it is requested again with 512. The scores are those of 512"
     )
-
-    parser.add_argument(
-        *("--no_cache", "--no-cache"),
-        action="store_true",
-        help="do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved "
-        "answers",
+    parser.argument("--max_gen_toks --max-gen-toks", "N,N", about, type=_increasing, default=())
+    about = (
+        "do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved answers"
     )
-    parser.add_argument(
-        "--verbose", action="store_true", help="print the traceback of an error, and a line for each wave of requests"
-    )
+    parser.argument("--no_cache --no-cache", None, about)
+    about = "print the traceback of an error, and a line for each wave of requests"
+    parser.argument("--verbose", None, about)
 
 
 def _whole(text: str) -> str:
+    from lm_eval_cora.harness.whole import parse_target  # takes seconds
+
     try:
         parse_target(text)
     except UserError as error:
@@ -123,17 +106,17 @@ def importing_the_harness() -> Iterator[None]:
         ) from None
 
 
-def run_harness(given: argparse.Namespace) -> None:
+def run(given: argparse.Namespace) -> None:
     """Run `lm_eval` with fewer requests."""
     with importing_the_harness():
-        from lm_eval_cora.harness.dry_run import harness_options
-        from lm_eval_cora.harness.run import RunDied, run  # takes seconds
+        from lm_eval_cora.harness import dry_run  # takes seconds
+        from lm_eval_cora.harness import run as harness
 
     config = as_the_harness_parses(given, given.others).config
     if config:
-        _add_options(given, Path(config), harness_options())
+        _add_options(given, Path(config), dry_run.harness_options())
     try:
-        run(
+        harness.run(
             given.others,
             stop=given.stop,
             budget=given.budget,
@@ -145,11 +128,11 @@ def run_harness(given: argparse.Namespace) -> None:
             config_keys=OPTIONS,
             verbose=given.verbose,
         )
-    except RunDied as died:
+    except harness.RunDied as died:
         if isinstance(died.__cause__, KeyboardInterrupt):
-            say(f"\nlm-eval-cora run: {died}")
+            console.say(f"\nlm-eval-cora run: {died}")
             raise died.__cause__ from None
-        say("")  # end the line of a progress bar
+        console.say("")  # end the line of a progress bar
         raise UserError(str(died)) from died.__cause__
 
 

@@ -4,45 +4,42 @@ from __future__ import annotations
 
 import argparse
 from math import isnan
-from pathlib import Path
-from typing import Any
 
-from lm_eval_cora.cli.arguments import add_command, add_json
-from lm_eval_cora.cli.output import print_json, say
+from lm_eval_cora.cli import console
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.answer_rows import read_answers
 from lm_eval_cora.sources import scores_of_rows
 
+SUMMARY = "compute the metrics of answers that were not collected with the harness"
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "score",
-        print_scores,
-        "compute the metrics of answers that were not collected with the harness",
-        "lm-eval-cora score answers.csv --question id --correct ok --original is_original\n\n"
-        "The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option\n"
-        "if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:\n"
-        '{"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}\n\n'
-        "report, compare, plan, gate and export accept such a file in place of a folder. It needs the usual names of\n"
-        "columns.",
-    )
-    parser.add_argument("file", type=Path, metavar="FILE", help="the answers")
+EXAMPLES = """\
+  lm-eval-cora score answers.csv --question id --correct ok --original is_original
+
+The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option
+if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:
+{"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}
+
+report, compare, plan, gate and export accept such a file in place of a folder. It needs the usual names of
+columns."""
+
+
+def add_arguments(parser: console.Parser) -> None:
+    """Add the arguments."""
+    parser.argument("file", "FILE", "the answers")
     for name, column in COLUMNS.items():
-        parser.add_argument(f"--{name}", metavar="COLUMN", help=column.about)
-    add_json(parser)
+        parser.argument(f"--{name}", "COLUMN", column.about)
+    parser.shared("json")
 
 
-def print_scores(given: argparse.Namespace) -> None:
+def run(given: argparse.Namespace) -> None:
     """Print the metrics of a file of answers."""
     rows = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
     scores = scores_of_rows(rows)
     if given.json:
         counts = {"questions": scores.questions, "answers": scores.answers, "readers": rows.readers}
-        print_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})
+        console.print_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})
         return
     cells = [
         [name, f"{estimate.value:.4f}", "±", f"{estimate.stderr:.4f}".replace("nan", "N/A"), _interval(estimate)]
@@ -50,9 +47,9 @@ def print_scores(given: argparse.Namespace) -> None:
         if name not in scores.undefined
     ]
     print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], cells))
-    say(scores.size)
-    for note in scores.remarks:
-        say(note)
+    console.say(scores.size)
+    for remark in scores.remarks:
+        console.say(remark)
 
 
 def _interval(estimate: Estimate) -> str:

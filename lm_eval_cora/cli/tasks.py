@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from lm_eval_cora.cli.arguments import add_command, between
+from lm_eval_cora.cli import console
 from lm_eval_cora.cli.run import as_the_harness_parses, importing_the_harness
 from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.discovery.task_files import TaskFile, task_list
@@ -17,43 +16,30 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.text import table_as_text
 
+SUMMARY = "list the tasks, or check that they would run and what they would cost"
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "tasks",
-        list_tasks,
-        "list the tasks, or check that they would run and what they would cost",
-        "lm-eval-cora tasks medqa\n"
-        '  lm_eval ls tasks --include_path "$(lm-eval-cora tasks --path)"\n'
-        "  lm-eval-cora tasks --check cora_medqa\n"
-        """  lm-eval-cora tasks --check cora_local --metadata '{"cora": {"data_files": "my.jsonl"}}'""",
-    )
-    parser.add_argument(
-        "names", nargs="*", metavar="TASK", help="tasks or groups; without --check, part of a name is enough"
-    )
-    parser.add_argument("--path", action="store_true", help="print only the folder of the task files")
-    parser.add_argument("--check", action="store_true", help="load the tasks and build their requests, without a model")
-    parser.add_argument(
-        "--metadata",
-        nargs="+",
-        action="append",
-        default=[],
-        metavar="ARG",
-        help="with --check, as for lm_eval run: options as JSON; key=value for other packages",
-    )
-    parser.add_argument("--num_fewshot", type=between(0, 1_000), metavar="N", help="with --check, as for lm_eval run")
-    parser.add_argument(
-        "--limit",
-        type=between(1e-9, 1e9, float),
-        metavar="N",
-        help="with --check, as for lm_eval run: number of questions",
-    )
-    parser.add_argument("--include_path", type=Path, metavar="FOLDER", help="with --check: folder of your task files")
+EXAMPLES = """\
+  lm-eval-cora tasks medqa
+  lm_eval ls tasks --include_path "$(lm-eval-cora tasks --path)"
+  lm-eval-cora tasks --check cora_medqa
+  lm-eval-cora tasks --check cora_local --metadata '{"cora": {"data_files": "my.jsonl"}}'"""
 
 
-def list_tasks(given: argparse.Namespace) -> None:
+def add_arguments(parser: console.Parser) -> None:
+    """Add the arguments."""
+    about = "tasks or groups; without --check, part of a name is enough"
+    parser.argument("names", "TASK", about, nargs="*")
+    parser.argument("--path", None, "print only the folder of the task files")
+    parser.argument("--check", None, "load the tasks and build their requests, without a model")
+    about = "with --check, as for lm_eval run: options as JSON; key=value for other packages"
+    parser.argument("--metadata", "ARG", about, nargs="+", **console.REPEATED)
+    parser.argument("--num_fewshot", "N", "with --check, as for lm_eval run", type=console.between(0, 1_000))
+    about = "with --check, as for lm_eval run: number of questions"
+    parser.argument("--limit", "N", about, type=console.between(1e-9, 1e9, float))
+    parser.argument("--include_path", "FOLDER", "with --check: folder of your task files")
+
+
+def run(given: argparse.Namespace) -> None:
     """List the tasks, print their folder, or check that tasks would run."""
     metadata, names = _metadata(given) if given.metadata else ({}, given.names)
     if given.path:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from math import ceil, isnan, nan, sqrt
 from typing import Any, NamedTuple
 
@@ -19,20 +19,24 @@ from lm_eval_cora.decide.sample_size import (
     smallest_difference,
     with_another,
 )
-from lm_eval_cora.decide.typical import CORRELATION, METRICS, QUESTIONS, chosen, estimate_of
 from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics import bmca, ci, cora, mcqa
 from lm_eval_cora.metrics.entries import is_known_early
-from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
-from lm_eval_cora.metrics.responses import Ints
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import requests_until_wrong, saves_requests
-from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
+from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean, first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Cell, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.model_run import Run
+
+CORRELATION = 0.3
+"""Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
+0.3 to 0.7 (Miller 2024, arXiv:2411.00640, in Anthropic's summary). A lower correlation needs more questions."""
 
 _FEW_IN_A_RUN = 200
 """Runs with fewer questions get a note about the precision of their plan."""
@@ -43,12 +47,6 @@ _FEW_NEEDED = 100
 _FEWEST = 30
 """Plans have at least so many questions, because the intervals of fewer are not reliable."""
 
-NOTE = (
-    "questions: how many both models answer. requests: for one model, with all variants of these questions; exact: "
-    "with --stop exact. correlation: of the two models' results, question by question. available: all questions of the "
-    "benchmark; they find: the smallest difference that these find with the same probability."
-)
-
 
 class Goal(NamedTuple):
     """What a comparison should find.
@@ -58,7 +56,7 @@ class Goal(NamedTuple):
         power: Probability that the interval of the difference excludes 0.
         level: Confidence level of the interval.
         metric: The metric; empty for the one that leads the task's report.
-        correlation: Correlation of the models; None if it is not given.
+        correlation: Correlation of the models, if it is not measured.
     """
 
     difference: float
@@ -75,16 +73,11 @@ class Plan:
     Attributes:
         task: Name of the task, or of a typical model.
         models: The models whose answers the plan comes from.
-        metric: The metric.
         spread: Standard deviation of the difference that a question contributes.
-        correlation: Correlation of the two models.
-        is_measured: Whether the correlation was measured.
-        questions: Number of questions needed.
-        per_question: Mean number of requests for a question.
-        per_question_exact: The same with `--stop exact`; nan if it does not apply.
-        available: Number of questions of the benchmark; None if it is unknown.
-        reach: The difference that all questions of the benchmark find; nan if their number is unknown.
-        is_typical: Whether the plan comes from a table, not from a run.
+        requests: Requests of a full run of one model.
+        requests_exact: The same with `--stop exact`; None if it does not apply.
+        benchmark_questions: Number of questions of the benchmark; None if it is unknown.
+        smallest_difference: The difference that all questions of the benchmark find; nan if their number is unknown.
     """
 
     task: str
@@ -92,58 +85,42 @@ class Plan:
     metric: str
     spread: float
     correlation: float
-    is_measured: bool
+    correlation_measured: bool
     questions: int
-    per_question: float
-    per_question_exact: float
-    available: int | None = None
-    reach: float = nan
-    is_typical: bool = False
-
-    @property
-    def requests(self) -> int:
-        """Requests of a full run of one model."""
-        return ceil(self.questions * self.per_question)
-
-    @property
-    def requests_exact(self) -> int | None:
-        """Requests of a run with `--stop exact` of one model; None if it does not apply."""
-        return None if isnan(self.per_question_exact) else ceil(self.questions * self.per_question_exact)
+    requests: int
+    requests_exact: int | None
+    requests_per_question: float
+    requests_per_question_exact: float
+    benchmark_questions: int | None
+    enough: bool | None
+    smallest_difference: float
 
 
-def plan_typical(goal: Goal) -> list[Plan]:
-    """Plan a comparison of models like those of the CoRA paper."""
-    metric = goal.metric or "cora"
-    if metric not in METRICS:
-        raise UserError(
-            f"--metric {metric}: typical values exist for {', '.join(METRICS)} only.{did_you_mean(metric, METRICS)} "
-            "Pass a run with --from OUT for another metric"
-        )
-    correlation = CORRELATION if goal.correlation is None else goal.correlation
-    plans = []
-    for word, model in chosen(metric):
-        contrast = with_another(estimate_of(model, metric), QUESTIONS, goal.difference, correlation)
-        name = f"{word}: {model.name} on {model.benchmark}"
-        needed = _needed(contrast, goal)
-        plans.append(
-            Plan(
-                name,
-                (model.name,),
-                metric,
-                contrast.spread,
-                correlation,
-                is_measured=False,
-                questions=needed,
-                per_question=model.variants,
-                per_question_exact=model.requests,
-                is_typical=True,
+def make_plans(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
+    """Plan comparisons of one or two models from their runs; without runs, of models like those of the CoRA paper."""
+    plans, notes = _from_runs(runs, goal) if runs else (_typical(goal), [])
+    for plan in plans:
+        if plan.enough is False:
+            notes.append(
+                f"{plan.task}: the benchmark has {counted(plan.benchmark_questions or 0, 'question')}, too few. All of "
+                f"them find a difference of {plan.smallest_difference:.3f} with a probability of {goal.power:g}"
             )
+        if plan.questions < _FEW_NEEDED:
+            notes.append(f"{plan.task}: with fewer than {_FEW_NEEDED} questions the numbers are rough")
+    if not runs:
+        notes.append(
+            "The rows are the models of the CoRA paper's tables that need the fewest, a middle number of, and the most "
+            "questions. A run of a few hundred questions gives your own: --from OUT"
         )
-    return plans
+    if not all(plan.correlation_measured for plan in plans):
+        notes.append(
+            "The correlation is assumed, and the questions are proportional to 1 - correlation. Two runs on the same "
+            "questions measure it: --from A --from B"
+        )
+    return plans, notes
 
 
-def plan_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
-    """Plan comparisons from the runs of one model, or of two models on the same questions."""
+def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
     models = list(dict.fromkeys(run.model for run in runs))
     if len(models) > 2:
         raise UserError(
@@ -161,35 +138,25 @@ def plan_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
     groups = [group for group in by_task.values() if len(group) == len(models)]
     if not groups:
         raise UserError(f"--from: {names} have no task in common")
-    _check_metric(goal.metric, groups)
+    if goal.metric:
+        check_metric(goal.metric, (name for group in groups for run in group for name in run.estimates))
     alone = [group[0] for group in by_task.values() if len(group) < len(models)]
     notes = [f"{run.task}: left out, because only {shorten(run.model)} has it" for run in alone]
     plans = []
     for group in groups:
-        metric = goal.metric or lead_of(group)
+        metric, questions = goal.metric or lead_of(group), len(group[0].table.sizes)
         if why := _cannot_plan(group, metric):
             notes.append(f"{group[0].task}: left out, because {why}")
             continue
-        plans.append(_plan(group, metric, goal))
-        questions = len(group[0].table.sizes)
+        plans.append(_from_group(group, metric, goal))
         if questions < _FEW_IN_A_RUN:
-            off = IN_95_PERCENT * sqrt(2 / questions)
             notes.append(
                 f"{group[0].task}: {counted(questions, 'question')} in the run, so the numbers may be off by about "
-                f"{off:.0%}"
+                f"{IN_95_PERCENT * sqrt(2 / questions):.0%}"
             )
     if not plans:
         raise UserError(f"--from: nothing can be planned. {'. '.join(notes)}")
     return plans, notes
-
-
-def _check_metric(metric: str, groups: Sequence[Sequence[Run]]) -> None:
-    known = list(dict.fromkeys(name for group in groups for run in group for name in run.estimates))
-    if metric and metric not in known:
-        raise UserError(
-            f"--metric {metric}: there is no such metric.{did_you_mean(metric, known)} The metrics are "
-            f"{', '.join(known)}"
-        )
 
 
 def _cannot_plan(group: Sequence[Run], metric: str) -> str:
@@ -211,45 +178,31 @@ def _cannot_plan(group: Sequence[Run], metric: str) -> str:
     return ""
 
 
-def _needed(contrast: Contrast, goal: Goal) -> int:
-    found = questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
-    if found is None:
-        raise UserError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
-    return max(_FEWEST, found)
-
-
-def _contrast(group: Sequence[Run], metric: str, goal: Goal) -> tuple[Contrast, float]:
-    """The contrast of the models, and the correlation: measured for two runs."""
+def _from_group(group: Sequence[Run], metric: str, goal: Goal) -> Plan:
+    """The plan of a task from the run of one model, or of two models on the same questions."""
     first, *others = sorted((run.estimates[metric] for run in group), key=lambda estimate: estimate.value)
-    questions = len(group[0].table.sizes)
     if others:
-        return Contrast.of(first, others[0]), correlation_of(first, others[0])
-    correlation = CORRELATION if goal.correlation is None else goal.correlation
-    return with_another(first, questions, goal.difference, correlation), correlation
-
-
-def _plan(group: Sequence[Run], metric: str, goal: Goal) -> Plan:
-    contrast, correlation = _contrast(group, metric, goal)
+        contrast, correlation = Contrast.of(first, others[0]), correlation_of(first, others[0])
+    else:
+        correlation = CORRELATION if goal.correlation is None else goal.correlation
+        contrast = with_another(first, len(group[0].table.sizes), goal.difference, correlation)
     full, exact = zip(*(_requests(run, metric) for run in group), strict=True)
-    available = published_questions(group[0].name)
-    return Plan(
+    return _plan(
         group[0].task,
-        tuple(run.model for run in group),
-        metric,
-        contrast.spread,
-        correlation,
-        len(group) == 2,
-        _needed(contrast, goal),
-        sum(full) / len(full),
-        sum(exact) / len(exact),
-        available,
-        smallest_difference(contrast, available, goal.power, goal.level) if available else nan,
+        [run.model for run in group],
+        goal._replace(metric=metric, correlation=correlation),
+        contrast,
+        (sum(full) / len(full), sum(exact) / len(exact)),
+        published_questions(group[0].name),
     )
 
 
 def _requests(run: Run, metric: str) -> tuple[float, float]:
     """Mean requests for a question in a full run, and with `--stop exact`: nan if that does not give the metric."""
-    costs = _costs(run)
+    costs = np.ones(len(run.table.correct), dtype=np.int64)  # of each variant
+    if run.form == "loglikelihood":  # a request for each scored answer
+        scored = [len(FORMATS[how.ask].scored({"printed": how.printed})) for how in run.records.parts]
+        costs = np.array(scored, dtype=np.int64)[np.asarray(run.records.codes[1])[run.rows]]
     full = float(costs.sum() / len(run.table.sizes))
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     if not (is_known_early(entry) and saves_requests(run.entries)):
@@ -257,87 +210,143 @@ def _requests(run: Run, metric: str) -> tuple[float, float]:
     return full, float(requests_until_wrong(run.table, run.probe.hardest_first, costs).mean())
 
 
-def _costs(run: Run) -> Ints:
-    """(R,) number of requests for each variant: one, or one for each scored answer."""
-    if run.form != "loglikelihood":
-        return np.ones(len(run.table.correct), dtype=np.int64)
-    asked = [len(FORMATS[how.ask].scored({"printed": how.printed})) for how in run.records.parts]
-    return np.array(asked, dtype=np.int64)[np.asarray(run.records.codes[1])[run.rows]]
+def _plan(
+    task: str,
+    models: Sequence[str],
+    goal: Goal,
+    contrast: Contrast,
+    per_question: tuple[float, float],
+    available: int | None = None,
+) -> Plan:
+    needed = questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
+    if needed is None:
+        raise UserError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
+    questions, (full, exact) = max(_FEWEST, needed), per_question
+    assert goal.correlation is not None
+    return Plan(
+        task,
+        tuple(models),
+        goal.metric,
+        contrast.spread,
+        goal.correlation,
+        correlation_measured=len(models) == 2,
+        questions=questions,
+        requests=ceil(questions * full),
+        requests_exact=None if isnan(exact) else ceil(questions * exact),
+        requests_per_question=full,
+        requests_per_question_exact=exact,
+        benchmark_questions=available,
+        enough=None if available is None else questions <= available,
+        smallest_difference=smallest_difference(contrast, available, goal.power, goal.level) if available else nan,
+    )
+
+
+class Model(NamedTuple):
+    """A model of the CoRA paper on one of its benchmarks: MCQA and BMCA(1.0) from tables 1 to 4.
+
+    `requests` is the mean number for a question with `--stop exact`, as `benchmarks/request_counts.py` measured it.
+    """
+
+    name: str
+    benchmark: str
+    options: int
+    mcqa: float
+    bmca: float
+    requests: float
+
+    @property
+    def variants(self) -> int:
+        """Number of variants of a question in the divergent probe: 2 + 6 (A - 1)."""
+        return 2 + 6 * (self.options - 1)
+
+
+MODELS = (
+    Model("GPT4o", "MedQA", 5, 0.85, 0.73, 19.84),
+    Model("MedL", "MedQA", 5, 0.74, 0.18, 8.49),
+    Model("BioML", "MedQA", 5, 0.73, 0.31, 11.24),
+    Model("BMist", "MedQA", 5, 0.38, 0.11, 5.18),
+    Model("Mist", "MMLU", 4, 0.64, 0.33, 8.73),
+    Model("Llam", "MMLU", 4, 0.58, 0.15, 5.94),
+    Model("Gran", "MMLU", 4, 0.65, 0.38, 9.56),
+    Model("DSeek", "MMLU", 4, 0.52, 0.16, 5.61),
+    Model("Mist", "Arc-C", 4, 0.80, 0.52, 12.50),
+    Model("Llam", "Arc-C", 4, 0.72, 0.07, 5.91),
+    Model("Gran", "Arc-C", 4, 0.82, 0.61, 13.78),
+    Model("DSeek", "Arc-C", 4, 0.64, 0.23, 7.51),
+    Model("Mist", "TruthfulQA", 5, 0.41, 0.09, 4.63),
+    Model("Llam", "TruthfulQA", 5, 0.41, 0.08, 4.39),
+    Model("Gran", "TruthfulQA", 5, 0.34, 0.09, 4.21),
+    Model("DSeek", "TruthfulQA", 5, 0.34, 0.05, 3.50),
+)
+
+METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
+    "cora": cora,
+    "mcqa": mcqa,
+    "ci": ci,
+    "bmca@1.0": lambda table: bmca(table, level=1.0),
+}
+"""The metrics that follow from MCQA and BMCA(1.0)."""
+
+_QUESTIONS = 1_000
+"""Number of questions of which a typical model's answers consist. Its shares have two or three digits."""
+
+
+def estimate_of(model: Model, metric: str) -> Estimate:
+    """The metric of a typical model."""
+    hits = np.zeros((_QUESTIONS, 2))
+    hits[: round(model.bmca * _QUESTIONS)] = 1
+    hits[: round(model.mcqa * _QUESTIONS), 0] = 1
+    return METRICS[metric](ResponseTable.from_hits(hits))
+
+
+def chosen(metric: str) -> list[tuple[str, Model]]:
+    """The models that need the fewest, a middle number of, and the most questions for a metric, with these words."""
+    ordered = sorted(MODELS, key=lambda model: estimate_of(model, metric).stderr)
+    return [("few", ordered[0]), ("middle", ordered[len(ordered) // 2 - 1]), ("many", ordered[-1])]
+
+
+def _typical(goal: Goal) -> list[Plan]:
+    metric = goal.metric or "cora"
+    if metric not in METRICS:
+        raise UserError(
+            f"--metric {metric}: typical values exist for {', '.join(METRICS)} only.{did_you_mean(metric, METRICS)} "
+            "Pass a run with --from OUT for another metric"
+        )
+    correlation = CORRELATION if goal.correlation is None else goal.correlation
+    plans = []
+    for word, model in chosen(metric):
+        contrast = with_another(estimate_of(model, metric), _QUESTIONS, goal.difference, correlation)
+        name, requests = f"{word}: {model.name} on {model.benchmark}", (model.variants, model.requests)
+        plans.append(
+            _plan(name, [model.name], goal._replace(metric=metric, correlation=correlation), contrast, requests)
+        )
+    return plans
 
 
 def as_table(plans: Sequence[Plan], goal: Goal) -> Table:
     """The plans as a table."""
     rows: list[list[Cell]] = []
     for plan in plans:
-        source = "measured" if plan.is_measured else "assumed"
-        rows.append(
-            [
-                plan.task,
-                plan.metric,
-                "n/a" if isnan(plan.correlation) else f"{plan.correlation:.2f} ({source})",
-                plan.questions,
-                plan.requests,
-                "n/a" if plan.requests_exact is None else plan.requests_exact,
-                "unknown" if plan.available is None else plan.available,
-                "" if isnan(plan.reach) else f"{plan.reach:.3f}",
-            ]
-        )
+        source = "measured" if plan.correlation_measured else "assumed"
+        correlation = "n/a" if isnan(plan.correlation) else f"{plan.correlation:.2f} ({source})"
+        exact: Cell = "n/a" if plan.requests_exact is None else plan.requests_exact
+        available: Cell = "unknown" if plan.benchmark_questions is None else plan.benchmark_questions
+        reach = "" if isnan(plan.smallest_difference) else f"{plan.smallest_difference:.3f}"
+        rows.append([plan.task, plan.metric, correlation, plan.questions, plan.requests, exact, available, reach])
     title = (
         f"Questions that find a difference of {goal.difference:g} with a probability of {goal.power:g} "
         f"({100 * goal.level:g}% intervals)"
     )
     columns = ["task", "metric", "correlation", "questions", "requests", "exact", "available", "they find"]
-    return Table(title, columns, rows, NOTE)
-
-
-def remarks(plans: Sequence[Plan], goal: Goal) -> list[str]:
-    """Sentences about plans: too few questions in the benchmark, and assumptions."""
-    told = []
-    for plan in plans:
-        if plan.available is not None and plan.questions > plan.available:
-            told.append(
-                f"{plan.task}: the benchmark has {counted(plan.available, 'question')}, too few. All of them find a "
-                f"difference of {plan.reach:.3f} with a probability of {goal.power:g}"
-            )
-        if plan.questions < _FEW_NEEDED:
-            told.append(f"{plan.task}: with fewer than {_FEW_NEEDED} questions the numbers are rough")
-    if any(plan.is_typical for plan in plans):
-        told.append(
-            "The rows are the models of the CoRA paper's tables that need the fewest, a middle number of, and the most "
-            "questions. A run of a few hundred questions gives your own: --from OUT"
-        )
-    if any(not plan.is_measured for plan in plans):
-        told.append(
-            "The correlation is assumed, and the questions are proportional to 1 - correlation. Two runs on the same "
-            "questions measure it: --from A --from B"
-        )
-    return told
+    note = (
+        "questions: how many both models answer. requests: for one model, with all variants of these questions; exact: "
+        "with --stop exact. correlation: of the two models' results, question by question. available: all questions of "
+        "the benchmark; they find: the smallest difference that these find with the same probability."
+    )
+    return Table(title, columns, rows, note)
 
 
 def as_json(plans: Sequence[Plan], goal: Goal, notes: Sequence[str]) -> dict[str, Any]:
     """The plans with all digits, undefined numbers as null."""
-    return {
-        "difference": goal.difference,
-        "power": goal.power,
-        "level": goal.level,
-        "notes": list(notes),
-        "plans": [
-            {
-                "task": plan.task,
-                "models": list(plan.models),
-                "metric": plan.metric,
-                "spread": plan.spread,
-                "correlation": for_json(plan.correlation),
-                "correlation_measured": plan.is_measured,
-                "questions": plan.questions,
-                "requests": plan.requests,
-                "requests_exact": plan.requests_exact,
-                "requests_per_question": plan.per_question,
-                "requests_per_question_exact": for_json(plan.per_question_exact),
-                "benchmark_questions": plan.available,
-                "enough": None if plan.available is None else plan.questions <= plan.available,
-                "smallest_difference": for_json(plan.reach),
-            }
-            for plan in plans
-        ],
-    }
+    numbers = {"difference": goal.difference, "power": goal.power, "level": goal.level}
+    return {**numbers, "notes": list(notes), "plans": [for_json(asdict(plan)) for plan in plans]}

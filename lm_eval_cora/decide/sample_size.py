@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import copysign, hypot, inf, isfinite, isnan, nan, sqrt
 from statistics import NormalDist
-from typing import Protocol
 
 import numpy as np
 
@@ -25,28 +24,12 @@ _MOST = 10**9
 
 _HALVINGS = 40
 
-
-class Sample(Protocol):
-    """What a sample of any number of questions would show, if its questions are like those of a run."""
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation of what a question contributes to the value."""
-
-    def interval(
-        self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0
-    ) -> tuple[float, float]:
-        """The interval of so many questions, if the value of the sample is a step away from the true one."""
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Level:
-    """A metric of one model.
-
-    Attributes:
-        estimate: The metric in a run.
-        questions: Number of questions of the run.
-    """
+    """A metric of one model, in a run with a number of questions."""
 
     estimate: Estimate
     questions: int
@@ -59,10 +42,10 @@ class Level:
             return 0.0
         return self.estimate.stderr * sqrt(self.questions)
 
-    def interval(
-        self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0
-    ) -> tuple[float, float]:
-        """The interval of a requirement: that of the report, or Clopper and Pearson's where it is wider.
+    def interval(self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0) -> Interval:
+        """The interval of so many questions, if their value is a step away from the true one.
+
+        It is that of the report, or Clopper and Pearson's where it is wider.
 
         Wilson's interval of a share near 0 or 1 is wrong at one end with up to 17%, Clopper and Pearson's with at most
         2.5%. The two are computed with the number of trials that has the error of the value.
@@ -110,25 +93,16 @@ class Contrast:
 
     @classmethod
     def of(cls, before: Estimate, after: Estimate) -> Contrast:
-        """The contrast of two models in runs of the same questions.
-
-        Example:
-            >>> from lm_eval_cora.metrics.estimate import share_of
-            >>> contrast = Contrast.of(*(share_of(np.arange(100) < right) for right in (50, 60)))
-            >>> round(contrast.spread, 3), contrast.changed
-            (0.302, 0.1)
-        """
+        """The contrast of two models in runs of the same questions."""
         change, test = change_of(before, after), mcnemar(before, after)
         assert change.influence is not None
         changed = nan
         if test is not None and before.outcomes is not None:
             changed = (test.lost + test.gained) / float(np.count_nonzero(~np.isnan(before.outcomes)))
-        spread = 0.0 if change.ends else spread_of(change.stderr, len(change.influence))
+        spread = 0.0 if change.ends else change.stderr * sqrt(len(change.influence))
         return cls(spread, change.influence, change.farthest, changed, change.between)
 
-    def interval(
-        self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0
-    ) -> tuple[float, float]:
+    def interval(self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0) -> Interval:
         """The interval of `difference` in a sample of so many questions.
 
         A sample whose difference is a step away from the true one has the same kinds of questions in other shares, see
@@ -143,9 +117,8 @@ class Contrast:
             if step:  # the next number of questions beyond the step
                 found = min(high, max(low, found + copysign(0.5 / questions, step)))
             changed = min(1.0, max(changed, abs(found)))
-            return interval_of_shares(
-                questions * (changed - found) / 2, questions * (changed + found) / 2, questions, z
-            )
+            lost, gained = questions * (changed - found) / 2, questions * (changed + found) / 2
+            return interval_of_shares(lost, gained, questions, z)
         if not self.spread:
             return unvaried(found, questions, self.between, z)
         far = max(self.least, _farthest(np.abs(self.influence), questions))
@@ -158,14 +131,17 @@ def _farthest(distances: Floats, questions: float) -> float:
     return float(np.quantile(distances, 1 - 1 / questions, method="higher"))
 
 
+Sample = Level | Contrast
+"""What a sample of any number of questions would show, if its questions are like those of a run."""
+
+
 def questions_needed(
     sample: Sample, value: float, bound: float, power: float = POWER, level: float = LEVEL
 ) -> int | None:
-    """Number of questions with which the interval of a value excludes a bound with a given probability.
+    """Smallest number of questions with which the interval that is printed excludes a bound with a given probability.
 
     With N questions the value is nearer to the bound than value -+ z_power s / sqrt(N) with the probability 1 - power,
-    where s is the spread. N is the smallest number with which the interval of such a sample excludes the bound. The
-    interval is the one that the command will print.
+    where s is the spread.
     """
     if value == bound:
         return None
@@ -200,14 +176,6 @@ def smallest_difference(sample: Contrast, questions: int, power: float = POWER, 
     return high
 
 
-def spread_of(stderr: float, questions: int) -> float:
-    """Standard deviation of what a question contributes to a value: stderr * sqrt(N).
-
-    It is 1/sqrt(N) times the standard error that other samples of N questions would have.
-    """
-    return stderr * sqrt(questions)
-
-
 def spread_at(spread: float, influence: Floats, change: float) -> float:
     """Spread of a model whose value is higher by a given change, from the answers of one model.
 
@@ -227,12 +195,11 @@ def spread_of_difference(one: float, other: float, correlation: float) -> float:
 
 
 def with_another(estimate: Estimate, questions: int, difference: float, correlation: float) -> Contrast:
-    """The contrast of a model and of another one whose value differs by a given difference.
+    """The contrast of a model and of another one whose value is higher or lower by a given difference.
 
-    The value of the other model may be higher or lower. The larger spread of the two counts, and at least that of the
-    model itself.
+    The larger spread of the two counts, and at least that of the model itself.
     """
-    spread = spread_of(estimate.stderr, questions)
+    spread = estimate.stderr * sqrt(questions)
     assert estimate.influence is not None
     others = [spread_at(spread, estimate.influence, change) for change in (difference, -difference)]
     found = spread_of_difference(spread, max(spread, *others), correlation)

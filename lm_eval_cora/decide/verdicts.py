@@ -1,20 +1,23 @@
-"""Verdicts about requirements: pass, fail or undecided, by the 95% intervals of a run."""
+"""Verdicts about requirements: pass, fail or undecided, by the 95% intervals of a run. And their outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isnan
-from typing import Literal
+from typing import Any, Literal
+from xml.etree import ElementTree
 
-from lm_eval_cora.decide.requirements import NoWorse, Policy, Requirement
-from lm_eval_cora.decide.sample_size import POWER, Contrast, Level, Sample, questions_needed
+from lm_eval_cora.decide.requirements import Requirement
+from lm_eval_cora.decide.sample_size import POWER, Contrast, Level, questions_needed
 from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.question import printable
+from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import is_two_phase
@@ -33,20 +36,12 @@ class Verdict:
     """The verdict about a requirement on a task.
 
     Attributes:
-        requirement: The requirement as text.
-        task: Name of the task.
-        metric: Name of the metric.
-        outcome: Whether it passes, fails, or is undecided.
         value: The value, or the difference to the baseline.
-        stderr: Its standard error.
-        low: Lower end of its 95% interval.
-        high: Upper end of its 95% interval.
-        questions: Number of questions.
-        needed: Number of questions that decide it with a probability of 0.8 if the value is the true one. None if it is
-            decided, if the value equals the bound, or if the run estimates the value of the full benchmark (--target).
-        available: Number of questions of the benchmark, if the requirement is undecided and the number is known.
-        is_difference: Whether the value is a difference to the baseline.
-        signature: Signature of the run's scores.
+        questions_to_decide: Number of questions that decide it with a probability of 0.8 if the value is the true one.
+            None if it is decided, if the value equals the bound, or if the run estimates the value of the full
+            benchmark (--target).
+        questions_available: Number of questions of the benchmark, if the verdict is undecided and the number is known.
+        signature: Signature of the run's scores; None without a results file.
     """
 
     requirement: str
@@ -57,11 +52,11 @@ class Verdict:
     stderr: float
     low: float
     high: float
-    questions: int
-    needed: int | None
-    available: int | None
     is_difference: bool
-    signature: str
+    questions: int
+    questions_to_decide: int | None
+    questions_available: int | None
+    signature: str | None
 
     @property
     def reason(self) -> str:
@@ -74,24 +69,14 @@ class Verdict:
         if isnan(self.low):
             return f"{what} has no interval"
         interval = f"{what} with the 95% interval {self.low:.4f} to {self.high:.4f}"
-        if self.outcome == "fail":
-            return interval
-        if is_two_phase(self.signature):
+        if self.outcome == "undecided" and is_two_phase(self.signature or ""):
             return f"{interval}; a run with a smaller E of --target whole:E decides"
-        if not self.needed:
+        if not self.questions_to_decide:
             return interval
-        has = "" if self.available is None else f" (the benchmark has {self.available:,})"
-        return f"{interval}; {self.needed:,} questions{has} would decide it with a probability of {POWER:g}"
-
-
-def remarks(verdicts: Iterable[Verdict]) -> list[str]:
-    """A message for each requirement that the benchmark has too few questions to decide."""
-    return [
-        f"{found.task}: {found.requirement} needs {found.needed:,} questions to be decided, but the benchmark has "
-        f"{found.available:,}"
-        for found in verdicts
-        if found.needed and found.available is not None and found.needed > found.available
-    ]
+        has = "" if self.questions_available is None else f" (the benchmark has {self.questions_available:,})"
+        return (
+            f"{interval}; {self.questions_to_decide:,} questions{has} would decide it with a probability of {POWER:g}"
+        )
 
 
 def overall(verdicts: Iterable[Verdict]) -> Outcome:
@@ -108,112 +93,164 @@ def decide(low: float, high: float, bound: float) -> Outcome:
     return "fail" if high < bound else "undecided"
 
 
-def verdicts_of(runs: Sequence[Run], baseline: Sequence[Run], policy: Policy) -> list[Verdict]:
-    """Compare the runs of a model with requirements.
-
-    A requirement without a task holds for every task of the run.
-    """
-    verdicts = [_value(run, bound) for bound in policy.require for run in _of_task(runs, bound)]
-    for limit in policy.no_worse:
-        verdicts += [_loss(run, _counterpart(run, runs, baseline, limit), limit) for run in _of_task(runs, limit)]
-    return verdicts
+def verdicts_of(runs: Sequence[Run], baseline: Sequence[Run], requirements: Iterable[Requirement]) -> list[Verdict]:
+    """Compare the runs of a model with requirements."""
+    return [
+        _verdict(run, requirement, _counterpart(run, runs, baseline, requirement) if requirement.is_loss else None)
+        for requirement in requirements
+        for run in _of_task(runs, requirement)
+    ]
 
 
-def _of_task(runs: Sequence[Run], requirement: Requirement | NoWorse) -> Iterator[Run]:
+def _of_task(runs: Sequence[Run], requirement: Requirement) -> Iterator[Run]:
     """The runs of the requirement's task, all of which have its metric."""
-    own = [run for run in runs if requirement.task in ("", run.task, run.name)]
-    if not own:
+    metric = requirement.metric
+    of_task = [run for run in runs if requirement.task in ("", run.task, run.name)]
+    if not of_task:
         names = [run.task for run in runs]
         raise UserError(
             f"{requirement.task}:{requirement}: there is no such task in the run."
             f"{did_you_mean(requirement.task, names)} The tasks are {', '.join(names)}"
         )
-    for run in own:
-        if requirement.metric not in run.estimates:
+    for run in of_task:
+        if metric not in run.estimates:
             why = " The run stopped early, so it has few metrics." if not run.table.is_whole else ""
-            elsewhere = any(requirement.metric in other.estimates for other in own)
-            hint = f" Name the task that has it: 'TASK:{requirement.metric}...'." if elsewhere else ""
+            elsewhere = any(metric in another.estimates for another in of_task)
+            hint = f" Name the task that has it: 'TASK:{metric}...'." if elsewhere else ""
             raise UserError(
-                f"{requirement}: {run.task} has no metric {requirement.metric!r}."
-                f"{did_you_mean(requirement.metric, run.estimates)}{why}{hint} Its metrics are "
-                f"{', '.join(run.estimates) or 'undefined'}"
+                f"{requirement}: {run.task} has no metric {metric!r}.{did_you_mean(metric, run.estimates)}{why}{hint} "
+                f"Its metrics are {', '.join(run.estimates) or 'undefined'}"
             )
         yield run
 
 
-def _value(run: Run, requirement: Requirement) -> Verdict:
-    entry = next(entry for entry in run.entries if entry["metric"] == requirement.metric)
-    lowest, highest = facts_of(entry["aggregation"]).bounds
-    if not lowest <= requirement.bound <= highest:
-        raise UserError(f"{requirement}: expected a bound from {lowest:g} to {highest:g}, the range of the metric")
-    estimate = run.estimates[requirement.metric]
-    level, questions = Level(estimate, len(run.table.sizes)), len(run.table.sizes)
-    low, high = level.interval(estimate.value, questions)
-    if requirement.direction == ">=":
-        outcome = decide(low, high, requirement.bound)
+def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], requirement: Requirement) -> Run:
+    """The baseline's run of a task."""
+    matches = [before for before in baseline if before.task == run.task]
+    if not matches:  # the same questions in a file of another name
+        same, rivals = (
+            [each for each in group if (each.name, each.part) == (run.name, run.part)] for group in (baseline, runs)
+        )
+        matches = same if len(same) == len(rivals) == 1 else []
+    if not matches:
+        raise UserError(
+            f"{requirement}: the baseline does not have {run.task}. Its tasks are "
+            f"{', '.join(before.task for before in baseline)}"
+        )
+    before = matches[0]
+    if reason := not_comparable(before, run):
+        raise UserError(f"{requirement}: {run.task} cannot be compared with the baseline, the first run: {reason}")
+    if requirement.metric not in before.estimates:
+        raise UserError(f"{requirement}: the baseline has no metric {requirement.metric!r} in {before.task}")
+    return before
+
+
+def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
+    """The verdict about a run, or about its paired difference to the baseline: is the loss at most the margin?"""
+    metric, bound, questions = requirement.metric, requirement.number, len(run.table.sizes)
+    entry = next(entry for entry in run.entries if entry["metric"] == metric)
+    estimate = run.estimates[metric]
+    sample: Level | Contrast | None
+    at_least: bool | None
+    if before is None:
+        lowest, highest = facts_of(entry["aggregation"]).bounds
+        if not lowest <= bound <= highest:
+            raise UserError(f"{requirement}: expected a bound from {lowest:g} to {highest:g}, the range of the metric")
+        sample, at_least = Level(estimate, questions), requirement.sign == ">="
+        numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, questions))
     else:
-        outcome = decide(-high, -low, -requirement.bound)
-    numbers = Difference(estimate.value, estimate.stderr, low, high)
-    return _verdict(run, requirement, outcome, numbers, level, requirement.bound)
-
-
-def _loss(run: Run, before: Run, limit: NoWorse) -> Verdict:
-    """The verdict about the paired difference to the baseline: is the loss at most the margin?"""
-    entry = next(entry for entry in run.entries if entry["metric"] == limit.metric)
-    higher = entry.get("higher_is_better")
-    if higher is None:
-        raise UserError(f"{limit}: neither a high nor a low {limit.metric} is better, so it cannot be worse")
-    one, other = before.estimates.get(limit.metric, UNDEFINED), run.estimates[limit.metric]
-    change = difference(one, other)
-    if higher:
-        outcome = decide(change.low, change.high, -limit.margin)
-    else:
-        outcome = decide(-change.high, -change.low, -limit.margin)
-    contrast = None if isnan(change.stderr) else Contrast.of(one, other)
-    return _verdict(run, limit, outcome, change, contrast, -limit.margin if higher else limit.margin)
-
-
-def _verdict(
-    run: Run,
-    requirement: Requirement | NoWorse,
-    outcome: Outcome,
-    numbers: Difference,
-    sample: Sample | None,
-    bound: float,
-) -> Verdict:
-    questions, is_open = len(run.table.sizes), outcome == "undecided"
-    needed = None
+        at_least = entry.get("higher_is_better")
+        if at_least is None:
+            raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
+        first = before.estimates.get(metric, UNDEFINED)
+        numbers = difference(first, estimate)
+        sample = None if isnan(numbers.stderr) else Contrast.of(first, estimate)
+        bound = -bound if at_least else bound
+    low, high = numbers.low, numbers.high
+    outcome = decide(low, high, bound) if at_least else decide(-high, -low, -bound)
+    needed, is_open = None, outcome == "undecided"
     if is_open and sample is not None and not run.is_two_phase and abs(numbers.value - bound) > _SAME:
         needed = questions_needed(sample, numbers.value, bound)
     return Verdict(
         str(requirement),
         run.task,
-        requirement.metric,
+        metric,
         outcome,
         *numbers,
+        is_difference=before is not None,
         questions=questions,
-        needed=max(questions + 1, needed) if needed else None,
-        available=published_questions(run.name) if is_open else None,
-        is_difference=isinstance(requirement, NoWorse),
-        signature=run.signature,
+        questions_to_decide=max(questions + 1, needed) if needed else None,
+        questions_available=published_questions(run.name) if is_open else None,
+        signature=run.signature or None,
     )
 
 
-def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], limit: NoWorse) -> Run:
-    """The baseline's run of a task."""
-    found = [other for other in baseline if other.task == run.task]
-    if not found:  # the same questions in a file of another name
-        same = [other for other in baseline if (other.name, other.part) == (run.name, run.part)]
-        own = [other for other in runs if (other.name, other.part) == (run.name, run.part)]
-        found = same if len(same) == len(own) == 1 else []
-    if not found:
-        raise UserError(
-            f"{limit}: the baseline does not have {run.task}. Its tasks are "
-            f"{', '.join(other.task for other in baseline)}"
-        )
-    before = found[0]
-    if reason := not_comparable(before, run):
-        raise UserError(f"{limit}: {run.task} cannot be compared with the baseline, the first run: {reason}")
-    if limit.metric not in before.estimates:
-        raise UserError(f"{limit}: the baseline has no metric {limit.metric!r} in {before.task}")
-    return before
+def remarks(verdicts: Iterable[Verdict]) -> list[str]:
+    """A message for each requirement that the benchmark has too few questions to decide."""
+    return [
+        f"{verdict.task}: {verdict.requirement} needs {verdict.questions_to_decide:,} questions to be decided, but the "
+        f"benchmark has {verdict.questions_available:,}"
+        for verdict in verdicts
+        if verdict.questions_available is not None
+        if (verdict.questions_to_decide or 0) > verdict.questions_available
+    ]
+
+
+def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
+    """The verdicts as a table."""
+    rows: list[list[Cell]] = []
+    for verdict in verdicts:
+        number = Number(verdict.value, verdict.stderr, signed=verdict.is_difference, ends=(verdict.low, verdict.high))
+        more: Cell = "" if verdict.outcome != "undecided" else verdict.questions_to_decide or "n/a"
+        name = verdict.requirement.replace(">=", "≥").replace("<=", "≤")  # Markdown would escape the characters
+        rows.append([name, verdict.task, verdict.outcome, number, number.interval or "n/a", verdict.questions, more])
+    columns = ["requirement", "task", "outcome", "value", "95%", "questions", "would decide it"]
+    return Table(f"{model}: {overall(verdicts)}", columns, rows)
+
+
+def as_json(verdicts: Sequence[Verdict], model: str, notes: Sequence[str]) -> dict[str, Any]:
+    """The verdicts with all digits, undefined numbers as null."""
+    outcome = overall(verdicts)
+    return {
+        "model": model,
+        "outcome": outcome,
+        "exit_status": EXIT_STATUS[outcome],
+        "requirements": [_verdict_as_json(verdict) for verdict in verdicts],
+        "notes": list(notes),
+    }
+
+
+def _verdict_as_json(verdict: Verdict) -> dict[str, Any]:
+    values = for_json(asdict(verdict))
+    signature = values.pop("signature")
+    return {**values, "reason": verdict.reason or None, "signature": signature}
+
+
+def as_junit(verdicts: Sequence[Verdict], model: str) -> bytes:
+    """The verdicts as JUnit XML: a suite per task, a case per requirement.
+
+    A requirement that fails is a `failure`. An undecided one is an `error` of the type `undecided`, because CI systems
+    show skipped cases as successful.
+    """
+    root = ElementTree.Element("testsuites", {"name": printable(f"lm-eval-cora gate {model}"), **_counts(verdicts)})
+    for task in dict.fromkeys(verdict.task for verdict in verdicts):
+        name = printable(task)  # XML cannot contain control characters, not even escaped
+        of_task = [verdict for verdict in verdicts if verdict.task == task]
+        suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_counts(of_task)})
+        for verdict in of_task:
+            case = ElementTree.SubElement(suite, "testcase", classname=name, name=verdict.requirement)
+            if verdict.outcome != "pass":
+                tag = "failure" if verdict.outcome == "fail" else "error"
+                reason = verdict.reason
+                ElementTree.SubElement(case, tag, type=verdict.outcome, message=reason).text = reason
+            if verdict.signature:
+                ElementTree.SubElement(case, "system-out").text = printable(verdict.signature)
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    outcomes = [verdict.outcome for verdict in verdicts]
+    numbers = {"tests": len(outcomes), "failures": outcomes.count("fail"), "errors": outcomes.count("undecided")}
+    return {name: str(number) for name, number in numbers.items()}

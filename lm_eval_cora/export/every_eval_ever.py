@@ -7,32 +7,20 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import inf, isnan
-from os import fsencode
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from lm_eval_cora import __version__
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.answer_instances import answer_rows
 from lm_eval_cora.export.instances import rows
-from lm_eval_cora.export.provenance import (
-    as_texts,
-    begin_of,
-    dataset_of,
-    evaluation_name,
-    model_args,
-    model_id,
-    options_of,
-    settings_of,
-)
+from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evaluation_name, model_args, model_id
 from lm_eval_cora.metrics.entries import parameters_of
-from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.intervals import REPLICATES
-from lm_eval_cora.report.writing import replace_file, temporary_file
+from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
 from lm_eval_cora.runs.answers_file import AnswersRun
-from lm_eval_cora.runs.files import chat_template_of
+from lm_eval_cora.runs.files import chat_template_of, part_of
 from lm_eval_cora.runs.model_run import Run
 
 _SCHEMA = "0.3.0"
@@ -61,13 +49,6 @@ _PLATFORMS = {
 }
 """Services behind the back ends that call a hosted API."""
 
-_UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
-
-_LONGEST = 255
-"""Number of bytes of the longest name that common file systems accept."""
-
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|data", re.IGNORECASE)
-
 
 def write_every_eval_ever(
     runs: Sequence[Run], folder: Path, organization: str = "", relationship: Relationship | None = None
@@ -80,64 +61,61 @@ def write_every_eval_ever(
     by_model: dict[str, list[Run]] = {}
     for run in runs:
         by_model.setdefault(run.model, []).append(run)
+    submitter = {
+        "source_organization_name": organization or "unknown",  # the harness does not write who ran it
+        "evaluator_relationship": relationship or "other",
+    }
     try:
-        submitter = {
-            "source_organization_name": organization or "unknown",  # the harness does not write who ran it
-            "evaluator_relationship": relationship or "other",
-        }
-        return [path for own in by_model.values() for path in _write(own, folder, submitter)]
+        return [path for of_model in by_model.values() for path in _write(of_model, folder, submitter)]
     except OSError as error:
         raise UserError(f"{error.filename or folder}: {error.strerror or error}") from None
 
 
 def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> list[Path]:
-    """Write the two files of a model."""
+    """Write the two files of a model: the record, and a row per variant."""
     record = _record(runs, submitter)
-    parts = ["data", _COLLECTION, *_folders(record["model_info"]["id"])]
+    model, results = (
+        record["model_info"]["id"],
+        {result["evaluation_result_id"] for result in record["evaluation_results"]},
+    )
+    parts = ["data", _COLLECTION, *_folders(model)]
+    same = {"schema_version": _SCHEMA, "evaluation_id": record["evaluation_id"], "model_id": model}
     place = folder.joinpath(*parts)
     place.mkdir(parents=True, exist_ok=True)
+    count, digest = 0, sha256()
     # The name of the file depends on its contents, so the file gets a temporary name first.
     with temporary_file(place) as (partial, file):
-        count, checksum = _write_rows(runs, record, file)
+        for run in runs:
+            whole = _result_id(run, "acc")  # the metric that equals the mean of the rows' scores
+            for row in rows(run, whole if whole in results else None):
+                line = (_json(same | row) + "\n").encode()
+                file.write(line)
+                digest.update(line)
+                count += 1
         file.flush()
-        name = _uuid(record, checksum)
+        checksum = digest.hexdigest()
+        # A name derived from the contents, in the form of a version 4 UUID, which the schema requires.
+        name = UUID(bytes=sha256((_json(record) + checksum).encode()).digest()[:16], version=4)
+        written = [place / f"{name}.json", place / f"{name}_samples.jsonl"]
         record["detailed_evaluation_results"] = {
             "format": "jsonl",
-            "file_path": "/".join([*parts, f"{name}_samples.jsonl"]),
+            "file_path": "/".join([*parts, written[1].name]),
             "hash_algorithm": "sha256",
             "checksum": checksum,
             "total_rows": count,
         }
-        written = [place / f"{name}.json", place / f"{name}_samples.jsonl"]
         partial.replace(written[1])
         replace_file(written[0], (_json(record, indent=2) + "\n").encode())
     return written
-
-
-def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], file: BinaryIO) -> tuple[int, str]:
-    """Write a row per variant; return the number of rows and their checksum."""
-    results = {result["evaluation_result_id"] for result in record["evaluation_results"]}
-    same = {
-        "schema_version": _SCHEMA,
-        "evaluation_id": record["evaluation_id"],
-        "model_id": record["model_info"]["id"],
-    }
-    count, digest = 0, sha256()
-    for run in runs:
-        # `acc` is the metric that equals the mean of the rows' scores.
-        known = result if (result := _result_id(run, "acc")) in results else None
-        for row in answer_rows(run, known) if isinstance(run, AnswersRun) else rows(run, known):
-            line = (_json(same | row) + "\n").encode()
-            file.write(line)
-            digest.update(line)
-            count += 1
-    return count, digest.hexdigest()
 
 
 def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]:
     """Make the record of a model, without the reference to its rows."""
     newest = max(runs, key=_time)
     model, time = model_id(newest), str(_time(newest))
+    notes = {evaluation_name(run): list(run.notes) for run in runs if run.notes}
+    # The schema does not allow nan.
+    undefined = [_result_id(run, name) for run in runs for name, it in run.estimates.items() if isnan(it.value)]
     return {
         "schema_version": _SCHEMA,
         "evaluation_id": f"{_COLLECTION}/{model}/{time}",
@@ -148,7 +126,7 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
             "source_name": "lm-eval-cora",
             "source_type": "evaluation_run",
             **submitter,
-            "additional_details": _notes(runs),
+            "additional_details": as_texts({"undefined_results": undefined or None, "notes": notes or None}),
         },
         "eval_library": {
             "name": "unknown" if isinstance(newest, AnswersRun) else "lm_eval",
@@ -159,27 +137,16 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
         },
         "model_info": _model_info(newest),
         "evaluation_results": [
-            _result(run, entry, run.estimates[entry["metric"]])
+            _result(run, entry)
             for run in runs
             for entry in run.entries
-            if _is_defined(run, entry["metric"])
+            if entry["metric"] in run.estimates and _result_id(run, entry["metric"]) not in undefined
         ],
     }
 
 
-def _notes(runs: Sequence[Run]) -> dict[str, str]:
-    undefined = [_result_id(run, name) for run in runs for name in run.estimates if not _is_defined(run, name)]
-    notes = {evaluation_name(run): list(run.notes) for run in runs if run.notes}
-    return as_texts({"undefined_results": undefined or None, "notes": notes or None})
-
-
-def _is_defined(run: Run, metric: str) -> bool:
-    """Whether a metric is a single number and not nan, which the schema does not allow."""
-    return metric in run.estimates and not isnan(run.estimates[metric].value)
-
-
 def _model_info(run: Run) -> dict[str, Any]:
-    model, settings = model_id(run), settings_of(run)
+    model, settings = model_id(run), part_of(run.results, "config")
     arguments = model_args(settings.get("model_args"))
     back_end = str(settings.get("model") or run.results.get("model_source") or "")
     engine = _ENGINES.get(back_end, back_end)
@@ -209,17 +176,17 @@ def _model_info(run: Run) -> dict[str, Any]:
     return info
 
 
-def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
-    """Make the result of a metric."""
+def _result(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
+    estimate = run.estimates[entry["metric"]]
     return {
         "evaluation_result_id": _result_id(run, entry["metric"]),
         "evaluation_name": evaluation_name(run),
         "source_data": _source(run),
         "evaluation_timestamp": str(_time(run)),
-        "metric_config": _metric(entry, estimate),
+        "metric_config": _metric(entry, estimate.value),
         "score_details": {
             "score": estimate.value,
-            "uncertainty": _uncertainty(run, entry, estimate),
+            "uncertainty": _uncertainty(run, entry),
             "details": as_texts(
                 {
                     "reader": run.reader,
@@ -239,12 +206,11 @@ def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str,
     }
 
 
-def _metric(entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
+def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
     """Describe a metric. The id of `mcqa` is `accuracy`, its usual name; all other ids have our prefix."""
     name, facts = entry["metric"], facts_of(entry["aggregation"])
-    lowest, highest = facts.bounds
     # The schema requires scores within bounds. Rounding and the adjustment for positions may exceed 1.
-    lowest, highest = min(lowest, estimate.value), max(highest, estimate.value)
+    lowest, highest = min(facts.bounds[0], value), max(facts.bounds[1], value)
     better = entry.get("higher_is_better")
     metric = {
         "evaluation_description": facts.meaning,
@@ -265,14 +231,14 @@ def _metric(entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
     return metric
 
 
-def _uncertainty(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
+def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The number of questions, which are the unit of the standard error, and the standard error if it is known."""
+    estimate = run.estimates[entry["metric"]]
     uncertainty: dict[str, Any] = {"num_samples": len(run.table.question_ids)}
     if not isnan(estimate.stderr):
-        bootstrapped = facts_of(entry["aggregation"]).bootstrapped
+        bootstrapped, (low, high) = facts_of(entry["aggregation"]).bootstrapped, estimate.interval
         method = "bootstrap" if bootstrapped else "analytic"
         uncertainty["standard_error"] = {"value": estimate.stderr, "method": method}
-        low, high = estimate.interval
         uncertainty["confidence_interval"] = {"lower": low, "upper": high, "confidence_level": 0.95}
         if bootstrapped:
             uncertainty["num_bootstrap_samples"] = REPLICATES
@@ -301,7 +267,7 @@ def _source(run: Run) -> dict[str, Any]:
 
 def _generation(run: Run) -> dict[str, Any]:
     """The settings of generation and prompts."""
-    settings, whole = dict(run.config.get("generation_kwargs") or {}), settings_of(run)
+    settings, whole = dict(run.config.get("generation_kwargs") or {}), part_of(run.results, "config")
     arguments = {name: settings.pop(name) for name in ("temperature", "top_p", "top_k") if name in settings}
     limit = settings.pop("max_gen_toks", None)
     if type(limit) is int and limit > 0:
@@ -314,7 +280,7 @@ def _generation(run: Run) -> dict[str, Any]:
         "chat_template": "applied" if sha else template or ("none" if "chat_template_sha" in run.results else None),
         "chat_template_sha": sha,
         "system_instruction": run.results.get("system_instruction"),
-        "options": options_of(run) or None,
+        "options": dict(part_of(part_of(run.config, "metadata"), "cora")) or None,
         **{name: whole.get(name) for name in ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")},
     }
     config: dict[str, Any] = {"generation_args": arguments} if arguments else {}
@@ -349,15 +315,8 @@ def _folders(model: str) -> tuple[str, str]:
 
 
 def _folder(name: str) -> str:
-    safe = _UNSAFE.sub("_", name).rstrip(". ") or "unknown"
-    if len(whole := fsencode(safe)) > _LONGEST:
-        safe = f"{whole[: _LONGEST - 17].decode(errors='ignore')}-{sha256(fsencode(name)).hexdigest()[:16]}"
-    return f"_{safe}" if _RESERVED.fullmatch(safe) else safe
-
-
-def _uuid(record: Mapping[str, Any], checksum: str) -> UUID:
-    """Derive a name from the contents, in the form of a version 4 UUID, which the schema requires."""
-    return UUID(bytes=sha256((_json(record) + checksum).encode()).digest()[:16], version=4)
+    safe = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).rstrip(". ") or "unknown"
+    return f"_{safe}" if RESERVED.fullmatch(safe) or safe.lower() == "data" else safe
 
 
 def _json(value: Mapping[str, Any], indent: int | None = None) -> str:

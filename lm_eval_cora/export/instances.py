@@ -1,4 +1,4 @@
-"""Make the instance-level rows of Every Eval Ever, one per variant, from samples files read as a stream."""
+"""Make the instance-level rows of Every Eval Ever, one per variant that was asked."""
 
 from __future__ import annotations
 
@@ -13,40 +13,129 @@ from lm_eval_cora.answers.formats import FORMATS, format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.export.provenance import as_texts, evaluation_name
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.runs.answers_file import AnswersRun
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.parts import BYTES_WORTH_A_BAR
 from lm_eval_cora.runs.samples import parsed_line
 
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
-    """Make one row per variant that was asked, in the order of the files."""
+    """Make the rows in the order of the files, linked to the result that the rows of complete questions make up."""
+    yield from _of_answers(run, result_id) if isinstance(run, AnswersRun) else _of_samples(run, result_id)
+
+
+def _row(
+    run: Run,
+    record: Record,
+    result_id: str | None,
+    *,
+    variant: str | int,
+    asked: Mapping[str, Any],
+    output: list[str],
+    picked: str | None,
+    method: str,
+    metadata: Mapping[str, Any],
+    sample_hash: str | None = None,
+) -> dict[str, Any]:
     name = evaluation_name(run)
+    attribution = {
+        "turn_idx": 0,
+        "source": "output.raw",
+        "extracted_value": picked,
+        "extraction_method": method,
+        "is_terminal": True,
+    }
+    row = {
+        "evaluation_name": name,
+        "evaluation_result_id": result_id,
+        "sample_id": f"{name}/{record.question_id}/{variant}",
+        "sample_hash": sample_hash,
+        "interaction_type": "single_turn",
+        "input": asked,
+        "output": {"raw": output},
+        "answer_attribution": [] if picked is None else [attribution],
+        "evaluation": {"score": float(record.correct), "is_correct": record.correct},
+        "metadata": as_texts({"task": run.name, **metadata}),
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _of_answers(run: AnswersRun, result_id: str | None) -> Iterator[dict[str, Any]]:
+    """The rows of a file of answers. It has no texts of questions, so ids replace them."""
+    method = ", ".join(run.readers) or "unknown"
+    for record in run.records:
+        if record.skipped:
+            continue
+        texts = run.records.texts(record)
+        yield _row(
+            run,
+            record,
+            result_id,
+            variant=texts.variant,
+            asked={
+                "raw": record.question_id,
+                "reference": [] if texts.answer is None else [texts.answer],
+                "choices": list(texts.printed or ()) or None,
+            },
+            output=[] if texts.picked is None else [texts.picked],
+            picked=texts.picked,
+            method=method,
+            metadata={
+                "raw_input": "the id of the question",
+                "question_id": record.question_id,
+                "variant": texts.variant,
+                "variants": record.variants,
+                "kind": record.kind if "kind" in run.known else None,
+                "category": record.category,
+                "original": record.original if "original" in run.known else None,
+            },
+        )
+
+
+def _of_samples(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
+    """The rows of samples files, which are read as a stream."""
     complete = set(run.table.question_ids)
     for record, line in _lines(run):
         if record.skipped:
             continue
-        doc = line["doc"]
-        counts = record.question_id in complete
+        doc, counts = line["doc"], record.question_id in complete
         raw, reference = _question(doc), format_of(doc).reference(doc)
-        said = format_of(doc).said(record, letters=True)
-        row = {
-            "evaluation_name": name,
-            "evaluation_result_id": result_id if counts else None,
-            "sample_id": f"{name}/{record.question_id}/{record.ordinal}",
-            "sample_hash": _hash(raw, reference),
-            "interaction_type": "single_turn",
-            "input": {
+        yield _row(
+            run,
+            record,
+            result_id if counts else None,
+            variant=record.ordinal,
+            sample_hash=_hash(raw, reference),
+            asked={
                 "raw": raw,
-                "formatted": _prompt(line),
+                "formatted": _text(_arguments(line)[0][0]),
                 "reference": reference,
                 "choices": list(map(str, doc["choices"])) or None,
             },
-            "output": {"raw": _output(run, line)},
-            "answer_attribution": [] if said is None else [_attribution(said, run, record)],
-            "evaluation": {"score": float(record.correct), "is_correct": record.correct},
-            "metadata": _metadata(run, record, line, counts),
-        }
-        yield {key: value for key, value in row.items() if value is not None}
+            output=_output(run, line),
+            picked=format_of(doc).said(record, letters=True),
+            method=f"lm_eval_cora: {'most likely' if run.form == 'loglikelihood' else record.ask}",
+            metadata={
+                "filter": run.filter,
+                "question_id": record.question_id,
+                "ordinal": record.ordinal,
+                "kind": record.kind,
+                "variants": record.variants,
+                "category": record.category,
+                "ask": record.ask,
+                "original": record.original,
+                "template": doc.get("template"),
+                "printed_identities": list(record.printed),
+                "answer_identity": None if FORMATS[record.ask].is_open else record.answer,
+                "picked_identity": record.picked,
+                "selected_identities": None if record.selected is None else list(record.selected),
+                "invalid": None if record.reason is None else str(record.reason),
+                "followed": record.followed,
+                "tied": True if record.tied else None,
+                "question_is_complete": counts,
+                **{name: line.get(name) for name in ("doc_hash", "prompt_hash", "target_hash")},
+            },
+        )
 
 
 def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:
@@ -71,15 +160,10 @@ def _question(doc: Mapping[str, Any]) -> str:
     return "\n".join([str(doc["question"]), *options])
 
 
-def _attribution(said: str, run: Run, record: Record) -> dict[str, Any]:
-    how = "most likely" if run.form == "loglikelihood" else record.ask
-    return {
-        "turn_idx": 0,
-        "source": "output.raw",
-        "extracted_value": said,
-        "extraction_method": f"lm_eval_cora: {how}",
-        "is_terminal": True,
-    }
+def _hash(raw: str, reference: Sequence[str]) -> str:
+    """The hash of a question, defined in the schema's documentation, which is equal in the rows of all models."""
+    canonical = json.dumps({"raw": raw, "reference": list(reference)}, sort_keys=True, separators=(",", ":"))
+    return sha256(canonical.encode()).hexdigest()
 
 
 def _arguments(line: Mapping[str, Any]) -> list[Sequence[Any]]:
@@ -90,57 +174,16 @@ def _arguments(line: Mapping[str, Any]) -> list[Sequence[Any]]:
     ]
 
 
-def _prompt(line: Mapping[str, Any]) -> str:
-    """The prompt as it was sent."""
-    return _text(_arguments(line)[0][0])
-
-
 def _output(run: Run, line: Mapping[str, Any]) -> list[str]:
     """The responses; for scored answers, each answer with its log-likelihood."""
-    if run.form == "loglikelihood":
-        answers = [_text(arguments[1]).strip() for arguments in _arguments(line)]
-        scored = [response[0] if isinstance(response, list) and response else response for response in _resps(line)]
-        return [f"{answer}: {likelihood}" for answer, likelihood in zip(answers, scored, strict=False)]
-    return [_text(response) for response in _resps(line)]
-
-
-def _resps(line: Mapping[str, Any]) -> list[Any]:
-    """The response to each request. `resps` has a list of repetitions per request."""
-    whole = line.get("resps") or line["filtered_resps"]
-    return [response for several in whole for response in (several if isinstance(several, list) else [several])]
+    repeated = line.get("resps") or line["filtered_resps"]  # `resps` has a list of repetitions per request
+    responses = [response for several in repeated for response in (several if isinstance(several, list) else [several])]
+    if run.form != "loglikelihood":
+        return [_text(response) for response in responses]
+    answers = [_text(arguments[1]).strip() for arguments in _arguments(line)]
+    scored = [response[0] if isinstance(response, list) and response else response for response in responses]
+    return [f"{answer}: {likelihood}" for answer, likelihood in zip(answers, scored, strict=False)]
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _hash(raw: str, reference: Sequence[str]) -> str:
-    """The hash of a question, defined in the schema's documentation, which is equal in the rows of all models."""
-    canonical = json.dumps({"raw": raw, "reference": list(reference)}, sort_keys=True, separators=(",", ":"))
-    return sha256(canonical.encode()).hexdigest()
-
-
-def _metadata(run: Run, record: Record, line: Mapping[str, Any], counts: bool) -> dict[str, str]:
-    return as_texts(
-        {
-            "task": run.name,
-            "filter": run.filter,
-            "question_id": record.question_id,
-            "ordinal": record.ordinal,
-            "kind": record.kind,
-            "variants": record.variants,
-            "category": record.category,
-            "ask": record.ask,
-            "original": record.original,
-            "template": line["doc"].get("template"),
-            "printed_identities": list(record.printed),
-            "answer_identity": None if FORMATS[record.ask].is_open else record.answer,
-            "picked_identity": record.picked,
-            "selected_identities": None if record.selected is None else list(record.selected),
-            "invalid": None if record.reason is None else str(record.reason),
-            "followed": record.followed,
-            "tied": True if record.tied else None,
-            "question_is_complete": counts,
-            **{name: line.get(name) for name in ("doc_hash", "prompt_hash", "target_hash")},
-        }
-    )

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.answers_file import AnswersRun
 from lm_eval_cora.runs.files import hub_name, part_of
 from lm_eval_cora.runs.model_run import Run
@@ -49,7 +48,7 @@ def dataset_of(run: Run) -> Dataset:
     """Find the source of the questions of a run. A file of answers does not name it."""
     if isinstance(run, AnswersRun):
         return Dataset("unknown")
-    options, declared = options_of(run), part_of(run.config, "benchmark")
+    options, declared = part_of(part_of(run.config, "metadata"), "cora"), part_of(run.config, "benchmark")
     name = str(run.data.name or declared.get("name") or run.name)
     if files := _texts(options.get("data_files") or declared.get("data_files")):  # they replace the task's source
         return Dataset(name, files=tuple(Path(file).name for file in files))
@@ -62,11 +61,6 @@ def dataset_of(run: Run) -> Dataset:
         revision=str(source.get("revision") or ""),
         packaged=bool(source.get("package_file")),
     )
-
-
-def options_of(run: Run) -> Mapping[str, Any]:
-    """The options of the task."""
-    return (run.config.get("metadata") or {}).get("cora") or {}
 
 
 def evaluation_name(run: Run) -> str:
@@ -85,25 +79,10 @@ def model_id(run: Run) -> str:
     return (short.replace("/", "_") if name != folder and short.endswith(folder) else folder) or "unknown"
 
 
-def settings_of(run: Run) -> Mapping[str, Any]:
-    """Settings of the whole run in the results file: back end, arguments, seeds."""
-    return run.results.get("config") or {}
-
-
 def begin_of(run: Run) -> float | None:
     """Time at which the run began, in seconds since 1970; None if the results file does not have it."""
     date = run.results.get("date")
     return float(date) if isinstance(date, int | float) else None
-
-
-def check_one_model(runs: Sequence[Run], file_format: str) -> None:
-    """Raise a UserError if the runs of a format that describes one model have several models."""
-    models = sorted({run.model for run in runs})
-    if len(models) > 1:
-        raise UserError(
-            f"{file_format}: expected runs of one model, got {len(models)}: {', '.join(models)}. Pass the folders of "
-            "one model at a time"
-        )
 
 
 def model_args(arguments: Any) -> dict[str, Any]:

@@ -7,12 +7,24 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.answers_file import AnswersRun, not_the_same
 from lm_eval_cora.runs.files import sent_with
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import how_asked, signature_parts
+
+
+def check_one_model(runs: Sequence[Run], where: str) -> None:
+    """Raise a UserError if there are runs of several models."""
+    models = sorted({run.model for run in runs})
+    if len(models) > 1:
+        raise UserError(
+            f"{where}: expected the runs of one model, got {len(models)}: {first_few(map(shorten, models))}. Name the "
+            "folder of one"
+        )
+
 
 _FORMS = {"generate": "written", "loglikelihood": "scored"}
 

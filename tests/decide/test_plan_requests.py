@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.decide.plan import Goal, Plan, plan_runs, remarks
+from lm_eval_cora.decide.plan import Goal, Plan, make_plans
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
@@ -18,7 +18,7 @@ QUESTIONS = 6
 
 
 def planned(folder: Path, metric: str = "cora") -> Plan:
-    (plan,), _ = plan_runs(read_runs([folder]), Goal(0.05, metric=metric))
+    (plan,), _ = make_plans(read_runs([folder]), Goal(0.05, metric=metric))
     return plan
 
 
@@ -29,8 +29,8 @@ def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) 
     write(tmp_path / "full", full, task, options)
     write(tmp_path / "stopped", stop_early(stopped, "exact"), task, options)
     plan = planned(tmp_path / "full")
-    assert plan.per_question == len(full.prompts) / QUESTIONS
-    assert plan.per_question_exact == len(stopped.prompts) / QUESTIONS < plan.per_question
+    assert plan.requests_per_question == len(full.prompts) / QUESTIONS
+    assert plan.requests_per_question_exact == len(stopped.prompts) / QUESTIONS < plan.requests_per_question
     again = planned(tmp_path / "stopped")
     assert (again.questions, again.requests, again.requests_exact) == (
         plan.questions,
@@ -48,11 +48,11 @@ def test_a_task_whose_questions_do_not_stop_early(tmp_path: Path) -> None:
 
 def test_too_few_questions_in_the_benchmark(tmp_path: Path) -> None:
     write(tmp_path, Moody(3), "cora_demo", {"questions": QUESTIONS})
-    goal = Goal(0.01)
-    plans, notes = plan_runs(read_runs([tmp_path]), goal)
-    assert plans[0].available == 120
-    assert tells(" ".join(remarks(plans, goal)), "cora_demo: the benchmark has 120 questions, too few", "find")
-    assert tells(" ".join(notes), "6 questions in the run")
+    plans, notes = make_plans(read_runs([tmp_path]), Goal(0.01))
+    assert plans[0].benchmark_questions == 120
+    assert plans[0].enough is False
+    told = ("6 questions in the run", "cora_demo: the benchmark has 120 questions, too few", "find")
+    assert tells(" ".join(notes), *told)
 
 
 def test_a_two_phase_run(tmp_path: Path) -> None:

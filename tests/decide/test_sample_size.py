@@ -16,7 +16,6 @@ from lm_eval_cora.decide.sample_size import (
     questions_needed,
     smallest_difference,
     spread_at,
-    spread_of,
     spread_of_difference,
     with_another,
 )
@@ -55,7 +54,6 @@ def test_values_by_hand() -> None:
     assert questions_needed(normal(spread_of_difference(0.5, 0.5, 0.0)), 0.1, 0.0) == 393
     # s^2 = 0.09 + 0.16 - 2 * 0.5 * 0.12
     assert spread_of_difference(0.3, 0.4, 0.5) == pytest.approx(0.13**0.5)
-    assert spread_of(0.05, 100) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lm_eval_cora.decide.requirements import policy_of
+from lm_eval_cora.decide.requirements import read_requirements
 from lm_eval_cora.decide.sample_size import Contrast, Level, questions_needed
 from lm_eval_cora.decide.verdicts import Verdict, decide, overall, remarks, verdicts_of
 from lm_eval_cora.errors import UserError
@@ -32,7 +32,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 
 
 def verdict_on(run: Run, requirement: str) -> Verdict:
-    (verdict,) = verdicts_of([run], [], policy_of([requirement], []))
+    (verdict,) = verdicts_of([run], [], read_requirements([requirement], []))
     return verdict
 
 
@@ -62,7 +62,7 @@ def test_outcomes_by_the_interval(requirement: str, outcome: str, runs: list[Run
     assert found.outcome == outcome
     assert (found.low, found.high) == pytest.approx(clopper_pearson(80, 100))
     assert (found.value, found.questions, found.task, found.metric) == (0.8, 100, "answers", "mcqa")
-    assert (found.needed is not None) == (outcome == "undecided")
+    assert (found.questions_to_decide is not None) == (outcome == "undecided")
 
 
 def test_the_intervals_contain_those_of_the_report(runs: list[Run]) -> None:
@@ -74,10 +74,10 @@ def test_the_intervals_contain_those_of_the_report(runs: list[Run]) -> None:
 
 def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
     found = verdict_on(runs[0], "mcqa>=0.75")
-    assert found.needed == 574
+    assert found.questions_to_decide == 574
     assert tells(found.reason, "0.8000 with the 95% interval 0.7082 to 0.8733", "574 questions would decide it", "0.8")
-    assert verdict_on(runs[0], "mcqa>=0.8").needed is None  # the value is the bound
-    assert verdict_on(runs[0], "mcqa>=0.708").needed is None  # decided
+    assert verdict_on(runs[0], "mcqa>=0.8").questions_to_decide is None  # the value is the bound
+    assert verdict_on(runs[0], "mcqa>=0.708").questions_to_decide is None  # decided
 
 
 def test_so_many_questions_decide_with_the_probability_that_is_promised() -> None:
@@ -99,7 +99,7 @@ def test_the_overall_outcome(runs: list[Run]) -> None:
 
 def test_one_question_has_no_interval(tmp_path: Path) -> None:
     found = verdict_on(run_by_hand(tmp_path, {"original": "1", "x": "1"}), "cora>=0.1")
-    assert (found.outcome, found.needed) == ("undecided", None)
+    assert (found.outcome, found.questions_to_decide) == ("undecided", None)
     assert isnan(found.low)
     assert found.reason == "1.0000 has no interval"
 
@@ -113,13 +113,13 @@ def test_losses_within_the_margin(runs: list[Run]) -> None:
     # 30 of 100 questions change: 10 are lost in the original, none is gained.
     assert change.value == pytest.approx(-0.1)
     for margin, outcome in ((-change.low + 0.001, "pass"), (0.1, "undecided"), (-change.high - 0.001, "fail")):
-        (found,) = verdicts_of([worse], [good], policy_of([], [f"mcqa:{margin}"]))
+        (found,) = verdicts_of([worse], [good], read_requirements([], [f"mcqa:{margin}"]))
         assert found.outcome == outcome
         assert (found.value, found.low, found.high) == (change.value, change.low, change.high)
-    (found,) = verdicts_of([worse], [good], policy_of([], ["mcqa:0.15"]))
+    (found,) = verdicts_of([worse], [good], read_requirements([], ["mcqa:0.15"]))
     contrast = Contrast.of(good.estimates["mcqa"], worse.estimates["mcqa"])
-    assert found.needed == max(101, questions_needed(contrast, -0.1, -0.15))
-    (found,) = verdicts_of([good], [worse], policy_of([], ["mcqa:0"]))
+    assert found.questions_to_decide == max(101, questions_needed(contrast, -0.1, -0.15))
+    (found,) = verdicts_of([good], [worse], read_requirements([], ["mcqa:0"]))
     assert (found.outcome, found.is_difference) == ("pass", True)
 
 
@@ -129,20 +129,20 @@ def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
         for name, knows in (("few", 0.95), ("many", 0.2))
     )
     assert few.estimates["invalid"].value < many.estimates["invalid"].value
-    (better,) = verdicts_of([few], [many], policy_of([], ["invalid:0.01"]))
-    (worse,) = verdicts_of([many], [few], policy_of([], ["invalid:0.01"]))
+    (better,) = verdicts_of([few], [many], read_requirements([], ["invalid:0.01"]))
+    (worse,) = verdicts_of([many], [few], read_requirements([], ["invalid:0.01"]))
     assert (better.outcome, worse.outcome) == ("pass", "fail")
 
 
 def test_a_run_is_not_worse_than_itself(runs: list[Run]) -> None:
-    (found,) = verdicts_of(runs[:1], runs[:1], policy_of([], ["cora:0.05"]))
+    (found,) = verdicts_of(runs[:1], runs[:1], read_requirements([], ["cora:0.05"]))
     assert (found.outcome, found.value) == ("pass", 0.0)
 
 
 def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
     short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
     with pytest.raises(UserError) as refused:
-        verdicts_of([runs[0]], [short], policy_of([], ["cora:0.05"]))
+        verdicts_of([runs[0]], [short], read_requirements([], ["cora:0.05"]))
     assert tells(str(refused.value), "cora no worse by 0.05: answers", "cannot be compared", "50 of 100 questions")
 
 
@@ -158,7 +158,7 @@ def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
 )
 def test_names_that_do_not_exist(requirement: str, parts: tuple[str, ...], runs: list[Run]) -> None:
     with pytest.raises(UserError) as refused:
-        verdicts_of([runs[0]], [], policy_of([requirement], []))
+        verdicts_of([runs[0]], [], read_requirements([requirement], []))
     assert tells(str(refused.value), *parts)
 
 
@@ -167,24 +167,26 @@ def test_metrics_without_a_better_direction(runs: list[Run], monkeypatch: pytest
     run = replace(runs[0])
     run.__dict__["entries"] = entries
     with pytest.raises(UserError, match="neither a high nor a low cora is better"):
-        verdicts_of([run], [runs[1]], policy_of([], ["cora:0.05"]))
+        verdicts_of([run], [runs[1]], read_requirements([], ["cora:0.05"]))
 
 
 def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:
     one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
-    found = verdicts_of([one, other], [], policy_of(["mcqa>=0.7", "answers (b):mcqa>=0.9"], []))
+    found = verdicts_of([one, other], [], read_requirements(["mcqa>=0.7", "answers (b):mcqa>=0.9"], []))
     assert [(each.task, each.outcome) for each in found] == [
         ("answers (a)", "pass"),
         ("answers (b)", "undecided"),
         ("answers (b)", "fail"),
     ]
-    assert len(verdicts_of([one, other], [], policy_of(["answers:mcqa>=0.7"], []))) == 2  # the name without the data
+    by_name = read_requirements(["answers:mcqa>=0.7"], [])  # the name without the data
+    assert len(verdicts_of([one, other], [], by_name)) == 2
 
 
 def test_a_benchmark_with_too_few_questions(runs: list[Run]) -> None:
     found = verdict_on(runs[0], "mcqa>=0.75")
-    assert (found.outcome, found.needed, found.available) == ("undecided", 574, None)
-    assert remarks([found, replace(found, available=574), replace(found, needed=None, available=1)]) == []
-    assert remarks([replace(found, available=573)]) == [
+    assert (found.outcome, found.questions_to_decide, found.questions_available) == ("undecided", 574, None)
+    decided = replace(found, questions_to_decide=None, questions_available=1)
+    assert remarks([found, replace(found, questions_available=574), decided]) == []
+    assert remarks([replace(found, questions_available=573)]) == [
         "answers: mcqa >= 0.75 needs 574 questions to be decided, but the benchmark has 573"
     ]

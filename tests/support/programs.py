@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 CLOSED, UNREAD, FULL, KEPT = "closed", "unread", "full", "kept"
 """A stream is closed before the start, is a pipe that nobody reads, is a full disk, or is kept."""
 
-MODULES = ("pandas", "scipy.special", "lm_eval_cora.export.model_index", "lm_eval_cora.export.every_eval_ever")
+MODULES = ("pandas", "scipy.special", "huggingface_hub", "lm_eval_cora.export.every_eval_ever")
 """What commands import when they need it."""
 
 

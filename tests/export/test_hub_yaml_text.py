@@ -4,7 +4,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.export.eval_results import as_yaml, on_one_line
+from lm_eval_cora.export.hub import as_yaml
+from lm_eval_cora.questions.question import printable
 from tests.support.exported import HOSTILE
 
 TRICKY = ["08", "1e3", "0o7", "on", "null", "2026-11-24", "- a: b", "a: b # c", "&x", "*x", "!!python/none", "", "%"]
@@ -20,10 +21,10 @@ def test_texts_that_yaml_versions_read_differently_are_quoted() -> None:
 
 
 @given(st.text(max_size=20))
-def test_any_text_on_one_line_is_one_line_of_yaml(text: str) -> None:
-    line = on_one_line(text)
+def test_any_text_printable_is_one_line_of_yaml(text: str) -> None:
+    line = printable(text)
     written = as_yaml({"a": line})
     assert written.count("\n") == 1
     assert written.encode()
     assert yaml.safe_load(written) == {"a": line}
-    assert on_one_line(line) == line
+    assert printable(line) == line

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import nan
 from xml.etree import ElementTree
 
 import pytest
 
-from lm_eval_cora.decide.gate_outputs import as_json, as_junit, as_table
-from lm_eval_cora.decide.verdicts import Outcome, Verdict
+from lm_eval_cora.decide.verdicts import Outcome, Verdict, as_json, as_junit, as_table
 from lm_eval_cora.report.text import table_as_text
 from tests.support.by_hand import HOSTILE_NAMES
 from tests.support.written import strict
@@ -17,9 +17,7 @@ from tests.support.written import strict
 
 def verdict(outcome: Outcome, task: str = "cora_medqa", requirement: str = "cora >= 0.45") -> Verdict:
     needed = 500 if outcome == "undecided" else None
-    return Verdict(
-        requirement, task, "cora", outcome, 0.5, 0.03, 0.44, 0.56, 100, needed, None, is_difference=False, signature="s"
-    )
+    return Verdict(requirement, task, "cora", outcome, 0.5, 0.03, 0.44, 0.56, False, 100, needed, None, "s")
 
 
 def test_junit() -> None:
@@ -54,13 +52,11 @@ def test_hostile_names(name: str) -> None:
 
 
 def test_json_has_no_bare_nan() -> None:
-    undefined = Verdict(
-        "cora >= 0.45", "t", "cora", "undecided", nan, nan, nan, nan, 0, None, None, is_difference=False, signature=""
-    )
+    undefined = replace(verdict("undecided"), **dict.fromkeys(("value", "stderr", "low", "high"), nan), signature=None)
     found = as_json([undefined], "m", ["a note"])
     assert (found["outcome"], found["exit_status"], found["notes"]) == ("undecided", 2, ["a note"])
     (entry,) = found["requirements"]
-    assert [entry[key] for key in ("value", "stderr", "low", "high", "questions_to_decide", "signature")] == [None] * 6
+    assert [entry[key] for key in ("value", "stderr", "low", "high", "questions_available", "signature")] == [None] * 6
     assert entry["reason"] == "cora is undefined in this run"
     assert strict(json.dumps(found))
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
-from lm_eval_cora.export.model_index import model_index
+from lm_eval_cora.export.hub import model_index
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.answers_files import answers, write_answers
 from tests.support.exported import strict

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.decide.typical import METRICS, MODELS, chosen, estimate_of
+from lm_eval_cora.decide.plan import METRICS, MODELS, chosen, estimate_of
 
 COST = Path(__file__).parents[2] / "docs/cost.md"
 

@@ -12,7 +12,7 @@ import yaml
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.eval_results import Filing, eval_results, metric_of, other_source, run_to_file
+from lm_eval_cora.export.hub import Filing, eval_results, metric_of, run_to_file, source_warning
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.data import Data
 from lm_eval_cora.runs.grouping import read_runs
@@ -96,10 +96,10 @@ def test_the_revision_is_a_commit_of_the_same_dataset(
 def test_questions_of_another_dataset_are_named(runs: list[Run]) -> None:
     other, same = asked_from(runs[0], hub="org/other"), asked_from(runs[0], hub="org/bench")
     assert "; questions from org/other; " in entry_of(other)["notes"]
-    assert tells(other_source(other, HERE), "cora_demo", "org/other", "org/bench")
+    assert tells(source_warning(other, HERE), "cora_demo", "org/other", "org/bench")
     for run in (same, runs[0]):  # the questions of the demo come with the package
         assert "questions from" not in entry_of(run)["notes"]
-        assert other_source(run, HERE) == ""
+        assert source_warning(run, HERE) == ""
 
 
 def test_percent(runs: list[Run]) -> None:

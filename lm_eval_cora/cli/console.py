@@ -1,0 +1,207 @@
+"""What the commands share: the parser, arguments, checks of paths, and how results and messages are written."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn, get_args
+
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.report.content import Table
+from lm_eval_cora.report.text import one_line, table_as_text
+from lm_eval_cora.report.writing import replace_file
+from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.runs.model_run import Run
+
+ERROR_STATUS = 3
+"""Exit status after an error of `gate`, whose results are 0, 1 and 2, and of commands for the same scripts."""
+
+STDOUT = Path("-")
+"""The path that stands for standard output."""
+
+EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex", "markdown", "csv"]
+"""The formats of `export`."""
+
+_OTHER_FORMATS = (".pdf", ".svg", ".png", ".jpg", ".jpeg", ".docx", ".xlsx", ".pptx")
+"""Suffixes of files that no command writes as its output."""
+
+_PATHS = ("DIR", "FILE", "FOLDER", "OUT", "PATH", "RUN")
+"""Arguments with these names in the help are paths."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests commands, options and choices, as `suggest_on_error` of Python 3.14 does."""
+
+    usage_status = 2
+
+    def argument(self, names: str, metavar: str | None, about: str, group: Any = None, **settings: Any) -> None:
+        """Add an argument: a path if `_PATHS` has its metavar, a switch if it has no metavar and no settings."""
+        if metavar is not None:
+            settings["metavar"] = metavar
+        elif not settings:
+            settings["action"] = "store_true"
+        if metavar in _PATHS:
+            settings["type"] = Path
+        (group or self).add_argument(*names.split(), help=about, **settings)
+
+    def shared(self, *keys: str) -> None:
+        """Add arguments that several commands have."""
+        for key in keys:
+            names, metavar, about, settings = _SHARED[key]
+            self.argument(names, metavar, about, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        """Report wrong arguments, and exit."""
+        self.usage_error(message)
+
+    def usage_error(self, message: str, *, others: Iterable[str] = ()) -> NoReturn:
+        """Print the usage and an error message, and exit with `usage_status`."""
+        word, known = "", set(others)
+        if chosen := re.search(r"invalid choice: (['\"])(.*)\1 \(choose from (.*)\)$", message, re.DOTALL):
+            word, known = chosen[2], set(re.findall(r"[\w.-]+", chosen[3]))
+        elif unknown := re.search(r"unrecognized arguments: .*?(?<!\S)(--?\w[^\s=]*)", message, re.DOTALL):
+            word, known = unknown[1], known | set(self._option_string_actions)
+        meant = did_you_mean(word, known)
+        self.print_usage(sys.stderr)
+        self.exit(self.usage_status, f"{self.prog}: error: {message}{f'.{meant}' if meant else ''}\n")
+
+
+REPEATED: dict[str, Any] = {"action": "append", "default": []}
+"""Settings of an argument that may be repeated."""
+
+_SHARED: dict[str, tuple[str, str | None, str, dict[str, Any]]] = {
+    "label": (
+        *("--label", "OUT=NAME"),
+        "name of the model of a path; may be repeated. Default: the model's name without its path",
+        REPEATED,
+    ),
+    "out": (
+        *("out", "OUT"),
+        "the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)",
+        {"nargs": "+"},
+    ),
+    "reader": (
+        *("--reader", None),
+        "how to read the saved responses: as a careful person would (flexible) or by the papers' rules (strict). "
+        "Default: the reader of each run",
+        {"choices": get_args(Reader)},
+    ),
+    "json": ("--json", None, "print JSON with all digits", {}),
+}
+"""Names, metavar, help and settings of arguments that several commands have."""
+
+
+def between(low: float, high: float, read: Callable[[str], float] = int) -> Callable[[str], float]:
+    """Make the type of a number in a range."""
+
+    def checked(text: str) -> float:
+        number = read(text)
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"expected a number from {low:,} to {high:,}, got {text}")
+        return number
+
+    checked.__name__ = "whole number" if read is int else "number"  # argparse: "invalid whole number value"
+    return checked
+
+
+def labels_of(given: argparse.Namespace) -> dict[Path, str]:
+    """The names of models given by --label PATH=NAME."""
+    labels = {}
+    for text in given.label:
+        places = [place for place, character in enumerate(text) if character == "="]  # a path may contain one, too
+        place = next((place for place in places if Path(text[:place]) in given.out), len(text))
+        name = text[place + 1 :].strip()
+        if not name:
+            raise UserError(
+                f"--label {text}: expected PATH=NAME with one of the paths {', '.join(map(str, given.out))}, and a name"
+            )
+        labels[Path(text[:place])] = name
+    if repeated := [name for name, count in Counter(labels.values()).items() if count > 1]:
+        raise UserError(f"--label: expected a different name for each path, got {repeated[0]!r} twice")
+    return labels
+
+
+def read_runs_of(given: argparse.Namespace) -> list[Run]:
+    """Read the runs and print their warnings to stderr."""
+    runs = read_runs(given.out, reader=given.reader, labels=labels_of(given))
+    for note in warnings_of(runs):
+        say(note)
+    return runs
+
+
+def warnings_of(runs: Iterable[Run]) -> list[str]:
+    """The warnings of runs, with the names of model and task."""
+    return [f"{run.model}, {run.task}: {warning}" for run in runs for warning in run.warnings]
+
+
+def check_output(path: Path) -> None:
+    """Check the file of -o, whose format is named, before the runs are read, which may take minutes."""
+    if path.suffix.lower() in _OTHER_FORMATS:
+        raise UserError(
+            f"-o {path}: there is no such format. Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures DIR. "
+            f"Formats of report: html, md, json, csv; of export: {', '.join(EXPORTS)}"
+        )
+    check_file(path, "-o")
+
+
+def check_file(path: Path, option: str, suffixes: tuple[str, ...] = ()) -> None:
+    """Check that a file can be written, before the runs are read. Nothing is made."""
+    if path == STDOUT:
+        return
+    if path.is_dir():
+        raise UserError(f"{option} {path}: expected a file, got a folder")
+    if suffixes and path.suffix.lower() not in suffixes and not path.exists():  # /dev/stdout exists
+        raise UserError(f"{option} {path}: expected a name that ends in {' or '.join(suffixes)}")
+    check_folder(path.parent, option)
+
+
+def check_folder(path: Path, option: str) -> None:
+    """Check that a folder exists or can be made, before the runs are read."""
+    existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if not existing.is_dir():
+        raise UserError(f"{option} {path}: expected a folder, but {existing} is a file")
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    sys.stdout.write(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON, on lines."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def print_tables(tables: Iterable[Table], note: str = "") -> None:
+    """Print tables with their titles, and a note."""
+    texts = [f"{one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}" for table in tables]
+    print("\n\n".join([*texts, note] if note else texts))
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text to a file, or to stdout if the path is `STDOUT`."""
+    if path == STDOUT:
+        sys.stdout.write(text)
+    else:
+        write_bytes(text.encode("utf-8", "backslashreplace"), path)  # lone surrogates cannot be encoded
+
+
+def write_bytes(content: bytes, path: Path) -> None:
+    """Write a file, in a new folder if needed, and say so. An error leaves an old file as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, content)
+    say(f"wrote {path}")
+
+
+def say(text: str) -> None:
+    """Print a message to stderr. Nobody has to read it."""
+    with suppress(BrokenPipeError):
+        print(text, file=sys.stderr)

@@ -1,0 +1,296 @@
+"""Export runs for the Hugging Face Hub: results of a model card, entries of `.eval_results/`, and `eval.yaml` files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from math import inf, isnan
+from typing import Any
+
+import yaml
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.export.provenance import begin_of, dataset_of, evaluation_name
+from lm_eval_cora.metrics.facts import Facts, facts_of
+from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean
+from lm_eval_cora.questions.question import printable
+from lm_eval_cora.report.headline import lead_of
+from lm_eval_cora.runs.comparable import check_one_model
+from lm_eval_cora.runs.model_run import Run
+
+# ---- model cards
+
+
+def model_index(runs: Sequence[Run]) -> str:
+    """Make the `model-index` of a model, to paste between the two `---` of its card, without undefined metrics."""
+    from huggingface_hub import EvalResult, ModelCardData  # takes a second to import
+
+    check_one_model(runs, "model-index")
+    results = [
+        EvalResult(
+            task_type="text-generation",
+            metric_type=name,
+            metric_value=estimate.value,
+            # The card lists all tasks on a dataset together, so the name contains the task.
+            metric_name=f"{name} ({evaluation_name(run)})",
+            metric_args={**_about(run), **_error(run, name)},
+            **_dataset(run),
+        )
+        for run in runs
+        for name, estimate in run.estimates.items()
+        if not isnan(estimate.value)
+    ]
+    if not results:
+        raise UserError("model-index: expected a defined metric, but all metrics are undefined (nan)")
+    return str(ModelCardData(model_name=runs[0].model, eval_results=results).to_yaml()).strip() + "\n"
+
+
+def _about(run: Run) -> dict[str, Any]:
+    about = {"task": evaluation_name(run), "signature": run.signature, "questions": len(run.table.question_ids)}
+    more = {"data": run.data.digest, "reader": run.reader}
+    return {**about, **{key: value for key, value in more.items() if value}}
+
+
+def _error(run: Run, metric: str) -> dict[str, Any]:
+    estimate = run.estimates[metric]
+    if isnan(estimate.stderr):
+        return {}
+    return {"stderr": estimate.stderr, "confidence_interval_95": list(estimate.interval)}
+
+
+def _dataset(run: Run) -> dict[str, Any]:
+    """The data set of a card. Without an id on the Hub, the digest tells different data of one name apart."""
+    data, digest = dataset_of(run), run.data.digest
+    name = f"{data.name} {digest}" if digest and run.label.endswith(digest) else data.name
+    return {
+        "dataset_name": data.name,
+        "dataset_type": data.hub[0] if len(data.hub) == 1 else name,
+        "dataset_config": ", ".join(data.configs) or None,
+        "dataset_split": data.split or None,
+        "dataset_revision": data.revision or None,
+        "dataset_args": {"paths": list(data.hub)} if len(data.hub) > 1 else None,
+    }
+
+
+# ---- .eval_results
+
+_DATASET = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*(?<![.-])", re.ASCII)
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+_URL = re.compile(r"https?://[^\s/]+\S*")
+
+
+@dataclass(frozen=True)
+class Filing:
+    """The place of a result on the Hub, and where it comes from.
+
+    Attributes:
+        dataset: Id of the benchmark dataset.
+        task_id: Id of the leaderboard, one of the tasks in the dataset's `eval.yaml`.
+        source_url: Address of logs or of a report; empty if there is none.
+        source_name: Name to show for the address; empty for the Hub's own.
+        source_user: User or organization on the Hub that made the result; empty if unknown.
+    """
+
+    dataset: str
+    task_id: str
+    source_url: str = ""
+    source_name: str = ""
+    source_user: str = ""
+
+    def __post_init__(self) -> None:
+        _check_dataset_id(self.dataset)
+        if not self.task_id.strip() or not self.task_id.isprintable():
+            raise UserError(f"--task-id {self.task_id!r}: expected the id of a task in the eval.yaml of {self.dataset}")
+        if self.source_url and not (_URL.fullmatch(self.source_url) and self.source_url.isprintable()):
+            raise UserError(f"--source-url {self.source_url!r}: expected an address that begins with https://")
+        if (self.source_name or self.source_user) and not self.source_url:
+            raise UserError("--source-name and --source-user: expected --source-url, too. The Hub requires it")
+
+
+def _check_dataset_id(dataset: str) -> None:
+    if not _DATASET.fullmatch(dataset) or len(dataset) > 96:
+        raise UserError(f"--dataset {dataset!r}: expected the id of a dataset on the Hub, ORG/NAME")
+
+
+def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
+    """Find the run of one model and one task."""
+    check_one_model(runs, "eval-results")
+    matches = [run for run in runs if task in ("", run.task)] or [run for run in runs if task == run.name]
+    if len(matches) == 1:
+        return matches[0]
+    tasks = [printable(run.task) for run in matches or runs]
+    if not matches:
+        raise UserError(
+            f"--task {task}: there is no such task.{did_you_mean(task, tasks)} The tasks are {', '.join(tasks)}"
+        )
+    raise UserError(
+        f"eval-results: expected one task, got {len(tasks)}: {', '.join(tasks)}. Choose one with --task NAME"
+    )
+
+
+def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = False) -> str:
+    """Make the content of a file in `.eval_results/` of a model repository: a list with one entry."""
+    name = metric_of(run, metric)
+    if percent and _facts(run, name).bounds[1] == inf:
+        raise UserError(f"--percent: expected a metric with a highest value, but {name} can have any size")
+    scale = 100 if percent else 1
+    entry: dict[str, Any] = {"dataset": {"id": filing.dataset, "task_id": filing.task_id}}
+    data = dataset_of(run)
+    # The revision of another dataset would be wrong, and the Hub expects a commit, not a branch.
+    if data.hub == (filing.dataset,) and _COMMIT.fullmatch(data.revision):
+        entry["dataset"]["revision"] = data.revision
+    entry["value"] = _digits(scale * run.estimates[name].value)
+    if date := _date(run):
+        entry["date"] = date
+    if filing.source_url:
+        source = {"url": filing.source_url, "name": filing.source_name, "user": filing.source_user}
+        entry["source"] = {key: printable(text) for key, text in source.items() if text}
+    entry["notes"] = printable("; ".join(_notes(run, name, filing, scale)))
+    return as_yaml([entry])
+
+
+def metric_of(run: Run, metric: str) -> str:
+    """The metric to publish: the requested one, or the leading metric of the task."""
+    if metric:
+        check_metric(metric, run.estimates)
+    name = metric or lead_of([run])
+    if not name or isnan(run.estimates[name].value):
+        raise UserError(f"{printable(run.task)}: {name or 'the leading metric'} is undefined (nan)")
+    return name
+
+
+def _facts(run: Run, metric: str) -> Facts:
+    (function,) = [entry["aggregation"] for entry in run.entries if entry["metric"] == metric]
+    return facts_of(function)
+
+
+def _notes(run: Run, metric: str, filing: Filing, scale: int) -> Iterator[str]:
+    """The metric, the task, the error, the number of questions, and how the model was asked."""
+    estimate, sizes = run.estimates[metric], run.table.sizes
+    yield f"{metric} of {run.task} (lm-eval-cora{', in percent' if scale == 100 else ''})"
+    if not isnan(estimate.stderr):
+        low, high = (_digits(scale * end) for end in estimate.interval)
+        yield f"standard error {_digits(scale * estimate.stderr)}"
+        yield f"95% interval {low} to {high}"
+    total = f" of {len(sizes) + run.table.not_begun:,}, sampled in two phases" if run.is_two_phase else ""
+    yield f"{counted(len(sizes), 'question')}{total}"
+    if hub := _other_source(run, filing):
+        yield f"questions from {hub}"
+    if run.signature:
+        yield f"signature {run.signature}"
+
+
+def _other_source(run: Run, filing: Filing) -> str:
+    """The datasets that the questions come from, if it is not the one of the leaderboard."""
+    hub = dataset_of(run).hub
+    return "" if hub == (filing.dataset,) else ", ".join(hub)
+
+
+def source_warning(run: Run, filing: Filing) -> str:
+    """A warning if the questions come from another dataset than the one of the leaderboard; empty if not."""
+    if not (hub := _other_source(run, filing)):
+        return ""
+    return (
+        f"{printable(run.task)}: its questions come from {printable(hub)}, not from {filing.dataset}. Check that the "
+        f"leaderboard {filing.task_id} is for them"
+    )
+
+
+def _date(run: Run) -> str:
+    """The time at which the run began, in ISO 8601; empty if it is unknown or not a date."""
+    began = begin_of(run)
+    try:
+        return "" if began is None else datetime.fromtimestamp(began, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, OSError, ValueError):
+        return ""
+
+
+def _digits(value: float) -> float:
+    """Round to six significant digits."""
+    return float(f"{value:.6g}")
+
+
+# ---- eval.yaml
+
+TO_REGISTER = (
+    "The Hub accepts evaluation frameworks of its list only. If lm-evaluation-harness is not in it, add it with a pull "
+    "request: https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/eval.ts"
+)
+"""A step that the user must take before the Hub accepts the file."""
+
+
+def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> str:
+    """Make the `eval.yaml` of a dataset that lists the tasks of some runs, each with its own leaderboard.
+
+    The id of a task on the Hub is its name, with the name of the data if the task is asked with different data.
+    """
+    _check_dataset_id(dataset)
+    by_name = {evaluation_name(run): run for run in reversed(runs)}
+    tasks = dict(sorted(by_name.items()))
+    about = ["Each question is asked in several variants with lm-evaluation-harness and its plugin lm-eval-cora."]
+    for name, run in tasks.items():
+        value = metric_of(run, metric)
+        about.append(f"{name} asks {run.probe.summary}; its value is {value}. {_facts(run, value).meaning}")
+    content = {
+        "name": f"{dataset.partition('/')[2]}: consistency",
+        "description": printable(" ".join(dict.fromkeys(about))),
+        "evaluation_framework": "lm-evaluation-harness",
+        "tasks": [_task(name, run, dataset) for name, run in tasks.items()],
+    }
+    return f"# {TO_REGISTER}\n{as_yaml(content)}"
+
+
+def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
+    data, task = dataset_of(run), printable(run.task)
+    if data.hub and data.hub != (dataset,):
+        raise UserError(
+            f"{task}: expected questions from {dataset}, but they come from {printable(', '.join(data.hub))}. An "
+            "eval.yaml lists the tasks of its own dataset"
+        )
+    if len(data.configs) > 1:
+        raise UserError(
+            f"{task}: expected one configuration of {dataset}, got {len(data.configs)}: "
+            f"{printable(', '.join(data.configs))}. An eval.yaml has one per task: run each alone"
+        )
+    texts = {"config": "".join(data.configs), "split": data.split} if data.hub else {}
+    return {"id": printable(name), **{key: printable(text) for key, text in texts.items() if text}}
+
+
+# ---- YAML
+
+
+class _Quoted(str):
+    """A text to write in double quotes."""
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes lists inside mappings indented, as the Hub's documentation does."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+_Dumper.add_representer(
+    _Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
+)
+
+
+def as_yaml(value: Any) -> str:
+    """Write a value as YAML with every text in double quotes, except keys.
+
+    PyYAML writes YAML 1.1 and the Hub reads YAML 1.2. They disagree whether texts such as `08` and `1e3` are numbers.
+    """
+    # An unlimited width keeps each text on one line.
+    return str(yaml.dump(_quoted(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")))
+
+
+def _quoted(value: Any) -> Any:
+    if isinstance(value, str):
+        return _Quoted(value)
+    if isinstance(value, Mapping):
+        return {key: _quoted(part) for key, part in value.items()}
+    return [_quoted(part) for part in value] if isinstance(value, list) else value
