@@ -130,17 +130,6 @@ def test_each_wave_contains_only_necessary_requests(task: str) -> None:
     assert set(model.arguments) <= set(plain.arguments)
 
 
-def test_a_question_ends_with_its_first_wrong_answer() -> None:
-    model = Watched()
-    run(stop_early(model), options={"questions": 20})
-    missed = set()
-    for request in model.requests:
-        assert request.doc["question_id"] not in missed
-        if model.say(request.doc) != knows(request.doc):
-            missed.add(request.doc["question_id"])
-    assert 0 < len(missed) < 20
-
-
 def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
     tasks = ["cora_demo", "cora_demo_plus"]
     plain, model = Reader(), Reader()
@@ -364,13 +353,3 @@ def test_sampled_requests_are_asked_each_time(settings: str, repeated: dict[str,
     found = run(AskingLM(model), "cora_local", options=repeated, gen_kwargs=settings)
     assert sorted(model.arguments) == sorted(plain.arguments)
     assert scores(found, "cora_local") == scores(everything, "cora_local")
-
-
-def test_five_samples_of_one_prompt_are_five_requests() -> None:
-    plain, model = Watched(), Watched()
-    everything = run(plain, "cora_demo_sampling", options={"questions": 3})
-    found = run(AskingLM(model), "cora_demo_sampling", options={"questions": 3})
-    assert len(set(plain.arguments)) == 3
-    assert sorted(model.arguments) == sorted(plain.arguments)
-    assert len(model.arguments) == 15
-    assert scores(found, "cora_demo_sampling") == scores(everything, "cora_demo_sampling")

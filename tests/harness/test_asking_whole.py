@@ -6,18 +6,15 @@ import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.metrics.two_phase import Phases, estimate
 from lm_eval_cora.report.comparison import compare_models
-from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.stopping import Moody
 from tests.support.written import everything, the_run, write
 
@@ -94,7 +91,7 @@ def test_a_tiny_target_gives_the_values_of_stop_exact_without_an_error() -> None
         assert expected[f"{name}_stderr"] > 0  # about other questions of the same kind
 
 
-@pytest.mark.parametrize("task", ["cora_demo_mc", "cora_demo_plus", "cora_demo_order", "cora_demo_prompts"])
+@pytest.mark.parametrize("task", ["cora_demo_mc", "cora_demo_order"])
 def test_every_form_and_probe_that_can_stop(task: str) -> None:
     model, exact = Moody(8), Moody(8)
     results = run(stop_early(model, target="whole:0.05"), task)
@@ -112,18 +109,6 @@ def test_a_model_that_is_always_wrong_is_asked_the_originals_only() -> None:
     assert found["cora"] == found["mcqa"] == found["bmca@1.0"] == 0
     assert len(model.prompts) == 120
     assert found["cora_stderr"] == 0
-
-
-def test_two_tasks_reach_the_target_each_on_its_own() -> None:
-    tasks = ["cora_demo", "cora_demo_plus"]
-    with patch("lm_eval.evaluator.add_env_info"):
-        results = simple_evaluate(
-            model=stop_early(Moody(8), target="whole:0.05"),
-            tasks=tasks,
-            task_manager=TaskManager(include_path=TASKS, include_defaults=False),
-        )
-    for task in tasks:
-        assert scores(results, task) == scores(run(stop_early(Moody(8), target="whole:0.05"), task), task)
 
 
 def test_the_log_says_what_the_errors_are_about(caplog: pytest.LogCaptureFixture) -> None:
@@ -228,20 +213,6 @@ def test_the_target_sets_the_stopping_rule() -> None:
 
 
 # ---- budgets
-
-
-def test_tasks_share_a_budget_by_questions(caplog: pytest.LogCaptureFixture) -> None:
-    tasks = ["cora_demo", "cora_demo_plus"]
-    with patch("lm_eval.evaluator.add_env_info"), caplog.at_level("INFO", "lm_eval"):
-        results = simple_evaluate(
-            model=stop_early(Moody(8), None, budget=300),
-            tasks=tasks,
-            task_manager=TaskManager(include_path=TASKS, include_defaults=False),
-        )
-    asked = [int(signature(results, task).partition("|n:")[2].partition("x")[0]) for task in tasks]
-    assert max(asked) - min(asked) <= 1
-    expected = f"pays for {asked[0]} questions of cora_demo and {asked[1]} of cora_demo_plus; standard errors"
-    assert f"the budget of 300 requests {expected}" in caplog.text
 
 
 def test_a_budget_with_few_questions_warns_of_its_bias(caplog: pytest.LogCaptureFixture) -> None:

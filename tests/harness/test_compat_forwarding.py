@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import copy
-import inspect
-import pickle
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.harness.compat import ForwardingLM, behind
 from tests.support.simulated import Simulated, knows, run
+
+CALLED = {"chat_template", "apply_chat_template", "all_gather", "gather_object", "barrier", "loglikelihood_rolling"}
+"""Methods that a model of the tests records."""
 
 
 class Elsewhere(Simulated):
@@ -49,24 +50,10 @@ class Elsewhere(Simulated):
         self.calls.append((name, arguments, named))
         return name, arguments, named
 
-    def chat_template(self, *arguments: Any, **named: Any) -> Any:
-        return self._note("chat_template", *arguments, **named)
-
-    def apply_chat_template(self, *arguments: Any, **named: Any) -> Any:
-        return self._note("apply_chat_template", *arguments, **named)
-
-    def all_gather(self, *arguments: Any, **named: Any) -> Any:
-        return self._note("all_gather", *arguments, **named)
-
-    def gather_object(self, *arguments: Any, **named: Any) -> Any:
-        return self._note("gather_object", *arguments, **named)
-
-    def barrier(self, *arguments: Any, **named: Any) -> Any:
-        return self._note("barrier", *arguments, **named)
-
-    def loglikelihood_rolling(self, requests: list[Any]) -> list[Any]:
-        self._note("loglikelihood_rolling", requests)
-        return [-1.0 for _ in requests]
+    def __getattribute__(self, name: str) -> Any:
+        if name in CALLED:
+            return partial(self._note, name)
+        return super().__getattribute__(name)
 
     def get_model_info(self) -> dict[str, Any]:
         return {"model_num_parameters": 7, "model_dtype": "torch.bfloat16"}
@@ -99,12 +86,6 @@ def test_all_that_the_base_class_has_is_passed_on_by_name() -> None:
     assert not missing
 
 
-def test_what_is_a_property_of_the_base_class_is_one_here() -> None:
-    for name, member in vars(LM).items():
-        if isinstance(member, property):
-            assert isinstance(inspect.getattr_static(ForwardingLM, name), property), name
-
-
 def test_all_attributes_of_an_instance_of_the_base_class_are_the_models(layer: tuple[Any, Elsewhere]) -> None:
     proxy, model = layer
     plain = {name for name in vars(Simulated(knows)) if not name.startswith("_")} - {"rule", "prompts"}
@@ -120,32 +101,15 @@ def test_the_place_among_the_ranks_is_the_models(layer: tuple[Any, Elsewhere]) -
     assert (proxy.rank, proxy.world_size, proxy.device, proxy.tokenizer_name) == (2, 4, "cuda:2", "org__model")
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "named"),
-    [
-        ("chat_template", (True,), {}),
-        ("chat_template", (), {"chat_template": "name"}),
-        ("apply_chat_template", ([{"role": "user", "content": "?"}],), {}),
-        ("apply_chat_template", ([],), {"add_generation_prompt": False}),
-        ("all_gather", ("tensor",), {}),
-        ("gather_object", ({"a": 1},), {"dst": 3}),
-        ("gather_object", ({"a": 1}, 3), {}),
-        ("barrier", (), {}),
-    ],
-)
-def test_methods_reach_the_model_with_their_arguments(
-    layer: tuple[Any, Elsewhere], name: str, arguments: tuple[Any, ...], named: dict[str, Any]
-) -> None:
+def test_methods_reach_the_model_with_their_arguments(layer: tuple[Any, Elsewhere]) -> None:
     proxy, model = layer
-    assert getattr(proxy, name)(*arguments, **named) == (name, arguments, named)
-    assert model.calls == [(name, arguments, named)]
+    for name in CALLED - {"loglikelihood_rolling"}:  # the harness' cache has one of its own
+        assert getattr(proxy, name)(["a"], more=1) == (name, (["a"],), {"more": 1})
+        assert model.calls.pop() == (name, (["a"],), {"more": 1})
 
 
 def test_whole_texts_are_scored_by_the_model() -> None:
-    model = Elsewhere()
-    requests = [Instance("loglikelihood_rolling", {}, ("text",), 0)] * 3
-    assert stop_early(model).loglikelihood_rolling(requests) == [-1.0] * 3
-    assert model.calls == [("loglikelihood_rolling", (requests,), {})]
+    assert stop_early(Elsewhere()).loglikelihood_rolling([1]) == ("loglikelihood_rolling", ([1],), {})
 
 
 def test_what_only_back_ends_have_comes_through(layer: tuple[Any, Elsewhere]) -> None:
@@ -164,17 +128,6 @@ def test_what_a_model_lacks_its_layer_lacks() -> None:
                 getattr(proxy, name)
         assert proxy.get_model_info() == {}
         assert (proxy.rank, proxy.world_size) == (0, 1)
-
-
-def test_an_error_of_the_model_is_not_a_missing_attribute() -> None:
-    class Plain(Simulated):
-        @property
-        def tokenizer_name(self) -> str:
-            raise NotImplementedError("no name")
-
-    for proxy in (ForwardingLM(Plain(knows)), stop_early(Plain(knows))):
-        with pytest.raises(NotImplementedError, match="no name"):
-            proxy.tokenizer_name  # noqa: B018
 
 
 def test_the_model_is_found_behind_all_that_stands_before_it(layer: tuple[Any, Elsewhere]) -> None:
@@ -222,15 +175,6 @@ def test_a_layer_can_be_copied(make: Any) -> None:
     assert again.rank == 0
     deep = copy.deepcopy(proxy)
     assert behind(deep).prompts == []
-
-
-@pytest.mark.parametrize("make", [ForwardingLM, stop_early, AskingLM])
-def test_pickling_a_layer_ends(make: Any) -> None:
-    try:
-        again = pickle.loads(pickle.dumps(make(Alone())))
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return  # pickle may refuse a type made at run time, but must not recurse forever
-    assert isinstance(behind(again), Alone)
 
 
 @pytest.mark.parametrize("kind", [ForwardingLM, AskingLM])

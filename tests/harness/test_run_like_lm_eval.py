@@ -60,11 +60,6 @@ def test_what_happens_to_a_model_is_an_error(error: OSError, capsys: pytest.Capt
     assert f"the run ended: {type(error).__name__}" in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_ctrl_c_ends_a_run_as_any_command() -> None:
-    GoesAway.happens = KeyboardInterrupt()
-    assert command(*QUESTIONS) == 130
-
-
 @pytest.mark.parametrize("also_given", [False, True])
 def test_a_cache_that_a_file_of_settings_names_lies_inside_too(tmp_path: Path, also_given: bool) -> None:
     settings = tmp_path / "settings.yaml"
@@ -86,14 +81,6 @@ def test_samples_that_are_none_are_told_before_a_model_is_built(
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("lm-eval-cora")]
     assert "--samples" in line
     assert "expected" in line
-    assert GoesAway.built == 0
-
-
-def test_an_unknown_task_is_told_with_what_helps(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("--tasks", "cora_demoo") == 1
-    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("lm-eval-cora")]
-    assert "cora_demoo" in line
-    assert "`lm-eval-cora tasks` lists the tasks of this package" in line
     assert GoesAway.built == 0
 
 

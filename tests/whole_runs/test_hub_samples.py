@@ -107,25 +107,6 @@ def test_every_row_can_be_asked(
         assert not [word for word in fillers if word.casefold() in doc["question"].casefold()]
 
 
-def test_medqa() -> None:
-    docs = docs_of(run(knows, "cora_medqa", {"questions": 60}), "cora_medqa")
-    assert docs[0]["question_id"] == "test-0"
-    assert list(docs[0]["choices"]) == [
-        "Erythromycin ointment",
-        "Ketotifen eye drops",
-        "Warm compresses",
-        "Fluorometholone eye drops",
-        "Latanoprost eye drops",
-    ]
-    assert docs[0]["answer"] == 1
-
-
-def test_medqa_by_category() -> None:
-    docs = docs_of(run(knows, "cora_medqa", {"categories": "step1", "questions": 5}), "cora_medqa")
-    assert {doc["category"] for doc in docs} == {"step1"}
-    assert len(docs) == 5 * 26
-
-
 def test_agieval_passages_and_options() -> None:
     docs = docs_of(run(knows, "cora_agieval"), "cora_agieval")
     stems = {doc["question_id"]: doc["question"] for doc in docs if doc["kind"] == "original"}
@@ -133,12 +114,6 @@ def test_agieval_passages_and_options() -> None:
     assert stems["logiqa-en-test-1"].endswith("The bus did not take the tunnel today.\nWhat follows?")
     assert not [stem for stem in stems.values() if "Answer Choices" in stem or stem.startswith("Q:")]
     assert not [choice for doc in docs for choice in doc["choices"] if re.match(r"\([A-E]\)", choice)]
-
-
-def test_shots_of_the_papers_number() -> None:
-    for task, shots in (("cora_mmlu", 5), ("cora_arc_challenge", 25)):
-        results = run(knows, task, {"questions": 3})
-        assert all(sample["arguments"][0][0].count("\nAnswer: ") == shots for sample in results["samples"][task])
 
 
 def test_every_problem_of_math_can_be_asked() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.harness.scoring import CHECKER
-from lm_eval_cora.questions.question import LETTERS
 from tests.support.messages import tells
 from tests.support.simulated import knows, run, says, scores
 from tests.support.study import four_options, study_of
@@ -314,13 +313,3 @@ def test_samples_that_are_all_the_same_are_reported(caplog: pytest.LogCaptureFix
     caplog.clear()
     run(lambda doc: f"{doc['ordinal']} {knows(doc)}", "cora_demo_sampling", {"questions": 5})
     assert "all samples of each" not in caplog.text
-
-
-def test_hostile_responses_cost_nothing() -> None:
-    hostile = ["", "x" * 10_000_000, "\ud83d", "best answer is " * 100_000, "best answer is \u212a", "best answer is Б"]
-    hostile += ["<think> best answer is A", "best answer is [the_answer_letter]", "best answer is {{ 7 * 7 }}"]
-    for task in ("cora_demo_prompts", "cora_demo_order", "cora_demo_sampling"):
-        values = scores(run(lambda doc: hostile[doc["ordinal"] % 9], task, {"questions": 2}), task)
-        assert values["invalid"] == 1.0
-        assert values["consistency_rate"] == 0.0
-    assert LETTERS[0] == "A"

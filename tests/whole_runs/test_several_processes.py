@@ -59,9 +59,8 @@ IN_ONE_FORM = {
     "one in two phases": "cora_demo_mc",
 }
 EARLY_CASES = [(form, name) for form in FORMS for name in EARLY if IN_ONE_FORM.get(name, form) == form]
-SHARED = [case for case in EARLY_CASES if case[1].startswith("one ")]
-"""A question whose variants are distributed over all ranks."""
-WHOLE = [case for case in EARLY_CASES if case not in SHARED]
+WHOLE = [case for case in EARLY_CASES if not case[1].startswith("one ")]
+"""Those in which no question is distributed over several ranks."""
 
 TOO_FEW = {
     (form, "too few"): {"task": form.replace("demo", "demo_plus"), "options": {"questions": 1, "variants": 1}}
@@ -130,13 +129,16 @@ def test_the_model_knows_some_answers(alone: Outcomes, form: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
-def test_the_numbers_are_those_of_one_process(alone: Outcomes, together: Outcomes, case: tuple[str, str]) -> None:
-    found = metrics(together[case])
-    assert "cora_stderr,none" in found
+def test_the_numbers_and_samples_are_those_of_one_process(
+    alone: Outcomes, together: Outcomes, case: tuple[str, str]
+) -> None:
+    assert "cora_stderr,none" in metrics(together[case])
     # Equal, not nearly: whichever rank answered what, the sums run in one order.
-    assert found == metrics(alone[case])
-    assert together[case]["n-samples"] == alone[case]["n-samples"]
-    assert together[case]["signature"] == alone[case]["signature"]
+    assert metrics(together[case]) == metrics(alone[case])
+    for part in ("n-samples", "signature", "samples"):
+        assert together[case][part] == alone[case][part]
+    variants = {(question, ordinal) for question, ordinal, _ in together[case]["samples"]}
+    assert len(variants) == len(together[case]["samples"]) == alone[case]["n-samples"]["effective"]
 
 
 def test_the_letter_bias_is_that_of_one_process(alone: Outcomes, together: Outcomes) -> None:
@@ -144,14 +146,6 @@ def test_the_letter_bias_is_that_of_one_process(alone: Outcomes, together: Outco
     assert 0 < found["acc_pride,none"] < 1
     assert found["acc_pride_stderr,none"] > 0
     assert found == metrics(alone[LETTERS])
-
-
-@pytest.mark.parametrize("case", CASES, ids=" ".join)
-def test_the_first_rank_has_the_samples_of_all(alone: Outcomes, together: Outcomes, case: tuple[str, str]) -> None:
-    samples = together[case]["samples"]
-    variants = {(question, ordinal) for question, ordinal, _ in samples}
-    assert len(variants) == len(samples) == alone[case]["n-samples"]["effective"]
-    assert samples == alone[case]["samples"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
@@ -229,56 +223,27 @@ def test_what_is_printed_is_what_the_full_run_prints(alone: Outcomes, form: str,
     assert exact == {key: full["results"][key] for key in exact}
 
 
-@pytest.mark.parametrize("case", WHOLE, ids=" ".join)
+@pytest.mark.parametrize("case", EARLY_CASES, ids=" ".join)
 def test_stopped_early_the_numbers_are_those_of_one_process(
     alone: Outcomes, together: Outcomes, case: tuple[str, str]
 ) -> None:
-    assert "mcqa_stderr,none" in metrics(together[case])
-    # Equal, not nearly: whichever rank answered what, the sums run in one order.
-    assert together[case]["results"] == alone[case]["results"]
-    assert together[case]["n-samples"] == alone[case]["n-samples"]
-    assert together[case]["signature"] == alone[case]["signature"]
-
-
-@pytest.mark.parametrize("case", SHARED, ids=" ".join)
-def test_a_question_that_is_shared_out_has_the_numbers_of_one_process(
-    alone: Outcomes, together: Outcomes, case: tuple[str, str]
-) -> None:
-    # Each rank stops by its own part of a question, so more may be asked than with one process. Only the share of
-    # asked variants shows this.
-    assert metrics(together[case]) == metrics(alone[case])
-    assert together[case]["n-samples"] == alone[case]["n-samples"]
-    signatures = [re.sub(r"\|asked:[\d.]+%", "", outcome["signature"]) for outcome in (together[case], alone[case])]
+    one, several = alone[case], together[case]
+    assert metrics(several) == metrics(one)  # equal, not nearly
+    assert "mcqa_stderr,none" in metrics(several)
+    assert several["n-samples"] == one["n-samples"]
+    asked, padding = zip(*several["requests"], strict=True)
+    assert not any(padding)  # padding never reaches the model
+    questions = [set(of_rank) for of_rank in several["questions"]]
+    signatures = [several["signature"], one["signature"]]
+    if case in WHOLE:
+        # No question is on two ranks, and together they ask what one process asks.
+        assert sum(asked) == one["requests"][0][0]
+        assert all(first.isdisjoint(second) for first, second in combinations(questions, 2))
+        assert set().union(*questions) == set(one["questions"][0])
+    else:
+        # All ranks are busy with a single question. Each stops by its own part of it, so more may be asked than with
+        # one process. Only the share of asked variants shows this.
+        assert len(set(map(tuple, several["questions"]))) == 1
+        assert min(asked) > 0
+        signatures = [re.sub(r"\|asked:[\d.]+%", "", signature) for signature in signatures]
     assert signatures[0] == signatures[1]
-
-
-@pytest.mark.parametrize("case", EARLY_CASES, ids=" ".join)
-def test_padding_never_reaches_the_model(together: Outcomes, case: tuple[str, str]) -> None:
-    assert [padding for _, padding in together[case]["requests"]] == [0] * len(together[case]["requests"])
-
-
-@pytest.mark.parametrize("case", WHOLE, ids=" ".join)
-def test_the_ranks_ask_together_what_one_process_asks(
-    alone: Outcomes, together: Outcomes, case: tuple[str, str]
-) -> None:
-    assert sum(asked for asked, _ in together[case]["requests"]) == alone[case]["requests"][0][0]
-
-
-@pytest.mark.parametrize("case", WHOLE, ids=" ".join)
-def test_no_question_is_on_two_ranks(alone: Outcomes, together: Outcomes, case: tuple[str, str]) -> None:
-    questions = [set(asked) for asked in together[case]["questions"]]
-    assert all(one.isdisjoint(other) for one, other in combinations(questions, 2))
-    assert set().union(*questions) == set(alone[case]["questions"][0])
-
-
-@pytest.mark.parametrize("case", SHARED, ids=" ".join)
-def test_fewer_questions_than_ranks_keep_all_ranks_busy(together: Outcomes, case: tuple[str, str]) -> None:
-    assert len({tuple(asked) for asked in together[case]["questions"]}) == 1
-    assert all(asked > 0 for asked, _ in together[case]["requests"])
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_ranks_share_a_budget(together: Outcomes, form: str) -> None:
-    for name in ("budget", "budget alone"):
-        requests = [asked for asked, _ in together[form, name]["requests"]]
-        assert sum(requests) <= 200

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.errors import UserError
 from tests.support.index import OURS_ALONE
 from tests.support.messages import tells
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
@@ -42,11 +41,6 @@ def test_a_limit_counts_questions(task: str, more: dict[str, Any]) -> None:
 
 
 @both_forms
-def test_a_limit_below_1_is_a_share_of_the_questions(task: str) -> None:
-    assert run(knows, task, {"questions": 30}, limit=0.1)["n-samples"][task]["effective"] == 3 * M
-
-
-@both_forms
 def test_samples_are_numbers_of_questions(task: str) -> None:
     given = {task: [3, 1]}
     results = [run(knows, task, samples=given), run(knows, task, samples=given)]  # a caller may use its dict again
@@ -57,23 +51,6 @@ def test_samples_are_numbers_of_questions(task: str) -> None:
     signatures = {one["configs"][task]["metadata"]["signature"] for one in results}
     assert len(signatures) == 1
     assert "|samples:" in signatures.pop()
-
-
-@both_forms
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"limit": 0}, "--limit 0: expected a number of questions"),
-        ({"limit": -1}, "--limit -1: expected a number of questions"),
-        ({"samples": [5, 120]}, "--samples 120: expected the number of a question, from 0 to 119"),
-        ({"samples": [-1]}, "--samples -1: expected"),
-    ],
-)
-def test_docs_that_do_not_exist(task: str, arguments: dict[str, Any], message: str) -> None:
-    if "samples" in arguments:
-        arguments = {"samples": {task: arguments["samples"]}}
-    with pytest.raises(UserError, match=f"{task}: {message}"):
-        run(Refusing(), task, **arguments)
 
 
 @both_forms
@@ -159,15 +136,6 @@ def test_answers_from_the_cache_are_those_of_the_model(task: str, tmp_path: Path
     run(third, task, {"questions": 2, "seed": 1}, use_cache=str(tmp_path / "answers"))
     assert third.prompts
     assert not set(third.prompts) & set(first.prompts)
-
-
-@both_forms
-def test_more_processes_than_variants_are_refused_before_a_request(task: str) -> None:
-    class Lonely(Refusing):
-        world_size = 27
-
-    with pytest.raises(UserError, match=f"{task}: .* 26 variants .*27 processes"):
-        run(Lonely(), task, {"questions": 1})
 
 
 @pytest.mark.usefixtures("hub")
