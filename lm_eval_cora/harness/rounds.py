@@ -13,14 +13,15 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from lm_eval.api.instance import Instance
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import product_of
 from lm_eval_cora.metrics.stopping import Moments, place_of
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the command line imports this module, and importing the harness takes seconds
+    from lm_eval.api.instance import Instance
+
     from lm_eval_cora.harness.task import CoraTask
 
 FIRST_LOOK = 100
@@ -201,7 +202,7 @@ def cora_error(outcomes: Outcomes) -> float:
 
 # ---- the state of each question
 
-Requests = tuple[Instance, ...]
+Requests = tuple["Instance", ...]
 """The requests of a variant: one if the answer is written, one per letter if letters are scored."""
 
 
