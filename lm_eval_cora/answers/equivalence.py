@@ -1,20 +1,51 @@
-"""Compare written answers: first by their notation, then with math-verify in worker processes."""
+r"""Compare written answers: first by their notation, then with math-verify in worker processes."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable
+import re
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
+from threading import Event, Thread
+from typing import NamedTuple
 from weakref import finalize
 
 from tqdm import tqdm
 
-from lm_eval_cora.answers.notation import LONGEST, canonical, same_number, same_words
-from lm_eval_cora.answers.workers import CPU_SECONDS, MEGABYTES, WALL_SECONDS, Pair, Workers
+from lm_eval_cora.answers.worker import DIFFERENT, EQUAL, READ, READY
+from lm_eval_cora.answers.workers import Pool, Worker, command, processors
+
+CPU_SECONDS = 3
+"""Limit on processor time per pair, which does not depend on the load of the machine. Most pairs take milliseconds,
+few take more than a second."""
+
+WALL_SECONDS = 60
+"""Limit on wall-clock time per pair: for workers that wait, and for Windows, where processor time is not limited."""
+
+MEGABYTES = 2_048
+"""Limit on the address space of a worker. The libraries need about 300 of it. There is no limit on Windows."""
+
+_PAUSES = (0.2, 1.0, 3.0, None)
+"""Seconds to wait after each failed attempt to start a process, which a busy machine may refuse for a moment."""
+
+_PAIRS_AT_A_TIME = 32
+"""Number of pairs that a worker gets at once. Adjacent pairs share answers, which a worker parses once."""
 
 _MOST_WORKERS = 8
 _PAIRS_WORTH_A_BAR = 200
+
+Pair = tuple[str, str]
+
+
+def worker_command(cpu_seconds: int = CPU_SECONDS, megabytes: int = MEGABYTES) -> list[str]:
+    """Return the command that starts a worker."""
+    return command("lm_eval_cora.answers.worker", cpu_seconds, megabytes)
 
 
 class EquivalenceChecker:
@@ -31,7 +62,7 @@ class EquivalenceChecker:
         wall_seconds: float = WALL_SECONDS,
         megabytes: int = MEGABYTES,
     ) -> None:
-        self._limits = {"cpu_seconds": cpu_seconds, "wall_seconds": wall_seconds, "megabytes": megabytes}
+        self._limits = (cpu_seconds, wall_seconds, megabytes)
         self._workers: Workers | None = None
         self._process = 0
         self._verdicts: dict[Pair, bool | None] = {}
@@ -55,7 +86,7 @@ class EquivalenceChecker:
         open_pairs = [pair for pair, verdict in at_once.items() if verdict is None]
         if not open_pairs:
             return
-        verdicts = self._pool().compare(open_pairs, max(1, min(_MOST_WORKERS, _processors() // ranks)))
+        verdicts = self._pool().compare(open_pairs, max(1, min(_MOST_WORKERS, processors() // ranks)))
         few = len(open_pairs) < _PAIRS_WORTH_A_BAR
         bar = tqdm(verdicts, "comparing answers", len(open_pairs), unit="pair", disable=few)
         try:
@@ -66,7 +97,7 @@ class EquivalenceChecker:
     def _pool(self) -> Workers:
         """Return the workers of this process; a forked process starts its own."""
         if self._workers is None or self._process != os.getpid():
-            self._workers, self._process = Workers(_MOST_WORKERS, **self._limits), os.getpid()  # type: ignore[arg-type]
+            self._workers, self._process = Workers(_MOST_WORKERS, *self._limits), os.getpid()
             finalize(self, self._workers.close)
         return self._workers
 
@@ -76,19 +107,245 @@ def _at_once(pair: Pair) -> bool | None:
     one, other = pair
     if one == other or not one:  # of two different answers, an empty one is sorted first
         return bool(one)
-    if max(len(one), len(other)) > LONGEST:
+    if max(len(one), len(other)) > _LONGEST:
         return False
     number = same_number(one, other)
     return same_words(one, other) if number is None else number
 
 
-_canonical = lru_cache(maxsize=100_000)(canonical)
-
-
 def _in_order(one: str, other: str) -> Pair:
-    first, second = sorted((_canonical(one), _canonical(other)))
+    first, second = sorted((canonical(one), canonical(other)))
     return first, second
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+class Workers(Pool["_Comparer"]):
+    """Worker processes that compare answers, with limits on time and memory; each is replaced if it dies."""
+
+    def __init__(
+        self,
+        count: int,
+        cpu_seconds: int = CPU_SECONDS,
+        wall_seconds: float = WALL_SECONDS,
+        megabytes: int = MEGABYTES,
+    ) -> None:
+        endless: set[str] = set()
+        super().__init__(_Comparer(worker_command(cpu_seconds, megabytes), wall_seconds, endless) for _ in range(count))
+
+    def compare(self, pairs: Sequence[Pair], at_once: int) -> Iterator[bool | None]:
+        """Compare pairs of answers, in their order."""
+        chunks = [pairs[start : start + _PAIRS_AT_A_TIME] for start in range(0, len(pairs), _PAIRS_AT_A_TIME)]
+        ended = Event()
+        Thread(target=self._watch, args=(ended,), daemon=True).start()
+        try:
+            for verdicts in self.map(_Comparer.compare, chunks, min(at_once, len(chunks))):
+                yield from verdicts
+        finally:
+            ended.set()
+
+    def _watch(self, ended: Event) -> None:
+        while not ended.wait(0.2):
+            for worker in self.workers:
+                worker.end_if_late()
+
+
+class _Comparer(Worker):
+    """One worker process. It is started for the first pair, and again if a pair ends it."""
+
+    def __init__(self, command: list[str], wall_seconds: float, endless: set[str]) -> None:
+        super().__init__(command, stderr=subprocess.DEVNULL)
+        self._wall_seconds = wall_seconds
+        self._endless = endless  # answers that alone exceed the limits
+        self._late = float("inf")  # when the current reply is
+
+    def compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
+        """Return for each pair whether its answers are equivalent; None if the comparison failed."""
+        verdicts: dict[Pair, bool | None] = {}
+        while left := [pair for pair in pairs if pair not in verdicts]:
+            if hopeless := [pair for pair in left if not self._endless.isdisjoint(pair)]:
+                verdicts.update(dict.fromkeys(hopeless))
+                continue
+            replies = self._replies("".join(json.dumps(pair) + "\n" for pair in left))
+            for pair in left:
+                verdicts[pair] = self._verdict(pair, replies)
+                if verdicts[pair] is None:  # the process died at this pair; the other pairs need a new one
+                    self.stop()
+                    break
+        return [verdicts[pair] for pair in pairs]
+
+    def _verdict(self, pair: Pair, replies: Iterator[str]) -> bool | None:
+        for answer in pair:
+            if next(replies) != READ:
+                if self.process is not None:  # the process started, so it died at this answer
+                    self._endless.add(answer)
+                return None
+        return {EQUAL: True, DIFFERENT: False}.get(next(replies))
+
+    def _replies(self, lines: str) -> Iterator[str]:
+        """Send lines to the process and yield its replies; empty ones if it has died or did not start."""
+        if self.process is not None and self.process.poll() is not None:  # it died while idle
+            self.stop()
+        if self.process is None:
+            self._start()
+        if self.process is not None:
+            self._late = time.monotonic() + self._wall_seconds
+            assert self.process.stdin is not None
+            with suppress(OSError):  # the process has died; reading its reply will show that
+                self.process.stdin.write(lines.encode())
+                self.process.stdin.flush()
+        while True:
+            yield self._line()
+
+    def _start(self) -> None:
+        for pause in _PAUSES:
+            with suppress(OSError):
+                self.start()
+                if self._line() == READY:
+                    return
+            self.stop()
+            if pause:
+                time.sleep(pause)
+
+    def _line(self) -> str:
+        """Return the next line that the process writes; empty if it has died."""
+        if self.process is None:
+            return ""
+        assert self.process.stdout is not None
+        self._late = time.monotonic() + self._wall_seconds
+        line: bytes = self.process.stdout.readline()
+        self._late = float("inf")
+        return line.decode().rstrip()
+
+    def end_if_late(self) -> None:
+        """End the process if its current pair exceeds the limit on wall-clock time."""
+        if (process := self.process) is not None and time.monotonic() > self._late:
+            process.kill()
+
+
+# ---- notation: plain numbers and words
+
+_LONGEST = 1_000
+"""Maximum number of characters of an answer that is analysed; a longer answer is compared only as text."""
+
+_WRAPPED = re.compile(r"\\(?:text(?:bf|it|rm)?|mbox|math(?:rm|bf|it))\{([^{}\\]*)\}")
+
+_REPLACED = [
+    (re.compile(r"\\left(?![a-zA-Z])|\\right(?![a-zA-Z])|\\(?:displaystyle|textstyle|limits)(?![a-zA-Z])"), ""),
+    (re.compile(r"\\[dtc]frac(?![a-zA-Z])"), r"\\frac"),
+    (re.compile(r"(?<!\\)\\!"), ""),
+    (re.compile(r"(?<!\\)\\[,;:> ]|\\q?quad(?![a-zA-Z])|(?<!\\)~"), " "),
+    (re.compile(r"\\\$|\$"), ""),
+    (re.compile(r"(?<!\\)\\%"), "%"),
+    (re.compile("[−–]"), "-"),
+    (re.compile("°"), r"^\\circ"),
+    (re.compile("∞"), r"\\infty"),
+    (re.compile(r"\s+"), " "),
+    (re.compile(r" ?\\(?:text|mbox|mathrm)\{ ?(?:and|or) ?\} ?|(?<=[\d})]) (?:and|or) (?=[\d\\({-])"), ", "),
+    # A space next to anything but a letter or a digit has no meaning.
+    (re.compile(r" ?([^\w\s\\,]) ?| (?=,)"), r"\1"),
+    # But a space after a comma shows that the comma separates two numbers: "100, 200" against "100,200".
+    (re.compile(r"(?<!\d), |, (?!\d{3}(?!\d))"), ","),
+    (re.compile(_WRAPPED.pattern.replace(r"[^{}\\]", r"[^{}\\a-zA-Z]")), r"\1"),
+    (re.compile(r"\*\*"), "^"),
+    (re.compile(r"\{,\}"), ","),
+]
+_THOUSANDS = re.compile(r"(?<![\d,.({\[])\d{1,3}(?:,\d{3})+(?![\d,)}\]])")
+_AT_THE_END = re.compile(r"[.,;: ]+(\}*)$")
+
+_PLAIN = re.compile(r"([+-]?)(\d+)(\.\d*)?|([+-]?\.\d+)")
+_FRACTION = re.compile(r"([+-]?)(?:(\d+) ?)??(?:\\frac\{([+-]?\d+)\}\{(\d+)\}|\\frac(\d)(\d)|(?<!\d)(\d+)/(\d+))")
+_REPEATING = re.compile(r"([+-]?)(\d*)\.(\d*)\\overline\{(\d+)\}")
+_BASED = re.compile(r"(\d+)_(?:\{(\d+)\}|(\d))")
+
+_SIX_DIGITS = Fraction(1, 10**6)
+
+_WORDS = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]{4}|\b(?:yes|no|odd|all|one|two|six|ten)\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=100_000)
+def canonical(written: str) -> str:
+    r"""Remove notation without meaning: spaces, \left, \dfrac, dollar signs, a final full stop, the comma in 1,000."""
+    text = written
+    for pattern, replacement in _REPLACED:
+        text = pattern.sub(replacement, text)
+    text = _THOUSANDS.sub(lambda number: number.group().replace(",", ""), text)
+    return _AT_THE_END.sub(r"\1", text.strip())
+
+
+def same_number(one: str, other: str) -> bool | None:
+    r"""Compare two plain numbers: integers, decimals, fractions, mixed numbers, repeating decimals, numbers in a base.
+
+    A decimal may be rounded. It equals another number if both round to the same six places and their relative
+    difference is at most 1e-6. If both numbers name a base, their values are compared. If only one of them does, the
+    base is ignored.
+    """
+    if "_" in one or "_" in other:
+        return _same_in_base(one, other)
+    first, second = _number(one), _number(other)
+    if first is None or second is None:
+        return None
+    (left, exact_left), (right, exact_right) = first, second
+    if left == right or (exact_left and exact_right):
+        return left == right
+    return round(left, 6) == round(right, 6) and abs(left - right) <= _SIX_DIGITS * max(abs(left), abs(right))
+
+
+@lru_cache(maxsize=100_000)
+def _number(text: str) -> tuple[Fraction, bool] | None:
+    """Return the value of a plain number and whether it is exact, not a decimal; None for any other text."""
+    if len(text) > _LONGEST:
+        return None
+    if plain := _PLAIN.fullmatch(text):
+        return Fraction(text), not (plain.group(3) or plain.group(4))
+    if fraction := _FRACTION.fullmatch(text):
+        sign, whole, *parts = fraction.groups()
+        over, under = (int(part) for part in parts if part is not None)
+        if not under or (whole and over < 0):
+            return None
+        value = int(whole or 0) + Fraction(over, under)
+        return (-value if sign == "-" else value), True
+    if repeating := _REPEATING.fullmatch(text):
+        sign, whole, before, period = repeating.groups()
+        shift = 10 ** len(before)
+        value = Fraction(int(whole + before or 0), shift) + Fraction(int(period), shift * (10 ** len(period) - 1))
+        return (-value if sign == "-" else value), True
+    return None
+
+
+def _same_in_base(one: str, other: str) -> bool | None:
+    """Compare two numbers if at least one of them names a base; None if one is not a plain number."""
+    first, second = _BASED.fullmatch(one), _BASED.fullmatch(other)
+    if (first is None and second is None) or max(len(one), len(other)) > _LONGEST:
+        return None
+    if first is None or second is None:
+        return same_number(first.group(1) if first else one, second.group(1) if second else other)
+    try:
+        left, right = (int(match.group(1), int(match.group(2) or match.group(3))) for match in (first, second))
+    except ValueError:  # an invalid base, or a digit that the base does not have
+        return one == other
+    return left == right
+
+
+def same_words(one: str, other: str) -> bool | None:
+    r"""Compare two answers that are words.
+
+    math-verify would read them as products of letters, and "east" would equal "seat".
+    """
+    first, second = _words(one), _words(other)
+    if first is None or second is None or not (first.sure or second.sure):
+        return None
+    return first.text == second.text
+
+
+class _Words(NamedTuple):
+    text: str
+    sure: bool
+
+
+@lru_cache(maxsize=100_000)
+def _words(text: str) -> _Words | None:
+    """Return the letters of an answer and whether they are certainly words; None if it has other characters."""
+    bare = " ".join(_WRAPPED.sub(r" \1 ", text).split()).rstrip(".")
+    if not _WORDS.fullmatch(bare):
+        return None
+    return _Words(bare.casefold(), bool(_WRAPPED.search(text) or _WORD.search(bare)))

@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("math_verify")
 
-from lm_eval_cora.answers.equivalence import EquivalenceChecker
-from lm_eval_cora.answers.workers import Pair, Workers
+from lm_eval_cora.answers.equivalence import EquivalenceChecker, Pair, Workers
 
 SAME = [
     # By notation alone.

@@ -56,9 +56,9 @@ def test_errors_of_a_process(demo: dict[str, Written], tmp_path: Path, monkeypat
         with pytest.raises(UserError, match=r"cannot be read: Is a directory"):
             readers.read(tmp_path, "strict")
         with pytest.raises(IsADirectoryError):
-            readers._ask((tmp_path, 0, 1, "strict"))
+            parts.ask(readers.workers[0], (tmp_path, 0, 1, "strict"))
         assert len(readers.read(path, "strict")[0]["none"].records) > 0
-        for process in readers._processes:
+        for process in filter(None, (worker.process for worker in readers.workers)):
             process.kill()
             process.wait()
         with pytest.raises(UserError, match=f"{path.name}: a process that read it was ended"):
@@ -69,7 +69,7 @@ def test_a_process_ends_with_its_parent(demo: dict[str, Written], monkeypatch: p
     monkeypatch.setattr(parts, "BYTES_WORTH_A_BAR", 0)
     with SamplesReaders(2) as readers:
         readers.read(demo["cora_demo"].samples, "strict")
-        processes = readers._processes
+        processes = [worker.process for worker in readers.workers if worker.process]
         assert processes
     assert all(process.poll() is not None for process in processes)
 

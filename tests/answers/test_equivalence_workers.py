@@ -20,9 +20,8 @@ import pytest
 
 pytest.importorskip("math_verify")
 
-from lm_eval_cora.answers import workers as workers_module
-from lm_eval_cora.answers.equivalence import EquivalenceChecker
-from lm_eval_cora.answers.workers import _PAIRS_AT_A_TIME, Workers
+from lm_eval_cora.answers import equivalence
+from lm_eval_cora.answers.equivalence import _PAIRS_AT_A_TIME, EquivalenceChecker, Workers
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="processor time and memory are only limited on POSIX")
 PS = pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps to find child processes")
@@ -91,15 +90,15 @@ SLOW = r"\sum_{n=1}^{10^9} n^n"
 
 def test_wall_clock_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     # The test has its own clock, which runs only while the slow pair is compared.
-    now, slow, verdict = count(step=5), Event(), workers_module._Worker._verdict
+    now, slow, verdict = count(step=5), Event(), equivalence._Comparer._verdict
 
     def timed(worker: Any, pair: tuple[str, str], replies: Any) -> bool | None:
         slow.set() if any("sum" in answer for answer in pair) else slow.clear()
         return verdict(worker, pair, replies)
 
     clock = SimpleNamespace(monotonic=lambda: float(next(now)) if slow.is_set() else 0.0, sleep=time.sleep)
-    monkeypatch.setattr(workers_module, "time", clock)
-    monkeypatch.setattr(workers_module._Worker, "_verdict", timed)
+    monkeypatch.setattr(equivalence, "time", clock)
+    monkeypatch.setattr(equivalence._Comparer, "_verdict", timed)
     checker = EquivalenceChecker(cpu_seconds=600, wall_seconds=4)
     # The first pair waits for a worker to start, the last one for its replacement.
     checker.settle([("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")])
@@ -180,9 +179,9 @@ def test_closing_does_not_wait_for_unread_verdicts() -> None:
 )
 def test_workers_end_with_the_process_that_started_them() -> None:
     code = (
-        "import os, sys; from lm_eval_cora.answers.workers import Workers; "
+        "import os, sys; from lm_eval_cora.answers.equivalence import Workers; "
         "workers = Workers(1); assert list(workers.compare([('x+1', '1+x')], 1)) == [True]; "
-        "worker = workers._workers[0]._process; print(worker.pid, flush=True); os._exit(1)"
+        "worker = workers.workers[0].process; print(worker.pid, flush=True); os._exit(1)"
     )
     printed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True).stdout
     try:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers.notation import canonical, same_number, same_words
+from lm_eval_cora.answers.equivalence import canonical, same_number, same_words
 
 
 @pytest.mark.parametrize(
