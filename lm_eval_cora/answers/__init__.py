@@ -47,26 +47,17 @@ CHOOSES_NOTHING = (Reason.REFUSED, Reason.CONTRADICTION, Reason.NONE_FITS, Reaso
 
 @dataclass(frozen=True)
 class Found:
-    """A place in a response that names an option.
+    """A place in a response that names an option."""
 
-    Attributes:
-        position: Printed position of the option, from 0. At least the number of options if the letter is not printed.
-        span: Its start and end in the response.
-        rule: Name of the rule that found it.
-        void: Why it does not count; None if it counts.
-    """
-
-    position: int
-    span: tuple[int, int]
+    position: int  # as printed, from 0; at least the number of options if the letter is not printed
+    span: tuple[int, int]  # start and end in the response
     rule: str
-    void: Reason | None = None
+    void: Reason | None = None  # why it does not count
 
 
 @dataclass(kw_only=True)
 class Answer:
-    """A parsed response.
-
-    Which attributes are set depends on the answer format.
+    """A parsed response. Which attributes are set depends on the answer format.
 
     Attributes:
         picked: Identity of the picked option, if the prompt asks for one letter.

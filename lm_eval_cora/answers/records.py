@@ -26,12 +26,11 @@ class Record(Variant, Answer):
         skipped: Whether early stopping or a budget skipped the variant. It is then neither right nor invalid.
         followed: Whether the response is in the requested format, so that the strict reader can read it; None if
             unknown.
-        cut_off: Whether the token limit ended the response; None if unknown. Ignored if records are compared.
-        opened: Whether the response begins inside reasoning; ignored if records are compared.
-        came: What came instead of text, if the answer is invalid; ignored if records are compared.
-        excerpt: Beginning of an invalid response; ignored if records are compared.
-        likelihoods: Log-likelihoods of the printed letters as 32-bit numbers, in printed order. Only the order probe
-            needs them; otherwise empty.
+        cut_off: Whether the token limit ended the response; None if unknown.
+        opened: Whether the response begins inside reasoning.
+        came: What came instead of text, if the answer is invalid.
+        excerpt: Beginning of an invalid response.
+        likelihoods: Log-likelihoods of the printed letters as 32-bit numbers, for the order probe; otherwise empty.
     """
 
     matches: bool | None = field(default=None, kw_only=True)
@@ -45,13 +44,7 @@ class Record(Variant, Answer):
 
     @classmethod
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
-        """Make the Record of a variant.
-
-        Example:
-            >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-            >>> Record.of({**doc, "ask": "letter", "printed": [1, 0], "answer": 0}, Answer(picked=0)).correct
-            True
-        """
+        """Make the Record of a variant."""
         return cls(
             doc["question_id"],
             doc["variants"],
@@ -77,23 +70,13 @@ class Record(Variant, Answer):
         return not self.skipped and self.picked is None and self.selected is None and self.written is None
 
 
-_EXCERPT = 80
-"""Number of characters of an invalid response that its Record keeps."""
-
-
 class Response(str):
-    """A response with what is known about it besides its text.
-
-    Attributes:
-        cut_off: Whether the token limit ended it; None if unknown.
-        opened: Whether it begins inside reasoning, because the prompt ended in an opening mark.
-        came: What came instead of text, such as "a refusal"; empty if text came.
-    """
+    """A response with what is known about it besides its text."""
 
     __slots__ = ("came", "cut_off", "opened")
-    came: str
-    cut_off: bool | None
-    opened: bool
+    cut_off: bool | None  # whether the token limit ended it; None if unknown
+    opened: bool  # whether it begins inside reasoning, because the prompt ended in an opening mark
+    came: str  # what came instead of text, such as "a refusal"
 
     def __new__(cls, text: str, *, cut_off: bool | None = None, opened: bool = False, came: str = "") -> Response:
         """Attach to a text what is known about it."""
@@ -110,19 +93,9 @@ class Response(str):
         """Attach to another text what is known about this one."""
         return Response(text, cut_off=self.cut_off, opened=self.opened, came=self.came)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (str(self), self.cut_off, self.opened, self.came)
-
-
-def _unpickled(text: str, cut_off: bool | None, opened: bool, came: str) -> Response:
-    return Response(text, cut_off=cut_off, opened=opened, came=came)
-
 
 class Skipped(str):
-    """Replaces the response to a variant that early stopping or a budget skipped.
-
-    It is a type of its own, because a model may write the same text.
-    """
+    """Replaces the response to a skipped variant. It is a type of its own, because a model may write the same text."""
 
     __slots__ = ()
 
@@ -152,7 +125,7 @@ def read_response(
         cut_off=response.cut_off,
         opened=response.opened,
         came=response.came if answer.reason else "",
-        excerpt=response[:_EXCERPT] if answer.reason else "",
+        excerpt=response[:80] if answer.reason else "",
     )
 
 
@@ -161,17 +134,6 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     known = Response.of(response)
     text = f"{OPENING_MARK}{known}" if known.opened else str(known)
     return format_of(doc).read(text, doc, reader, cut_off=bool(known.cut_off))
-
-
-def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
-    r"""Whether only an explicit correction later in the response could change its answer.
-
-    Example:
-        >>> doc = {"ask": "letter", "printed": [1, 0], "choices": ["Ice", "Water"]}
-        >>> is_settled(doc, "B\n\nWater boils.", "flexible"), is_settled(doc, "Let me think", "flexible")
-        (True, False)
-    """
-    return answer_in(doc, response, reader).settled
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
@@ -184,11 +146,6 @@ def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
 def skipped(doc: Doc) -> Record:
     """Make the Record of a skipped variant."""
     return Record.of(doc, Answer(), skipped=True)
-
-
-def written_answer(doc: Doc, results: Sequence[Any], reader: Reader) -> str | None:
-    """Return the written answer in the first response; None if there is none."""
-    return answer_in(doc, response_of(results), reader).written
 
 
 def response_of(results: Sequence[Any]) -> str:
@@ -205,10 +162,6 @@ def _first(result: Any) -> Any:
         return result[0]
     except Exception:  # nothing may raise after the inference
         return None
-
-
-_SHOWN = 300
-"""Number of characters around the deciding ones that are shown."""
 
 
 def read_answer(
@@ -262,19 +215,14 @@ def read_answer(
 
 
 def said(answer: Answer, format: str, options: Sequence[str]) -> str:
-    """Return an answer as a person would write it; empty if there is none.
-
-    Example:
-        >>> said(read_answer("B", ["Steam", "Ice"]), "letter", ["Steam", "Ice"])
-        'B. Ice'
-    """
+    """Return an answer as a person would write it; empty if there is none."""
     if answer.position is not None:
         return f"{LETTERS[answer.position]}. {options[answer.position]}"
     record: Any = SimpleNamespace(**vars(answer), printed=range(len(options)))
     return FORMATS[format].said(record, letters=True) or ""
 
 
-def around(response: str, span: tuple[int, int] | None, size: int = _SHOWN) -> tuple[str, str, str]:
+def around(response: str, span: tuple[int, int] | None, size: int = 300) -> tuple[str, str, str]:
     """Return the text before, in and after the deciding characters; each is cut to a number of characters."""
     start, end = span or (0, 0)
     before, after = response[max(0, start - size) : start], response[end : end + size]

@@ -32,11 +32,8 @@ _TUPLE = re.compile(r"\(.*,.*\)", re.DOTALL)
 _LIST = re.compile(r"[^()\[\]{}]*,[^()\[\]{}]*")
 _SET = re.compile(r"\\\{[^()]*\\\}", re.DOTALL)
 
-_APART = 2e-6
-"""Values that differ by more than this are not equal; math-verify rounds decimals to six places."""
-
-_DIGITS = 1e-9
-"""The same for large values, as a relative difference."""
+_APART = 2e-6  # values that differ by more than this are not equal; math-verify rounds decimals to six places
+_DIGITS = 1e-9  # the same for large values, as a relative difference
 
 
 def serve(cpu_seconds: int, megabytes: int) -> None:
@@ -102,8 +99,8 @@ def _apart(first: Any, second: Any) -> bool:
 def _value(text: str) -> Any:
     """Evaluate an expression, with a fixed number for each symbol.
 
-    Expressions with different values are different. This rejects most wrong answers quickly: simplifying the difference
-    of two expressions, as math-verify does, takes a hundred times as long.
+    Different values reject most wrong answers quickly: simplifying a difference, as math-verify does, takes a hundred
+    times as long.
     """
     from sympy import Expr, MatrixExpr, Symbol, UnevaluatedExpr
 
@@ -128,9 +125,8 @@ def _value(text: str) -> Any:
 def _refuse_python() -> None:
     """Disable sympy's `parse_expr`, which passes text to Python's `eval`.
 
-    math-verify uses it for plain expressions, which are disabled here. Numbers in LaTeX use it, too, because
-    `sympy.Number(text)` calls `sympify`. The replacement converts plain numbers without `eval` and raises for any other
-    text.
+    Numbers in LaTeX use it, because `sympy.Number(text)` calls `sympify`. The replacement converts plain numbers
+    without `eval` and raises for any other text.
     """
     import math_verify.parser
     import sympy.parsing

@@ -21,11 +21,10 @@ from lm_eval_cora.answers.records import (
     Record,
     Response,
     Skipped,
-    is_settled,
+    answer_in,
     read_response,
     response_of,
     skipped,
-    written_answer,
 )
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import notices
@@ -202,7 +201,7 @@ class Scoring:
             return False
         self.filter([copy := _copied(request, response)])
         filtered = [response_of([text]) for text in copy.filtered_resps.values()]
-        return all(is_settled(copy.doc, text, self._reader) for text in filtered)
+        return all(answer_in(copy.doc, text, self._reader).settled for text in filtered)
 
     def compare(self, instances: Sequence[Any]) -> None:
         """Compare written answers with references and each other together, before each one is scored."""
@@ -211,7 +210,7 @@ class Scoring:
         written: dict[str, set[str]] = {}
         for instance in instances:
             for response in instance.filtered_resps.values():
-                if (text := written_answer(instance.doc, [response], self._reader)) is not None:
+                if (text := answer_in(instance.doc, response_of([response]), self._reader).written) is not None:
                     written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
         CHECKER.settle_within(written.values(), ranks=self.ranks)
 
