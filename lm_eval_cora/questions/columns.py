@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import MissingColumn, NotKept, Result, Row
-from lm_eval_cora.questions.cells import Options, option_text, read_options
+from lm_eval_cora.questions.cells import Choices, option_text, read_options
 from lm_eval_cora.questions.fields import Field, Getter, find_column
 from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.question import LETTERS, Question, UnusableQuestion, shorten
@@ -214,13 +214,13 @@ class ColumnReader:
             where=where,
         )
 
-    def _options(self, row: Row) -> Options:
+    def _options(self, row: Row) -> Choices:
         if not self._each:
             return read_options(self._choices(row), self._columns.separator)
         cells = [get(row) for get in self._each]
         while cells and _is_blank(cells[-1]):
             cells.pop()  # this question has fewer options than others
-        return Options(cells)
+        return Choices(cells)
 
     def finish(self, drafts: Sequence[Draft]) -> tuple[list[Result], list[str]]:
         """Read the answers of all drafts and convert the drafts to questions."""

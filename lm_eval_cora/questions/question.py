@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 LETTERS = string.ascii_uppercase
 """The letters of printed options, in order."""
@@ -25,6 +25,10 @@ Form = Literal["generate", "loglikelihood"]
 
 Reader = Literal["flexible", "strict"]
 """How responses are parsed: `flexible` reads them as a careful person would, `strict` applies the papers' rules."""
+
+Row = Mapping[str, Any]
+LocatedRow = tuple[str, Row]
+"""The place of a row for error messages ("row 17", "my.jsonl line 18"), and the row."""
 
 
 class UnusableQuestion(ValueError):

@@ -6,22 +6,23 @@ import codecs
 import csv
 import io
 import json
+import logging
 import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.log import logger
-from lm_eval_cora.questions.benchmark import LocatedRow
-from lm_eval_cora.questions.cells import LABEL_NAMES, TEXT_NAMES
-from lm_eval_cora.questions.lines import LARGEST, LONGEST, is_deep, too_long, whole_number
+from lm_eval_cora.questions.cells import LABEL_NAMES, TEXT_NAMES, without_repeats
 from lm_eval_cora.questions.messages import described, did_you_mean
-from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.questions.question import LocatedRow, shorten
+
+_logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness
 
 _EXAMPLE = '{"question": "..."}'
 
@@ -77,13 +78,6 @@ def _similar(path: Path, exists: bool) -> str:
 
 
 def _text(path: Path) -> str:
-    """Decode a text file as UTF-8, or as UTF-16 if it has that byte order mark."""
-    longest = LARGEST if path.suffix.lower() == ".json" else LONGEST  # a list of objects may be a single line
-    if (number := too_long(path, longest)) is not None:
-        raise UserError(
-            f"data_files: {path.name} line {number} is longer than {longest // 1_000_000} MB. Shorten its texts, or "
-            "write one row per line."
-        )
     data = path.read_bytes()
     is_utf_16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not data.startswith(codecs.BOM_UTF32_LE)
     encoding = "utf-16" if is_utf_16 else "utf-8"
@@ -91,51 +85,30 @@ def _text(path: Path) -> str:
         text = data.decode(encoding)
         if "\0" not in text:
             return text.removeprefix("\ufeff")
-        text = text[: text.index("\0")]
-        start = len(text.encode(encoding))
+        start = len(text.partition("\0")[0].encode(encoding))
     except UnicodeDecodeError as error:
         start = error.start
-        text = data[:start].decode(encoding, "replace")
+    line = data[:start].decode(encoding, "replace").count("\n") + 1
     raise UserError(
         f"data_files: {path}: expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} "
-        f"(line {text.count(chr(10)) + 1}). Save the file as UTF-8."
+        f"(line {line}). Save the file as UTF-8."
     )
 
 
-class _Repeated(str):
-    """A repeated key. It replaces the object until the row, which the error message names, is known."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
-    row = dict(pairs)
-    return row if len(row) == len(pairs) else _Repeated(Counter(key for key, _ in pairs).most_common(1)[0][0])
-
-
-def _parse(text: str, name: str, first_line: int = 1) -> Any:
-    """Parse JSON text that starts in line `first_line` of the file."""
+def _parse(text: str, name: str, number: int | None = None) -> Any:
+    """Parse the JSON text of a file, or of the line with this number."""
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_int=whole_number)
-        if not is_deep(value):
-            return value
-        raise RecursionError
+        return json.loads(text, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
-        where = f"{name} line {first_line + error.lineno - 1}"
+        number = (number or 1) + error.lineno - 1
         problem = f"{error.msg} at column {error.colno}"
-    except RecursionError:
-        where, problem = f"{name} line {first_line}", "brackets nested too deeply"
-    except ValueError as error:  # a number with too many digits
-        where, problem = f"{name} line {first_line}", str(error)
+    except (ValueError, RecursionError) as error:  # a repeated key, thousands of digits or of brackets
+        problem = "brackets nested too deeply" if isinstance(error, RecursionError) else str(error)
+    where = f"{name} line {number}" if number else name
     raise UserError(f"data_files: {where} is not valid JSON: {problem}. Correct the line.") from None
 
 
-def _checked(where: str, value: Any) -> LocatedRow:
-    """Check that a parsed value is an object without repeated keys."""
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, _Repeated):
-            raise UserError(f"data_files: {where}: an object has the key {str(part)!r} twice. Remove one of them.")
-        waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+def _row(where: str, value: Any) -> LocatedRow:
     if not isinstance(value, dict):
         raise UserError(
             f"data_files: {where}: expected a JSON object such as {_EXAMPLE}, got {type(value).__name__}. "
@@ -144,13 +117,23 @@ def _checked(where: str, value: Any) -> LocatedRow:
     return where, value
 
 
-def _lines(path: Path, text: str | None = None) -> Iterator[LocatedRow]:
-    text = text or _text(path)
-    if _is_whole(text):
-        raise UserError(
-            f"data_files: {path.name}: expected one object per row, such as {_EXAMPLE}, got a single object that "
-            "contains the list of rows. Change the end of the file's name to .json."
-        )
+def _json(path: Path) -> Iterator[LocatedRow]:
+    """Read one object per line or, from a .json file, all objects of a list."""
+    text = _text(path)
+    is_json = path.suffix.lower() == ".json"
+    first = _first_object(text)
+    if first is not None and "\n" not in text.strip() and _items(first) is not None:
+        if not is_json:
+            raise UserError(
+                f"data_files: {path.name}: expected one object per row, such as {_EXAMPLE}, got a single object that "
+                "contains the list of rows. Change the end of the file's name to .json."
+            )
+        first = None
+    if is_json and first is None:
+        yield from _list(path.name, _parse(text, path.name) if text.strip() else [])
+        return
+    if is_json:
+        _logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         where = f"{path.name} line {number}"
         if line.lstrip().startswith("["):
@@ -159,39 +142,27 @@ def _lines(path: Path, text: str | None = None) -> Iterator[LocatedRow]:
                 "list of objects, change the end of its name to .json."
             )
         if line.strip():
-            yield _checked(where, _parse(line.rstrip(), path.name, number))
+            yield _row(where, _parse(line.rstrip(), path.name, number))
 
 
-def _json(path: Path) -> Iterator[LocatedRow]:
-    text = _text(path)
-    if not _is_whole(text) and _first_object(text) is not None:
-        logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
-        yield from _lines(path, text)
-        return
-    value = _parse(text, path.name) if text.strip() else []
+def _list(name: str, value: Any) -> Iterator[LocatedRow]:
     items = _items(value)
     if items is None:
-        _checked(path.name, value)
+        _row(name, value)
         raise UserError(
-            f"data_files: {path.name}: expected a list of objects, or an object with one such list, got an object with "
+            f"data_files: {name}: expected a list of objects, or an object with one such list, got an object with "
             f'the keys {shorten(", ".join(value))}. pandas writes a list with to_json(..., orient="records").'
         )
     for number, item in enumerate(items):
-        yield _checked(f"{path.name} item {number}", item)
+        yield _row(f"{name} item {number}", item)
 
 
-def _first_object(text: str) -> dict[str, Any] | _Repeated | None:
+def _first_object(text: str) -> dict[str, Any] | None:
     """The object that is the first line; None if the line is not an object."""
     first = next(filter(str.strip, io.StringIO(text, newline=None)), "")
-    try:
-        return json.loads(first, object_pairs_hook=_object, parse_int=whole_number) if first.strip()[0] == "{" else None
-    except (ValueError, LookupError, RecursionError):
-        return None
-
-
-def _is_whole(text: str) -> bool:
-    """Whether the only line is an object with the list of all rows."""
-    return "\n" not in text.strip() and _items(_first_object(text)) is not None
+    with suppress(ValueError, RecursionError):
+        return json.loads(first) if first.lstrip().startswith("{") else None
+    return None
 
 
 def _items(value: Any) -> list[Any] | None:
@@ -205,7 +176,7 @@ def _items(value: Any) -> list[Any] | None:
     return lists[0] if isinstance(row, dict) and not row.keys() <= {*TEXT_NAMES, *LABEL_NAMES} else None
 
 
-def _cells(path: Path) -> Iterator[LocatedRow]:
+def _csv(path: Path) -> Iterator[LocatedRow]:
     text = _text(path)
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path, text), strict=True)
@@ -234,20 +205,20 @@ def _cells(path: Path) -> Iterator[LocatedRow]:
 
 def _separator(path: Path, text: str) -> str:
     """Choose the usual separator for the suffix, unless the header line contains only a different one."""
-    own = "\t" if path.suffix.lower() == ".tsv" else ","
+    usual = "\t" if path.suffix.lower() == ".tsv" else ","
     header = re.match(_HEADER, text.lstrip("\r\n"))
     unquoted = re.sub(r'"[^"]*"', "", header[0] if header else "")
-    found = [separator for separator in _SEPARATORS if separator in unquoted]
-    if own in found or len(found) != 1:
-        return own
-    logger.warning(
+    present = [separator for separator in _SEPARATORS if separator in unquoted]
+    if usual in present or len(present) != 1:
+        return usual
+    _logger.warning(
         "data_files: %s: expected a %s-separated header line, got a %s-separated one. The file is read with the "
         "separator of the header line",
         path.name,
-        _SEPARATORS[own],
-        _SEPARATORS[found[0]],
+        _SEPARATORS[usual],
+        _SEPARATORS[present[0]],
     )
-    return found[0]
+    return present[0]
 
 
 def _check_names(names: Sequence[str], where: str) -> None:
@@ -276,6 +247,13 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
         ) from error
     for number, row in enumerate(rows):
         yield f"{path.name} row {number}", _plain(row)
+
+
+_READERS: dict[str, Callable[[Path], Iterator[LocatedRow]]] = {
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _json),
+    **dict.fromkeys((".csv", ".tsv"), _csv),
+    ".parquet": _parquet,
+}
 
 
 def _table(source: Any) -> Iterator[LocatedRow]:
@@ -312,10 +290,7 @@ def _table(source: Any) -> Iterator[LocatedRow]:
 
 
 def _is(source: Any, module: str, *names: str) -> bool:
-    """Whether an object is an instance of one of these classes, without importing the module.
-
-    If the module has not been imported, no instance of its classes exists.
-    """
+    """Whether an object has one of these classes. If the module has not been imported, it has not."""
     kinds = [getattr(sys.modules.get(module), name, None) for name in names]
     return any(isinstance(kind, type) and isinstance(source, kind) for kind in kinds)
 
@@ -338,13 +313,3 @@ def _plain(value: Any) -> Any:
 def _is_entry(value: Any) -> bool:
     """Whether a value is an entry of a map, as pyarrow represents it."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str | int)
-
-
-_READERS: dict[str, Callable[[Path], Iterator[LocatedRow]]] = {
-    ".jsonl": _lines,
-    ".ndjson": _lines,
-    ".json": _json,
-    ".csv": _cells,
-    ".tsv": _cells,
-    ".parquet": _parquet,
-}
