@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.plain import after_reasoning, both_ends, is_reasoning, why_nothing
-from lm_eval_cora.questions.math import BOX, box_content, is_box
+from lm_eval_cora.questions.adapters import BOX, box_content, is_box
 from lm_eval_cora.variants import template
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.metrics.entries import applies_to, features_of
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.benchmark import Benchmark
-from lm_eval_cora.questions.declarations import declared
+from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting
 

@@ -9,9 +9,8 @@ from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import Doc, questions_digest, to_row
 from lm_eval_cora.log import logger
-from lm_eval_cora.questions.benchmark import Benchmark, count_left_out
-from lm_eval_cora.questions.exemplars import ExemplarPool
-from lm_eval_cora.questions.loading import QuestionSource
+from lm_eval_cora.questions.benchmark import Benchmark
+from lm_eval_cora.questions.loading import ExemplarPool, QuestionSource, count_left_out
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.questions.randomness import draw, in_random_order

@@ -38,7 +38,7 @@ from lm_eval_cora.metrics.entries import (
     is_known_early,
 )
 from lm_eval_cora.metrics.stopping import saves_requests
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import Form
 from lm_eval_cora.questions.randomness import draw
 

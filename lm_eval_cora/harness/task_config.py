@@ -16,8 +16,7 @@ from lm_eval.utils import simple_parse_args_string
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.log import logger
-from lm_eval_cora.questions.benchmark import Benchmark
-from lm_eval_cora.questions.declarations import declared
+from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten

@@ -1,33 +1,28 @@
-"""Convert dataset rows to questions. YAML files declare most benchmarks (see `declarations`); two use an adapter."""
+"""A benchmark: its declaration in a task file or in the user's --metadata, and its name and digest in results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.question import MAX_OPTIONS, OpenQuestion, Question, UnusableQuestion, shorten
-
-Row = Mapping[str, Any]
-LocatedRow = tuple[str, Row]
-"""The place of a row for error messages ("row 17", "my.jsonl line 18"), and the row."""
-
-Result = Question | OpenQuestion | UnusableQuestion
-"""The outcome for one row: a question, or the reason why the row is left out."""
-
-_NAMED = 5
-_SHOWN = 40
-_KINDS = 10
-
-
-class MissingColumn(LookupError):
-    """A row lacks a column."""
-
-
-class NotKept(UnusableQuestion):
-    """A row that the declaration excludes."""
+from lm_eval_cora.questions.columns import Columns, Field
+from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.options import IN_FILES, check_values
+from lm_eval_cora.questions.question import (
+    MAX_OPTIONS,
+    MissingColumn,
+    OpenQuestion,
+    Question,
+    Result,
+    Row,
+)
+from lm_eval_cora.questions.right_option import FIRST, INDEX, AnswerKey
+from lm_eval_cora.questions.rows import source_name
 
 
 class RowReader(Protocol):
@@ -37,7 +32,7 @@ class RowReader(Protocol):
         """Extract the parts of a question from a row."""
 
     def finish(self, drafts: Sequence[Any]) -> tuple[list[Result], list[str]]:
-        """Convert the drafts of all rows to questions."""
+        """Convert the drafts of all rows to questions, and make notes for the user."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +62,10 @@ class OneByOne:
 
 @dataclass(frozen=True)
 class Source:
-    """The source of a benchmark on the Hugging Face Hub.
+    """The datasets of a benchmark on the Hugging Face Hub; none if `hub` is empty.
 
-    Attributes:
-        hub: Ids of one or more datasets; empty if the benchmark is not on the Hub.
-        config: Configurations to load; empty for the default one.
-        split: The split that is scored.
-        fewshot_split: The split that provides exemplars; None if there is none.
-        revision: A commit, branch or tag; None loads the newest version.
-        by_config: Whether the benchmark has several configurations. If so, question ids start with the configuration,
-            and each row has it in the column `config`.
+    If the benchmark has several configurations (`by_config`), question ids start with the configuration, and each row
+    has it in the column `config`.
     """
 
     hub: tuple[str, ...] = ()
@@ -95,10 +84,9 @@ class Benchmark:
         name: Name of the benchmark, as in the task names, or of the user's data.
         reader: Takes the columns of the first row and returns the reader of all rows.
         columns: The columns that a row should have, for messages.
-        source: The source on the Hub.
         files: Files of the user that the declaration names.
         package_file: Path of the rows if they come with the package.
-        published: Whether it is a published benchmark of this package, whose layout and defects are known.
+        published: Whether its layout and defects are known; the user's data is not published.
         published_rows: Number of rows of the published split; None if unknown.
         part_of: Function for a benchmark with several parts, such as AGIEval's subsets. It takes the name of a dataset
             or file and one of its rows, and returns the name of the part. Rows get this name in the column `subset`,
@@ -135,98 +123,175 @@ class Benchmark:
 
     @property
     def strict(self) -> bool:
-        """Whether a row that is not a valid question is an error.
-
-        It is an error in a user's own file. In a dataset on the Hub such rows are left out and counted.
-        """
+        """Whether an unusable row is an error, as in a user's own file. In datasets such rows are left out."""
         return not self.source.hub
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """A row that is left out.
+def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
+    """Create a benchmark from its declaration, the user's changes of it, and the user's files."""
+    if not isinstance(given, Mapping):
+        raise UserError(f"benchmark: expected a mapping with keys such as 'hub' and 'question', got {given!r}")
+    keys = check_values(given, IN_FILES, place="benchmark", what="key")
+    changes = changes or {}
+    is_open = keys.pop("open", False)
+    if not is_open:
+        _check_changes(keys, changes)
+    every = keys.get("config", ())
+    published = "published_rows" in keys
+    keys |= changes
+    is_whole = keys.get("config", ()) == every
+    _choose_language(keys)
+    by_config = max(len(every), len(keys.get("config", ()))) > 1
+    source = Source(**_taken(keys, Source), by_config=by_config)
+    if source.hub and source.split is None and not data_files:
+        raise UserError("'hub' is set, but 'split' is missing. Add it, such as 'split': 'test'")
+    adapter: Benchmark | None = keys.pop("adapter", None)
+    if adapter is not None:
+        return replace(adapter, source=source, published_rows=adapter.published_rows if is_whole else None)
+    named_files = tuple(keys.pop("data_files", ()))
+    if source.hub and (named_files or (is_open and data_files)):
+        raise UserError("expected one source, got both 'hub' and 'data_files'. Remove one of them")
+    given_name = keys.pop("name", "questions")
+    by_source = _name_of(source, data_files or named_files) if is_open or "name" not in given else ""
+    name = changes.get("name") or by_source or given_name
+    package_file = keys.pop("package_file", None)
+    about = _taken(keys, Benchmark)
+    if by_config and not is_whole:
+        about["published_rows"] = None
+    is_named = bool(source.hub or package_file or changes.get("name") or not by_source)
+    columns = _columns(name, keys, published=published, shuffle_key=name if is_named else "")
+    return Benchmark(
+        name=name,
+        reader=columns,
+        columns=tuple(dict.fromkeys(name for part in columns.named for name in part.reads)),
+        source=source,
+        files=named_files,
+        published=published,
+        package_file=Path(str(files("lm_eval_cora.questions") / package_file)) if package_file else None,
+        **about,
+    )
 
-    Attributes:
-        where: The place of the row.
-        reason: The kind of defect, for counting.
-        detail: The full description of the defect.
-        on_purpose: Whether the declaration excludes the row.
+
+def _taken(keys: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
+    """Remove the keys that are fields of a dataclass, and return them with their values."""
+    return {part.name: keys.pop(part.name) for part in fields(kind) if part.name in keys}
+
+
+def _check_changes(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+    """Check that the user changes only the revision, or chooses among the configurations."""
+    name = keys.get("name", "the benchmark")
+    configs = keys.get("configs") or keys.get("config", ())
+    for key, value in changes.items():
+        if key != "revision" and not (key == "config" and len(configs) > 1):
+            raise UserError(
+                f"option {key!r}: the source and the columns of {name} are fixed. For other data use cora_local (a "
+                "file) or cora_hub (a dataset on the Hub), or change `benchmark` in your own task file"
+            )
+        if key == "config" and (unknown := [one for one in value if one not in configs]):
+            raise UserError(
+                f"option 'config': {name} has no configuration {unknown[0]!r}.{did_you_mean(unknown[0], configs)} "
+                f"The configurations are: {', '.join(configs)}"
+            )
+
+
+def _choose_language(keys: dict[str, Any]) -> None:
+    """Set the name and "None of the above" to those of the language that the user chose among `configs`."""
+    configs = keys.pop("configs", ())
+    if not configs:
+        return
+    chosen = keys.get("config", ())
+    if len(chosen) != 1:
+        example = json.dumps({"cora": {"config": configs[0]}})
+        raise UserError(
+            f"option 'config': {keys['name']}: expected one of {', '.join(configs)}; got "
+            f"{', '.join(chosen) or 'none'}. Set it with --metadata '{example}'"
+        )
+    keys["name"] = f"{keys['name']}_{chosen[0]}"
+    if isinstance(texts := keys.get("nota_text"), Mapping):
+        keys["nota_text"] = texts.get(chosen[0], "")
+
+
+def _name_of(source: Source, data_files: tuple[Any, ...]) -> str:
+    """Name a benchmark after the user's files, or after its dataset and configuration."""
+    names = [source_name(one) for one in data_files] or [tail(part) for part in source.hub]
+    if not data_files and len(source.config) == 1:
+        names = ["_".join([*names[:1], *source.config]), *names[1:]]
+    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else "".join(names)
+
+
+def tail(hub: str) -> str:
+    """Return the name of a dataset without its owner."""
+    return hub.rstrip("/").rpartition("/")[2]
+
+
+def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: str) -> Columns:
+    reading = keys.get("answer_is")
+    if reading == FIRST and "answer" in keys:
+        raise UserError("'answer_is': 'first' ignores the key 'answer'. Remove 'answer' or 'answer_is'")
+    if "answer_from" in keys and reading not in (None, INDEX):
+        raise UserError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}. Remove one of them")
+    parts: dict[str, Any] = {}
+    try:
+        for part in ("question", "choices", "labels", "answer", "answer_check", "id", "category"):
+            if part in keys:
+                text = keys.pop(part)
+                parts[part] = Field(text) if isinstance(text, str) else tuple(map(Field, text))
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from None
+    key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))
+    keep = {
+        column: frozenset(map(str, kept if isinstance(kept, list | tuple) else [kept]))
+        for column, kept in keys.pop("keep", {}).items()
+    }
+    return Columns(name=name, key=key, keep=keep, published=published, shuffle_key=shuffle_key, **parts, **keys)
+
+
+OF_THE_DATA = ("benchmark", "data")
+"""Parts of a signature that identify the data. Reports compare `Data` instead, because older signatures lack these."""
+
+
+class Data(NamedTuple):
+    """The questions of a run: the name of the benchmark and the digest of all its questions; empty if unknown.
+
+    Equal digests mean equal questions, even if the files have different names.
     """
 
-    where: str
-    reason: str
-    detail: str
-    on_purpose: bool = False
+    name: str = ""
+    digest: str = ""
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Data:
+        """Read the data from `configs.<task>.metadata` of a results file. Values of the wrong type count as missing."""
+        entry = metadata.get("benchmark")
+        values = [entry.get(key) if isinstance(entry, Mapping) else None for key in ("name", "questions")]
+        return cls(*(value if isinstance(value, str) else "" for value in values))
+
+    def in_metadata(self) -> dict[str, dict[str, str]]:
+        """Return the metadata that `of` reads; empty if neither name nor digest is known."""
+        known = {key: value for key, value in zip(("name", "questions"), self, strict=True) if value}
+        return {"benchmark": known} if known else {}
+
+    def in_signature(self, task: str) -> dict[str, str]:
+        """Return the parts of a signature. The name is omitted if the name of the task contains it."""
+        name = "" if is_in_task_name(self.name, task) else self.name
+        return {key: value for key, value in zip(OF_THE_DATA, (name, self.digest), strict=True) if value}
+
+    def __str__(self) -> str:
+        """Return name and digest for messages."""
+        return " ".join(filter(None, self)) or "unknown questions"
+
+    def differs_from(self, other: Data) -> bool:
+        """Whether the questions are known to differ; False if a digest is missing."""
+        return bool(self.digest and other.digest) and self.digest != other.digest
 
 
-def collect_questions(
-    benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str
-) -> tuple[list[Question | OpenQuestion], list[LeftOut], list[str]]:
-    """Convert rows to questions."""
-    reader: RowReader | None = None
-    results: list[tuple[str, Result | None]] = []
-    drafts = []
-    for number, (where, row) in enumerate(rows):
-        try:
-            reader = reader or benchmark.reader(list(row))
-            drafts.append(reader.read(row, f"{id_prefix}-{number}", where))
-        except MissingColumn as error:  # noqa: PERF203
-            raise UserError(f"{benchmark.name}: {where}: {error} The columns are: {_listed(row)}") from None
-        except UnusableQuestion as error:
-            results.append((where, error))
-        else:
-            results.append((where, None))
-    if reader is None:
-        raise UserError(f"{benchmark.name}: there are no rows")
-    finished, notes = reader.finish(drafts)
-    later = iter(finished)
-    questions, left_out = _without_repeats((where, next(later) if one is None else one) for where, one in results)
-    broken = [row for row in left_out if not row.on_purpose]
-    if broken and (benchmark.strict or not questions):
-        named = "\n".join(f"  {row.where}: {row.detail}" for row in broken[:_NAMED])
-        more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
-        if not benchmark.published:
-            more += "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}"
-        raise UserError(
-            f"{benchmark.name}: {len(broken)} of {len(results)} rows are not valid questions:\n{named}{more}"
-        )
-    if not questions:
-        raise UserError(f"{benchmark.name}: 'keep' leaves out all rows: {count_left_out(left_out)}")
-    return questions, left_out, notes
+def is_in_task_name(benchmark: str, task: str) -> bool:
+    """Whether the name of a task contains the name of its benchmark.
 
-
-def _without_repeats(
-    results: Iterable[tuple[str, Result]],
-) -> tuple[list[Question | OpenQuestion], list[LeftOut]]:
-    """Separate the questions from the rows left out. A question that repeats an earlier id is left out, too."""
-    questions: dict[str, Question | OpenQuestion] = {}
-    places: dict[str, str] = {}
-    left_out: list[LeftOut] = []
-    for where, result in results:
-        if not isinstance(result, UnusableQuestion) and result.id in questions:
-            result = UnusableQuestion("a repeated id", f"{result.id!r} is also the id of {places[result.id]}")
-        if isinstance(result, UnusableQuestion):
-            left_out.append(LeftOut(where, result.reason, str(result), isinstance(result, NotKept)))
-        else:
-            questions[result.id] = result
-            places[result.id] = where
-    return list(questions.values()), left_out
-
-
-def _listed(columns: Iterable[object]) -> str:
-    """List the columns of a row for an error message."""
-    names = [shorten(column, 80) for column in columns]
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-
-
-def count_left_out(left_out: Iterable[LeftOut]) -> str:
-    """Count the rows left out by kind of defect, the most frequent first, with the first few places of each kind."""
-    by_reason: dict[str, list[str]] = {}
-    for row in left_out:
-        by_reason.setdefault(row.reason, []).append(row.where)
-    counts = [
-        f"{len(places)} with {reason} ({', '.join(places[:_NAMED])}{', …' if len(places) > _NAMED else ''})"
-        for reason, places in sorted(by_reason.items(), key=lambda item: -len(item[1]))
-    ]
-    more = f"; {len(counts) - _KINDS} more kinds" if len(counts) > _KINDS else ""
-    return "; ".join(counts[:_KINDS]) + more
+    Example:
+        >>> is_in_task_name("mmlu", "cora_mmlu_order"), is_in_task_name("my", "cora_local")
+        (True, False)
+        >>> is_in_task_name("order", "cora_local_order")  # the user's file order.jsonl
+        False
+    """
+    return f"{task.removeprefix('cora_')}_".startswith(f"{benchmark}_")

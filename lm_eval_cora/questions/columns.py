@@ -3,19 +3,152 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefined, meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import MissingColumn, NotKept, Result, Row
-from lm_eval_cora.questions.cells import Choices, option_text, read_options
-from lm_eval_cora.questions.fields import Field, Getter, find_column
-from lm_eval_cora.questions.messages import did_you_mean, first_few
-from lm_eval_cora.questions.question import LETTERS, Question, UnusableQuestion, shorten
+from lm_eval_cora.questions.cells import Choices, option_text, parse_cell, read_options
+from lm_eval_cora.questions.messages import described, did_you_mean, first_few
+from lm_eval_cora.questions.question import (
+    LETTERS,
+    MissingColumn,
+    NotKept,
+    Question,
+    Result,
+    Row,
+    UnusableQuestion,
+    shorten,
+)
 from lm_eval_cora.questions.randomness import in_random_order
 from lm_eval_cora.questions.repairs import Repairer, without_labels
 from lm_eval_cora.questions.right_option import FIRST, AnswerKey, Draft
+
+Getter = Callable[[Row], Any]
+"""Function that returns the value of a field in a row."""
+
+
+def _printable(value: Any) -> Any:
+    """Raise an error for a missing value, which Jinja would print as "None"."""
+    if value is None:
+        raise TemplateRuntimeError("it prints a missing value (None)")
+    return value
+
+
+_SANDBOX = ImmutableSandboxedEnvironment(
+    undefined=StrictUndefined, keep_trailing_newline=True, finalize=_printable, extensions=[]
+)
+for _name in ("random", "lipsum"):  # their results would differ between the ranks of a run
+    _SANDBOX.filters.pop(_name, None)
+    _SANDBOX.globals.pop(_name, None)
+
+_EXPRESSION = re.compile(r"\A\s*\{\{[-+]?((?:(?!\{\{|\}\}|\{%|%\}).)*?)[-+]?\}\}\s*\Z", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a row: a column, a path such as `choices.text`, or a Jinja template.
+
+    In a template each column is a variable, and `row` is the whole row. The value of a template with a single
+    expression keeps its type.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.is_template:
+            _compiled(self.text)
+
+    @property
+    def is_template(self) -> bool:
+        """Whether the field is a Jinja template."""
+        return "{{" in self.text or "{%" in self.text
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns, or the path, that the field reads.
+
+        Example:
+            >>> Field("{{ passage }} {{ stem or row['x'] }}").reads, Field("choices.text").reads
+            (('passage', 'stem'), ('choices.text',))
+        """
+        if not self.is_template:
+            return (self.text,)
+        variables = meta.find_undeclared_variables(_SANDBOX.parse(self.text))
+        return tuple(sorted(variables - {"row", *_SANDBOX.globals}))
+
+    def getter(self, columns: Sequence[str], free: Sequence[str] | None = None) -> Getter:
+        """Find the field among the columns of a source. An error suggests one of the `free` columns."""
+        if self.is_template:
+            return _compiled(self.text)
+        whole = find_column(self.text, columns)
+        first, *path = [self.text] if whole is not None else self.text.split(".")
+        column = find_column(first, columns)
+        if column is None:
+            raise MissingColumn(f"no column {self.text!r}.{did_you_mean(self.text, columns if free is None else free)}")
+        return partial(_at_path, column, path)
+
+
+def find_column(name: str, columns: Iterable[str]) -> str | None:
+    """Find a column by name: an exact match, or else the only match if case and outer white space are ignored."""
+    if name in columns:
+        return name
+    plain = name.strip().casefold()
+    alike = [column for column in columns if isinstance(column, str) and column.strip().casefold() == plain]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
+    """Follow a path through mappings and lists. A name after a list is looked up in each item of the list."""
+    try:
+        value = row[column]
+    except KeyError:
+        raise MissingColumn(f"no column {column!r}.") from None
+    walked = column
+    for name in path:
+        value = parse_cell(value)
+        try:
+            if isinstance(value, Mapping):
+                value = value[name]
+            elif isinstance(value, str):
+                raise TypeError
+            else:
+                value = value[int(name)] if name.isdecimal() else [item[name] for item in value]
+        except (LookupError, TypeError):
+            raise UnusableQuestion(
+                f"no {walked}.{name}", f"expected {name!r} in {walked}, got {shorten(repr(value))}"
+            ) from None
+        walked = f"{walked}.{name}"
+    return value
+
+
+def _compiled(text: str) -> Getter:
+    """Compile a template in Jinja's sandbox."""
+    single = _EXPRESSION.match(text)
+    try:
+        if single:
+            evaluate: Callable[..., Any] = _SANDBOX.compile_expression(single[1].strip(), undefined_to_none=False)
+        else:
+            evaluate = _SANDBOX.from_string(text).render
+    except (TemplateError, SyntaxError, RecursionError, MemoryError, OverflowError, ValueError) as error:
+        raise UserError(f"the template {shorten(text, 80)!r} cannot be compiled: {shorten(error, 200)}") from None
+    return partial(_evaluated, evaluate, text)
+
+
+def _evaluated(evaluate: Callable[..., Any], text: str, row: Row) -> Any:
+    try:
+        value = evaluate({**row, "row": row})
+        if isinstance(value, Undefined):
+            str(value)  # raises an error that names the missing column
+    except Exception as error:
+        problem = error.message if isinstance(error, TemplateError) else described(error)
+        raise UnusableQuestion("a template that fails", f"{shorten(problem, 140)} in {shorten(text, 80)!r}") from None
+    return value
+
 
 _QUESTIONS = ("question", "question_stem", "stem")
 _CHOICES = ("choices", "options")
@@ -36,25 +169,16 @@ _NEARLY_ALL = 0.9
 class Columns:
     """The fields of a row that contain the parts of a question.
 
-    A question, choices or answer field that is None is searched under its usual names.
+    A question, choices or answer field that is None is searched under its usual names, and `id` and `category` in the
+    columns of these names.
 
     Attributes:
-        name: Name of the benchmark.
-        question: The text before the options.
         choices: One field with all options, or one field per option. Without an answer field, the first of several
             fields is the right option if its name says so, as in "correct_answer".
-        labels: The labels of the options in the source, such as "A" or "1".
-        answer: The field that names the right option.
         answer_check: A second field that must name the same option.
-        id: Id of the question; by default the column `id`, else split and row number.
-        category: Subject or subset; by default the column `category`.
-        key: How answers name the right option.
-        separator: Separator of the options if they are one text.
         shuffle: Whether to put the options of each question in a random order that depends on `shuffle_key` and id.
         shuffle_key: The name of the benchmark; empty for files and tables without a name of their own, because the
             name of a file must not change the order.
-        repairs: Names of the repairs to apply.
-        keep: Allowed values by column. Rows with other values are left out.
         published: Whether the dataset is published and its defects are known. Other sources get warnings.
     """
 
@@ -82,8 +206,10 @@ class Columns:
         for part in self.named:  # report wrong names of the user before searching for the other fields
             part.getter(columns, free)
         complete = self._complete(columns, free)
-        found = complete.choices if self.choices is None else None
-        beyond = _next_column(found[-1].text) if isinstance(found, tuple) else None
+        beyond = None
+        if self.choices is None and isinstance(complete.choices, tuple):
+            last = complete.choices[-1].text
+            beyond = last[:-1] + chr(ord(last[-1]) + 1)  # "option_e" after "option_d"
         return ColumnReader(complete, columns, beyond)
 
     def _complete(self, columns: Sequence[str], free: Sequence[str]) -> Columns:
@@ -147,9 +273,9 @@ def _option_columns(columns: Sequence[str]) -> tuple[Field, ...]:
         return ()
     by_prefix: dict[str, dict[str, str]] = {}
     for column in columns:
-        if isinstance(column, str) and (found := _OF_AN_OPTION.fullmatch(column.strip())):
+        if isinstance(column, str) and (match := _OF_AN_OPTION.fullmatch(column.strip())):
             prefix = column.strip()[:-1].casefold()
-            by_prefix.setdefault(prefix, {}).setdefault(found[1].upper(), column)
+            by_prefix.setdefault(prefix, {}).setdefault(match[1].upper(), column)
     for named in by_prefix.values():
         letters = LETTERS[: len(named)]
         if len(named) > 1 and sorted(named) == list(letters):
@@ -167,17 +293,16 @@ class ColumnReader:
         self._beyond = beyond
         self._repairer = Repairer(columns.repairs)
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
-        self._stem = _getter(columns.question, names)
-        self._each: list[Getter] = []
-        if isinstance(columns.choices, tuple):
-            self._each = [part.getter(names) for part in columns.choices]
-        else:
-            self._choices = _getter(columns.choices, names)
-        self._labels = _getter(columns.labels, names)
-        self._answer = _getter(columns.answer, names)
-        self._check = _getter(columns.answer_check, names)
-        self._id = columns.id.getter(names) if columns.id else _optional("id", names)
-        self._category = columns.category.getter(names) if columns.category else _optional("category", names)
+        choices = columns.choices if isinstance(columns.choices, tuple) else ()
+        self._each = [part.getter(names) for part in choices]
+        self._get: dict[str, Getter] = {}
+        for part in ("question", "choices", "labels", "answer", "answer_check", "id", "category"):
+            declared = getattr(columns, part)
+            if isinstance(declared, Field):
+                self._get[part] = declared.getter(names)
+            else:  # rows may lack the columns `id` and `category`
+                column = (find_column(part, names) or part) if part in ("id", "category") else None
+                self._get[part] = partial(_optional, column)
 
     def read(self, row: Row, default_id: str, where: str) -> Draft:
         """Extract the parts of a question from a row."""
@@ -185,7 +310,7 @@ class ColumnReader:
         for column, get, values in self._keep:
             if _kept(value := get(row)) not in values:
                 raise NotKept(f"{column} {shorten(repr(value))}")
-        stem = self._stem(row)
+        stem = self._get["question"](row)
         if not isinstance(stem, str):
             raise UnusableQuestion("a question that is not text", f"it is {shorten(repr(stem))}")
         if self._beyond is not None and not _is_blank(row.get(self._beyond)):
@@ -196,31 +321,41 @@ class ColumnReader:
         options = self._options(row)
         if not options.texts:
             raise UnusableQuestion("no options", f"in {shorten(stem)!r}")
-        labels = _texts(self._labels(row), "labels") if self._columns.labels else options.labels
+        labels = self._labels(row) if self._columns.labels else options.labels
         if labels is not None and len(labels) != len(options.texts):
             raise UnusableQuestion(
                 "not as many labels as options", f"expected {len(options.texts)} labels, got {len(labels)}"
             )
         if labels is not None and len(set(labels)) < len(labels):
             raise UnusableQuestion("repeated labels", shorten(", ".join(labels)))
+        identifier, category = self._get["id"](row), self._get["category"](row)
         return Draft(
-            id=_text_or(self._id(row), default_id),
+            id=default_id if identifier in (None, "") else str(identifier),
             stem=stem,
             options=tuple(map(option_text, options.texts)),
             labels=None if labels is None else tuple(labels),
-            answer=self._answer(row),
-            check=self._check(row),
-            category=_text_or(self._category(row), ""),
+            answer=self._get["answer"](row),
+            check=self._get["answer_check"](row),
+            category="" if category is None else str(category),
             where=where,
         )
 
     def _options(self, row: Row) -> Choices:
         if not self._each:
-            return read_options(self._choices(row), self._columns.separator)
+            return read_options(self._get["choices"](row), self._columns.separator)
         cells = [get(row) for get in self._each]
         while cells and _is_blank(cells[-1]):
             cells.pop()  # this question has fewer options than others
         return Choices(cells)
+
+    def _labels(self, row: Row) -> list[str]:
+        cell = self._get["labels"](row)
+        labels = read_options(cell).texts
+        if any(isinstance(label, list | dict) for label in labels):
+            raise UnusableQuestion(
+                "labels in an unknown format", f"expected a list of texts, got {shorten(repr(cell))}"
+            )
+        return [str(label) for label in labels]
 
     def finish(self, drafts: Sequence[Draft]) -> tuple[list[Result], list[str]]:
         """Read the answers of all drafts and convert the drafts to questions."""
@@ -237,9 +372,7 @@ class ColumnReader:
         ]
         places, more = key.settle(keyed, columns.name)
         results = [self._question(draft, place) for draft, place in zip(plain, places, strict=True)]
-        if not columns.published:
-            more += [*_doubtful(drafts, results), *_always_same_position(results)]
-        return results, notes + more
+        return results, [*notes, *more, *([] if columns.published else _suspicions(drafts, results))]
 
     def _check_filled(self) -> None:
         """Raise an error if the column of the question, the choices or the answer is empty in every row."""
@@ -266,13 +399,12 @@ class ColumnReader:
             return error
 
 
+def _optional(column: str | None, row: Row) -> Any:
+    return None if column is None else row.get(column)
+
+
 def _is_blank(cell: Any) -> bool:
     return cell is None or (isinstance(cell, str) and not cell.strip())
-
-
-def _next_column(last: str) -> str:
-    """Return the name of the next option column: "option_e" after "option_d"."""
-    return last[:-1] + chr(ord(last[-1]) + 1)
 
 
 def _kept(value: object) -> str:
@@ -280,38 +412,13 @@ def _kept(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _getter(part: Any, names: Sequence[str]) -> Getter:
-    return part.getter(names) if isinstance(part, Field) else _nothing
-
-
-def _optional(name: str, names: Sequence[str]) -> Getter:
-    """Return a getter for a column that rows may lack."""
-    column = find_column(name, names) or name
-    return lambda row: row.get(column)
-
-
-def _nothing(row: Row) -> None:
-    """Return None, the value of a part that the source does not have."""
-
-
-def _texts(cell: Any, part: str) -> list[str]:
-    found = read_options(cell).texts
-    if any(isinstance(item, list | dict) for item in found):
-        raise UnusableQuestion(f"{part} in an unknown format", f"expected a list of texts, got {shorten(repr(cell))}")
-    return [str(item) for item in found]
-
-
-def _text_or(value: object, default: str) -> str:
-    return default if value is None or value == "" else str(value)
-
-
 def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]]:
     """Remove labels such as "A)" from the options if nearly all questions have them, and note it."""
     plain = [without_labels(draft.options) for draft in drafts]
     if (count := len(drafts) - plain.count(None)) < max(1, _NEARLY_ALL * len(drafts)):
         return drafts, []
-    changed = [draft if one is None else draft._replace(options=one) for draft, one in zip(drafts, plain, strict=True)]
-    first = next(place for place, one in enumerate(plain) if one is not None)
+    changed = [draft._replace(options=options or draft.options) for draft, options in zip(drafts, plain, strict=True)]
+    first = next(place for place, options in enumerate(plain) if options is not None)
     before, after = (shorten(repr(some[first].options[0])) for some in (drafts, changed))
     return changed, [
         f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed: {before} is "
@@ -319,31 +426,28 @@ def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]
     ]
 
 
-def _doubtful(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]:
-    """Return a note if options are (almost) equal, and one if the same question has different right options."""
+def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]:
+    """Note equal options, equal questions with different answers, and a right option always in the same position."""
+    pairs = [(draft.where, result) for draft, result in zip(drafts, results, strict=True)]
+    questions = [(where, result) for where, result in pairs if isinstance(result, Question)]
     alike = []
     answers: dict[Any, dict[str, str]] = {}
-    for draft, result in zip(drafts, results, strict=True):
-        if isinstance(result, Question):
-            if len({"".join(choice.split()).casefold() for choice in result.choices}) < len(result.choices):
-                alike.append(draft.where)
-            same = answers.setdefault((result.stem, frozenset(result.choices)), {})
-            same.setdefault(result.choices[result.answer], draft.where)
+    for where, question in questions:
+        if len({"".join(choice.split()).casefold() for choice in question.choices}) < len(question.choices):
+            alike.append(where)
+        same = answers.setdefault((question.stem, frozenset(question.choices)), {})
+        same.setdefault(question.choices[question.answer], where)
     notes = []
     if alike:
         what = "options that are equal or differ only in case or white space"
         notes.append(f"{len(alike)} of {len(drafts)} questions have {what} ({first_few(alike)})")
     if differing := [where for places in answers.values() if len(places) > 1 for where in places.values()]:
         notes.append(f"a question occurs again with another right option ({first_few(differing)})")
+    positions = {question.answer for _, question in questions}
+    if len(results) >= _ENOUGH and len(positions) == 1:
+        notes.append(
+            f"the right option is always {LETTERS[positions.pop()]}, so a model that always picks this letter answers "
+            "every original variant correctly. Set 'shuffle': true to put the options of each question in a random "
+            "order"
+        )
     return notes
-
-
-def _always_same_position(results: Sequence[Result]) -> list[str]:
-    """Return a note if the right option is always in the same position."""
-    places = {result.answer for result in results if isinstance(result, Question)}
-    if len(results) < _ENOUGH or len(places) != 1:
-        return []
-    return [
-        f"the right option is always {LETTERS[int(places.pop())]}, so a model that always picks this letter answers "
-        "every original variant correctly. Set 'shuffle': true to put the options of each question in a random order"
-    ]

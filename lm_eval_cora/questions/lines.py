@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 LONGEST = 16_000_000
@@ -35,15 +34,6 @@ def bounded_lines(file: BinaryIO, end: int, longest: int = LONGEST) -> Iterator[
         else:
             yield offset, length, line
         offset += length
-
-
-def too_long(path: Path, longest: int = LONGEST) -> int | None:
-    """The number, from 1, of the first line that is longer than allowed; None if there is none."""
-    if path.stat().st_size <= longest:
-        return None
-    with path.open("rb") as file:
-        lines = bounded_lines(file, path.stat().st_size, longest)
-        return next((number for number, (_, _, line) in enumerate(lines, start=1) if line is None), None)
 
 
 def is_deep(value: Any, deepest: int = DEEPEST) -> bool:

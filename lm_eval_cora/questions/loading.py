@@ -1,32 +1,107 @@
-"""Load the questions of a benchmark: from the Hub, from the user's files, or from a file of the package."""
+"""Load the questions of a benchmark, from the Hub, from files or from the package, and draw exemplars from them."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable
-from itertools import chain, product
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
-from lm_eval_cora.questions.benchmark import Benchmark, LeftOut, LocatedRow, collect_questions, count_left_out
-from lm_eval_cora.questions.declarations import tail
+from lm_eval_cora.questions.benchmark import Benchmark, RowReader, tail
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import OpenQuestion, Question, refers_to_options, shorten
-from lm_eval_cora.questions.randomness import draw
+from lm_eval_cora.questions.question import (
+    LocatedRow,
+    MissingColumn,
+    NotKept,
+    OpenQuestion,
+    Question,
+    UnusableQuestion,
+    refers_to_options,
+    shorten,
+)
+from lm_eval_cora.questions.randomness import draw, in_random_order
 from lm_eval_cora.questions.rows import read_rows, source_name
+
+_NAMED = 5
+_SHOWN = 40
+_KINDS = 10
+
+LeftOut = tuple[str, UnusableQuestion]
+"""The place of a row that is left out, and its defect."""
+
+
+class Collected(NamedTuple):
+    """The questions of a source, the rows left out, and notes for the user."""
+
+    questions: list[Question | OpenQuestion]
+    left_out: list[LeftOut]
+    notes: list[str]
+
+
+def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str) -> Collected:
+    """Convert rows to questions."""
+    reader: RowReader | None = None
+    drafts: list[tuple[str, Any]] = []
+    for number, (where, row) in enumerate(rows):
+        try:
+            reader = reader or benchmark.reader(list(row))
+            drafts.append((where, reader.read(row, f"{id_prefix}-{number}", where)))
+        except MissingColumn as error:  # noqa: PERF203
+            names = [shorten(column, 80) for column in row]
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            raise UserError(
+                f"{benchmark.name}: {where}: {error} The columns are: {', '.join(names[:_SHOWN])}{more}"
+            ) from None
+        except UnusableQuestion as error:
+            drafts.append((where, error))
+    if reader is None:
+        raise UserError(f"{benchmark.name}: there are no rows")
+    finished, notes = reader.finish([draft for _, draft in drafts if not isinstance(draft, UnusableQuestion)])
+    later = iter(finished)
+    questions: dict[str, Question | OpenQuestion] = {}
+    places: dict[str, str] = {}
+    left_out: list[LeftOut] = []
+    for where, draft in drafts:
+        result = draft if isinstance(draft, UnusableQuestion) else next(later)
+        if not isinstance(result, UnusableQuestion) and result.id in questions:
+            result = UnusableQuestion("a repeated id", f"{result.id!r} is also the id of {places[result.id]}")
+        if isinstance(result, UnusableQuestion):
+            left_out.append((where, result))
+        else:
+            questions[result.id] = result
+            places[result.id] = where
+    broken = [f"\n  {where}: {error}" for where, error in left_out if not isinstance(error, NotKept)]
+    if broken and (benchmark.strict or not questions):
+        more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
+        if not benchmark.published:
+            more += "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}"
+        named = "".join(broken[:_NAMED])
+        raise UserError(f"{benchmark.name}: {len(broken)} of {len(drafts)} rows are not valid questions:{named}{more}")
+    if not questions:
+        raise UserError(f"{benchmark.name}: 'keep' leaves out all rows: {count_left_out(left_out)}")
+    return Collected(list(questions.values()), left_out, notes)
+
+
+def count_left_out(left_out: Iterable[LeftOut]) -> str:
+    """Count the rows left out by kind of defect, the most frequent first, with the first few places of each kind."""
+    by_reason: dict[str, list[str]] = {}
+    for where, error in left_out:
+        by_reason.setdefault(error.reason, []).append(where)
+    counts = [
+        f"{len(places)} with {reason} ({', '.join(places[:_NAMED])}{', …' if len(places) > _NAMED else ''})"
+        for reason, places in sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    ]
+    more = f"; {len(counts) - _KINDS} more kinds" if len(counts) > _KINDS else ""
+    return "; ".join(counts[:_KINDS]) + more
 
 
 class LoadedQuestions(NamedTuple):
-    """The questions of a benchmark.
-
-    Attributes:
-        chosen: The questions that the options select, in the order of the source.
-        all: All usable questions of the source.
-    """
+    """The questions that the options select, in the order of the source, and all usable questions."""
 
     chosen: list[Question | OpenQuestion]
     all: list[Question | OpenQuestion]
@@ -94,30 +169,28 @@ class QuestionSource:
         details = ", ".join(filter(None, (", ".join(source.config), self._split, source.revision)))
         return f"{listed} ({details})" if details else listed
 
-    def load(self) -> tuple[list[Question | OpenQuestion], list[LeftOut], list[str]]:
+    def load(self) -> Collected:
         """Read all parts and turn their rows into questions."""
-        questions: list[Question | OpenQuestion] = []
-        left_out: list[LeftOut] = []
-        notes: list[str] = []
+        collected = Collected([], [], [])
         for part, rows in self._parts().items():
             # A local copy of a source must have the same ids, because they seed the reorderings.
             prefix = "-".join(filter(None, (part, self._split or "row")))
             try:
                 found = collect_questions(self._benchmark, rows, id_prefix=prefix)
             except UserError as error:
-                where = (
-                    "" if str(error).startswith("data_files: ") else f"\n  in {self}"
-                )  # such an error names the file
+                # An error about a file names it.
+                where = "" if str(error).startswith("data_files: ") else f"\n  in {self}"
                 raise UserError(f"{error}{where}{self._advice(error)}") from None
-            questions += found[0]
-            left_out += found[1]
-            notes += found[2]
-        if repeated := next((id for id, count in Counter(one.id for one in questions).items() if count > 1), None):
+            collected.questions.extend(found.questions)
+            collected.left_out.extend(found.left_out)
+            collected.notes.extend(found.notes)
+        ids = Counter(question.id for question in collected.questions)
+        if repeated := next((id for id, count in ids.items() if count > 1), None):
             raise UserError(
                 f"{self._benchmark.name}: expected a different id for each question, got {repeated!r} in several parts "
                 f"of {self}. Leave out 'id', or make it a template that contains {{{{ config }}}}"
             )
-        return questions, left_out, notes
+        return collected
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
         """The rows of each part of the benchmark. Most benchmarks have one part, with an empty name."""
@@ -255,3 +328,83 @@ def choose_questions(
     ranked = sorted(questions, key=lambda question: draw(2**64, options.seed, "questions", question.id))
     sample = {question.id for question in ranked[: options.questions]}
     return [question for question in questions if question.id in sample]
+
+
+class ExemplarPool:
+    """The questions from which exemplars are drawn."""
+
+    def __init__(
+        self,
+        questions: Iterable[Question | OpenQuestion],
+        *,
+        source: str,
+        within_category: bool,
+        as_published: bool = False,
+        digest: str = "",
+    ) -> None:
+        self.source = source
+        self.signature = "-".join(
+            filter(None, [digest, "category" * within_category, "published" * as_published]),
+        )
+        """Part of the signature of a score: from which questions the exemplars are drawn, and how."""
+        self._within_category = within_category
+        self.as_published = as_published
+        self._pools: dict[str, list[Question | OpenQuestion]] = {}
+        for question in questions:
+            self._pools.setdefault(self._pool_of(question), []).append(question)
+
+    def draw(self, question: Question | OpenQuestion, shots: int, *seeds: int) -> list[Question | OpenQuestion]:
+        """Draw the exemplars of a question.
+
+        They depend only on the question and the seeds, so all variants of a question have the same exemplars in the
+        same order. With more shots, the first exemplars stay the same. The question itself is never drawn, even if the
+        pool has it under another id.
+
+        Example:
+            >>> pool = ExemplarPool(
+            ...     [Question(f"q{n}", f"{n} + 1?", (f"{n + 1}", "0"), 0) for n in range(5)],
+            ...     source="the test split",
+            ...     within_category=False,
+            ... )
+            >>> asked = Question("q0", "0 + 1?", ("1", "0"), 0)
+            >>> drawn = pool.draw(asked, 2, 0)
+            >>> len(drawn), asked in drawn, drawn == pool.draw(asked, 3, 0)[:2]
+            (2, False, True)
+        """
+        asked = _content(question)
+        pool = self._pools.get(self._pool_of(question), [])
+        if self.as_published:
+            return list(islice((candidate for candidate in pool if _content(candidate) != asked), shots))
+        drawn: list[Question | OpenQuestion] = []
+        seen = {asked}
+        for candidate in in_random_order(pool, "exemplars", question.id, *seeds):
+            if len(drawn) == shots:
+                break
+            if (content := _content(candidate)) not in seen:
+                seen.add(content)
+                drawn.append(candidate)
+        return drawn
+
+    def fewer(self, questions: Iterable[Question | OpenQuestion], shots: int) -> dict[str, int]:
+        """Find the questions that have fewer exemplars than requested."""
+        found = ((question.id, len(self.draw(question, shots))) for question in questions)
+        return {identifier: count for identifier, count in found if count < shots}
+
+    def check(self, questions: Iterable[Question | OpenQuestion], shots: int) -> None:
+        """Check that every question has enough exemplars."""
+        by_id = {question.id: question for question in questions}
+        if fewer := self.fewer(by_id.values(), shots):
+            identifier, count = min(fewer.items(), key=lambda item: item[1])
+            where = f" of the category {by_id[identifier].category!r}" if self._within_category else ""
+            raise UserError(
+                f"question {identifier!r} can have {count} exemplars at most: those{where} in "
+                f"{self.source}, except the question itself. Use --num_fewshot {count}."
+            )
+
+    def _pool_of(self, question: Question | OpenQuestion) -> str:
+        return question.category if self._within_category else ""
+
+
+def _content(question: Question | OpenQuestion) -> tuple[str, frozenset[str]]:
+    """Return a question's stem and set of options, which are equal for copies with another id or order."""
+    return question.stem, frozenset(question.choices)

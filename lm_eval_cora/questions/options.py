@@ -1,135 +1,192 @@
-"""The options that a user passes as `--metadata '{"cora": {...}}'`."""
+"""The options and keys that a user passes as `--metadata '{"cora": {...}}'`, and the checks of their values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from typing import Any, Literal, NamedTuple, get_args
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions import values
-from lm_eval_cora.questions.declarations import KEYS
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.questions.question import Reader
-from lm_eval_cora.questions.values import Check
+from lm_eval_cora.questions.question import Reader, is_encodable
+from lm_eval_cora.questions.repairs import REPAIRS
+from lm_eval_cora.questions.right_option import READINGS
 
 Orders = Literal["swap", "cyclic", "all"]
 """The orders of the options that the order probe asks."""
 
-
-@dataclass(frozen=True)
-class Options:
-    """The settings that a user can change for a run.
-
-    Attributes:
-        data_files: Files (json, jsonl, csv, tsv or parquet) that replace the benchmark's source; in Python also a
-            pandas DataFrame or a `datasets.Dataset`.
-        questions: Number of questions to draw by `seed`; None asks all. Samples are nested: a larger one contains
-            every smaller one.
-        categories: Categories whose questions are asked; empty for all.
-        seed: Seed of the sample, of every reordering and of the exemplars.
-        nota_text: Text of the option "None of the above".
-        skip_option_references: Whether to leave out questions with options such as "All of the above" or "Both A and
-            B".
-        variants: 1 asks one variant of each question, drawn by `seed`, as in the cheap MCQA+. None asks all variants.
-        orders: The orders of the options that the order probe asks.
-        templates: Path of a file with the user's prompts for the prompts, order and sampling probes.
-        prompt: The user's prompt, a Jinja template, for all probes except the prompts probe.
-        request_seeds: Whether the sampling probe sends a different seed with each sample. None sends seeds to APIs with
-            a seed parameter and to replicas of vLLM.
-        reader: How responses are read: `flexible`, or `strict` by the papers' rules.
-        declared: The user's declaration of the benchmark, with the keys of
-            `lm_eval_cora.questions.declarations.KEYS`.
-    """
-
-    data_files: tuple[Any, ...] = ()
-    questions: int | None = None
-    categories: tuple[str, ...] = ()
-    seed: int = 0
-    nota_text: str = "None of the above"
-    skip_option_references: bool = False
-    variants: int | None = None
-    orders: Orders = "swap"
-    templates: str | None = None
-    prompt: str | None = None
-    request_seeds: bool | None = None
-    reader: Reader = "flexible"
-    declared: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def from_metadata(cls, task: str, given: object) -> Options:
-        """Create options from the value of the key `cora` in the harness' metadata."""
-        if given is None:
-            return cls()
-        if not isinstance(given, Mapping):
-            raise UserError(f"{task}: expected an object with options, got {given!r}. {_HOW}")
-        for key in given:
-            if key not in _CHECKS:
-                meant = (
-                    did_you_mean(str(key).replace("_count", "s"), _CHECKS)
-                    or f" The options are: {', '.join(sorted(_CHECKS))}."
-                )
-                raise UserError(f"{task}: unknown option {key!r}.{meant} {_HOW}")
-        read: dict[str, Any] = {}
-        for key, value in given.items():
-            expected, check = _CHECKS[key]
-            try:
-                read[key] = check(value)
-            except (TypeError, ValueError):
-                meant = " Did you mean 'questions'?" if key == "question" and isinstance(value, int) else ""
-                raise UserError(
-                    f"{task}: option {key!r} is {value!r}, expected {expected}.{meant} Set it with "
-                    f"""--metadata '{{"cora": {{"{key}": ...}}}}'"""
-                ) from None
-        declared = {key: read.pop(key) for key in KEYS if key in read}
-        return cls(**read, declared=declared)
-
-    @classmethod
-    def names(cls) -> set[str]:
-        """The names of all options."""
-        return set(_CHECKS)
-
-    def changed(self) -> dict[str, Any]:
-        """Return the options that differ from their defaults, by name, without the declaration of the benchmark."""
-        given = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "declared"}
-        return {name: value for name, value in given.items() if value != getattr(Options, name)}
+Check = tuple[str, Callable[[Any], Any]]
+"""Description of the expected value, for errors, and a function that returns the value or raises ValueError."""
 
 
-_HOW = """Set options with --metadata '{"cora": {"seed": 1}}'"""
+def check_values(
+    given: Mapping[Any, Any], checks: Mapping[str, Check], *, place: str, what: str, advice: str = ""
+) -> dict[str, Any]:
+    """Check the values of options or keys; `what` says in messages which of the two they are."""
+    values = {}
+    for key, value in given.items():
+        if key not in checks:
+            meant = did_you_mean(str(key).replace("_count", "s"), checks)
+            known = meant or f" The {what}s are: {', '.join(sorted(checks))}."
+            raise UserError(f"{place}: unknown {what} {key!r}.{known}{advice}")
+        expected, read = checks[key]
+        try:
+            values[key] = read(value)
+        except ValueError:
+            meant = " Did you mean 'questions'?" if key == "question" and isinstance(value, int) else ""
+            raise UserError(f"{place}: {what} {key!r} is {value!r}, expected {expected}.{meant}{advice}") from None
+    return values
 
 
-def _one(value: object) -> int:
-    if values.integer(value) != 1:
+def _expect(holds: object) -> None:
+    """Raise an error that `check_values` turns into a message."""
+    if not holds:
         raise ValueError
+
+
+def _integer(value: Any) -> int:
+    _expect(isinstance(value, int) and not isinstance(value, bool))
+    return int(value)
+
+
+def _from_1(value: Any) -> int:
+    _expect(_integer(value) >= 1)
+    return int(value)
+
+
+def _1(value: Any) -> int:
+    _expect(_integer(value) == 1)
     return 1
 
 
-def _sources(value: object) -> tuple[Any, ...]:
+def _pair(value: Any) -> tuple[int, int]:
+    _expect(isinstance(value, list | tuple) and len(value) == 2)
+    return _integer(value[0]), _integer(value[1])
+
+
+def _flag(value: Any) -> bool:
+    _expect(isinstance(value, bool))
+    return bool(value)
+
+
+def _encodable(value: Any) -> str:
+    _expect(isinstance(value, str) and value and is_encodable(value))
+    return str(value)
+
+
+def _text(value: Any) -> str:
+    _expect(_encodable(value).strip())
+    return str(value)
+
+
+def _line(value: Any) -> str:
+    _expect(len(_text(value).splitlines()) == 1)
+    return str(value).strip()
+
+
+def _lines(value: Any) -> tuple[str, ...]:
+    several = [value] if isinstance(value, str) else value
+    _expect(several and isinstance(several, list | tuple))
+    return tuple(map(_line, several))
+
+
+def _texts(value: Any) -> str | tuple[str, ...]:
+    if isinstance(value, str):
+        return _text(value)
+    _expect(isinstance(value, list | tuple) and len(value) >= 2)
+    return tuple(map(_text, value))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    _expect(value and isinstance(value, Mapping))
+    return {_text(key): item for key, item in value.items()}
+
+
+def _adapter(value: Any) -> Any:
+    _expect(hasattr(value, "reader"))
+    return value
+
+
+def _sources(value: Any) -> tuple[Any, ...]:
     """Accept a path, a DataFrame or a dataset, or a list of them."""
-    if isinstance(value, str | list | tuple):
-        several = [value] if isinstance(value, str) else value
-        if not several:
-            raise TypeError
-        return tuple(_source(item) for item in several)
-    return (_source(value),)
+    several = value if isinstance(value, list | tuple) else [value]
+    _expect(several)
+    return tuple(map(_source, several))
 
 
-def _source(value: object) -> object:
+def _source(value: Any) -> Any:
     if hasattr(value, "columns") or hasattr(value, "column_names"):
         return value
-    return values.line(fspath(value) if isinstance(value, PathLike) else value)
+    return _line(fspath(value) if isinstance(value, PathLike) else value)
+
+
+def _one_of(values: Sequence[str]) -> Check:
+    def read(value: Any) -> Any:
+        _expect(value in values)
+        return value
+
+    return " or ".join(map(repr, values)), read
+
+
+def _some_of(values: Sequence[str]) -> Check:
+    def read(value: Any) -> tuple[str, ...]:
+        _expect(set(_lines(value)) <= set(values))
+        return _lines(value)
+
+    return f"a list of {', '.join(map(repr, values))}", read
+
+
+_FLAG: Check = ("true or false", _flag)
+_LINE: Check = ("a text of one line", _line)
+_FROM_1: Check = ("a whole number from 1", _from_1)
+_FILES: Check = ("a path, or a list of paths", _lines)
+_FIELD: Check = ("a column, a path such as choices.text, or a Jinja template", _text)
+_SPLIT: Check = ("a split of the dataset", _line)
+
+KEYS: dict[str, Check] = {
+    "name": _LINE,
+    "hub": ("the id of a dataset on the Hub, or a list of them", _lines),
+    "config": ("a configuration of the dataset, or a list of them", _lines),
+    "split": _SPLIT,
+    "fewshot_split": _SPLIT,
+    "revision": ("a commit, branch or tag", _line),
+    "question": _FIELD,
+    "choices": (f"{_FIELD[0]}, or a list of at least two of them", _texts),
+    "labels": _FIELD,
+    "answer": _FIELD,
+    "answer_from": ("a whole number, usually 0 or 1", _integer),
+    "answer_is": _one_of(READINGS),
+    "answer_check": _FIELD,
+    "id": _FIELD,
+    "category": _FIELD,
+    "separator": ("a text", _encodable),
+    "shuffle": _FLAG,
+    "repairs": _some_of(tuple(REPAIRS)),
+    "keep": ("an object with the values to keep of each column", _mapping),
+    "exemplars_within_category": _FLAG,
+    "exemplars_as_published": _FLAG,
+}
+"""The keys of a declaration that users may set on the command line, with a check for each value."""
+
+IN_FILES: dict[str, Check] = {
+    **KEYS,
+    "open": _FLAG,
+    "configs": ("a list of configurations, of which the user chooses one", _lines),
+    "data_files": _FILES,
+    "package_file": ("a file of the package", _line),
+    "adapter": ("a Benchmark", _adapter),
+    "options": ("the smallest and the largest number of options", _pair),
+    "published_rows": _FROM_1,
+    "score_templates": ("a folder of the harness' SCORE tasks", _line),
+    "macro_average": _FLAG,
+    "nota_text": ("a text, or a text for each configuration", lambda value: value),
+}
+"""The keys that task files may set."""
 
 
 class Option(NamedTuple):
-    """An option with its check and its text in the documentation.
-
-    Attributes:
-        expected: Description of the accepted values.
-        read: Function that returns the checked value, or raises TypeError or ValueError.
-        meaning: Effect of the option, in Markdown.
-        unset: Effect of leaving the option out, if its default is None or empty.
-    """
+    """An option: its check, its effect in Markdown, and the effect of leaving it out if it has no default."""
 
     expected: str
     read: Callable[[Any], Any]
@@ -139,25 +196,24 @@ class Option(NamedTuple):
 
 OPTIONS: dict[str, Option] = {
     "questions": Option(
-        "a whole number from 1",
-        values.from_1,
+        *_FROM_1,
         "Number of questions, drawn by `seed`. Samples are nested: a larger sample contains every smaller one. The "
         "standard errors are about other questions of the same kind, not about the full benchmark.",
         "all questions",
     ),
     "categories": Option(
         "a category, or a list of categories",
-        values.lines,
+        _lines,
         "Categories whose questions are asked.",
         "all categories",
     ),
     "seed": Option(
         "a whole number",
-        values.integer,
+        _integer,
         "Seed of the sample, of every reordering and of the exemplars.",
     ),
     "data_files": Option(
-        "a path, or a list of paths",
+        _FILES[0],
         _sources,
         "A local copy of the benchmark, as json, jsonl, csv, tsv or parquet; in Python also a DataFrame or a "
         "`datasets.Dataset`. The exemplars are other questions of the same files.",
@@ -174,47 +230,44 @@ OPTIONS: dict[str, Option] = {
         "all subjects",
     ),
     "nota_text": Option(
-        "a text of one line",
-        values.line,
+        *_LINE,
         'Text of the option "None of the above".',
     ),
     "skip_option_references": Option(
-        "true or false",
-        values.flag,
+        *_FLAG,
         'Whether to leave out questions with options that refer to other options, such as "All of the above" or '
         '"Both A and B".',
     ),
     "variants": Option(
         "1",
-        _one,
+        _1,
         "1 asks one variant of each question, drawn by `seed`.",
         "all variants",
     ),
     "orders": Option(
-        *values.one_of(get_args(Orders)),
+        *_one_of(get_args(Orders)),
         "Orders of the options. `swap`: the right option changes places with each of the others. `cyclic`: all "
         "rotations. `all`: all orders, for questions with up to five options.",
     ),
     "templates": Option(
         "a path",
-        values.line,
+        _line,
         "A JSON file with [prompts of your own](../tasks/README.md#prompts-of-your-own).",
         "SCORE's templates for its benchmarks, ten of ours for the others",
     ),
     "prompt": Option(
         "a Jinja template",
-        values.text,
+        _text,
         "A [prompt of your own](../tasks/README.md#prompts-of-your-own) for all variants.",
         "the prompt of the task",
     ),
     "request_seeds": Option(
-        "true or false",
-        values.flag,
+        *_FLAG,
         "Whether each request has a seed, a different one for each sample.",
         "true for APIs with a seed parameter and for replicas of vLLM, else false",
     ),
     "reader": Option(
-        *values.one_of(get_args(Reader)),
+        *_one_of(get_args(Reader)),
         "[How responses are read](reading.md): `flexible` finds the answer wherever the response gives it, `strict` "
         "follows the papers' rules.",
     ),
@@ -222,3 +275,45 @@ OPTIONS: dict[str, Option] = {
 """The options of all tasks. The documentation is generated from them."""
 
 _CHECKS: dict[str, Check] = {**KEYS, **{name: (option.expected, option.read) for name, option in OPTIONS.items()}}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The settings of a run that a user can change; see `OPTIONS`."""
+
+    data_files: tuple[Any, ...] = ()
+    questions: int | None = None
+    categories: tuple[str, ...] = ()
+    seed: int = 0
+    nota_text: str = "None of the above"
+    skip_option_references: bool = False
+    variants: int | None = None
+    orders: Orders = "swap"
+    templates: str | None = None
+    prompt: str | None = None
+    request_seeds: bool | None = None
+    reader: Reader = "flexible"
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """The user's declaration of the benchmark, with keys of `KEYS`."""
+
+    @classmethod
+    def from_metadata(cls, task: str, given: object) -> Options:
+        """Create options from the value of the key `cora` in the harness' metadata."""
+        if given is None:
+            return cls()
+        advice = """ Set options with --metadata '{"cora": {"seed": 1}}'"""
+        if not isinstance(given, Mapping):
+            raise UserError(f"{task}: expected an object with options, got {given!r}.{advice}")
+        values = check_values(given, _CHECKS, place=task, what="option", advice=advice)
+        declared = {key: values.pop(key) for key in KEYS if key in values}
+        return cls(**values, declared=declared)
+
+    @classmethod
+    def names(cls) -> set[str]:
+        """The names of all options."""
+        return set(_CHECKS)
+
+    def changed(self) -> dict[str, Any]:
+        """Return the options that differ from their defaults, by name, without the declaration of the benchmark."""
+        given = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "declared"}
+        return {name: value for name, value in given.items() if value != getattr(Options, name)}

@@ -32,15 +32,19 @@ LocatedRow = tuple[str, Row]
 
 
 class UnusableQuestion(ValueError):
-    """A row that cannot be asked as a question.
-
-    Attributes:
-        reason: A short label of the defect. Rows with the same label are counted together.
-    """
+    """A row that cannot be asked as a question. Rows with the same reason are counted together."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
+
+
+class NotKept(UnusableQuestion):
+    """A row that the declaration excludes."""
+
+
+class MissingColumn(LookupError):
+    """A row lacks a column."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,8 @@ class Question:
     category: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "id", str(self.id))
-        object.__setattr__(self, "category", str(self.category).strip())
-        object.__setattr__(self, "choices", tuple(self.choices))
+        _normalise(self)
         where = f"in {shorten(self.stem)!r}"
-        _check_stem(self.stem)
-        object.__setattr__(self, "stem", self.stem.strip())
         if not self.choices:
             raise UnusableQuestion("no options", where)
         if len(self.choices) < 2:
@@ -114,30 +114,31 @@ class OpenQuestion:
     category: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "id", str(self.id))
-        object.__setattr__(self, "category", str(self.category).strip())
-        _check_stem(self.stem)
-        object.__setattr__(self, "stem", self.stem.strip())
+        _normalise(self)
         if not isinstance(self.answer, str) or not self.answer.strip():
             raise UnusableQuestion("no answer", f"it is {self.answer!r} in {shorten(self.stem)!r}")
         _check_encodable(self.id, self.stem, self.category, self.answer)
 
     @property
-    def choices(self) -> tuple[str, ...]:
+    def choices(self) -> tuple[()]:
         """Empty: there are no options."""
         return ()
 
-    @property
-    def identities(self) -> tuple[int, ...]:
-        """Empty: there are no options."""
-        return ()
+    identities = choices
 
 
-def _check_stem(stem: object) -> None:
-    if not isinstance(stem, str):
-        raise UnusableQuestion("a question that is not text", f"it is {stem!r}")
-    if not stem.strip():
-        raise UnusableQuestion("empty stem", f"the question reads {stem!r}")
+Result = Question | OpenQuestion | UnusableQuestion
+"""The outcome for one row: a question, or the reason why the row is left out."""
+
+
+def _normalise(question: Question | OpenQuestion) -> None:
+    if not isinstance(question.stem, str):
+        raise UnusableQuestion("a question that is not text", f"it is {question.stem!r}")
+    if not question.stem.strip():
+        raise UnusableQuestion("empty stem", f"the question reads {question.stem!r}")
+    for name in ("id", "stem", "category"):
+        text = str(getattr(question, name))
+        object.__setattr__(question, name, text if name == "id" else text.strip())
 
 
 def _check_encodable(*texts: str) -> None:
@@ -167,7 +168,7 @@ def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def one_line(text: str) -> str:
-    r"""Replace each run of white space with one space, and remove white space at the ends."""
+    """Replace each run of white space with one space, and remove white space at the ends."""
     return " ".join(text.split())
 
 

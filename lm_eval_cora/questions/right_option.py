@@ -39,18 +39,15 @@ class Draft(NamedTuple):
     """A question whose answer has not been read yet.
 
     Attributes:
-        id: Id of the question.
-        stem: Text before the options.
         options: The options, unchanged; at least one.
         labels: The labels of the options in the source; None if there are none.
         answer: The cell that names the right option.
         check: A second cell that must name the same option; None if there is none.
-        category: Category of the question.
         where: The place of the row, for messages.
     """
 
     id: str
-    stem: Any
+    stem: str
     options: tuple[str, ...]
     labels: tuple[str, ...] | None
     answer: Any
@@ -72,10 +69,9 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
         if len(answer) != 1:
             return {}
         answer = answer[0]
-    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+    if (bare := _bare(answer)) is None:
         return {}
     text = str(answer).strip()
-    bare = text.strip(_FRAME)
     found: dict[Reading, int] = {}
     if labels is not None and (place := _only(text, labels, bare)) is not None:
         found[LABEL] = place
@@ -88,20 +84,25 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
     return found
 
 
+def _bare(answer: Any) -> str | None:
+    """Return an answer without the punctuation around it; None if it is not a text or a number."""
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        return None
+    return str(answer).strip().strip(_FRAME)
+
+
 def _only(text: str, texts: Sequence[str], bare: str | None = None) -> int | None:
     """Return the index of a text among others.
 
-    An exact match comes first. Otherwise case, white space and surrounding punctuation are ignored, if only one text
-    then matches. Numbers are compared by value: 2 equals 2.0.
+    An exact match comes first. Otherwise case, white space and (if `bare` is given) surrounding punctuation are
+    ignored, if only one text then matches. Numbers are compared by value: 2 equals 2.0.
     """
     exact = [place for place, other in enumerate(texts) if other.strip() == text]
     if exact:
         return exact[0]
     plain = _plain(text if bare is None else bare)
-    alike = [
-        place for place, other in enumerate(texts) if _plain(other if bare is None else other.strip(_FRAME)) == plain
-    ]
-    return alike[0] if len(alike) == 1 else None
+    others = [_plain(other if bare is None else other.strip(_FRAME)) for other in texts]
+    return others.index(plain) if others.count(plain) == 1 else None
 
 
 def _plain(text: str) -> str | float:
@@ -129,66 +130,49 @@ class AnswerKey:
         """
         found = [self._meanings(draft.answer, draft) for draft in drafts]
         readable = [one for one in found if one]
+        allowed = frozenset(READINGS if readable else ()).intersection(*readable)
         if any(LABEL in one for one in readable):
             _check_labels(drafts, found, name)
             allowed = frozenset([LABEL])
-        else:
-            allowed = frozenset(reading for reading in READINGS if readable and all(reading in one for one in readable))
         notes = self._suspicious_numbers(drafts, allowed, name)
         if readable and not allowed:
             _raise_for_mixture(drafts, found, name)
-        try:
-            return [self._settled(draft, one, allowed) for draft, one in zip(drafts, found, strict=True)], notes
-        except UserError as error:
-            raise UserError(f"{name}: {error}") from None
+        return [self._place(draft, one, allowed, name) for draft, one in zip(drafts, found, strict=True)], notes
 
-    def _settled(self, draft: Draft, found: Meanings, allowed: frozenset[Reading]) -> int | UnusableQuestion:
-        try:
-            place = self._choose(found, allowed, draft)
-            if draft.check not in (None, "") and place not in self._meanings(draft.check, draft, check=True).values():
-                raise UnusableQuestion(
-                    "two answers that contradict each other",
-                    f"{shorten(repr(draft.answer))} is {shorten(repr(draft.options[place]))}, but 'answer_check' is "
-                    f"{shorten(repr(draft.check))}",
-                )
-        except UnusableQuestion as error:
-            return error
-        return place
-
-    def _meanings(self, answer: Any, draft: Draft, *, check: bool = False) -> Meanings:
-        if type(answer) is int and self.first is not None and not check:  # most rows of large benchmarks
+    def _meanings(self, answer: Any, draft: Draft) -> Meanings:
+        if type(answer) is int and self.first is not None:  # most rows of large benchmarks
             index = answer - self.first
             return {INDEX: index} if 0 <= index < len(draft.options) else {}
         every = meanings(answer, draft, self.first or 0)
-        if check:
-            return every
-        if self.reading is not None:
-            return {reading: place for reading, place in every.items() if reading == self.reading}
-        if self.first is not None:
-            return {reading: place for reading, place in every.items() if reading in (INDEX, LETTER)}
-        return every
+        wanted = READINGS if self.first is None else (INDEX, LETTER)
+        return {reading: every[reading] for reading in every if reading in ([self.reading] if self.reading else wanted)}
 
-    def _choose(self, found: Meanings, allowed: frozenset[Reading], draft: Draft) -> int:
-        if self.reading == FIRST:
-            return 0
-        if allowed == {LABEL}:
-            found = {reading: place for reading, place in found.items() if reading == LABEL}
-        places = set(found.values())
-        if len(places) > 1:
+    def _place(self, draft: Draft, found: Meanings, allowed: frozenset[Reading], name: str) -> int | UnusableQuestion:
+        """Return the index of the right option, or why there is none."""
+        places = {0} if self.reading == FIRST else set(found.values())
+        if len(places) > 1 or allowed == {LABEL}:
             places = {place for reading, place in found.items() if reading in allowed}
         if len(places) > 1:
             readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
             raise UserError(
-                f"{draft.where}: an answer with two meanings: {shorten(repr(draft.answer))} is the {readings}. Set "
-                f"'answer_is': {' or '.join(map(repr, found))}"
+                f"{name}: {draft.where}: an answer with two meanings: {shorten(repr(draft.answer))} is the {readings}. "
+                f"Set 'answer_is': {' or '.join(map(repr, found))}"
             )
         if not places:
-            raise UnusableQuestion(
+            return UnusableQuestion(
                 "an answer outside the options",
                 f"{shorten(repr(draft.answer))} is not {self._expected(draft)} of one of the {len(draft.options)} "
                 "options",
             )
-        return places.pop()
+        place = places.pop()
+        checked = draft.check not in (None, "")
+        if checked and place not in meanings(draft.check, draft, self.first or 0).values():
+            return UnusableQuestion(
+                "two answers that contradict each other",
+                f"{shorten(repr(draft.answer))} is {shorten(repr(draft.options[place]))}, but 'answer_check' is "
+                f"{shorten(repr(draft.check))}",
+            )
+        return place
 
     def _expected(self, draft: Draft) -> str:
         if self.reading:
@@ -210,7 +194,8 @@ class AnswerKey:
         if allowed & {LABEL, TEXT, LETTER} or self.reading not in (None, INDEX):
             return []
         first = self.first or 0
-        numbers = [(number, len(draft.options)) for draft in drafts if (number := _index(draft.answer)) is not None]
+        bare = [(_bare(draft.answer), len(draft.options)) for draft in drafts]
+        numbers = [(int(float(text)), size) for text, size in bare if text and _NUMBER.fullmatch(text)]
         lowest = sum(number == first for number, _ in numbers)
         above = sum(number == first + size for number, size in numbers)
         below = sum(number == first - 1 for number, _ in numbers) if first else 0
@@ -250,11 +235,3 @@ def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str)
                 f"rows, got {shorten(repr(draft.answer))}, the {next(iter(one))} of an option. Set 'answer_is' to the "
                 f"kind of the answers: {' or '.join(map(repr, (LABEL, *one)))}"
             )
-
-
-def _index(answer: Any) -> int | None:
-    """Return the number that an answer contains, or None."""
-    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
-        return None
-    bare = str(answer).strip().strip(_FRAME)
-    return int(float(bare)) if _NUMBER.fullmatch(bare) else None

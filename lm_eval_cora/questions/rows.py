@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 import json
-import logging
 import os
 import re
 import sys
@@ -18,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.cells import LABEL_NAMES, TEXT_NAMES, without_repeats
 from lm_eval_cora.questions.messages import described, did_you_mean
 from lm_eval_cora.questions.question import LocatedRow, shorten
-
-_logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness
 
 _EXAMPLE = '{"question": "..."}'
 
@@ -133,7 +131,7 @@ def _json(path: Path) -> Iterator[LocatedRow]:
         yield from _list(path.name, _parse(text, path.name) if text.strip() else [])
         return
     if is_json:
-        _logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
+        logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         where = f"{path.name} line {number}"
         if line.lstrip().startswith("["):
@@ -211,7 +209,7 @@ def _separator(path: Path, text: str) -> str:
     present = [separator for separator in _SEPARATORS if separator in unquoted]
     if usual in present or len(present) != 1:
         return usual
-    _logger.warning(
+    logger.warning(
         "data_files: %s: expected a %s-separated header line, got a %s-separated one. The file is read with the "
         "separator of the header line",
         path.name,

@@ -13,7 +13,7 @@ from typing import Any
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.several import told_apart
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import first_defined, spoken

@@ -20,7 +20,7 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS
 from lm_eval_cora.runs.answer_metrics import ENTRIES, compute_answers, notes_of, that_need, undefined_metrics

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.data import OF_THE_DATA, Data
+from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
 from lm_eval_cora.questions.lines import LARGEST, is_deep, whole_number
 from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 

@@ -20,7 +20,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import Form
 from lm_eval_cora.runs.files import part_of
 from lm_eval_cora.runs.samples import Samples, read_line

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.data import OF_THE_DATA, Data, is_in_task_name
+from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data, is_in_task_name
 
 
 def family_of(task: str, probe: str) -> str:

@@ -14,7 +14,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.hub import Filing, eval_results, metric_of, run_to_file, source_warning
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers

@@ -7,7 +7,7 @@ import yaml
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.hub import TO_REGISTER, eval_yaml
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import HOSTILE, asked_from
 

@@ -10,7 +10,7 @@ from huggingface_hub import ModelCard
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.hub import model_index
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import cut, write

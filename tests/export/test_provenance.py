@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.export.provenance import Dataset, dataset_of, evaluation_name
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.model_run import Run
 
 MMLU = {"name": "mmlu", "hub": "cais/mmlu", "config": "all", "split": "test"}

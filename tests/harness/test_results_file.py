@@ -12,8 +12,7 @@ import pytest
 
 from lm_eval_cora.harness.docs import questions_digest
 from lm_eval_cora.harness.results_file import in_signature
-from lm_eval_cora.questions.benchmark import Benchmark
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Benchmark, Data
 from lm_eval_cora.runs.signature import signature_parts
 from tests.support.building import build
 from tests.support.simulated import knows, run

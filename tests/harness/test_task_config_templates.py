@@ -12,8 +12,7 @@ from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import task_config as templates
 from lm_eval_cora.harness.task_config import templates_of
-from lm_eval_cora.questions.agieval import AGIEVAL
-from lm_eval_cora.questions.math import MATH
+from lm_eval_cora.questions.adapters import AGIEVAL, MATH
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from lm_eval_cora.variants.template import own_templates

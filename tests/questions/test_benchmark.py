@@ -4,68 +4,129 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import LeftOut, collect_questions, count_left_out
-from lm_eval_cora.questions.declarations import declared
+from lm_eval_cora.questions.adapters import AGIEVAL
+from lm_eval_cora.questions.benchmark import Source, declared
+from lm_eval_cora.questions.options import KEYS, Options
 from tests.support.messages import tells
-from tests.support.rows import LOCAL
 
-PUBLIC = declared({"open": True}, {"hub": ("somebody/public",), "split": "test"})
-
-
-def rows(*changes: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    usable = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": 0}
-    return [(f"line {number}", {**usable, **change}) for number, change in enumerate(changes, start=1)]
+ON_THE_HUB = {"hub": "somebody/riddles", "config": "short", "split": "test"}
 
 
-def test_ids_are_stable() -> None:
-    questions, _, _ = collect_questions(PUBLIC, rows({}, {"question": ""}, {}, {"id": 5}), id_prefix="test")
-    assert [question.id for question in questions] == ["test-0", "test-2", "5"]
+@pytest.mark.parametrize(
+    ("given", "changes", "files", "name"),
+    [
+        (ON_THE_HUB, {}, (), "riddles_short"),
+        ({**ON_THE_HUB, "name": "mine"}, {}, (), "mine"),
+        ({"name": "hub", "open": True}, {"hub": ("somebody/riddles",), "split": "test"}, (), "riddles"),
+        ({"name": "hub", "open": True}, {"hub": ("a/b",), "split": "test", "name": "mine"}, (), "mine"),
+        ({"name": "local", "open": True}, {}, ("~/exams/anatomy.csv",), "anatomy"),
+        ({"name": "local", "open": True}, {}, ("a.csv", "b.csv", "c.csv"), "a and 2 more"),
+        ({"name": "local", "open": True}, {}, (), "local"),
+        ({"name": "riddles", **ON_THE_HUB}, {}, ("my.jsonl",), "riddles"),
+        ({"data_files": "my.jsonl"}, {}, (), "my"),
+    ],
+)
+def test_names(given: dict[str, Any], changes: dict[str, Any], files: tuple[str, ...], name: str) -> None:
+    assert declared(given, changes, files).name == name
 
 
-def test_a_public_benchmark_leaves_out_and_counts() -> None:
-    defects = [{"question": " "}, {"choices": []}, {"answer": 7}, {"choices": ["Ice", "Ice"]}, {"question": ""}]
-    questions, left_out, _ = collect_questions(PUBLIC, rows({}, *defects), id_prefix="test")
-    assert len(questions) == 1
-    parts = ("2 with", "stem (line 2, line 6)", "1 with", "(line 3)", "1 with", "(line 4)", "1 with", "(line 5)")
-    assert tells(count_left_out(left_out), *parts)
+def test_what_is_declared() -> None:
+    source = declared(
+        {**ON_THE_HUB, "fewshot_split": "train", "revision": "abc", "question": "riddle", "options": [2, 4]}
+        | {"published_rows": 6, "exemplars_within_category": True, "macro_average": True}
+    )
+    assert source.source == Source(("somebody/riddles",), ("short",), "test", "train", "abc")
+    assert (source.options, source.published_rows, source.macro_average) == ((2, 4), 6, True)
+    assert source.exemplars_within_category
+    assert source.columns == ("riddle",)
+    assert not source.strict
+    assert declared({"data_files": "my.jsonl"}).strict
 
 
-def test_a_users_file_is_refused_with_each_row() -> None:
+def test_an_adapter_takes_its_source_from_the_declaration() -> None:
+    found = declared({"adapter": AGIEVAL, "hub": ["a/sat-en", "a/sat-math"], "split": "test"})
+    assert (found.name, found.source.hub) == ("agieval", ("a/sat-en", "a/sat-math"))
+    assert found.reader is AGIEVAL.reader
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ({**ON_THE_HUB, "qestion": "x"}, ("'qestion'", "'question'")),
+        ({**ON_THE_HUB, "question": 5}, ("'question' is 5", "a column", "Jinja")),
+        ({**ON_THE_HUB, "choices": ["a"]}, ("'choices' is ['a']", "a list of at least two")),
+        ({**ON_THE_HUB, "choices": []}, ("'choices' is []",)),
+        ({**ON_THE_HUB, "answer_from": "1"}, ("'answer_from' is '1'", "whole number")),
+        ({**ON_THE_HUB, "answer_is": "number"}, ("'answer_is' is 'number'", "'label' or 'letter'")),
+        ({**ON_THE_HUB, "repairs": ["everything"]}, ("'repairs'", "'ligatures'")),
+        ({**ON_THE_HUB, "keep": "ok"}, ("'keep' is 'ok'", "column")),
+        ({**ON_THE_HUB, "shuffle": "yes"}, ("'shuffle' is 'yes'", "true or false")),
+        ({**ON_THE_HUB, "options": [4]}, ("'options' is [4]",)),
+        ({**ON_THE_HUB, "adapter": "agieval"}, ("'adapter' is 'agieval'",)),
+        ({"hub": "somebody/riddles"}, ("'hub'", "'split'")),
+        ({**ON_THE_HUB, "data_files": "my.jsonl"}, ("'hub'", "'data_files'")),
+        ({**ON_THE_HUB, "answer": "key", "answer_is": "first"}, ("'first'", "'answer'")),
+        ({**ON_THE_HUB, "answer_from": 1, "answer_is": "letter"}, ("'answer_from'", "'letter'")),
+        ({**ON_THE_HUB, "question": "{{ riddle"}, ("riddles", "template", "{{ riddle")),
+        ("somebody/riddles", ("'hub'", "'somebody/riddles'")),
+        (None, ("None",)),
+    ],
+)
+def test_a_wrong_declaration_says_what_was_expected(given: Any, parts: tuple[str, ...]) -> None:
     with pytest.raises(UserError) as error:
-        collect_questions(LOCAL, rows({}, {"question": " "}, {}, {"answer": 7}), id_prefix="row")
-    first, second, third, fourth = str(error.value).splitlines()
-    assert tells(first, "local: ", "2 of 4 rows")
-    assert tells(second, "line 2: ", "stem", "' '")
-    assert tells(third, "line 4: ", "answer", "7", "from 0 to 1", "2 options")
-    assert tells(fourth, "'keep'")
+        declared(given)
+    assert tells(str(error.value), *parts)
 
 
-def test_many_bad_rows_are_not_all_printed() -> None:
-    with pytest.raises(UserError, match=r"20 of 20 rows(.|\n)* and 15 more"):
-        collect_questions(LOCAL, rows(*[{"answer": 7}] * 20), id_prefix="row")
+def test_a_user_gives_the_same_keys() -> None:
+    options = Options.from_metadata("cora_hub", {**ON_THE_HUB, "seed": 3, "choices": ["a", "b"]})
+    assert (options.seed, options.declared["hub"], options.declared["choices"]) == (
+        3,
+        ("somebody/riddles",),
+        ("a", "b"),
+    )
+    assert options.changed() == {"seed": 3}
+    assert Options.names() >= set(KEYS)
+    with pytest.raises(UserError, match="cora_hub: option 'choices' is 5, expected a column"):
+        Options.from_metadata("cora_hub", {"choices": 5})
 
 
-def test_two_rows_with_one_id() -> None:
-    # The ids 7 and "7" would count as one question.
-    with pytest.raises(UserError, match=r"line 2: .*'7'.* line 1"):
-        collect_questions(LOCAL, rows({"id": 7}, {"id": "7"}), id_prefix="row")
-
-
-def test_a_missing_column() -> None:
+@pytest.mark.parametrize("key", ["question", "hub", "split", "config"])
+def test_a_benchmark_with_columns_of_its_own_refuses_others(key: str) -> None:
     with pytest.raises(UserError) as error:
-        collect_questions(PUBLIC, [("line 1", {"question": "Which?", "options": []})], id_prefix="row")
-    assert tells(str(error.value), "public: line 1", "answer", "question, options")
+        benchmark("medqa", {key: "x"})
+    assert tells(str(error.value), f"'{key}'", "medqa", "cora_local", "cora_hub")
 
 
-def test_nothing_to_ask() -> None:
-    with pytest.raises(UserError, match="public: there are no rows"):
-        collect_questions(PUBLIC, [], id_prefix="row")
-    with pytest.raises(UserError, match="public: 1 of 1 rows"):
-        collect_questions(PUBLIC, rows({"answer": 7}), id_prefix="row")
+def test_any_benchmark_takes_a_revision_and_one_with_parts_some_of_them() -> None:
+    assert benchmark("medqa", {"revision": "abc"}).source.revision == "abc"
+    assert benchmark("mmlu_redux", {"config": ("anatomy",)}).source.config == ("anatomy",)
+    assert len(benchmark("mmlu_redux").source.config) == 57
+    with pytest.raises(UserError, match=r"mmlu_redux has no configuration 'anatomi'\. Did you mean 'anatomy'"):
+        benchmark("mmlu_redux", {"config": ("anatomi",)})
 
 
-def test_many_kinds_of_defects_are_not_all_printed() -> None:
-    found = [LeftOut(f"row {number}", f"kind {number}", "") for number in range(6000)]
-    assert len(count_left_out(found)) < 1000
-    assert count_left_out(found).endswith("; 5990 more kinds")
+def test_a_language_is_chosen_and_brings_its_text() -> None:
+    german = benchmark("global_mmlu", {"config": ("de",)})
+    assert (german.name, german.source.config) == ("global_mmlu_de", ("de",))
+    assert german.nota_text == "Keine der oben genannten Antworten"
+    for several in ({}, {"config": ("de", "fr")}):
+        with pytest.raises(UserError) as error:
+            benchmark("global_mmlu", several)
+        assert tells(str(error.value), "global_mmlu", "am, ar, bn", """--metadata '{"cora": {"config": "am"}}'""")
+    with pytest.raises(UserError, match="no configuration 'xx'"):
+        benchmark("global_mmlu", {"config": ("xx",)})
+
+
+def test_a_file_and_a_dataset_are_two_sources() -> None:
+    with pytest.raises(UserError, match="'hub' and 'data_files'"):
+        benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
+    assert benchmark("medqa", None, ("my.jsonl",)).name == "medqa"  # a copy of a published benchmark
+
+
+def test_the_columns_of_a_template_are_its_variables() -> None:
+    assert set(benchmark("sciq").columns) == {
+        *("support", "question", "correct_answer", "distractor1", "distractor2", "distractor3")
+    }

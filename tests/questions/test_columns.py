@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import Benchmark, MissingColumn, collect_questions
-from lm_eval_cora.questions.declarations import declared
-from lm_eval_cora.questions.question import UnusableQuestion
+from lm_eval_cora.questions.benchmark import Benchmark, declared
+from lm_eval_cora.questions.loading import collect_questions
+from lm_eval_cora.questions.question import MissingColumn, UnusableQuestion
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, question_of
 
@@ -93,7 +93,7 @@ def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
     rows = [(f"line {n}", {**ROW, "question": f"{n}?", "kind": kind}) for n, kind in enumerate(["ok", "bad", "ok", 3])]
     questions, left_out, _ = collect_questions(mine(keep={"kind": ["ok"]}), rows, id_prefix="row")
     assert [question.id for question in questions] == ["row-0", "row-2"]
-    assert [(row.where, row.reason) for row in left_out] == [("line 1", "kind 'bad'"), ("line 3", "kind 3")]
+    assert [(where, error.reason) for where, error in left_out] == [("line 1", "kind 'bad'"), ("line 3", "kind 3")]
     with pytest.raises(UserError, match=r"mine: 'keep' .*: 2 with kind 'ok' \(line 0, line 2\)"):
         collect_questions(mine(keep={"kind": "good"}), rows, id_prefix="row")
 

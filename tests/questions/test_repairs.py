@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.questions import agieval, math
+from lm_eval_cora.questions.adapters import agieval_question, math_question
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.questions.repairs import (
     CSV_QUOTING,
@@ -135,18 +135,18 @@ def test_medmcqa() -> None:
     assert medmcqa_question("1,1,1 glucose!6", "3-5", "Jan-3", "a", "b").stem == "1,1,1 glucose!6"
 
 
-def agieval_question(query: str, *options: str, subset: str = "sat-en") -> Question:
+def of_agieval(query: str, *options: str, subset: str = "sat-en") -> Question:
     row: dict[str, Any] = {"query": f"{query} Answer Choices: {' '.join(options)}", "choices": list(options)}
-    return agieval.to_question({**row, "gold": [0], "subset": subset}, "q")
+    return agieval_question({**row, "gold": [0], "subset": subset}, "q")
 
 
 def test_agieval() -> None:
     line = "larger than the.brains of others, and.so on "
-    damaged = agieval_question(line * 10 + "in 0.7 U.S. foil-.covered back..“Indeed”", "(A)one", "(B)two").stem
+    damaged = of_agieval(line * 10 + "in 0.7 U.S. foil-.covered back..“Indeed”", "(A)one", "(B)two").stem
     assert damaged == "larger than the brains of others, and so on " * 10 + "in 0.7 U.S. foil-covered back.\n“Indeed”"
     # A single match may be a typing error or a web address.
-    assert agieval_question(line, "(A)one", "(B)two").stem == line.strip()
-    options = agieval_question("Which?", "(A)(A)$\\quad 5$", "(B)(B)a DIRECTIONS", subset="sat-math").choices
+    assert of_agieval(line, "(A)one", "(B)two").stem == line.strip()
+    options = of_agieval("Which?", "(A)(A)$\\quad 5$", "(B)(B)a DIRECTIONS", subset="sat-math").choices
     assert options == ("$\\quad 5$", "a")
 
 
@@ -166,6 +166,6 @@ def test_arc() -> None:
     ],
 )
 def test_an_answer_to_math_that_is_boxed_twice(solution: str, answer: str) -> None:
-    question = math.to_question({"problem": "Solve.", "level": "Level 1", "type": "Algebra", "solution": solution}, "q")
+    question = math_question({"problem": "Solve.", "level": "Level 1", "type": "Algebra", "solution": solution}, "q")
     assert isinstance(question, OpenQuestion)
     assert question.answer == answer

@@ -7,8 +7,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import collect_questions
-from lm_eval_cora.questions.declarations import declared
+from lm_eval_cora.questions.benchmark import declared
+from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import UnusableQuestion
 from lm_eval_cora.questions.right_option import AnswerKey, Draft, meanings
 from tests.support.messages import tells
@@ -183,7 +183,7 @@ def test_a_few_zeros_or_missing_answers_do_not_hide_answers_from_1() -> None:
     source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
     rows = [(f"row {n}", {"question": f"{n}?", "choices": choices, "answer": n % 4}) for n in range(8)]
     questions, left_out, _ = collect_questions(source, [*rows, ("row 8", {**rows[0][1], "answer": 4})], id_prefix="t")
-    assert (len(questions), [row.where for row in left_out]) == (8, ["row 8"])
+    assert (len(questions), [where for where, _ in left_out]) == (8, ["row 8"])
 
 
 def test_answers_from_0_although_declared_from_1() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.report.boards import settings_of
 
 SIGNATURE = "cora|task:cora_x@1|data_files:a.csv|shots:0|stop:exact|target:whole:0.01|n:9x20|invalid:1.0%|v0.2.0"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.report.content import Number, Report, Section, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text

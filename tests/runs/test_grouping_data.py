@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.runs.grouping import read_runs

@@ -9,7 +9,7 @@ import pytest
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.results_file import signature_of
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.runs.signature import Asked, labels, merged_signature, signature_parts
 

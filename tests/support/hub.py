@@ -9,7 +9,7 @@ from typing import Any
 
 import datasets
 
-from lm_eval_cora.questions.agieval import SUBSETS
+from lm_eval_cora.questions.adapters import SUBSETS
 from lm_eval_cora.questions.question import LETTERS
 
 Row = dict[str, Any]

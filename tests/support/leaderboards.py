@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.report.boards import Entry, settings_of
 
 SIGNATURE = "cora|task:{task}@1|data:1a2b3c4d|probe:divergent|form:generate|reader:flexible|shots:{shots}|n:100x26|v1"

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.discovery.task_files import benchmark
-from lm_eval_cora.questions.benchmark import Benchmark
-from lm_eval_cora.questions.declarations import declared
+from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.question import Question, UnusableQuestion
 
 LOCAL = declared({"open": True}, data_files=("local.jsonl",))

@@ -18,7 +18,8 @@ from lm_eval_cora import answers, questions, variants
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.cli import main
 from lm_eval_cora.discovery import task_files
-from lm_eval_cora.questions import benchmark, declarations
+from lm_eval_cora.questions.benchmark import declared
+from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 from lm_eval_cora.variants.probes import PROBES
@@ -80,12 +81,12 @@ def test_one_fragment_and_the_task_files_are_enough(folder: Path) -> None:
 def test_an_adapter_reads_rows_that_need_code() -> None:
     rhymes = import_module("lm_eval_cora.questions.rhymes").RHYMES
     rows = [("row 0", {"text": "moon: spoon, table, fork"}), ("row 1", {"text": "moon"})]
-    found = declarations.declared({"adapter": rhymes, "hub": "somebody/rhymes", "split": "test"})
-    found_questions, left_out, _ = benchmark.collect_questions(found, rows, id_prefix="test")
+    found = declared({"adapter": rhymes, "hub": "somebody/rhymes", "split": "test"})
+    found_questions, left_out, _ = collect_questions(found, rows, id_prefix="test")
     assert [(question.stem, question.choices[0]) for question in found_questions] == [
         ("What rhymes with moon?", "spoon")
     ]
-    assert [row.where for row in left_out] == ["row 1"]
+    assert [where for where, _ in left_out] == ["row 1"]
 
 
 @pytest.fixture

@@ -16,11 +16,10 @@ from lm_eval_cora.discovery import task_files
 from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.harness.docs import doc_to_scored_text, load_benchmark, process_docs, to_question
 from lm_eval_cora.harness.fewshot import load_exemplars
-from lm_eval_cora.questions import agieval
+from lm_eval_cora.questions import adapters
 from lm_eval_cora.questions.columns import Columns
-from lm_eval_cora.questions.declarations import KEYS
-from lm_eval_cora.questions.exemplars import ExemplarPool
-from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.loading import ExemplarPool
+from lm_eval_cora.questions.options import KEYS, Options
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.simulated import run, scores
@@ -136,7 +135,7 @@ def test_answers_and_identities_are_those_of_the_published_texts(
         unmended = replace(unmended, reader=replace(unmended.reader, repairs=()))
     else:
         for name in ("repaired", "without_own_letters"):
-            monkeypatch.setattr(agieval, name, lambda texts, *_: texts)
+            monkeypatch.setattr(adapters, name, lambda texts, *_: texts)
     published = [to_question(row) for row in load_benchmark(options=Options(), benchmark=unmended)["test"]]
     assert [(q.id, q.answer, q.category) for q in published] == [(q.id, q.answer, q.category) for q in mended]
     options = stems = 0

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 
 from lm_eval_cora.discovery.task_files import benchmark
-from lm_eval_cora.questions.benchmark import collect_questions
+from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import refers_to_options
 from lm_eval_cora.questions.rows import read_rows
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.agieval import SUBSETS, subset_of, to_question
+from lm_eval_cora.questions.adapters import SUBSETS, agieval_question, subset_of
 from lm_eval_cora.questions.question import UnusableQuestion
 
 
@@ -19,7 +19,7 @@ PLAIN = ["(A)Steam", "(B)Ice", "(C)Fog", "(D)Dew"]
 
 
 def test_the_passage_belongs_to_the_stem() -> None:
-    question = to_question(row("Water freezes.\nIt melts, too.Q: Which is frozen?", PLAIN, [1]), "lsat-lr-test-0")
+    question = agieval_question(row("Water freezes.\nIt melts, too.Q: Which is frozen?", PLAIN, [1]), "lsat-lr-test-0")
     assert question.stem == "Water freezes.\nIt melts, too.\nWhich is frozen?"
     assert question.choices == ("Steam", "Ice", "Fog", "Dew")
     assert (question.id, question.answer, question.category) == ("lsat-lr-test-0", 1, "lsat-lr")
@@ -40,32 +40,32 @@ def test_the_passage_belongs_to_the_stem() -> None:
     ],
 )
 def test_where_the_question_begins(before: str, stem: str) -> None:
-    assert to_question(row(before, PLAIN), "").stem == stem
+    assert agieval_question(row(before, PLAIN), "").stem == stem
 
 
 def test_a_stem_that_speaks_of_answer_choices() -> None:
     before = "Q: A form reads Answer Choices: yes or no. Which is frozen?"
-    assert to_question(row(before, PLAIN), "").stem == before[3:]
+    assert agieval_question(row(before, PLAIN), "").stem == before[3:]
 
 
 def test_options_that_a_query_prints_in_another_way_are_cut_off_too() -> None:
     spaced = {**row("Q: Which is frozen?", PLAIN), "choices": ["(A) Steam", "(B) Ice", "(C) Fog", "(D) Dew"]}
-    assert to_question(spaced, "").stem == "Which is frozen?"
-    assert to_question(spaced, "").choices == ("Steam", "Ice", "Fog", "Dew")
+    assert agieval_question(spaced, "").stem == "Which is frozen?"
+    assert agieval_question(spaced, "").choices == ("Steam", "Ice", "Fog", "Dew")
 
 
 def test_the_article_a_stays() -> None:
     choices = ["(A)A fall", "A rise", "(C) A (C) major", "(D)(A) and (B)"]
-    assert to_question(row("Q: Which?", choices), "").choices == ("A fall", "A rise", "A (C) major", "(A) and (B)")
+    assert agieval_question(row("Q: Which?", choices), "").choices == ("A fall", "A rise", "A (C) major", "(A) and (B)")
 
 
 def test_a_letter_that_is_not_the_options_own_stays() -> None:
-    assert to_question(row("Q: Which?", ["(B)one", "(A)two"]), "").choices == ("(B)one", "(A)two")
+    assert agieval_question(row("Q: Which?", ["(B)one", "(A)two"]), "").choices == ("(B)one", "(A)two")
 
 
 def test_a_csv_file_holds_the_gold_as_text() -> None:
-    assert to_question(row("Q: Which?", PLAIN, "[3]"), "").answer == 3
-    assert to_question({**row("Q: Which?", PLAIN, "2"), "subset": ""}, "").answer == 2
+    assert agieval_question(row("Q: Which?", PLAIN, "[3]"), "").answer == 3
+    assert agieval_question({**row("Q: Which?", PLAIN, "2"), "subset": ""}, "").answer == 2
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_csv_file_holds_the_gold_as_text() -> None:
 )
 def test_rows_that_cannot_be_asked(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(UnusableQuestion, match=message):
-        to_question({**row("Q: Which?", PLAIN), **changed}, "")
+        agieval_question({**row("Q: Which?", PLAIN), **changed}, "")
 
 
 def test_the_subset_is_in_the_name_of_the_source() -> None:

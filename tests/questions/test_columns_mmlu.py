@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lm_eval_cora.discovery.task_files import benchmark
-from lm_eval_cora.questions.benchmark import collect_questions, count_left_out
+from lm_eval_cora.questions.loading import collect_questions, count_left_out
 from lm_eval_cora.questions.question import UnusableQuestion
 from tests.support.rows import question_of
 

@@ -6,7 +6,7 @@ from math import sqrt
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.exemplars import ExemplarPool
+from lm_eval_cora.questions.loading import ExemplarPool
 from lm_eval_cora.questions.question import Question
 from tests.support.messages import tells
 

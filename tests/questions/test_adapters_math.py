@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import collect_questions
-from lm_eval_cora.questions.math import MATH, boxes, subject_of, to_question
+from lm_eval_cora.questions.adapters import MATH, boxes, math_question, subject_of
+from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import OpenQuestion, UnusableQuestion
 
 
@@ -46,7 +46,7 @@ def test_all_boxes(text: str, contents: list[str]) -> None:
     ],
 )
 def test_the_answer_is_what_is_boxed(solution: str, answer: str) -> None:
-    assert to_question(row(solution), "algebra-test-0") == OpenQuestion(
+    assert math_question(row(solution), "algebra-test-0") == OpenQuestion(
         "algebra-test-0", "What is $1 + 1$?", answer, "Level 2"
     )
 
@@ -54,9 +54,9 @@ def test_the_answer_is_what_is_boxed(solution: str, answer: str) -> None:
 def test_a_problem_whose_solution_boxes_more_than_its_answer() -> None:
     begins = "Find the coordinates of one of the foci of the hyperbola \\[x^2 - 10x = 4y^2 - 5.\\] (...)"
     solution = r"They are $\boxed{(0,0)}$ and $\boxed{(10,0)}$."
-    assert to_question(row(solution, begins), "").answer == "(0,0)"
+    assert math_question(row(solution, begins), "").answer == "(0,0)"
     # A solution with one box is not corrected.
-    assert to_question(row(r"$\boxed{(10,0)}$", begins), "").answer == "(10,0)"
+    assert math_question(row(r"$\boxed{(10,0)}$", begins), "").answer == "(10,0)"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_problem_whose_solution_boxes_more_than_its_answer() -> None:
 )
 def test_a_row_that_cannot_be_asked(bad: dict[str, Any], reason: str) -> None:
     with pytest.raises(UnusableQuestion) as raised:
-        to_question(bad, "q")
+        math_question(bad, "q")
     assert raised.value.reason == reason
 
 

@@ -1,0 +1,228 @@
+r"""Adapters for benchmarks whose rows need code: AGIEval and MATH.
+
+AGIEval: the seven English multiple choice subsets, read from `hails/agieval-*`, with 4 or 5 options. MATH, read from
+`EleutherAI/hendrycks_math`: seven subjects, five levels, answers in the solutions' \boxed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.benchmark import Benchmark, OneByOne
+from lm_eval_cora.questions.cells import parse_cell, read_options
+from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question, Row, UnusableQuestion, shorten
+from lm_eval_cora.questions.repairs import Rule, repaired, without_own_letters
+
+SUBSETS = ("aqua-rat", "logiqa-en", "lsat-ar", "lsat-lr", "lsat-rc", "sat-en", "sat-math")
+
+_OPTIONS_FOLLOW = "Answer Choices:"
+_IN_OPTIONS: tuple[Rule, ...] = (
+    (re.compile(r"\A\$\\quad\s*"), "$"),
+    (re.compile(r" DIRECTIONS\Z"), ""),  # the text below the last option in the test booklet
+)
+# In 90 questions of sat-en, full stops replace the line ends: "larger than the.brains of other apes".
+_STOP_IN_A_SENTENCE = re.compile("(?<=[a-z,;’])\\.(?=[a-z])")
+_FEWEST_STOPS = 20
+"""A stem with fewer such stops is not repaired: they may be single typing errors or web addresses."""
+_LINE_ENDS: tuple[Rule, ...] = (
+    (re.compile(r"(?<=[a-z])-\.(?=\w)"), "-"),
+    (re.compile(r"(?<!\.)\.\.(?=[A-Z“\"])"), ".\n"),
+    (_STOP_IN_A_SENTENCE, " "),
+)
+# The source joins passage and question without a space: "...makes a spy succeedQ: Which one". "IQ: " does not match.
+_QUESTION_FOLLOWS = re.compile(r"(?<=[^\sA-Z])Q: ")
+
+
+def agieval_question(row: Row, default_id: str) -> Question:
+    r"""Convert a row to a question.
+
+    `query` contains the passage, the question and, again, the options. `gold` is a list with one index.
+    """
+    printed = read_options(row["choices"]).texts
+    gold = parse_cell(row["gold"])
+    if isinstance(gold, Sequence) and not isinstance(gold, str):
+        if len(gold) != 1:
+            raise UnusableQuestion("no single right answer", f"expected a gold list of length 1, got {list(gold)!r}")
+        gold = gold[0]
+    return Question(
+        id=default_id,
+        stem=_stem(row["query"], printed),
+        choices=_choices(printed),
+        answer=_option_index(gold, len(printed)),
+        category=row.get("subset") or "",
+    )
+
+
+def _option_index(gold: Any, count: int) -> int:
+    """Convert the gold answer to an index. It is an index from 0 (text in a csv file) or a letter."""
+    names = [*range(count), *map(str, range(count)), *LETTERS[:count]]
+    if isinstance(gold, bool) or gold not in names:
+        raise UnusableQuestion(
+            "an answer outside the options",
+            f"gold {shorten(repr(gold))}, expected an index from 0 to {count - 1} or the letter of one of the options",
+        )
+    return names.index(gold) % count
+
+
+def subset_of(source: str, row: Row) -> str:
+    """Return the subset of a row, from its column `subset` or else from the name of the dataset or file.
+
+    Ids, categories and exemplars depend on the subset.
+    """
+    named = [subset for subset in SUBSETS if subset in source]
+    subset = row.get("subset") or max(named, key=source.rfind, default="")
+    if subset not in SUBSETS:
+        raise UserError(
+            f"agieval: {source}: expected the name of a subset in the column 'subset' or in the path, got {subset!r}. "
+            f"The subsets are {', '.join(SUBSETS)}"
+        )
+    return str(subset)
+
+
+def _stem(query: object, printed: Sequence[object]) -> str:
+    """Remove the options from a query. A passage is separated from the question by a line break."""
+    if not isinstance(query, str):
+        raise UnusableQuestion("a question that is not text", f"query is {shorten(repr(query))}")
+    in_full = f"{_OPTIONS_FOLLOW} {' '.join(map(str, printed))}"
+    stem, found, _ = query.rpartition(in_full if in_full in query else _OPTIONS_FOLLOW)
+    if not found:
+        raise UnusableQuestion("a query without its options", f"no {_OPTIONS_FOLLOW!r} in {query[-80:]!r}")
+    passage_and_question = _QUESTION_FOLLOWS.split(stem)
+    if stem.startswith("Q: "):  # no passage
+        stem = stem.removeprefix("Q: ")
+    elif len(passage_and_question) == 2:  # with more matches, the start of the question is unknown
+        stem = "\n".join(passage_and_question)
+    if len(_STOP_IN_A_SENTENCE.findall(stem)) >= _FEWEST_STOPS:
+        stem = str(repaired(stem, _LINE_ENDS))
+    return stem.rstrip()
+
+
+def _choices(printed: Sequence[Any]) -> tuple[Any, ...]:
+    options = [_without_letter(option, chr(ord("A") + index)) for index, option in enumerate(printed)]
+    return without_own_letters([repaired(option, _IN_OPTIONS) for option in options])
+
+
+def _without_letter(option: Any, letter: str) -> Any:
+    """Remove the "(A)" before an option. The article stays: both "(A)A fall" and "A fall" become "A fall"."""
+    prefix = f"({letter})"
+    return option[len(prefix) :].lstrip() if isinstance(option, str) and option.startswith(prefix) else option
+
+
+_AGIEVAL = ("query", "choices", "gold")
+
+AGIEVAL = Benchmark(
+    name="agieval",
+    reader=lambda _: OneByOne(_AGIEVAL, agieval_question),
+    columns=(*_AGIEVAL, "subset"),
+    options=(4, 5),
+    published_rows=2340,
+    part_of=subset_of,
+    exemplars_within_category=True,
+    score_templates="agi_eval",
+)
+
+
+_ONE_OF_SEVERAL = {
+    "Simplify $(5x+3) - 2(2x-4)$": "x+11",
+    "Two positive numbers $p$ and $q$ have the property that their sum is equal to their product": "161",
+    "Square $ABCD$ has side lengths of 13 units. Point $E$ lies in the interior": r"\frac{25}{13}",
+    "An aquarium has a rectangular base that measures 100 cm by 40 cm": r"0.25\text{ cm}",
+    "What number must be placed in the box in the equation below": "4",
+    "I am going to buy exotic fruits": "-34 + 12x",
+    r"Let $\boxed{N}$ mean the number of whole number divisors of $N$": "12",
+    "On a particular map, $3$ inches on the map equates to $10$ miles": r"\frac{639}{40}",
+    r"Find the coordinates of either of the vertices of the hyperbola \[16x^2": r"\left(-\tfrac52, -\tfrac52\right)",
+    r"Find the coordinates of one of the foci of the hyperbola \[x^2 - 10x": "(0,0)",
+    # The solution also boxes 3, as "also accepted".
+    "The sum of a 15-term arithmetic series with first term 7": "-3",
+    "The graph of $y = f(x)$ passes through the point $(-3,5)": "(0,0)",
+}
+"""Answers of the problems whose solution boxes more than the answer, by the beginning of the problem.
+
+In all other solutions, several boxes are a list of answers. The harness' SCORE task corrects the same problems except
+for the arithmetic series.
+"""
+
+BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_WITHOUT_BRACES = re.compile(r"-?\d+(?:\.\d+)?|\\(?!boxed|fbox)[a-zA-Z]+(?:\{[^{}]*\})*|[a-zA-Z](?![a-zA-Z])")
+
+_DEPTHS = {"{": 1, "}": -1}
+"""Change of nesting depth at each brace; an escaped brace does not change it."""
+
+
+def boxes(text: str) -> list[str]:
+    r"""Return the contents of all closed boxes of a text, in order; a nested box is part of the outer one.
+
+    Example:
+        >>> boxes(r"Either $\boxed{-2}$ or $\boxed{1}$.")
+        ['-2', '1']
+    """
+    contents = []
+    end = 0
+    for box in BOX.finditer(text):
+        if box.start() >= end and (content := box_content(text, box.end())) is not None:
+            contents.append(content.strip())
+            end = box.end() + len(content)
+    return contents
+
+
+def is_box(text: str, start: int) -> bool:
+    """Whether a box begins at an index: with a brace, or without one as TeX allows."""
+    return text.startswith("{", start) or _WITHOUT_BRACES.match(text, start) is not None
+
+
+def box_content(text: str, start: int) -> str | None:
+    """Return the content of the box that begins at an index; None if the box is not closed."""
+    if not text.startswith("{", start):
+        without = _WITHOUT_BRACES.match(text, start)
+        return without.group() if without else ""
+    depth = 0
+    for brace in _BRACE.finditer(text, start):
+        depth += _DEPTHS.get(brace.group(), 0)
+        if depth == 0:
+            return text[start + 1 : brace.start()]
+    return None
+
+
+def math_question(row: Row, default_id: str) -> OpenQuestion:
+    r"""Convert a row to a question. Its category is the level."""
+    return OpenQuestion(
+        id=default_id, stem=row["problem"], answer=_answer(row["problem"], row["solution"]), category=row["level"] or ""
+    )
+
+
+def subject_of(name: str, row: Row) -> str:
+    """Return the subject of a row, spelled as its configuration on the Hub."""
+    return str(row.get("type")).lower().replace("&", "and").replace(" ", "_")
+
+
+def _answer(problem: object, solution: object) -> str:
+    if not isinstance(solution, str) or not isinstance(problem, str):
+        raise UnusableQuestion("a problem or solution that is not text", f"{shorten(repr((problem, solution)))}")
+    spellings: dict[str, str] = {}
+    for box in boxes(solution):  # a solution may box the answer in two spellings: \frac32 and \frac{3}{2}
+        spellings.setdefault(re.sub(r"[\s{}]", "", box), box)
+    found = list(spellings.values())
+    if not any(found):
+        raise UnusableQuestion("a solution without a box", f"{shorten(solution)!r}")
+    if len(found) > 1:
+        corrected = [answer for beginning, answer in _ONE_OF_SEVERAL.items() if problem.startswith(beginning)]
+        found = corrected or found
+    return ", ".join(found)
+
+
+_MATH = ("problem", "level", "type", "solution")
+
+MATH = Benchmark(
+    name="math",
+    reader=lambda _: OneByOne(_MATH, math_question),
+    columns=_MATH,
+    options=(0, 0),
+    published_rows=5000,
+    part_of=subject_of,
+    score_templates="math",
+)
