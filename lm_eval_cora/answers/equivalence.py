@@ -21,16 +21,6 @@ from tqdm import tqdm
 from lm_eval_cora.answers.worker import DIFFERENT, EQUAL, READ, READY
 from lm_eval_cora.answers.workers import Pool, Worker, command, processors
 
-CPU_SECONDS = 3
-"""Limit on processor time per pair, which does not depend on the load of the machine. Most pairs take milliseconds,
-few take more than a second."""
-
-WALL_SECONDS = 60
-"""Limit on wall-clock time per pair: for workers that wait, and for Windows, where processor time is not limited."""
-
-MEGABYTES = 2_048
-"""Limit on the address space of a worker. The libraries need about 300 of it. There is no limit on Windows."""
-
 _PAUSES = (0.2, 1.0, 3.0, None)
 """Seconds to wait after each failed attempt to start a process, which a busy machine may refuse for a moment."""
 
@@ -43,9 +33,19 @@ _PAIRS_WORTH_A_BAR = 200
 Pair = tuple[str, str]
 
 
-def worker_command(cpu_seconds: int = CPU_SECONDS, megabytes: int = MEGABYTES) -> list[str]:
-    """Return the command that starts a worker."""
-    return command("lm_eval_cora.answers.worker", cpu_seconds, megabytes)
+class Limits(NamedTuple):
+    """Limits for each pair of answers. Only the one on wall-clock time holds on Windows."""
+
+    cpu_seconds: int = 3  # does not depend on the load of the machine; most pairs take milliseconds
+    wall_seconds: float = 60
+    megabytes: int = 2_048  # address space of a worker; the libraries need about 300
+
+    def command(self) -> list[str]:
+        """Return the command that starts a worker."""
+        return command("lm_eval_cora.answers.worker", self.cpu_seconds, self.megabytes)
+
+
+_USUAL = Limits()
 
 
 class EquivalenceChecker:
@@ -55,14 +55,8 @@ class EquivalenceChecker:
     "x = 5" and "y = 5" are both equivalent to "5", but not to each other.
     """
 
-    def __init__(
-        self,
-        *,
-        cpu_seconds: int = CPU_SECONDS,
-        wall_seconds: float = WALL_SECONDS,
-        megabytes: int = MEGABYTES,
-    ) -> None:
-        self._limits = (cpu_seconds, wall_seconds, megabytes)
+    def __init__(self, limits: Limits = _USUAL) -> None:
+        self._limits = limits
         self._workers: Workers | None = None
         self._process = 0
         self._verdicts: dict[Pair, bool | None] = {}
@@ -97,7 +91,7 @@ class EquivalenceChecker:
     def _pool(self) -> Workers:
         """Return the workers of this process; a forked process starts its own."""
         if self._workers is None or self._process != os.getpid():
-            self._workers, self._process = Workers(_MOST_WORKERS, *self._limits), os.getpid()
+            self._workers, self._process = Workers(_MOST_WORKERS, self._limits), os.getpid()
             finalize(self, self._workers.close)
         return self._workers
 
@@ -121,15 +115,9 @@ def _in_order(one: str, other: str) -> Pair:
 class Workers(Pool["_Comparer"]):
     """Worker processes that compare answers, with limits on time and memory; each is replaced if it dies."""
 
-    def __init__(
-        self,
-        count: int,
-        cpu_seconds: int = CPU_SECONDS,
-        wall_seconds: float = WALL_SECONDS,
-        megabytes: int = MEGABYTES,
-    ) -> None:
+    def __init__(self, count: int, limits: Limits = _USUAL) -> None:
         endless: set[str] = set()
-        super().__init__(_Comparer(worker_command(cpu_seconds, megabytes), wall_seconds, endless) for _ in range(count))
+        super().__init__(_Comparer(limits, endless) for _ in range(count))
 
     def compare(self, pairs: Sequence[Pair], at_once: int) -> Iterator[bool | None]:
         """Compare pairs of answers, in their order."""
@@ -151,9 +139,9 @@ class Workers(Pool["_Comparer"]):
 class _Comparer(Worker):
     """One worker process. It is started for the first pair, and again if a pair ends it."""
 
-    def __init__(self, command: list[str], wall_seconds: float, endless: set[str]) -> None:
-        super().__init__(command, stderr=subprocess.DEVNULL)
-        self._wall_seconds = wall_seconds
+    def __init__(self, limits: Limits, endless: set[str]) -> None:
+        super().__init__(limits.command(), stderr=subprocess.DEVNULL)
+        self._wall_seconds = limits.wall_seconds
         self._endless = endless  # answers that alone exceed the limits
         self._late = float("inf")  # when the current reply is
 
@@ -223,8 +211,7 @@ class _Comparer(Worker):
 
 # ---- notation: plain numbers and words
 
-_LONGEST = 1_000
-"""Maximum number of characters of an answer that is analysed; a longer answer is compared only as text."""
+_LONGEST = 1_000  # characters of an answer that is analysed; a longer one is compared only as text
 
 _WRAPPED = re.compile(r"\\(?:text(?:bf|it|rm)?|mbox|math(?:rm|bf|it))\{([^{}\\]*)\}")
 
@@ -273,11 +260,10 @@ def canonical(written: str) -> str:
 
 
 def same_number(one: str, other: str) -> bool | None:
-    r"""Compare two plain numbers: integers, decimals, fractions, mixed numbers, repeating decimals, numbers in a base.
+    """Compare two plain numbers: integers, decimals, fractions, mixed numbers, repeating decimals, numbers in a base.
 
-    A decimal may be rounded. It equals another number if both round to the same six places and their relative
-    difference is at most 1e-6. If both numbers name a base, their values are compared. If only one of them does, the
-    base is ignored.
+    A decimal may be rounded: it equals another number if both round to the same six places and their relative
+    difference is at most 1e-6.
     """
     if "_" in one or "_" in other:
         return _same_in_base(one, other)
@@ -313,7 +299,7 @@ def _number(text: str) -> tuple[Fraction, bool] | None:
 
 
 def _same_in_base(one: str, other: str) -> bool | None:
-    """Compare two numbers if at least one of them names a base; None if one is not a plain number."""
+    """Compare two numbers of which one or both name a base; a base that only one of them names is ignored."""
     first, second = _BASED.fullmatch(one), _BASED.fullmatch(other)
     if (first is None and second is None) or max(len(one), len(other)) > _LONGEST:
         return None
@@ -327,25 +313,17 @@ def _same_in_base(one: str, other: str) -> bool | None:
 
 
 def same_words(one: str, other: str) -> bool | None:
-    r"""Compare two answers that are words.
-
-    math-verify would read them as products of letters, and "east" would equal "seat".
-    """
+    """Compare two answers that are words: for math-verify they are products of letters, and "east" equals "seat"."""
     first, second = _words(one), _words(other)
-    if first is None or second is None or not (first.sure or second.sure):
+    if first is None or second is None or not (first[1] or second[1]):
         return None
-    return first.text == second.text
-
-
-class _Words(NamedTuple):
-    text: str
-    sure: bool
+    return first[0] == second[0]
 
 
 @lru_cache(maxsize=100_000)
-def _words(text: str) -> _Words | None:
+def _words(text: str) -> tuple[str, bool] | None:
     """Return the letters of an answer and whether they are certainly words; None if it has other characters."""
     bare = " ".join(_WRAPPED.sub(r" \1 ", text).split()).rstrip(".")
     if not _WORDS.fullmatch(bare):
         return None
-    return _Words(bare.casefold(), bool(_WRAPPED.search(text) or _WORD.search(bare)))
+    return bare.casefold(), bool(_WRAPPED.search(text) or _WORD.search(bare))

@@ -132,6 +132,7 @@ _SAME = {
     "·": "*",
     "\r": "\n",
 }
+_UNUSUAL = re.compile("[^\x01-\x7f]|[`\r]")
 _END_OF_TURN = re.compile(
     r"<\|(?:eot_id|im_end|end|endoftext|return|end_of_text|user|END_OF_TURN_TOKEN|END_RESPONSE)\|>"
     r"|</s>|<eos>|<end_of_turn>"
@@ -170,17 +171,16 @@ class Plain:
     """
 
     def __init__(self, text: str) -> None:
+        self.text = both_ends(text)
         self._length = len(text)
-        self._at: Sequence[int] = range(len(text))
+        self._at: Sequence[int] = range(len(text))  # the place in the original text of each character
         if len(text) > _LONGEST:
             half = _LONGEST // 2
             self._at = [*range(half), half, half, *range(len(text) - half, len(text))]
-        self.text = both_ends(text)
         turn = _END_OF_TURN.search(self.text)
         if turn and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
-        if not self.text.isascii() or "`" in self.text or "\r" in self.text or "\x00" in self.text:
-            self._replace_characters()
+        self._substitute(_UNUSUAL, lambda match: _character(match.group()))
         for pattern, replacement in _MACROS:
             self._substitute(pattern, lambda match, new=replacement: match.expand(new))  # type: ignore[misc]
         self._substitute(_BREAK, _shorter)
@@ -195,12 +195,6 @@ class Plain:
         """Return the part of the original text for a part of the plain text."""
         first = self._at[start] if start < len(self._at) else self._length
         return first, self._at[end - 1] + 1 if start < end <= len(self._at) else first
-
-    def _replace_characters(self) -> None:
-        new = [_character(character) for character in self.text]
-        at = self._at
-        self._at = [at[place] for place, character in enumerate(new) for _ in character]
-        self.text = "".join(new)
 
     def _substitute(self, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> None:
         parts: list[str] = []
@@ -221,9 +215,7 @@ def _character(character: str) -> str:
     """Return the usual form of a character; empty for one without a shape."""
     if character in _SAME:
         return _SAME[character]
-    if character.isascii():
-        return character if character != "\x00" else ""
-    if unicodedata.category(character) in ("Cf", "Mn"):
+    if character == "\x00" or unicodedata.category(character) in ("Cf", "Mn"):
         return ""
     return "".join(_SAME.get(one, one) for one in unicodedata.normalize("NFKC", character))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lm_eval_cora.answers import Reason
 
@@ -11,21 +11,24 @@ MENTIONED, AFFIRMED, ODD_ONE, STATED = range(4)
 """How strongly a place names an option. ODD_ONE is "the incorrect statement is C"."""
 
 
+def _any_case(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def _words(*words: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:{'|'.join(words)})", re.IGNORECASE)
+    return _any_case(rf"(?:{'|'.join(words)})")
 
 
 _IS = _words("is|are|was|were|be|being|becomes?|seems|appears|to be|as|[:=]|-")
 
 # ---- words before an option
 
-DOUBT = re.compile(
-    r"\b(?:if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between)\b",
-    re.IGNORECASE,
+DOUBT = _any_case(
+    r"\b(?:if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between)\b"
 )
-CONDITION = re.compile(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))", re.IGNORECASE)
-NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|\w{1,8}n't|none)\b", re.IGNORECASE)
-LEAVES_OPEN = re.compile(f"{NEGATION.pattern}|{DOUBT.pattern}", re.IGNORECASE)
+CONDITION = _any_case(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))")
+NEGATION = _any_case(r"\b(?:not|never|cannot|neither|nor|without|\w{1,8}n't|none)\b")
+LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")
 SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
 CLAUSE = re.compile(r"(?:^|(?<=[,;:]))(?=[^,;:]*\Z)")
 """The start of the last clause."""
@@ -36,64 +39,43 @@ _OTHER = (
     r"obvious|initial|first|previous|tempting)"
 )
 _ODD = r"(?:incorrect|wrong|false|inaccurate|untrue|least \w{1,20}|exception|not (?:correct|true|right|accurate))"
-ANSWER = re.compile(
+ANSWER = _any_case(
     rf"\b(?P<other>{_OTHER} (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b(?! \(?[a-z]\b)"
-    r"|^\W*(?:solution|response|result)(?=\W*$)",
-    re.IGNORECASE,
+    r"|^\W*(?:solution|response|result)(?=\W*$)"
 )
-BEST = re.compile(
+BEST = _any_case(
     r"\b(?:correct|right|best|most \w{1,20}|closest|nearest|final|appropriate|suitable|true|proper|likely)\b"
-    r"(?! (?:answer|option|choice)s\b)",
-    re.IGNORECASE,
+    r"(?! (?:answer|option|choice)s\b)"
 )
-NOT_BEST = re.compile(rf"\b(?:{_ODD}|not)\b[^,;:]*\Z", re.IGNORECASE)
-ODD = re.compile(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)", re.IGNORECASE)
-OPINION = re.compile(r"\b(?:i|i'd|i'll|i'm|i've|my|we would|we'd)\b", re.IGNORECASE)
-SUBJECT = re.compile(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|one)\b", re.IGNORECASE)
-POINTER = re.compile(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$", re.IGNORECASE)
-CHOICE = re.compile(
+NOT_BEST = _any_case(rf"\b(?:{_ODD}|not)\b[^,;:]*\Z")
+ODD = _any_case(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)")
+OPINION = _any_case(r"\b(?:i|i'd|i'll|i'm|i've|my|we would|we'd)\b")
+SUBJECT = _any_case(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|one)\b")
+POINTER = _any_case(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$")
+CHOICE = _any_case(
     r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|corresponds?|closest|nearest|left|"
-    r"change my (?:answer|choice|mind))\s*$",
-    re.IGNORECASE,
+    r"change my (?:answer|choice|mind))\s*$"
 )
 ARROW = re.compile(r"(?:\w{2}|[^\w\s]|^)\s*$")
-LISTS = re.compile(r"\b(?:each|every|all|options|choices|following|one by one|consider)\b", re.IGNORECASE)
-LINE = re.compile(
-    r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$",
-    re.IGNORECASE,
-)
-
-
+LISTS = _any_case(r"\b(?:each|every|all|options|choices|following|one by one|consider)\b")
+LINE = _any_case(r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$")
 ENDS_LINE = re.compile(r"[)\].!\"]{0,3}\s*(?:\n|$)")
 STOP = re.compile(
     r"\s?(?:[.,;!?)\]\n\"]|(?<=\s)(?:rather than|instead of|not|because|since)\b|\((?!\w{1,3}[;,=)])|- |$)"
 )
 
 
-@dataclass(frozen=True)
-class Cue:
-    """Words after which an option is the answer.
-
-    Attributes:
-        name: Name of the rule.
-        words: Words directly before the option.
-        before: What the sentence before these words must contain. A match of its group `other` is about another answer.
-        after: What must follow the option, unless its own text follows its letter; None if nothing.
-        doubt: What must not come before that; None if anything may.
-        opens: What must not come in or after that; None if anything may.
-        unless: What the sentence before these words must not contain; None if it may contain anything.
-        with_text: Whether the option's own text must follow its letter.
-        weight: How strongly it names the option.
-    """
+class Cue(NamedTuple):
+    """Words after which an option is the answer. A pattern that is None sets no condition."""
 
     name: str
-    words: re.Pattern[str]
-    before: re.Pattern[str]
-    after: re.Pattern[str] | None = None
-    doubt: re.Pattern[str] | None = DOUBT
-    opens: re.Pattern[str] | None = LEAVES_OPEN
-    unless: re.Pattern[str] | None = None
-    with_text: bool = False
+    words: re.Pattern[str]  # directly before the option
+    before: re.Pattern[str]  # must be in the sentence before; a match of its group `other` is about another answer
+    after: re.Pattern[str] | None = None  # must follow the option, unless its own text follows its letter
+    doubt: re.Pattern[str] | None = DOUBT  # must not come before `before`
+    opens: re.Pattern[str] | None = LEAVES_OPEN  # must not come in or after `before`
+    unless: re.Pattern[str] | None = None  # must not be in the sentence before
+    with_text: bool = False  # the option's own text must follow its letter
     weight: int = STATED
 
 
@@ -123,30 +105,24 @@ FIRM = frozenset(("a label", "stated as the answer", "a choice in the first pers
 
 CALLED_RIGHT = "called right"
 
-OPENER = re.compile(
+OPENER = _any_case(
     r"\b(?:is|are|was|were|be|being|becomes?|seems|appears|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|to|as|"
     r"believe|think|say|guess|meant?|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[-=]>|[:=](?!>)"
-    r"|(?<= )-(?= )",
-    re.IGNORECASE,
+    r"|(?<= )-(?= )"
 )
 """The words of all cues."""
 
-FILLER = re.compile(
+FILLER = _any_case(
     r"(?:[\s\"'(\[:,=]|-(?=\s)(?! \d)|(?:option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|"
-    r"has|"
-    r"have|would|definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|"
-    r"one|first|second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}",
-    re.IGNORECASE,
+    r"has|have|would|definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|"
+    r"one|first|second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}"
 )
-NOTHING = re.compile(
+NOTHING = _any_case(
     r"\bnone of (?:the|these|them)\b|\bno (?:correct|right|valid|suitable|appropriate) (?:answer|option|choice)\b"
-    r"|\b(?:options|choices)(?: \w{1,20}){0,3} (?:do|does)(?: not|n't) (?:match|include|contain|fit|list)\b",
-    re.IGNORECASE,
+    r"|\b(?:options|choices)(?: \w{1,20}){0,3} (?:do|does)(?: not|n't) (?:match|include|contain|fit|list)\b"
 )
 """A response that says that no option fits."""
-NOTHING_STATED = re.compile(
-    r"none\b|not (?:listed|given|provided|among|in the)\b|no (?:answer|option)\b", re.IGNORECASE
-)
+NOTHING_STATED = _any_case(r"none\b|not (?:listed|given|provided|among|in the)\b|no (?:answer|option)\b")
 
 # ---- letters, and the words "a" and "I"
 
@@ -162,29 +138,23 @@ I_SAY = re.compile(r" +(?:would|was|and|am)\b")
 
 # ---- text before a letter
 
-ENDS_IN = re.compile(r"(?:\b(?:is|are|was|be|by|from|leaves|means)\b|[:=])(?: (?:the|an?))? ", re.IGNORECASE)
+ENDS_IN = _any_case(r"(?:\b(?:is|are|was|be|by|from|leaves|means)\b|[:=])(?: (?:the|an?))? ")
 """Words in the last sentence after which an option's text is the conclusion."""
-OPENING = re.compile(
-    r"^(?:sure|certainly|of course|okay|ok|absolutely|great question)\b[^\n.!:,]{0,60}[!.:,]\s?(?=\S)", re.IGNORECASE
-)
+OPENING = _any_case(r"^(?:sure|certainly|of course|okay|ok|absolutely|great question)\b[^\n.!:,]{0,60}[!.:,]\s?(?=\S)")
 """An opening phrase without content: "Sure!", "Of course, here is the answer:"."""
 FRONT = re.compile(r"[\W_]{0,10}")
-LINE_START = re.compile(
-    r"(?:^|\n)(?:[\s:>|#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
-)
-HEADING = re.compile(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$", re.IGNORECASE)
-SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
-NAMED = re.compile(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$", re.IGNORECASE)
-BOTH = re.compile(r"\b(?:both|n?either|between)(?: (?:options?|choices?))? ?[\"'(\[]{0,2}$", re.IGNORECASE)
-REJECTED_BEFORE = re.compile(
+LINE_START = _any_case(r"(?:^|\n)(?:[\s:>|#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$")
+HEADING = _any_case(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$")
+SENTENCE_START = _any_case(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$")
+NAMED = _any_case(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$")
+BOTH = _any_case(r"\b(?:both|n?either|between)(?: (?:options?|choices?))? ?[\"'(\[]{0,2}$")
+REJECTED_BEFORE = _any_case(
     r"(?:\b(?:not|cannot|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|"
     r"unlike)\b|n't\b)(?: (?:option|choice|answer|letter|compound|statement|structure|be|the|a)){0,3}"
-    r"[ \"'(]{0,3}\Z|(?:[☐❌✗✘✖❎]|\[ \]) ?\Z",
-    re.IGNORECASE,
+    r"[ \"'(]{0,3}\Z|(?:[☐❌✗✘✖❎]|\[ \]) ?\Z"
 )
-OF_A_LIST = re.compile(
-    r"(?<!\w)[A-Z][\")\]]{0,2}(?:, ?(?:and|or)?| ?/| ?&| (?:and|or)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$",
-    re.IGNORECASE,
+OF_A_LIST = _any_case(
+    r"(?<!\w)[A-Z][\")\]]{0,2}(?:, ?(?:and|or)?| ?/| ?&| (?:and|or)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$"
 )
 SHORT_LABEL = re.compile(r"(?:^|\n)\W*(?:\w{1,20} ?){1,3}[:(]\s?$")
 AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\]) ?\Z")
@@ -205,11 +175,10 @@ SETS_OFF = re.compile(r"[,;:]| -")
 BEGINS_CLAUSE = re.compile(r" (?:is|was|happens|refers|describes|represents|means|has|can|could|does|would)\b")
 PARTS = re.compile(r" ?[,;] ?")
 REMARK = re.compile(r"\([^()\n]{0,80}\)")
-AND = re.compile(
-    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}",
-    re.IGNORECASE,
+AND = _any_case(
+    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
 )
-REJECTS = re.compile(
+REJECTS = _any_case(
     r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|no|not (?:correct|right|true))\b(?! \w))|"
     r"[\s\"')\].,:(|-]{0,4}(?:incorrect|wrong|false|not (?:correct|right|true))\b|"
     r" only if\b|"
@@ -218,27 +187,23 @@ REJECTS = re.compile(
     r"[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?"
     r"(?:incorrect|wrong|false|eliminated|ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|"
     r"(?:is|are|was|were|would be)(?:n't| not) (?:an? |the |one )?"
-    r"(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|choice)\b)",
-    re.IGNORECASE,
+    r"(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|choice)\b)"
 )
-AFFIRMS = re.compile(
+AFFIRMS = _any_case(
     r"[\s\"')\].,:]{0,3}\b(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) "
     r"(?:(?:the|a|my|most|likely|probably|clearly|indeed|also|definitely|therefore|thus|only|single|one) ){0,3}"
     r"(?:correct|right|best|true|appropriate|accurate|suitable|valid|plausible|probable|answer|choice)\b"
     r"|[ \"')\].,:(|-]{0,4}(?:[✅✔✓☑]|(?:correct|right|true|yes)\b(?! \w))|[^\n]{0,200}[✅✔✓☑]\s?(?:\n|$)"
-    r"|[ \"')\]]{0,3}(?:matches|fits)\b",
-    re.IGNORECASE,
+    r"|[ \"')\]]{0,3}(?:matches|fits)\b"
 )
-IS_CHOSEN = re.compile(
-    r"[ \"')\]]{0,3}(?:the (?:best|correct|right|only) (?:answer|option|choice|match)\b|it is(?=[.,;!\n]|$))",
-    re.IGNORECASE,
+IS_CHOSEN = _any_case(
+    r"[ \"')\]]{0,3}(?:the (?:best|correct|right|only) (?:answer|option|choice|match)\b|it is(?=[.,;!\n]|$))"
 )
 
 # ---- signs around a letter
 
 
-@dataclass(frozen=True)
-class Sign:
+class Sign(NamedTuple):
     """Text before and after a letter that tells what the letter means; None if any text may stand there."""
 
     before: re.Pattern[str] | None
@@ -259,23 +224,16 @@ VOID_BY = (
 
 # ---- between two statements
 
-TAKES_BACK = re.compile(
+TAKES_BACK = _any_case(
     r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|edit|oops|i meant|misread|hold on|"
-    r"recomput\w*|on second thought|on reflection|reconsider|"
-    r"scratch that)\b",
-    re.IGNORECASE,
+    r"recomput\w*|on second thought|on reflection|reconsider|scratch that)\b"
 )
-CONCLUDES = re.compile(
-    r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b", re.IGNORECASE
+CONCLUDES = _any_case(
+    r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b"
 )
 UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")
 
 
 def leaves_open(text: str) -> bool:
-    """Whether a text negates or doubts what follows it.
-
-    Example:
-        >>> leaves_open("I do not think that it is"), leaves_open("It is")
-        (True, False)
-    """
+    """Whether a text negates or doubts what follows it."""
     return LEAVES_OPEN.search(text) is not None

@@ -12,7 +12,7 @@ from typing import Any
 
 from lm_eval_cora import metrics
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.answers.equivalence import EquivalenceChecker, worker_command
+from lm_eval_cora.answers.equivalence import EquivalenceChecker, Limits
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.plain import after_reasoning, is_reasoning
 from lm_eval_cora.answers.records import (
@@ -48,7 +48,9 @@ def check_comparison(task: str) -> None:
             f"{task}: comparing answers needs math-verify, which is not installed. Run pip install 'lm-eval-cora[math]'"
         )
     if CHECKER.verdict("(x+1)^2", "x^2+2x+1") is not True:
-        printed = subprocess.run(worker_command(), input="", capture_output=True, text=True, check=False).stderr.strip()
+        printed = subprocess.run(
+            Limits().command(), input="", capture_output=True, text=True, check=False
+        ).stderr.strip()
         raise UserError(
             f"{task}: a test comparison of two answers with math-verify, in a process of its own, failed"
             f"{f': {printed.splitlines()[-1]}' if printed else ''}. Unless this message names another cause, reinstall "

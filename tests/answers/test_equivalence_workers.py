@@ -21,7 +21,7 @@ import pytest
 pytest.importorskip("math_verify")
 
 from lm_eval_cora.answers import equivalence
-from lm_eval_cora.answers.equivalence import _PAIRS_AT_A_TIME, EquivalenceChecker, Workers
+from lm_eval_cora.answers.equivalence import _PAIRS_AT_A_TIME, EquivalenceChecker, Limits, Workers
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="processor time and memory are only limited on POSIX")
 PS = pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps to find child processes")
@@ -60,7 +60,7 @@ def test_hostile_answers_are_not_run_and_do_not_block_the_checker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    checker = EquivalenceChecker(cpu_seconds=1, wall_seconds=3_600)
+    checker = EquivalenceChecker(Limits(cpu_seconds=1, wall_seconds=3_600))
     before = processor_time()
     checker.settle([(text, "y+2") for text in HOSTILE])
     # At most two seconds each, and a few more for a new worker.
@@ -75,7 +75,7 @@ def test_hostile_answers_are_not_run_and_do_not_block_the_checker(
 
 @POSIX
 def test_memory_is_limited_and_later_pairs_are_compared() -> None:
-    checker = EquivalenceChecker(cpu_seconds=60, wall_seconds=3_600, megabytes=400)
+    checker = EquivalenceChecker(Limits(cpu_seconds=60, wall_seconds=3_600, megabytes=400))
     before = processor_time()
     # Rounded values do not distinguish the two, and in full each needs 1.25 gigabytes.
     checker.settle([("2^{10^{10}}", r"4^{5\cdot 10^9}"), ("x+2", "2+x"), ("x+2", "x+3")])
@@ -99,7 +99,7 @@ def test_wall_clock_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(monotonic=lambda: float(next(now)) if slow.is_set() else 0.0, sleep=time.sleep)
     monkeypatch.setattr(equivalence, "time", clock)
     monkeypatch.setattr(equivalence._Comparer, "_verdict", timed)
-    checker = EquivalenceChecker(cpu_seconds=600, wall_seconds=4)
+    checker = EquivalenceChecker(Limits(cpu_seconds=600, wall_seconds=4))
     # The first pair waits for a worker to start, the last one for its replacement.
     checker.settle([("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")])
     assert [checker.verdict(*pair) for pair in [("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")]] == [True, None, True]
@@ -127,7 +127,7 @@ def test_a_worker_that_is_killed_is_replaced() -> None:
             verdicts.append(verdict)
             compared.set()
 
-    with closing(Workers(1, cpu_seconds=600, wall_seconds=3_600)) as workers:
+    with closing(Workers(1, Limits(cpu_seconds=600, wall_seconds=3_600))) as workers:
         asking = Thread(target=ask)
         asking.start()
         compared.wait()
@@ -200,8 +200,8 @@ def test_lower_limits_that_already_exist_are_kept(limit: str) -> None:
     value = {"RLIMIT_AS": 2**30, "RLIMIT_CPU": 30}[limit]
     code = (
         f"import resource; resource.setrlimit(resource.{limit}, ({value}, {value})); "
-        "from lm_eval_cora.answers.equivalence import EquivalenceChecker; "
-        "print(EquivalenceChecker(cpu_seconds=60).verdict('x+1', '1+x'))"
+        "from lm_eval_cora.answers.equivalence import EquivalenceChecker, Limits; "
+        "print(EquivalenceChecker(Limits(cpu_seconds=60)).verdict('x+1', '1+x'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "True\n", done.stderr
