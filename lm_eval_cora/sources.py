@@ -32,8 +32,7 @@ from lm_eval_cora.runs.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.runs.files import part_of
 from lm_eval_cora.runs.samples import is_ours, probe_of
 from lm_eval_cora.scores import Scores
-from lm_eval_cora.variants.expansion import variants_of_all
-from lm_eval_cora.variants.probes import PROBES
+from lm_eval_cora.variants.probes import PROBES, variants_of_all
 from lm_eval_cora.variants.variant import Variant
 
 

@@ -19,8 +19,7 @@ from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.loading import load_questions
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
-from lm_eval_cora.variants.expansion import uses_templates, variants_of_all
-from lm_eval_cora.variants.probes import Probe
+from lm_eval_cora.variants.probes import Probe, uses_templates, variants_of_all
 from lm_eval_cora.variants.template import prompt_of
 
 SPLIT = "test"

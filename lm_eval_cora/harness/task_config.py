@@ -20,8 +20,7 @@ from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.variants.expansion import read_templates
-from lm_eval_cora.variants.probes import PROBES, Probe
+from lm_eval_cora.variants.probes import PROBES, Probe, read_templates
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from lm_eval_cora.variants.template import Templates, make_templates, own_templates
 

@@ -114,33 +114,31 @@ def _plain(text: str) -> str:
     return text.strip().rstrip(".").casefold()
 
 
-def resize(options: Sequence[Option], answer: int, count: int, fillers: Sequence[str], *key: str | int) -> list[Option]:
-    """Remove random distractors, or add fillers at the end, until a question has `count` options.
+def filler_options(question: Question, nota_text: str, seed: int) -> list[Option]:
+    """Return all fillers that may be needed as options; each question has its own."""
+    texts = (question.stem, nota_text, *question.choices)
+    words = fillers(max(*COUNTS, len(question.choices)), texts, seed, question.id)
+    return list(enumerate(words, FIRST_FILLER))
 
-    `answer` is the position of the right option. The options keep their order.
 
-    Example:
-        >>> resize([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, 5, ["Tuvozur", "Nozukid"])
-        [(0, 'Steam'), (1, 'Ice'), (2, 'Fog'), (27, 'Tuvozur'), (28, 'Nozukid')]
-        >>> len(resize([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, 2, [], "question 1"))
-        2
-    """
+def _resize(
+    options: Sequence[Option], answer: int, count: int, more: Sequence[Option], *key: str | int
+) -> list[Option]:
     if count >= len(options):
-        return [*options, *filler_options(fillers[: count - len(options)])]
+        return [*options, *more[: count - len(options)]]
     distractors = [position for position in range(len(options)) if position != answer]
     kept = [position for position, _ in zip(in_random_order(distractors, *key), range(count - 1), strict=False)]
     return [options[position] for position in sorted([answer, *kept])]
 
 
-def resized(options: Sequence[Option], answer: int, fillers: Sequence[str], *key: str | int) -> dict[str, list[Option]]:
-    """Resize a question to each number of options in COUNTS, except its own number; return the options by kind."""
+def resized(options: Sequence[Option], answer: int, more: Sequence[Option], *key: str | int) -> dict[str, list[Option]]:
+    """Resize a question to each number of options in COUNTS, except its own number; return the options by kind.
+
+    Random distractors are removed, or fillers are added at the end. `answer` is the position of the right option. The
+    options keep their order.
+    """
     counts = {with_options(count): count for count in COUNTS if count != len(options)}
-    return {kind: resize(options, answer, count, fillers, *key, kind) for kind, count in counts.items()}
-
-
-def filler_options(fillers: Sequence[str]) -> list[Option]:
-    """Return fillers as options, each with its own identity."""
-    return list(enumerate(fillers, FIRST_FILLER))
+    return {kind: _resize(options, answer, count, more, *key, kind) for kind, count in counts.items()}
 
 
 def in_orders(kind: str, options: Sequence[Option], right: int, count: int, *key: str | int) -> Iterator[Altered]:

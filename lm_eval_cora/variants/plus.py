@@ -14,7 +14,7 @@ from lm_eval_cora.variants.alterations import (
     ORIGINAL,
     TRUE_OR_FALSE_RIGHT,
     TRUE_OR_FALSE_WRONG,
-    fillers,
+    filler_options,
     in_orders,
     letters,
     nota_as_answer,
@@ -72,9 +72,9 @@ def _altered(question: Question, seed: int, nota_text: str) -> Iterator[Altered]
     options = source_options(question, nota_text)
     right = options[question.answer][0]
     key = (seed, question.id, NAME)
-    words = fillers(max(COUNTS), (question.stem, nota_text, *question.choices), seed, question.id)
+    more = filler_options(question, nota_text, seed)
     yield from in_orders(ORIGINAL, options, right, 1 + _REORDERINGS, *key)
-    for kind, arrangement in resized(options, question.answer, words, *key).items():
+    for kind, arrangement in resized(options, question.answer, more, *key).items():
         yield letters(kind, arrangement, right)
     yield letters(NOTA_ANSWER, nota_as_answer(options, question.answer, nota_text), NOTA)
     yield from true_or_false(options, right)

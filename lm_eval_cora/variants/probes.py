@@ -1,15 +1,117 @@
-"""Probes: rules that make variants of a question. One file for each probe."""
+"""The probes, by name, and how they make variants of questions with the user's options, prompt and templates."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.log import logger
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import Form, OpenQuestion, Question
+from lm_eval_cora.variants import template
 from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.order import ORDER
 from lm_eval_cora.variants.plus import PLUS
 from lm_eval_cora.variants.prompts import PROMPTS, SAMPLING
 from lm_eval_cora.variants.revas import REVAS
-from lm_eval_cora.variants.variant import Probe, Setting
-
-__all__ = ["PROBES", "Probe", "Setting"]
+from lm_eval_cora.variants.template import BEST_ANSWER, BOXED, READ_AFTER, OwnPrompt, Template, Templates
+from lm_eval_cora.variants.variant import Probe as Probe
+from lm_eval_cora.variants.variant import Setting as Setting
+from lm_eval_cora.variants.variant import Variant
 
 PROBES: dict[str, Probe] = {probe.name: probe for probe in (DIVERGENT, PLUS, REVAS, PROMPTS, ORDER, SAMPLING)}
-"""All probes, by name."""
+
+_EXAMPLES = {
+    BEST_ANSWER: r"""[{"name": "brief", "prompt": "{question}{options}\nEnd with: The best answer is <letter>."}]""",
+    BOXED: r"""[{"name": "brief", "prompt": "{question}\nEnd with: The answer is $\\boxed{{answer}}$"}]""",
+}
+"""Template files, for each answer format that uses templates."""
+
+
+def variants_of_all(
+    questions: Iterable[Question | OpenQuestion],
+    probe: Probe,
+    options: Options,
+    *,
+    form: Form = "generate",
+    templates: Templates | None = None,
+) -> list[Variant]:
+    """Expand questions with a probe; the variants of one question are consecutive."""
+    check_options(probe, options, form)
+    if templates is None and options.templates is not None:
+        templates = read_templates(Path(options.templates), has_options=True)
+    setting = Setting(options, form, templates or template.own_templates())
+    variants: list[Variant] = []
+    for question in questions:
+        if isinstance(question, OpenQuestion) and not probe.open_questions:
+            raise UserError(
+                f"question {question.id!r}: the probe {probe.name!r} alters options, but this question has none. Use "
+                f"one of these probes: {', '.join(other.name for other in PROBES.values() if other.open_questions)}"
+            )
+        variants += probe.expand(question, setting)
+    if options.prompt is not None:
+        _ask_with(options.prompt, variants)
+    return variants
+
+
+def _ask_with(prompt: str, variants: Iterable[Variant]) -> None:
+    """Ask all variants with the user's prompt."""
+    examples: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for variant in variants:
+        examples.setdefault(variant.ask, (variant.question, variant.choices))
+        variant.template = OwnPrompt("own", prompt, ask=variant.ask)
+    template.check_own_prompt(prompt, examples)
+    for ask in examples.keys() & READ_AFTER:
+        _warn_if_silent("option 'prompt'", [OwnPrompt(ask, prompt)], ask)
+
+
+def uses_templates(probe: Probe, form: Form) -> bool:
+    """Whether a probe asks with the templates of a benchmark."""
+    return probe.formats.get(form) in READ_AFTER
+
+
+def check_options(probe: Probe, options: Options, form: Form) -> None:
+    """Raise an error if an option is set that this probe ignores.
+
+    The probes of one study run together, so each accepts the options of the others.
+    """
+    if options.prompt is not None and (not probe.kinds or options.templates is not None):
+        several = f"the probe {probe.name!r} compares several prompts"
+        why = "the option 'templates' is set, too" if probe.kinds else several
+        raise UserError(f"option 'prompt': {why}. Pass one of 'prompt' and 'templates', and run such tasks separately")
+    accepted = {name for other in PROBES.values() if other.study == probe.study for name in other.options}
+    if not uses_templates(probe, form):
+        accepted.discard("templates")
+    for name in options.changed():
+        owners = [other.name for other in PROBES.values() if name in other.options]
+        if owners and name not in accepted:
+            scored = " if answers are scored by likelihood" if name in probe.options else ""
+            raise UserError(
+                f"option {name!r}: the probe {probe.name!r} ignores it{scored}. It belongs to {', '.join(owners)}. "
+                "Options apply to every task of a run, so run these tasks separately"
+            )
+
+
+def read_templates(path: Path, *, has_options: bool) -> Templates:
+    """Read the user's templates."""
+    ask = BEST_ANSWER if has_options else BOXED
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        templates = template.make_templates(entries, has_options=has_options)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"option 'templates': {path}: {error}. Expected a JSON file with a list such as {_EXAMPLES[ask]}. "
+            "Questions with options and MATH need different files, so run them separately"
+        ) from None
+    _warn_if_silent(f"option 'templates': {path}", templates.all, ask)
+    return templates
+
+
+def _warn_if_silent(where: str, templates: Iterable[Template], ask: str) -> None:
+    """Warn of templates without the words after which the reader looks for the answer."""
+    expected = READ_AFTER[ask]
+    if silent := ", ".join(each.name for each in templates if expected not in each.prompt.lower()):
+        reason = "because the reader looks for the answer after it"
+        logger.warning("%s: %s: expected %r in the template, %s", where, silent, expected, reason)

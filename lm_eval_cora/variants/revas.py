@@ -15,7 +15,6 @@ from lm_eval_cora.variants.alterations import (
     SELECT_ALL,
     TRUE_OR_FALSE_RIGHT,
     filler_options,
-    fillers,
     in_orders,
     letters,
     nota_as_answer,
@@ -77,10 +76,10 @@ def revas(
 def _altered(question: Question, seed: int, nota_text: str, select_all: bool) -> Iterator[Altered]:
     options = source_options(question, nota_text)
     right = options[question.answer][0]
-    words = fillers(max(*COUNTS, len(options)), (question.stem, nota_text, *question.choices), seed, question.id)
+    more = filler_options(question, nota_text, seed)
     key = (seed, question.id, NAME)
 
-    arrangements = {ORIGINAL: options, **resized(options, question.answer, words, *key)}
+    arrangements = {ORIGINAL: options, **resized(options, question.answer, more, *key)}
     for kind, arrangement in arrangements.items():
         yield from in_orders(kind, arrangement, right, len(arrangement), *key)
     with_nota = nota_as_answer(options, question.answer, nota_text)
@@ -88,10 +87,9 @@ def _altered(question: Question, seed: int, nota_text: str, select_all: bool) ->
     yield from true_or_false(options, right)
     if select_all:
         yield Altered(SELECT_ALL, options, right, template.SELECT_ALL)
-    in_place = filler_options(words)
     for distractor, _ in once_each(options):
         if distractor != right:
-            replaced = [in_place[p] if option[0] == distractor else option for p, option in enumerate(options)]
+            replaced = [more[p] if option[0] == distractor else option for p, option in enumerate(options)]
             yield letters(REPLACED, replaced, right)
 
 
