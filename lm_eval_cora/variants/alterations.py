@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
 from lm_eval_cora.questions.randomness import distinct_orders, draw, in_random_order
@@ -121,24 +122,22 @@ def filler_options(question: Question, nota_text: str, seed: int) -> list[Option
     return list(enumerate(words, FIRST_FILLER))
 
 
-def _resize(
-    options: Sequence[Option], answer: int, count: int, more: Sequence[Option], *key: str | int
-) -> list[Option]:
-    if count >= len(options):
-        return [*options, *more[: count - len(options)]]
-    distractors = [position for position in range(len(options)) if position != answer]
-    kept = [position for position, _ in zip(in_random_order(distractors, *key), range(count - 1), strict=False)]
-    return [options[position] for position in sorted([answer, *kept])]
-
-
 def resized(options: Sequence[Option], answer: int, more: Sequence[Option], *key: str | int) -> dict[str, list[Option]]:
     """Resize a question to each number of options in COUNTS, except its own number; return the options by kind.
 
     Random distractors are removed, or fillers are added at the end. `answer` is the position of the right option. The
     options keep their order.
     """
-    counts = {with_options(count): count for count in COUNTS if count != len(options)}
-    return {kind: _resize(options, answer, count, more, *key, kind) for kind, count in counts.items()}
+    distractors = [position for position in range(len(options)) if position != answer]
+    kinds = {}
+    for count in COUNTS:
+        kind = with_options(count)
+        if count > len(options):
+            kinds[kind] = [*options, *more[: count - len(options)]]
+        elif count < len(options):
+            kept = [answer, *islice(in_random_order(distractors, *key, kind), count - 1)]
+            kinds[kind] = [options[position] for position in sorted(kept)]
+    return kinds
 
 
 def in_orders(kind: str, options: Sequence[Option], right: int, count: int, *key: str | int) -> Iterator[Altered]:
