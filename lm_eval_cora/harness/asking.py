@@ -16,7 +16,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import rounds
 from lm_eval_cora.harness.compat import AnswerHook, ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import AnswerCache, key_of
-from lm_eval_cora.harness.limits import check_limits, generate, generate_in_steps
+from lm_eval_cora.harness.limits import check_limits, generate
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares, describe_time
 from lm_eval_cora.harness.whole import parse_target, until_whole
 from lm_eval_cora.log import logger
@@ -180,11 +180,9 @@ class AskingLM(ForwardingLM):
         return answers
 
     def _sent(self, method: str, requests: Sequence[Instance], *, disable_tqdm: bool) -> list[Any]:
-        if method != "generate_until":
-            return ask(self.lm, method, requests, disable_tqdm=disable_tqdm)
-        if len(self.limits) > 1:
-            return generate_in_steps(self.lm, requests, self.limits, disable_tqdm=disable_tqdm)
-        return generate(self.lm, requests, disable_tqdm=disable_tqdm)
+        if method == "generate_until":
+            return generate(self.lm, requests, self.limits, disable_tqdm=disable_tqdm)
+        return ask(self.lm, method, requests, disable_tqdm=disable_tqdm)
 
     # ---- early stopping, budgets and targets
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
@@ -119,9 +118,7 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
         )  # fmt: skip
     likelihood = 0.0
     try:
-        with _one_attempt(own):
-            request = _request("loglikelihood", _CONTEXT, _CONTINUATION)
-            ((likelihood, _),) = ask(own, "loglikelihood", [request], disable_tqdm=True)
+        likelihood, _ = _ask_once(own, "loglikelihood", _CONTEXT, _CONTINUATION)
     except NotImplementedError as error:
         raise _unable(name, tasks, in_a_line(error)) from None
     except Exception as error:
@@ -146,9 +143,7 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
     turns = [{"role": role, "content": text} for role, text in [*said, ("user", _QUESTION)]]
     try:
         prompt = own.apply_chat_template(turns) if chat else "\n\n".join(turn["content"] for turn in turns)
-        with _one_attempt(own):
-            request = _request("generate_until", prompt, {"until": [], "max_gen_toks": 16})  # some refuse 1
-            ask(own, "generate_until", [request], disable_tqdm=True)
+        _ask_once(own, "generate_until", prompt, {"until": [], "max_gen_toks": 16})  # some refuse 1
     except Exception as error:
         if "model output limit" in str(error):  # of OpenAI: the model used all tokens for reasoning
             return
@@ -281,18 +276,14 @@ def in_a_line(error: BaseException) -> str:
     return shorten(" ".join(text.split()), 400).removesuffix(".")
 
 
-def _request(kind: Any, *arguments: Any) -> Instance:
-    return Instance(request_type=kind, doc={}, arguments=arguments, idx=0)
-
-
-@contextmanager
-def _one_attempt(model: Any) -> Iterator[None]:
-    """Send requests without retries, so that a missing server is reported immediately."""
+def _ask_once(model: Any, method: Any, *arguments: Any) -> Any:
+    """Send a test request without retries, so that a missing server is reported immediately."""
     own = {name: getattr(model, name) for name in ("attempts", "max_retries") if hasattr(model, name)}
     for name in own:
         setattr(model, name, 1)
     try:
-        yield
+        (answer,) = ask(model, method, [Instance(method, {}, arguments, 0)], disable_tqdm=True)
+        return answer
     finally:
         for name, value in own.items():
             setattr(model, name, value)
@@ -307,9 +298,7 @@ def _unreachable(model: Any, error: Exception) -> UserError:
 
 def _unable(name: str, tasks: Sequence[str], why: str, more: str = "") -> UserError:
     written = [task.removesuffix("_mc") for task in tasks]
-    advice = "Use tasks of the form `generate`"
-    if written != list(tasks):
-        advice = f"Let the model write its answers instead: --tasks {','.join(written)}"
-    return UserError(
-        f"{', '.join(tasks)}: answers are scored, but the back end {name} cannot do this: {why}. {advice}{more}"
-    )
+    named = f"Let the model write its answers instead: --tasks {','.join(written)}"
+    advice = named if written != list(tasks) else "Use tasks of the form `generate`"
+    cannot = f"answers are scored, but the back end {name} cannot do this"
+    return UserError(f"{', '.join(tasks)}: {cannot}: {why}. {advice}{more}")

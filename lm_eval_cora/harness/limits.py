@@ -37,42 +37,38 @@ def check_limits(limits: Sequence[int], budget: int | None) -> None:
         )
 
 
-def generate(lm: Any, requests: Sequence[Instance], *, disable_tqdm: bool = False) -> list[Any]:
-    """Generate responses. Those to requests of our tasks know whether they were cut off."""
-    received = ask(lm, "generate_until", requests, disable_tqdm=disable_tqdm)
-    return [
-        response if task_of(request) is None else known(behind(lm), request, response)
-        for request, response in zip(requests, received, strict=True)
-    ]
-
-
-def generate_in_steps(
-    lm: Any, requests: Sequence[Instance], limits: Sequence[int], *, disable_tqdm: bool = False
+def generate(
+    lm: Any, requests: Sequence[Instance], limits: Sequence[int] = (), *, disable_tqdm: bool = False
 ) -> list[Any]:
-    """Send requests again with the next limit while their responses may be cut off and their answers could change.
+    """Generate responses. Those to our tasks know whether they were cut off.
 
-    With greedy decoding, the answers are the same as with the last limit alone. Samples and requests of other tasks are
-    sent once, unchanged.
+    With several limits, a request is sent again with the next one if its response may be cut off and its answer could
+    change. With greedy decoding, the answers are the same as with the last limit alone. Samples and requests of other
+    tasks are sent once, unchanged.
     """
     responses: list[Any] = [None] * len(requests)
     pending = list(range(len(requests)))
     steps: list[str] = []
-    for limit in limits:
+    for limit in limits or [0]:
         # The last step sends requests unchanged: some have a larger limit of their own.
-        sent = [requests[place] if limit == limits[-1] else _limited(requests[place], limit) for place in pending]
-        received = generate(lm, sent, disable_tqdm=disable_tqdm)
-        shortened = [request is not requests[place] for place, request in zip(pending, sent, strict=True)]
-        counted = f"{len(sent):,} again" if steps else f"{sum(shortened):,} requests"
+        is_last = not limits or limit == limits[-1]
+        sent = [requests[place] if is_last else _limited(requests[place], limit) for place in pending]
+        received = ask(lm, "generate_until", sent, disable_tqdm=disable_tqdm)
+        shortened, again = 0, list[int]()
+        for place, request, response in zip(pending, sent, received, strict=True):
+            told = response if task_of(request) is None else known(behind(lm), request, response)
+            responses[place] = told
+            if request is not requests[place]:
+                shortened += 1
+                if not _is_final(request, told):
+                    again.append(place)
+        counted = f"{len(sent):,} again" if steps else f"{shortened:,} requests"
         steps.append(f"{counted} with at most {limit:,} tokens")
-        again = []
-        for place, request, response, is_shortened in zip(pending, sent, received, shortened, strict=True):
-            responses[place] = response
-            if is_shortened and not _is_final(request, response):
-                again.append(place)
         pending = again
         if not pending:
             break
-    logger.info("sent %s", ", ".join(steps))
+    if len(limits) > 1:
+        logger.info("sent %s", ", ".join(steps))
     return responses
 
 

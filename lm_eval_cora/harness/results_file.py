@@ -59,22 +59,17 @@ def signature_of(
         # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
         **({"invalid": f"{invalid:.1%}"} if alone and asked and "stop" not in left_out else {}),
     }
-    return "|".join(["cora", *(f"{name}:{_escaped(value)}" for name, value in parts.items()), f"v{__version__}"])
-
-
-def _escaped(value: object) -> str:
-    """Escape line breaks and the separator of the signature, which file names can contain."""
-    return re.sub(r"[|\n\r]", lambda found: f"%{ord(found[0]):02X}", str(value))
+    # File names can contain line breaks and the separator.
+    escaped = [re.sub(r"[|\n\r]", lambda found: f"%{ord(found[0]):02X}", f"{key}:{parts[key]}") for key in parts]
+    return "|".join(["cora", *escaped, f"v{__version__}"])
 
 
 def in_signature(name: str, value: object) -> str:
     """Write an option for the signature: a file without its folder, a table in memory as its type."""
     items = value if isinstance(value, tuple) else (value,)
-    return ",".join(_file_name(item) if name in ("data_files", "templates") else str(item) for item in items)
-
-
-def _file_name(file: object) -> str:
-    return Path(file).name if isinstance(file, str | PathLike) else type(file).__name__
+    if name in ("data_files", "templates"):
+        items = tuple(Path(file).name if isinstance(file, str | PathLike) else type(file).__name__ for file in items)
+    return ",".join(map(str, items))
 
 
 def digest_of(templates: Iterable[Template]) -> str:

@@ -129,14 +129,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def _features(self, entries: Sequence[Entry]) -> set[str]:
         """The features of the benchmark. Templates are read only if a metric depends on them."""
-        named = {feature for entry in entries for feature in str(entry.get("only", "")).split()}
-        kinds: list[str] = []
-        if DROPPED_TEMPLATE in named:
-            kinds = [template.name for template in templates_of(self._benchmark, self._options).all]
+        reads = any(DROPPED_TEMPLATE in str(entry.get("only", "")).split() for entry in entries)
         return features_of(
             is_open=self._writes,
             macro_average=self._benchmark.macro_average,
-            kinds=kinds,
+            kinds=[each.name for each in templates_of(self._benchmark, self._options).all] if reads else [],
             has_cyclic_orders="orders" in self.probe.options and self._options.orders == "cyclic",
         )
 
