@@ -170,20 +170,6 @@ def test_samples_of_two_runs_are_not_merged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ({"target": "whole"}, r"--target 'whole': expected whole:E, such as whole:0\.01"),
-        ({"target": 0.01}, r"--target 0\.01: expected whole:E"),
-        ({"target": "whole:0.01", "budget": 100}, "--budget and --target both set the number of questions"),
-        ({"target": "whole:0.01", "target_stderr": 0.1}, "--target-stderr and --target both set"),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments: dict[str, Any], told: str) -> None:
-    with pytest.raises(UserError, match=told):
-        stop_early(Simulated(knows), **arguments)
-
-
-@pytest.mark.parametrize(
     ("task", "arguments", "told"),
     [
         ("cora_demo", {"predict_only": True}, "--target whole:0.1 needs scored answers"),

@@ -5,6 +5,7 @@ import json
 import logging
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import datasets
 import pytest
@@ -69,16 +70,6 @@ def test_local_and_questions_with_option_references(tmp_path: Path) -> None:
         rows_of(benchmark=LOCAL, options=Options(data_files=(only,), skip_option_references=True))
 
 
-def test_the_demo_runs_nobody_elses_questions() -> None:
-    with pytest.raises(UserError, match=r"demo: .*'data_files'.* cora_local"):
-        rows_of(benchmark=DEMO, options=Options(data_files=("my.jsonl",)))
-
-
-def test_an_empty_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"local: there are no rows\n  in .*empty\.jsonl$"):
-        rows_of(benchmark=LOCAL, options=Options(data_files=(write(tmp_path / "empty.jsonl"),)))
-
-
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tmp_path: Path) -> None:
     choices = ["None", "N/A", "0", '"שלום" $\\frac{1}{2}$\nline two ']
@@ -100,19 +91,6 @@ def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tm
     assert doc_to_text(doc).endswith(
         f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. 0\nD. {printed[3]}\nAnswer:"
     )
-
-
-def test_several_files(tmp_path: Path) -> None:
-    plain = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
-    paths = tuple(write(tmp_path / name, plain) for name in ("one.jsonl", "two.jsonl"))
-    assert len(rows_of(benchmark=LOCAL, options=Options(data_files=paths))) == 2
-
-
-def test_local_without_a_file() -> None:
-    with pytest.raises(UserError) as error:
-        rows_of(benchmark=LOCAL)
-    how = """--metadata '{"cora": {"data_files": "my.jsonl"}}'"""
-    assert tells(str(error.value), how, "question, choices and answer")
 
 
 def test_the_hub_out_of_reach_is_one_error_that_says_what_to_do(
@@ -161,21 +139,6 @@ def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     rows_of(benchmark=on_the_hub(MEDQA, revision="abc"))
     assert asked == [((*MEDQA.source.hub, *MEDQA.source.config), {"split": "test", "revision": "abc"})]
-
-
-def test_a_renamed_column_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"sent1": "Which?"}])
-    with pytest.raises(UserError) as error:
-        rows_of(benchmark=MEDQA)
-    assert tells(
-        str(error.value),
-        "medqa: row 0",
-        "'question'",
-        "sent1\n",
-        "lavita/medical-qa-datasets (med-qa-en-5options-source, test)\n",
-        "question, options, answer_idx",
-        """--metadata '{"cora": {"data_files": "medqa.jsonl"}}'""",
-    )
 
 
 @pytest.mark.usefixtures("hub")
@@ -239,23 +202,6 @@ def test_a_part_that_is_missing_is_an_error_and_not_a_smaller_benchmark() -> Non
         rows_of(benchmark=changed)
 
 
-def test_a_part_without_rows_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [])
-    with pytest.raises(UserError, match="agieval: there are no rows in hails/agieval-sat-en"):
-        rows_of(benchmark=AGIEVAL)
-
-
-def test_what_caused_an_error_of_the_hub_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise RuntimeError("An error occurred while generating the dataset") from ValueError(
-            "column names\ndon't match"
-        )
-
-    monkeypatch.setattr(datasets, "load_dataset", fail)
-    with pytest.raises(UserError, match="generating the dataset\n  ValueError: column names don't match\n"):
-        rows_of(benchmark=MEDQA)
-
-
 def test_rows_of_mmlu_pro_that_contradict_themselves_are_left_out_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -287,52 +233,11 @@ def test_a_benchmark_of_several_configurations_has_them_in_its_ids(caplog: pytes
     assert rows_of(benchmark=benchmark("mmlu_redux", {"config": ("virology",)})) == both[3:]
 
 
-def test_a_dataset_that_is_declared_wrongly_says_which_keys_to_check(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError) as error:
-        rows_of(benchmark=benchmark("hub", {"hub": ("nobody/nothing",), "split": "test"}))
-    assert tells(str(error.value), "nothing: cannot load 'nobody/nothing'", "'hub', 'config', 'split' and 'revision'")
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"Stem": "Which?"}])
-    with pytest.raises(UserError) as error:
-        rows_of(benchmark=benchmark("hub", {"hub": ("a/riddles",), "split": "test", "question": "stm"}))
-    assert tells(str(error.value), "riddles: row 0: no column 'stm'. Did you mean 'Stem'?", "columns are: Stem")
-    assert "data_files" not in str(error.value)
-
-
-def test_a_gated_dataset_says_how_to_get_access(monkeypatch: pytest.MonkeyPatch) -> None:
-    class DatasetNotFoundError(Exception):
-        pass
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise DatasetNotFoundError("Dataset 'Idavidrein/gpqa' is a gated dataset on the Hub. You must be authenticated")
-
-    monkeypatch.setattr(datasets, "load_dataset", fail)
-    with pytest.raises(UserError) as error:
-        rows_of(benchmark=benchmark("gpqa_main"))
-    parts = ("gpqa_main: cannot load 'Idavidrein/gpqa'", "https://huggingface.co/datasets/Idavidrein/gpqa", "HF_TOKEN")
-    assert tells(str(error.value), *parts)
-    assert "data_files" not in str(error.value)
-
-
 def test_columns_of_another_source_point_to_the_task_for_them(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.jsonl", {"question": "Which?", "A": "Ice", "B": "Fog", "answer": "A"})
     with pytest.raises(UserError) as error:
         rows_of(benchmark=MEDQA, options=Options(data_files=(path,)))
     assert tells(str(error.value), "medqa: ", "'options'", "question, A, B, answer", "mine.jsonl", "cora_local")
-
-
-def test_an_id_in_two_configurations_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"id": 1, "question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [row])
-    declared = {"hub": ("a/riddles",), "config": ("one", "two"), "split": "test"}
-    with pytest.raises(UserError) as error:
-        rows_of(benchmark=benchmark("hub", declared))
-    assert tells(str(error.value), "riddles: ", "'1'", "one, two", "{{ config }}")
-    found = rows_of(benchmark=benchmark("hub", {**declared, "id": "{{ config }}-{{ id }}"}))
-    assert [one["id"] for one in found] == ["one-1", "two-1"]
 
 
 def test_two_datasets_are_parts_and_their_ids_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +248,77 @@ def test_two_datasets_are_parts_and_their_ids_do_not_meet(monkeypatch: pytest.Mo
     assert [one["id"] for one in rows_of(benchmark=both)] == ["one-test-0", "one-test-1", "two-test-0", "two-test-1"]
 
 
-def test_a_file_that_is_named_twice(tmp_path: Path) -> None:
-    path = write(tmp_path / "mine.jsonl", {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"})
-    with pytest.raises(UserError, match=r"mine\.jsonl is named twice"):
-        rows_of(benchmark=LOCAL, options=Options(data_files=(path, path)))
+PLAIN = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
+TWICE = {"hub": ("a/riddles",), "config": ("one", "two"), "split": "test"}
+MEDQA_FILE = """--metadata '{"cora": {"data_files": "medqa.jsonl"}}'"""
+GATED = type("DatasetNotFoundError", (Exception,), {})("Dataset 'Idavidrein/gpqa' is a gated dataset on the Hub")
+CAUSED = RuntimeError("An error occurred while generating the dataset")
+CAUSED.__cause__ = ValueError("column names\ndon't match")
+
+REFUSED: dict[str, tuple[Any, Benchmark, tuple[str, ...]]] = {
+    "a renamed column": (
+        [{"sent1": "Which?"}],
+        MEDQA,
+        ("medqa: row 0", "'question'", "sent1\n", "(med-qa-en-5options-source, test)\n", "answer_idx", MEDQA_FILE),
+    ),
+    "a part without rows": ([], AGIEVAL, ("agieval: there are no rows in hails/agieval-sat-en",)),
+    "a cause": (CAUSED, MEDQA, ("generating the dataset\n  ValueError: column names don't match\n",)),
+    "no such dataset": (
+        FileNotFoundError("not there"),
+        benchmark("hub", {"hub": ("nobody/nothing",), "split": "test"}),
+        ("nothing: cannot load 'nobody/nothing'", "'hub', 'config', 'split' and 'revision'"),
+    ),
+    "a wrong column": (
+        [{"Stem": "Which?"}],
+        benchmark("hub", {"hub": ("a/riddles",), "split": "test", "question": "stm"}),
+        ("riddles: row 0: no column 'stm'. Did you mean 'Stem'?", "columns are: Stem"),
+    ),
+    "no access": (
+        GATED,
+        benchmark("gpqa_main"),
+        ("gpqa_main: cannot load 'Idavidrein/gpqa'", "https://huggingface.co/datasets/Idavidrein/gpqa", "HF_TOKEN"),
+    ),
+    "an id twice": ([{"id": 1, **PLAIN}], benchmark("hub", TWICE), ("riddles: ", "'1'", "one, two", "{{ config }}")),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_wrong_with_the_rows_of_the_hub(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, source, parts = REFUSED[what]
+    hub = Mock(side_effect=rows) if isinstance(rows, Exception) else Mock(return_value=rows)
+    monkeypatch.setattr(datasets, "load_dataset", hub)
+    with pytest.raises(UserError) as error:
+        rows_of(benchmark=source)
+    assert tells(str(error.value), *parts)
+    assert source in (MEDQA, AGIEVAL) or "data_files" not in str(error.value)
+
+
+def test_ids_of_two_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"id": 1, **PLAIN}])
+    found = rows_of(benchmark=benchmark("hub", {**TWICE, "id": "{{ config }}-{{ id }}"}))
+    assert [one["id"] for one in found] == ["one-1", "two-1"]
+
+
+HOW = """--metadata '{"cora": {"data_files": "my.jsonl"}}'"""
+
+
+@pytest.mark.parametrize(
+    ("source", "files", "parts"),
+    [
+        (DEMO, ("my.jsonl",), ("demo: ", "'data_files'", " cora_local")),
+        (LOCAL, ("empty.jsonl",), ("local: there are no rows\n  in ", "empty.jsonl")),
+        (LOCAL, (), (HOW, "question, choices and answer")),
+        (LOCAL, ("my.jsonl", "my.jsonl"), ("my.jsonl is named twice",)),
+    ],
+)
+def test_what_is_wrong_with_files(source: Benchmark, files: tuple[str, ...], parts: Any, tmp_path: Path) -> None:
+    write(tmp_path / "my.jsonl", PLAIN)
+    write(tmp_path / "empty.jsonl")
+    with pytest.raises(UserError) as error:
+        rows_of(benchmark=source, options=Options(data_files=tuple(str(tmp_path / name) for name in files)))
+    assert tells(str(error.value), *parts)
+
+
+def test_several_files(tmp_path: Path) -> None:
+    paths = tuple(write(tmp_path / name, PLAIN) for name in ("one.jsonl", "two.jsonl"))
+    assert len(rows_of(benchmark=LOCAL, options=Options(data_files=paths))) == 2

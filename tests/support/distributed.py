@@ -226,16 +226,12 @@ def launch(
     log: Path | None = None,
     stop_half_way: bool = False,
     seconds: float = SECONDS,
-    groups: Sequence[int] = (),
 ) -> list[Ended]:
-    """Run in real processes, one per rank, and wait for them; the first writes `outcomes.json` into the folder.
-
-    With `groups`, the first processes do all runs once per group, with this number of ranks.
-    """
+    """Run in real processes, one per rank, and wait for them; the first writes `outcomes.json` into the folder."""
     (folder / "runs.json").write_text(json.dumps(list(runs)), encoding="utf-8")
     command = [sys.executable, "-m", "tests.support.distributed"]
     command += [str(folder / "runs.json"), str(folder / "outcomes.json")]
-    command += ["--ranks", *map(str, groups or [ranks]), "--store", str(folder)]
+    command += ["--ranks", str(ranks), "--store", str(folder)]
     command += ["--log", str(log)] if log else []
     command += ["--stop-half-way"] if stop_half_way else []
     files = [folder / f"stderr{rank}.txt" for rank in range(ranks)]  # a pipe that nobody reads would fill up
@@ -283,14 +279,12 @@ def outcomes_alone(runs: Mapping[Any, Run]) -> dict[Any, dict[str, Any]]:
     return outcomes
 
 
-def outcomes_together(
-    runs: Mapping[Any, Run], folder: Path, groups: Sequence[int]
-) -> dict[int, dict[Any, dict[str, Any]]]:
-    """The results with several numbers of processes. Starting one takes seconds, so each is started once."""
-    ended = launch(list(runs.values()), folder, ranks=max(groups), groups=groups)
+def outcomes_together(runs: Mapping[Any, Run], folder: Path, ranks: int) -> dict[Any, dict[str, Any]]:
+    """The results with several processes. Starting one takes seconds, so each is started once for all runs."""
+    ended = launch(list(runs.values()), folder, ranks=ranks)
     assert not any(process.status for process in ended), "\n".join(one.stderr[-3000:] for one in ended)
     found = json.loads((folder / "outcomes.json").read_text(encoding="utf-8"))
-    return {ranks: dict(zip(runs, each, strict=True)) for ranks, each in zip(groups, found, strict=True)}
+    return dict(zip(runs, found, strict=True))
 
 
 def _read(file: Path) -> str:
@@ -303,27 +297,22 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("outcomes", type=Path)
     parser.add_argument("--rank", type=int, default=0)
-    parser.add_argument("--ranks", type=int, nargs="+", default=[1])
+    parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--store", type=Path)
     parser.add_argument("--log", type=Path)
     parser.add_argument("--stop-half-way", action="store_true")
     given = parser.parse_args()
     runs = json.loads(given.runs.read_text(encoding="utf-8"))
     gc.freeze()  # as in conftest.py
+    model = Hashing(given.log, given.stop_half_way)
+    if given.ranks > 1:
+        model.join(given.rank, given.ranks, given.store / "store")
     with reading_task_files_once():
-        outcomes = [_as_rank(given, ranks, runs) for ranks in given.ranks if given.rank < ranks]
+        outcomes = [evaluate(run, model) for run in runs]
+    if given.ranks > 1:
+        model.leave()
     if given.rank == 0:
         given.outcomes.write_text(json.dumps(outcomes), encoding="utf-8")
-
-
-def _as_rank(given: argparse.Namespace, ranks: int, runs: Sequence[Run]) -> list[dict[str, Any] | None]:
-    model = Hashing(given.log, given.stop_half_way)
-    if ranks > 1:
-        model.join(given.rank, ranks, given.store / f"store{ranks}")
-    outcomes = [evaluate(run, model) for run in runs]
-    if ranks > 1:
-        model.leave()
-    return outcomes
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.skipif(
 FORMS = ["cora_demo", "cora_demo_mc"]
 
 RUNS: dict[str, dict[str, Any]] = {
-    # 156 docs: divisible by two and by three ranks.
+    # 156 docs: divisible by three ranks.
     "even": {"options": {"questions": 6}},
-    # Five questions: not divisible by two or three ranks.
+    # Five questions: not divisible by three ranks.
     "padded": {"options": {"questions": 7}, "arguments": {"limit": 5}},
     # Each rank draws the exemplars of its own docs.
     "shots": {"options": {"questions": 3}, "arguments": {"num_fewshot": 2}},
@@ -68,7 +68,7 @@ TOO_FEW = {
 }
 """One variant, and several ranks."""
 
-RANKS = (2, 3)
+RANKS = 3
 
 Outcomes = dict[tuple[str, str], dict[str, Any]]
 
@@ -104,15 +104,8 @@ def alone(runs: dict[tuple[str, str], dict[str, Any]]) -> Outcomes:
 
 
 @pytest.fixture(scope="module")
-def groups(
-    runs: dict[tuple[str, str], dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
-) -> dict[int, Outcomes]:
+def together(runs: dict[tuple[str, str], dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     return outcomes_together({**TOO_FEW, **runs}, tmp_path_factory.mktemp("ranks"), RANKS)
-
-
-@pytest.fixture(scope="module", params=RANKS, ids=["two ranks", "three ranks"])
-def together(request: pytest.FixtureRequest, groups: dict[int, Outcomes]) -> Outcomes:
-    return groups[request.param]
 
 
 def metrics(outcome: dict[str, Any]) -> dict[str, Any]:
@@ -160,26 +153,20 @@ def test_the_ranks_share_the_requests(alone: Outcomes, together: Outcomes, case:
         return
     # By hand: questions of 26 docs go to the rank with the fewest docs; a single question is split.
     assert [number - extra for number, extra in requests] == {
-        ("even", 2): [78, 78],
-        ("even", 3): [52, 52, 52],
-        ("padded", 2): [78, 52],
-        ("padded", 3): [52, 52, 26],
-        ("shots", 2): [52, 26],
-        ("shots", 3): [26, 26, 26],
-        ("one question", 2): [13, 13],
-        ("one question", 3): [9, 9, 8],
-    }[case[1], len(requests)]
+        "even": [52, 52, 52],
+        "padded": [52, 52, 26],
+        "shots": [26, 26, 26],
+        "one question": [9, 9, 8],
+    }[case[1]]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_fewer_variants_than_ranks_are_refused_by_every_rank(together: Outcomes, form: str) -> None:
     # A rank without docs would fail with "did not find any docs", and the others would wait for it.
     errors = together[form, "too few"]["errors"]
-    ranks = len(together[form, "even"]["requests"])
-    assert len(errors) == ranks
-    assert all(
-        re.search(rf"{form.replace('demo', 'demo_plus')}.*1 variants.*{ranks} processes", error) for error in errors
-    ), errors
+    assert len(errors) == RANKS
+    told = rf"{form.replace('demo', 'demo_plus')}.*1 variants.*{RANKS} processes"
+    assert all(re.search(told, error) for error in errors), errors
 
 
 @pytest.mark.skipif(importlib.util.find_spec("math_verify") is None, reason="math-verify is not installed")

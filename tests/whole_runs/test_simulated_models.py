@@ -5,10 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from itertools import combinations
-from math import comb, sqrt
 from typing import Any
 
-import numpy as np
 import pytest
 
 from lm_eval_cora.answers.records import Record
@@ -81,42 +79,6 @@ def test_a_model_that_says_nothing_usable(caplog: pytest.LogCaptureFixture) -> N
     assert values["cora"] == values["acc"] == values["consistency_rate"] == 0.0
     parts = ("cora_demo: 100% ", "no letter (3,120 of 3,120", "'Based on the history'", "--apply_chat_template")
     assert tells(caplog.text, *parts)
-
-
-def test_a_model_that_is_right_with_probability_p() -> None:
-    p, n, rng = 0.7, 120, random.Random(0)
-    results = run(lambda doc: knows(doc) if rng.random() < p else "?")
-    values = scores(results)
-    tail = [sum(comb(M, k) * p**k * (1 - p) ** (M - k) for k in range(low, M + 1)) for low in range(M + 1)]
-    b = tail[M]
-    reached = {level: -(-level * M // 10) for level in range(11)}  # ceil(level / 10 * M)
-    heights = [tail[reached[level]] for level in range(11)]
-    area = sum(heights[1:10]) / 10 + (heights[0] + heights[10]) / 20
-    # The range over eight kinds with 1, 1 and six times 4 variants: its expectation by simulation.
-    sizes = [1, 1] + [4] * 6
-    simulated = np.stack(
-        [np.random.default_rng(k).binomial(n * size, p, 4000) / (n * size) for k, size in enumerate(sizes)]
-    )
-    expected = {
-        "acc": p,
-        "mcqa": p,
-        "mcqa_plus": p,
-        "mv": tail[M // 2 + 1],
-        "ci": 1 - p + b,
-        "cora": p * (1 - p + b),
-        "core": area * sum(heights[1:]) / 10,
-        # An invalid answer agrees with nothing, and every pair is comparable: both answers must be right.
-        "consistency_rate": p**2,
-        "acc_min": simulated.min(axis=0).mean(),
-        "acc_max": simulated.max(axis=0).mean(),
-        "invalid": 1 - p,
-        **{f"bmca@{level / 10}": heights[level] for level in range(5, 11)},
-    }
-    assert set(expected) == set(METRICS)
-    for name, value in expected.items():
-        # A share of 0 or 1 has no error. One question of 120 is used instead.
-        error = max(values[f"{name}_stderr"], sqrt(1 / n / n))
-        assert values[name] == pytest.approx(value, abs=4 * error), name
 
 
 def test_a_model_that_picks_at_random() -> None:

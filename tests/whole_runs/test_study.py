@@ -10,7 +10,6 @@ from unittest.mock import ANY
 
 import pytest
 
-from lm_eval_cora.metrics.intervals import wilson
 from tests.support.names import CONFIDENCE, SELECTIONS, printed
 from tests.support.simulated import knows, run, scores
 from tests.support.study import believes_two, four_options, picks, study_of
@@ -181,44 +180,6 @@ def test_it_loses_one_variant_of_mcqa_plus() -> None:
 
 
 # ---- a model that is consistent but wrong
-
-
-def consistent_but_wrong(doc: dict[str, Any]) -> str:
-    """Picks the same wrong option in every variant that prints it, and otherwise the first wrong one."""
-    wrong = 0 if doc["answer"] != 0 else 1
-    if doc["ask"] == "yes_no":
-        return "yes" if doc["printed"][0] == wrong else "no"
-    left = [identity for identity in doc["printed"] if identity not in (doc["answer"], wrong)]
-    return picks(doc, wrong if wrong in doc["printed"] else left[0] if left else doc["answer"])
-
-
-def test_a_model_that_is_consistent_but_wrong(tmp_path: Path) -> None:
-    options = four_options(tmp_path, [1, 2, 3, 1])
-    task = "cora_local_revas"
-    results = run(consistent_but_wrong, task, options)
-    values, study = scores(results, task), study_of(results, task)
-    # Fully consistent, and always wrong.
-    assert values["sc@original"] == 1.0
-    assert values["mcqa"] == values["acc_h@original"] == 0.0
-    assert study["sc_buckets"]["4/4"]["accuracy"] == {
-        "value": 0.0,
-        "stderr": pytest.approx(without_variation(4)),
-        "low": 0.0,
-        "high": pytest.approx(wilson(0, 4)[1]),
-    }
-    assert study["questions"] == {
-        "all": 4,
-        "always_right": 0,
-        "wrong": 4,
-        "misled": 4,
-        "no_misleading_option": 0,
-    }
-    # No question is always right, so the subset is empty.
-    for name in ("nota_acc_always_right", "tf_right", "tf_wrong"):
-        assert values[name] == "nan"
-    assert values["recall_misleading"] == 1.0
-    assert values["recall_right"] == values["multi_share"] == 0.0
-    assert values["replaced_acc"] == 0.0  # the model picks another wrong option instead
 
 
 def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:

@@ -44,12 +44,6 @@ def test_one_variant_of_each_question() -> None:
     assert "|seed:3|variants:1|n:120x1|" in signature
 
 
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_revas"])
-def test_other_probes_have_no_cheap_version(task: str) -> None:
-    with pytest.raises(UserError, match=rf"{task}: option 'variants': the probe "):
-        build(task, variants=1)
-
-
 # ---- requests
 
 
