@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from math import nan
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -12,7 +13,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 from sqlitedict import SqliteDict
 
-from lm_eval_cora.harness.kept import AnswerCache
+from lm_eval_cora.harness.kept import AnswerCache, is_answer
 from lm_eval_cora.harness.served import NoAnswer
 from tests.support.simulated import Simulated
 
@@ -103,3 +104,8 @@ def test_a_full_disk_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     assert line.endswith("no more answers are kept: database or disk is full. The run continues")
     assert cache.kept == 5
     cache.close()
+
+
+def test_what_is_an_answer() -> None:
+    assert all(map(is_answer, ("B", "", (-1.0, True), [0, False])))
+    assert not any(map(is_answer, (NoAnswer(""), None, (nan, False), (), ("B",))))

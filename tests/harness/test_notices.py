@@ -3,7 +3,7 @@ from __future__ import annotations
 from lm_eval.models.api_models import JsonChatStr
 
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.harness.notices import describe_cost, describe_incomplete
+from lm_eval_cora.harness.notices import describe_cost, describe_incomplete, duration
 from lm_eval_cora.metrics.responses import ResponseTable
 
 
@@ -37,3 +37,13 @@ def test_what_was_left_out() -> None:
     assert line.startswith("1 of 2 questions are incomplete and left out")
     assert line.endswith("; 1 repeated answers to the same variant are left out")
     assert ", so no metric is defined" in describe_incomplete(ResponseTable.from_records([cut]))
+
+
+def test_times_are_short() -> None:
+    assert [duration(seconds) for seconds in (7, 59.4, 60, 200, 16_533)] == [
+        "7 s",
+        "59 s",
+        "1 min",
+        "3 min",
+        "4 h 36 min",
+    ]

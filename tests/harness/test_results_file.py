@@ -11,9 +11,10 @@ import datasets
 import pytest
 
 from lm_eval_cora.harness.docs import questions_digest
-from lm_eval_cora.harness.results_file import in_signature
+from lm_eval_cora.harness.results_file import digest_of, in_signature
 from lm_eval_cora.questions.benchmark import Benchmark, Data
 from lm_eval_cora.runs.signature import signature_parts
+from lm_eval_cora.variants.template import Template
 from tests.support.building import build
 from tests.support.simulated import knows, run
 
@@ -91,3 +92,8 @@ def test_a_name_that_no_file_can_hold(tmp_path: Path) -> None:
 
 def test_a_table_in_memory_is_named_by_its_type() -> None:
     assert in_signature("data_files", (Path("/a/b.csv"), datasets.Dataset.from_list([ROW]))) == "b.csv,Dataset"
+
+
+def test_the_digest_of_templates_is_that_of_their_texts() -> None:
+    brief, other = Template("brief", "{question}"), Template("brief", "{question}!")
+    assert digest_of([brief, other]) == digest_of([replace(other, name="long"), brief]) != digest_of([brief])
