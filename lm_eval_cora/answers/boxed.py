@@ -19,22 +19,20 @@ _HEAD = 200
 _NEAR = 40
 _MOST_ANNOUNCEMENTS = 20
 
-_PLACEHOLDER = re.compile(r"(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"(?i)(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…")
 _ANNOUNCED = re.compile(
-    r"\banswer(?: (?:to|of|for)\b[^.:\n]{0,60}?)?(?: is\b| (?:must|should) be\b| equals\b|[*_]{0,2} ?[:：])"
+    r"(?i)\banswer(?: (?:to|of|for)\b[^.:\n]{0,60}?)?(?: is\b| (?:must|should) be\b| equals\b|[*_]{0,2} ?[:：])"
     r"[*_ :]{0,4}\n{0,2} {0,4}"
-    r"(?:(?:therefore|thus|then|clearly|simply|just|equal to|exactly|approximately|about),? ){0,2}",
-    re.IGNORECASE,
+    r"(?:(?:therefore|thus|then|clearly|simply|just|equal to|exactly|approximately|about),? ){0,2}"
 )
 _FORMULA = re.compile(r"\$\$?\s?((?:\\\$|[^$\n]){1,1000}?)\s?\$|\\[(\[]\s?([^\n]{1,1000}?)\s?\\[)\]]")
-_PHRASE = re.compile(r"(?!(?:the )?(?:final )?answer\b)[^\s$\\](?:[^\n.!;]|[.](?=\d)|[!](?=\w)){0,200}", re.IGNORECASE)
-_GOES_ON = re.compile(r",\s|\s(?:because|since|which|where|so|as|but|and therefore)\b", re.IGNORECASE)
+_PHRASE = re.compile(r"(?i)(?!(?:the )?(?:final )?answer\b)[^\s$\\](?:[^\n.!;]|[.](?=\d)|[!](?=\w)){0,200}")
+_GOES_ON = re.compile(r"(?i),\s|\s(?:because|since|which|where|so|as|but|and therefore)\b")
 _NO_ANSWER = re.compile(
-    r"(?:not|correct|incorrect|right|wrong|true|false|yes|no|found|given|obtained|clear|unclear|unknown|that|to|we|i|"
-    r"what|in|by|divide|multiply|add|subtract|first|let)\b",
-    re.IGNORECASE,
+    r"(?i)(?:not|correct|incorrect|right|wrong|true|false|yes|no|found|given|obtained|clear|unclear|unknown|that|to|we|i|"
+    r"what|in|by|divide|multiply|add|subtract|first|let)\b"
 )
-_LEAVES_OPEN = re.compile(r"\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$", re.IGNORECASE)
+_LEAVES_OPEN = re.compile(r"(?i)\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$")
 
 
 class Boxed(AnswerFormat):

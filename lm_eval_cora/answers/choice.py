@@ -116,7 +116,7 @@ _ANSWER_KEYS = tuple(
 )
 """Keys of an answer, the clearest first."""
 _OTHER_KEYS = re.compile(
-    r"expla|reason|rationale|thought|analy|why|comment|justif|confidence|wrong|incorrect|options|choices", re.I
+    r"(?i)expla|reason|rationale|thought|analy|why|comment|justif|confidence|wrong|incorrect|options|choices"
 )
 _YES = ("true", "True", "yes", "Yes", "correct", "Correct", "right", "Right")
 

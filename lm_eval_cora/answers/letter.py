@@ -14,7 +14,7 @@ from lm_eval_cora.variants import template
 
 _HEAD = 256
 
-_ANSWER_LABEL = re.compile(r"[\W_]*answer[\W_]*?[:：][\s*_]*", re.IGNORECASE)
+_ANSWER_LABEL = re.compile(r"(?i)[\W_]*answer[\W_]*?[:：][\s*_]*")
 
 
 class Letter(AnswerFormat):
@@ -79,7 +79,7 @@ def _leading_letter(line: str) -> str | None:
     return letter.upper()
 
 
-_ANNOUNCEMENT = re.compile(r"best\s+answer\s+is", re.IGNORECASE)
+_ANNOUNCEMENT = re.compile(r"(?i)best\s+answer\s+is")
 _WINDOW = 200  # characters after the announcement that are searched for the letter
 _WRAPPER = re.compile(
     r"\\(?:boxed|fbox|text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf))\b|&nbsp;|</?(?:b|i|u|em|strong|code|p|br|div|span) ?/?>"

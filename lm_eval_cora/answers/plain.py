@@ -12,18 +12,16 @@ from lm_eval_cora.answers import Reason
 _KIND = r"(?:think|thought|reason|scratchpad|analysis|reflect|rationale|internal|inner|monologue|\bcot\b)"
 _MARK = rf"[\w:.-]{{0,20}}?{_KIND}[\w:.-]{{0,20}}"
 _OPENS = re.compile(
-    rf"(?:<|&lt;)\|?(?!end)(?:begin_of_|start_of_|start_)?{_MARK}(?<!suffix)(?:\|?>|&gt;)|\[THINK\]|◁think▷"
+    rf"(?i:(?:<|&lt;)\|?(?!end)(?:begin_of_|start_of_|start_)?{_MARK}(?<!suffix)(?:\|?>|&gt;)|\[THINK\]|◁think▷"
     r"|<unused\d+>thought|<\|channel\|?>\s?(?:analysis|commentary|thought)"
-    r"|^\s*(?:analysis(?-i:(?=[A-Z\"']))|thinking\s?(?:\.\.\.|…)\s)",
-    re.IGNORECASE,
+    r"|^\s*(?:analysis(?-i:(?=[A-Z\"']))|thinking\s?(?:\.\.\.|…)\s))"
 )
 """Marks at which reasoning begins: a tag of any kind whose name speaks of thinking, and a few other signs."""
-_OPENED = re.compile(rf"(?:{_OPENS.pattern})\s*\Z", re.IGNORECASE)
+_OPENED = re.compile(rf"{_OPENS.pattern}\s*\Z")
 _CLOSES = re.compile(
-    rf"(?:<|&lt;)(?:\|?/|\|end_(?:of_)?){_MARK}\s?(?:\|?>|&gt;)|<\|inner_suffix\|>|\[/THINK\]|◁/think▷"
+    rf"(?i)(?:<|&lt;)(?:\|?/|\|end_(?:of_)?){_MARK}\s?(?:\|?>|&gt;)|<\|inner_suffix\|>|\[/THINK\]|◁/think▷"
     r"|(?<!^)<unused\d+>(?!thought)|<channel\|>|\.\.\.\s?done thinking\.?"
-    r"|<\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>|(?-i:[aA])ssistantfinal",
-    re.IGNORECASE,
+    r"|<\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>|(?-i:[aA])ssistantfinal"
 )
 _ROLE = re.compile(
     r"\s*(?:<\|(?:im_start|start_header_id|start|START_OF_TURN_TOKEN|CHATBOT_TOKEN|START_RESPONSE)\|>\s*)*"
@@ -32,11 +30,10 @@ _ROLE = re.compile(
 """The header of a turn, which some servers leave in the response."""
 
 _NEXT_QUESTION = re.compile(
-    r"\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>"
+    r"(?i)\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>"
     r"|###\s?(?:instruction|human|user))"
     r"|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}"
-    r"\W*[^\n]{0,30}?(?:answers|答案|questions)|以上)",
-    re.IGNORECASE,
+    r"\W*[^\n]{0,30}?(?:answers|答案|questions)|以上)"
 )
 """Where a response goes on with a question of its own, or with the answers to the exemplars."""
 
@@ -44,15 +41,14 @@ _ALONE = 20
 """Up to this many characters before a closing mark are an answer if nothing follows the mark."""
 
 LABEL = re.compile(
-    r"\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?(?:\W*[:：]|\s+(?:are|is)\b\W*?[:：]?)",
-    re.IGNORECASE,
+    r"(?i)\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?"
+    r"(?:\W*[:：]|\s+(?:are|is)\b\W*?[:：]?)"
 )
 """A label before a selection, or before yes or no: "Answer:", "The right answers are"."""
 
 _REFUSAL = re.compile(
-    r"(?:i['’]?m sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|"
-    r"(?:unfortunately,? )?i (?:can['’]t|can ?not|won['’]t|am unable|am not able))",
-    re.IGNORECASE,
+    r"(?i)(?:i['’]?m sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|"
+    r"(?:unfortunately,? )?i (?:can['’]t|can ?not|won['’]t|am unable|am not able))"
 )
 
 

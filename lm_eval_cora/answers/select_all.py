@@ -53,17 +53,15 @@ _ALONE = re.compile(r"(?<![\w'’])(?![AI] [a-z])([A-Z])(?![\w'’])")
 _CONFIRMS = re.compile(
     r"because\b|since\b|as\b|due to\b|(?:is|are)(?: the| both| all)*(?: only)? (?:right|correct|true)\b"
 )
-_DENIES = re.compile(r"\b(?:not|wrong|incorrect|false|neither|isn['’]t|aren['’]t)\b", re.IGNORECASE)
+_DENIES = re.compile(r"(?i)\b(?:not|wrong|incorrect|false|neither|isn['’]t|aren['’]t)\b")
 _ANNOUNCED = re.compile(
-    r"\b(?:options|choices|choose|select|pick)\b(?= [\"'(]?[a-z]\b)|"
+    r"(?i)\b(?:options|choices|choose|select|pick)\b(?= [\"'(]?[a-z]\b)|"
     r"\b(?:answers?|choices|options?|letters|selections?)\b(?: (?!not\b)[\w'’]{1,20}){0,8}?"
-    r"(?:[*_]{0,2} ?[:：]| (?:is|are)\b(?! not))",
-    re.IGNORECASE,
+    r"(?:[*_]{0,2} ?[:：]| (?:is|are)\b(?! not))"
 )
 _NOT_SELECTED = re.compile(
-    r"\b(?:not|\w{1,8}n['’]t|cannot|incorrect|wrong|false|exclud\w{1,4}|eliminat\w{1,4}|rule out|other|between|if|"
-    r"whether|discard\w{0,3}|reject\w{0,3})\b[^.\n]*$|\bthe options are$",
-    re.IGNORECASE,
+    r"(?i)\b(?:not|\w{1,8}n['’]t|cannot|incorrect|wrong|false|exclud\w{1,4}|eliminat\w{1,4}|rule out|other|between|if|"
+    r"whether|discard\w{0,3}|reject\w{0,3})\b[^.\n]*$|\bthe options are$"
 )
 
 

@@ -23,7 +23,7 @@ _NEAR = 80
 _SHORTEST_TEXT = 3
 
 _FIRST_WORD = re.compile(r"[\W_]*([^\W\d_]+)")
-_OTHER_WORD = re.compile(r"(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b", re.IGNORECASE)
+_OTHER_WORD = re.compile(r"(?i)(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b")
 
 _PROPOSED = "\x01"
 """Placeholder for the text of the proposed answer."""
