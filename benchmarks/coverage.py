@@ -25,8 +25,7 @@ from tqdm import tqdm
 
 from lm_eval_cora.metrics.accuracy import acc, bmca, mcqa, mcqa_plus, mcqa_plus_diff
 from lm_eval_cora.metrics.consistency import cora, core
-from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 

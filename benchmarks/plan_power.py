@@ -23,8 +23,7 @@ from coverage import METRICS, Population, table
 from tqdm import tqdm
 
 from lm_eval_cora.decide.sample_size import Contrast, Level, correlation_of, questions_needed, with_another
-from lm_eval_cora.metrics.estimate import Estimate, share_of
-from lm_eval_cora.metrics.intervals import wilson
+from lm_eval_cora.metrics.estimate import Estimate, share_of, wilson
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.several import differs
 

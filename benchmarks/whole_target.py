@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an insta
 from benchmarks.request_counts import MODELS, outcomes
 from lm_eval_cora.harness.rounds import FIRST_LOOK, Observed, Outcomes, Planned, cora_error, send, until_precise
 from lm_eval_cora.harness.whole import Costs, first_sizes, is_narrow, next_sizes, possible_sizes
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT
 from lm_eval_cora.metrics.two_phase import Phases, estimate
 
 TASK = "cora"

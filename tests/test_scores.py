@@ -12,7 +12,7 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.intervals import wilson
+from lm_eval_cora.metrics.estimate import wilson
 
 
 def rows(correct: Any, **more: Any) -> list[dict[str, Any]]:

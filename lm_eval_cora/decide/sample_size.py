@@ -8,8 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, clopper_pearson, trials_with_error, unvaried, wilson
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, clopper_pearson, trials_with_error, unvaried, wilson
 from lm_eval_cora.metrics.paired import change_of, interval_of_shares, mcnemar
 from lm_eval_cora.metrics.responses import Floats
 

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, share_of
-from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.metrics.facts import metric, takes_arrays
+from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
 
 @metric("Share of correct answers among all variants of all questions.")
@@ -50,8 +49,7 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Share of questions whose original is answered correctly: the usual accuracy of a benchmark.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
-            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
+        answers: Right and wrong answers to N questions; see `acc`.
         original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
             originals itself.
 
@@ -60,7 +58,7 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
         it.
 
     Raises:
-        ValueError: If an array has another shape or contains another value, or if a row is too short for `original`.
+        ValueError: If an array is not as in `acc`, or if a row is too short for `original`.
 
     Example:
         >>> mcqa([[1, 0], [0, 1], [1, 1], [1, 1]], original=0).value
@@ -81,21 +79,11 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
     This share is RC(i) = K_i / M_i, where K_i of the M_i variants of question i are answered correctly. Every question
     has the same weight. If all questions have the same number of variants, this is CoRA's eq. 2 and equals `acc`.
 
-    Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
-            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
-
-    Returns:
-        A share from 0 to 1; nan without questions, or if skipped variants could change it.
-
-    Raises:
-        ValueError: If an array has another shape or contains another value.
+    Range: 0 to 1. Source: MCQA+; CoRA, eq. 2 and 3.
 
     Example:
         >>> mcqa_plus([[1, 1, 1, 1], [0, 0]]).value
         0.5
-
-    Source: MCQA+; CoRA, eq. 2 and 3.
     """
     return mean_of(answers.hits / answers.sizes)
 
@@ -113,24 +101,11 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     is 1 if the original is, else 0. The standard error is smaller than for two independent scores, because a hard
     question is hard in all its variants.
 
-    Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
-            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
-        original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
-            originals itself.
-
-    Returns:
-        A difference from -1 to 1; nan without questions, if a question has no original, or if skipped variants could
-        change it.
-
-    Raises:
-        ValueError: If an array has another shape or contains another value, or if a row is too short for `original`.
+    Range: -1 to 1; nan if a question has no original. Source: MCQA+, table 7, in brackets.
 
     Example:
         >>> mcqa_plus_diff([[1, 1, 0, 0], [1, 1, 1, 1]], original=0).value
         -0.25
-
-    Source: MCQA+, table 7, in brackets.
     """
     if answers.original_correct is None:
         return UNDEFINED
@@ -149,21 +124,11 @@ def mv(answers: ResponseTable) -> Estimate:
     Exactly half is not a majority. The comparison uses integers: 2 K_i > M_i, where K_i of the M_i variants of question
     i are answered correctly.
 
-    Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
-            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
-
-    Returns:
-        A share from 0 to 1; nan without questions, or if skipped variants could change it.
-
-    Raises:
-        ValueError: If an array has another shape or contains another value.
+    Range: 0 to 1. Source: CoRA, eq. 4.
 
     Example:
         >>> mv([[1, 1, 0, 0], [1, 1, 1, 0]]).value
         0.5
-
-    Source: CoRA, eq. 4.
     """
     return share_of(2 * answers.hits > answers.sizes)
 
@@ -177,37 +142,21 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
     """Bare-minimum-consistency accuracy: share of questions with at least a given share of variants answered correctly.
 
     Question i counts if K_i / M_i >= level, where K_i of its M_i variants are answered correctly. The comparison uses
-    integers, never floats: 7 of 10 reach level 0.7.
+    integers, never floats: 7 of 10 reach level 0.7. A level outside 0 to 1 is a ValueError.
 
-    Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
-            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
-        level: The share of variants, from 0 to 1. A float is read as the decimal number that it prints as.
-
-    Returns:
-        A share from 0 to 1, which falls with the level; nan without questions, or if skipped variants could change it.
-
-    Raises:
-        ValueError: If the level is not from 0 to 1, or if an array has another shape or contains another value.
+    Range: 0 to 1; it falls with the level. Source: CoRA, eq. 5.
 
     Example:
         >>> answers = [[1, 1, 1, 1], [1, 1, 1, 0]]
         >>> bmca(answers, level=0.7).value, bmca(answers, level=1.0).value
         (1.0, 0.5)
-
-    Source: CoRA, eq. 5.
     """
     exact = exact_level(level)
     return share_of(answers.hits * exact.denominator >= answers.sizes * exact.numerator)
 
 
 def exact_level(level: float) -> Fraction:
-    """Convert a share to the decimal fraction that it prints as.
-
-    Example:
-        >>> exact_level(0.7)
-        Fraction(7, 10)
-    """
+    """Convert a share to the decimal fraction that it prints as."""
     try:
         exact = Fraction(str(level))
     except ValueError:  # such as nan
@@ -217,34 +166,22 @@ def exact_level(level: float) -> Fraction:
     return exact
 
 
-@metric(
-    "Share of responses without a valid answer, among all variants of all questions.",
-    needs=("picked",),
-)
+@metric("Share of responses without a valid answer, among all variants of all questions.", needs=("picked",))
 def invalid(table: ResponseTable) -> Estimate:
     """Share of responses without a valid answer, among all variants of all questions.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1 with the standard error of a pooled share; nan without questions.
+    Range: 0 to 1, with the standard error of a pooled share. Source: ours.
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=pick) for n, pick in enumerate([0, None])]
         >>> invalid(ResponseTable.from_records(records)).value
         0.5
-
-    Source: ours.
     """
-    return ratio_of(table.sum_by_question(table.invalid), table.sizes.astype(np.float64))
+    return _pooled(table, table.invalid)
 
 
-@metric(
-    "Share of responses in the requested format, which the strict reader can read.",
-    needs=("followed",),
-)
+@metric("Share of responses in the requested format, which the strict reader can read.", needs=("followed",))
 def followed(table: ResponseTable) -> Estimate:
     """Share of responses in the requested format, among all variants of all questions.
 
@@ -252,24 +189,16 @@ def followed(table: ResponseTable) -> Estimate:
     scores depend on the reader: with `strict` they measure whether a model follows the format rather than what it
     knows.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1 with the standard error of a pooled share; nan without questions, or if it is unknown for a
-        response. It is unknown for answers scored by likelihood, and for a table without the column `followed`.
+    Range: 0 to 1, with the standard error of a pooled share; nan if it is unknown for a response: for answers scored by
+    likelihood, and for a table without the column `followed`. Source: ours.
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, followed=n == 0) for n in range(2)]
         >>> followed(ResponseTable.from_records(records)).value
         0.5
-
-    Source: ours.
     """
-    if np.isnan(table.followed).any():
-        return UNDEFINED
-    return ratio_of(table.sum_by_question(table.followed), table.sizes.astype(np.float64))
+    return UNDEFINED if np.isnan(table.followed).any() else _pooled(table, table.followed)
 
 
 @metric("Share of answers for which another answer was exactly as likely, among all variants of all questions.")
@@ -279,18 +208,16 @@ def ties(table: ResponseTable) -> Estimate:
     The first of several tied letters counts as picked. A share that is not small therefore makes "A" look better than
     it is.
 
-    Args:
-        table: Answers to N questions, scored by likelihood.
-
-    Returns:
-        A share from 0 to 1 with the standard error of a pooled share; nan without questions.
+    Range: 0 to 1, with the standard error of a pooled share. Source: ours.
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, tied=n == 0) for n in range(2)]
         >>> ties(ResponseTable.from_records(records)).value
         0.5
-
-    Source: ours.
     """
-    return ratio_of(table.sum_by_question(table.tied), table.sizes.astype(np.float64))
+    return _pooled(table, table.tied)
+
+
+def _pooled(table: ResponseTable, values: Bools | Floats) -> Estimate:
+    return ratio_of(table.sum_by_question(values), table.sizes.astype(np.float64))

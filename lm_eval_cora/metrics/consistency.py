@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from lm_eval_cora.metrics.accuracy import exact_level
-from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, product_of, ratio_of, share_of
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import metric, takes_arrays
 from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
@@ -26,24 +25,11 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     but not in all variants. So the index is the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
     answered correctly and y_i is 1 if all its variants are.
 
-    Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
-            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
-        original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
-            originals itself.
-
-    Returns:
-        A value from 0 to 1; nan without questions, if a question has no original, or if skipped variants could change
-        it.
-
-    Raises:
-        ValueError: If an array has another shape or contains another value, or if a row is too short for `original`.
+    Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 6.
 
     Example:
         >>> ci([[1, 1], [1, 1], [1, 0], [0, 1]], original=0).value
         0.75
-
-    Source: CoRA, eq. 6.
     """
     right, full = _original_and_full(answers)
     if right is None:
@@ -66,24 +52,11 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     variants are. This is 0 for all questions if m = 1/2 and b = 0, so the standard error also has the terms of second
     order (see `metrics.estimate.product_of`).
 
-    Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
-            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
-        original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
-            originals itself.
-
-    Returns:
-        A value from 0 to 1; nan without questions, if a question has no original, or if skipped variants could change
-        it.
-
-    Raises:
-        ValueError: If an array has another shape or contains another value, or if a row is too short for `original`.
+    Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 7.
 
     Example:
         >>> cora([[1, 1], [1, 0], [0, 1], [0, 0]], original=0).value
         0.375
-
-    Source: CoRA, eq. 7.
     """
     right, full = _original_and_full(answers)
     if right is None:
@@ -110,23 +83,13 @@ def core(answers: ResponseTable) -> Estimate:
     min((L + 0.5) / 10, 1) to the area and L / 10 to the height. The standard error is that of a product of two means,
     with the terms of second order.
 
-    Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
-            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
-
-    Returns:
-        A value from 0 to 1; nan without questions, or if skipped variants could change it.
-
-    Raises:
-        ValueError: If an array has another shape or contains another value.
+    Range: 0 to 1. Source: code of CoRA's authors.
 
     Example:
         >>> core([[1, 1], [1, 1]]).value
         1.0
         >>> core([[0, 0], [0, 0]]).value
         0.0
-
-    Source: code of CoRA's authors.
     """
     reached = 10 * answers.hits // answers.sizes
     areas, heights = np.minimum((reached + 0.5) / 10, 1.0), reached / 10
@@ -134,8 +97,7 @@ def core(answers: ResponseTable) -> Estimate:
 
 
 @metric(
-    "Mean over questions of the share of comparable pairs of variants that pick the same option.",
-    needs=("picked",),
+    "Mean over questions of the share of comparable pairs of variants that pick the same option.", needs=("picked",)
 )
 def consistency_rate(table: ResponseTable) -> Estimate:
     """Mean over questions of the share of comparable pairs of variants that pick the same option.
@@ -150,11 +112,8 @@ def consistency_rate(table: ResponseTable) -> Estimate:
 
     Answers to questions without options (MATH) agree if they are equivalent, and every pair is comparable.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1; nan if no question has a comparable pair.
+    Range: 0 to 1; nan if no question has a comparable pair. Source: SCORE, eq. 1, restricted to comparable pairs for
+    CoRA's variants.
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -163,8 +122,6 @@ def consistency_rate(table: ResponseTable) -> Estimate:
         >>> records = [Record(kind=kind, ordinal=i, picked=pick, **ask) for i, (kind, pick) in enumerate(picks)]
         >>> round(consistency_rate(ResponseTable.from_records(records)).value, 4)
         0.3333
-
-    Source: SCORE, eq. 1, restricted to comparable pairs for CoRA's variants.
     """
     shares = agreement(table)
     return mean_of(shares, np.isfinite(shares))
@@ -180,30 +137,19 @@ def agreement(table: ResponseTable) -> Floats:
     return shares
 
 
-@metric(
-    "Share of questions whose variants all get the same answer, right or wrong.",
-    needs=("picked",),
-)
+@metric("Share of questions whose variants all get the same answer, right or wrong.", needs=("picked",))
 def all_equal(table: ResponseTable) -> Estimate:
     """Share of questions whose variants all get the same answer, right or wrong.
 
     An invalid answer is not the same as any other answer.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1; nan without questions.
+    Range: 0 to 1. Source: SCORE, section 4.3 ("identical predictions").
 
     Example:
         >>> all_equal(ResponseTable.from_hits([[1, 1], [0, 0], [0, 1], [1, 0]])).value
         0.5
-
-    Source: SCORE, section 4.3 ("identical predictions").
     """
-    least = np.full(len(table.sizes), np.iinfo(np.int64).max)
-    np.minimum.at(least, table.question, table.alike)
-    return share_of(least == table.sizes)
+    return share_of(~table.any_by_question(table.alike < table.sizes[table.question]))
 
 
 @metric(
@@ -214,23 +160,13 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     """Share of questions with at least a given share of variants that get the same answer, right or wrong.
 
     An invalid answer is not the same as any other answer. Equivalence of written answers (MATH) may not be transitive;
-    then the answer with the most equivalent answers counts. The comparison uses integers: 8 of 10 reach level 0.8.
+    then the answer with the most equivalent answers counts. The level is that of `bmca`: 8 of 10 reach level 0.8.
 
-    Args:
-        table: Answers to N questions.
-        level: The share of variants, from 0 to 1. A float is read as the decimal number that it prints as.
-
-    Returns:
-        A share from 0 to 1; nan without questions.
-
-    Raises:
-        ValueError: If the level is not from 0 to 1.
+    Range: 0 to 1. Source: SCORE, section 4.1 ("at least eight equivalent predictions" of ten).
 
     Example:
         >>> equal_at(ResponseTable.from_hits([[1, 1, 1, 0], [0, 0, 1, 1]]), level=0.75).value
         0.5
-
-    Source: SCORE, section 4.1 ("at least eight equivalent predictions" of ten).
     """
     exact = exact_level(level)
     most = np.zeros(len(table.sizes), dtype=np.int64)
@@ -244,17 +180,11 @@ def timeouts(table: ResponseTable) -> Estimate:
 
     A question with v valid answers needs v checks against the reference and v(v - 1) / 2 checks between answers.
 
-    Args:
-        table: Answers to N questions without options (MATH).
-
-    Returns:
-        A share from 0 to 1 with the standard error of a pooled share; nan without a check.
+    Range: 0 to 1, with the standard error of a pooled share; nan without a check. Source: ours.
 
     Example:
         >>> timeouts(ResponseTable.from_records(()))
         Estimate(value=nan, stderr=nan)
-
-    Source: ours.
     """
     valid = table.sum_by_question(table.written & ~table.invalid)
     ran_out = np.bincount(table.question[table.ran_out[:, 0]], minlength=len(table.sizes))
@@ -262,24 +192,15 @@ def timeouts(table: ResponseTable) -> Estimate:
 
 
 def _original_and_full(table: ResponseTable) -> tuple[Floats | None, Floats]:
-    """(N,) x_i, 1 if the original is correct, and (N,) y_i, 1 if all variants are.
-
-    x_i is None without questions, or if a question has no original.
-    """
-    full = (table.hits == table.sizes).astype(np.float64)
-    if table.original_correct is None:
-        return None, full
-    return table.original_correct.astype(np.float64), full
+    """(N,) x_i, 1 if the original is correct, or None if one is missing; and (N,) y_i, 1 if all variants are."""
+    right = table.original_correct
+    return None if right is None else right.astype(np.float64), (table.hits == table.sizes).astype(np.float64)
 
 
 def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:
     """(N,) number of unordered pairs of variants that agree, and (N,) number of comparable pairs.
 
     Questions with the same number of variants are processed together, in chunks that bound the memory.
-
-    Example:
-        >>> pairs_of_picks(np.array([3]), np.array([0, 0, 1]), np.array([3, 3, 3], dtype=np.uint64))
-        (array([1]), array([3]))
     """
     starts = np.concatenate([[0], np.cumsum(sizes)])
     agreeing, comparable = np.zeros((2, len(sizes)), dtype=np.int64)

@@ -9,10 +9,9 @@ from typing import Any, get_args
 from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca, exact_level, mcqa
-from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.metrics.facts import despite_skipped, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.two_phase import estimate, phases_of
 from lm_eval_cora.questions.question import Form

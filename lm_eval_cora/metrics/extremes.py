@@ -9,9 +9,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, standard_error
+from lm_eval_cora.metrics.estimate import (
+    IN_95_PERCENT,
+    UNDEFINED,
+    Estimate,
+    bootstrap,
+    clopper_pearson,
+    standard_error,
+    trials_with_error,
+)
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, bootstrap, clopper_pearson, trials_with_error
 from lm_eval_cora.metrics.kinds import (
     Kinds,
     Stratum,

@@ -1,9 +1,18 @@
-"""What reports, exports and stopping rules need to know about a metric, attached to its function."""
+"""Decorators of metrics: facts for reports, exports and stopping rules; and arrays instead of tables as answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.responses import ResponseTable
 
 
 class Facts(NamedTuple):
@@ -40,5 +49,54 @@ def metric(meaning: str, **more: Any) -> Callable[[F], F]:
 
 def facts_of(function: Callable[..., Any]) -> Facts:
     """The facts of a metric; the defaults for a user's own function."""
-    found: Facts = getattr(function, "facts", Facts())
-    return found
+    facts: Facts = getattr(function, "facts", Facts())
+    return facts
+
+
+Answers = ResponseTable | NDArray[np.bool_] | NDArray[np.float64] | Sequence[Sequence[float | None]]
+"""A table, or right and wrong answers: an array of shape (questions, variants), or rows of different lengths."""
+
+P = ParamSpec("P")
+
+
+def takes_arrays(
+    metric: Callable[Concatenate[ResponseTable, P], Estimate],
+) -> Callable[Concatenate[Answers, P], Estimate]:
+    """Let a metric of right and wrong answers take arrays as well as tables."""
+
+    @wraps(metric)
+    def of_answers(answers: Any, /, *args: P.args, **kwargs: P.kwargs) -> Estimate:
+        if isinstance(answers, ResponseTable):
+            return metric(answers, *args, **kwargs)
+        original: Any = kwargs.get("original", 0)
+        table = ResponseTable.from_hits(answers, original=original)
+        return despite_skipped(
+            lambda table: metric(table, *args, **kwargs), table, of_originals="original" in shown.parameters
+        )
+
+    shown = signature(metric)
+    first, *others = shown.parameters.values()
+    of_answers.__signature__ = shown.replace(  # type: ignore[attr-defined]  # for help()
+        parameters=[first.replace(annotation="Answers", kind=Parameter.POSITIONAL_ONLY), *others]
+    )
+    return of_answers
+
+
+def despite_skipped(
+    metric: Callable[[ResponseTable], Estimate], table: ResponseTable, *, of_originals: bool = True
+) -> Estimate:
+    """Compute a metric on a table with skipped variants: undefined if they could change it for any question.
+
+    The metric must not fall if more answers are right and the originals stay the same. It is computed twice: with all
+    skipped variants wrong, and with all of them right.
+    """
+    if table.is_whole:
+        return metric(table)
+    if of_originals and (table.original & table.skipped).any():
+        return UNDEFINED
+    lowest, highest = metric(table), metric(replace(table, correct=table.correct | table.skipped))
+    if lowest.value != highest.value:
+        return UNDEFINED
+    if lowest.influence is None or highest.influence is None:  # of a single question
+        return lowest
+    return lowest if np.array_equal(lowest.influence, highest.influence) else UNDEFINED

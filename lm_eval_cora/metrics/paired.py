@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, of_influence, without_rounding
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, tango, unvaried
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence, tango, unvaried, without_rounding
 
 
 class Difference(NamedTuple):

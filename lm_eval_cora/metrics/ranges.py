@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, ratio_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bounded, mean_of, of_influence, ratio_of
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.intervals import bounded
 from lm_eval_cora.metrics.kinds import (
     Kinds,
     accuracies,

@@ -6,10 +6,9 @@ from math import nan, sqrt
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, wilson
 from lm_eval_cora.metrics.extremes import FEWEST
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson
 from lm_eval_cora.metrics.kinds import accuracies, covariance_of, influence_on, kinds_of, strata_of, trials_of
 from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.metrics.several import normal_draws

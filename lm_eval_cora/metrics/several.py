@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate
 from lm_eval_cora.metrics.kinds import covariance_of
 from lm_eval_cora.metrics.paired import Difference, McNemar, change_of, difference, mcnemar
 from lm_eval_cora.metrics.responses import Floats

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate
 from lm_eval_cora.metrics.responses import Floats, ResponseTable
 
 _ANGLES = np.linspace(0, pi / 2, 46)

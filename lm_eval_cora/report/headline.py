@@ -8,8 +8,8 @@ from itertools import combinations
 from math import isnan, nan
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import differs, together
 from lm_eval_cora.questions.messages import counted

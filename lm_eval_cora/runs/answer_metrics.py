@@ -8,10 +8,9 @@ from functools import partial
 import numpy as np
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.entries import Entry, parameters_of
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
-from lm_eval_cora.metrics.facts import facts_of, metric
+from lm_eval_cora.metrics.facts import despite_skipped, facts_of, metric
 from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.runs.answer_rows import AnswerRows

@@ -20,8 +20,7 @@ from lm_eval_cora.decide.sample_size import (
     with_another,
 )
 from lm_eval_cora.metrics import cora, core, mcqa
-from lm_eval_cora.metrics.estimate import Estimate, mean_of, share_of
-from lm_eval_cora.metrics.intervals import clopper_pearson
+from lm_eval_cora.metrics.estimate import Estimate, clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.outcomes import joint, share_found, tables

@@ -13,8 +13,7 @@ from lm_eval_cora.decide.requirements import read_requirements
 from lm_eval_cora.decide.sample_size import Contrast, Level, questions_needed
 from lm_eval_cora.decide.verdicts import Verdict, decide, overall, remarks, verdicts_of
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.estimate import share_of
-from lm_eval_cora.metrics.intervals import clopper_pearson
+from lm_eval_cora.metrics.estimate import clopper_pearson, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run

@@ -13,7 +13,7 @@ import pytest
 from lm_eval_cora import __version__
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
-from lm_eval_cora.metrics.intervals import bootstrap
+from lm_eval_cora.metrics.estimate import bootstrap
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run

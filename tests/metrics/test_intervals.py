@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, difference
 from lm_eval_cora.metrics.consistency import OUTCOMES
-from lm_eval_cora.metrics.estimate import mean_of, product_of, ratio_of, share_of
-from lm_eval_cora.metrics.intervals import (
+from lm_eval_cora.metrics.estimate import (
     IN_95_PERCENT,
     bounded,
     clopper_pearson,
+    mean_of,
+    product_of,
+    ratio_of,
+    share_of,
     tango,
     trials_with_error,
     unvaried,

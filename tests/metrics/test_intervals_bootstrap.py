@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lm_eval_cora.metrics.intervals import REPLICATES, bootstrap
+from lm_eval_cora.metrics.estimate import REPLICATES, bootstrap
 from lm_eval_cora.metrics.responses import Floats
 
 

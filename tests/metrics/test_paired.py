@@ -40,7 +40,7 @@ from tests.support.tables import (
     table_of,
 )
 
-FEW = mock.patch("lm_eval_cora.metrics.intervals.REPLICATES", 40)
+FEW = mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)
 """Fewer samples, for properties that hold for any number of samples."""
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics import acc_min
-from lm_eval_cora.metrics.estimate import Estimate, share_of
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.metrics.several import critical_value, differences_together, range_by_chance
