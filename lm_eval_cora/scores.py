@@ -12,9 +12,9 @@ from jinja2 import Environment
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.extremes import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Compared, compared
+from lm_eval_cora.metrics.ranges import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.text import table_as_text

@@ -24,25 +24,36 @@ from lm_eval_cora.metrics.ablation import Resampled, resampled, same_size
 from lm_eval_cora.metrics.accuracy import acc, bmca, followed, invalid, mcqa, mcqa_plus, mcqa_plus_diff, mv, ties
 from lm_eval_cora.metrics.aggregated import Aggregated, aggregated, by_category
 from lm_eval_cora.metrics.chance import at_least, chance_bmca, chance_consistency_rate, msgr
-from lm_eval_cora.metrics.confidence import confidence_ratio, confidence_right, confidence_wrong, yes_no_mass
 from lm_eval_cora.metrics.consistency import all_equal, ci, consistency_rate, cora, core, equal_at, timeouts
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.extremes import acc_max, acc_min, acc_range, acc_range_by_chance, acc_range_p
 from lm_eval_cora.metrics.letter_bias import acc_permuted, acc_pride, letter_prior
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
-from lm_eval_cora.metrics.positions import picks_by_letter, position_chi_square, position_p_value
+from lm_eval_cora.metrics.positions import (
+    picks_by_letter,
+    position_chi_square,
+    position_p_value,
+    recall_spread,
+    recall_spread_by_chance,
+)
 from lm_eval_cora.metrics.ranges import (
+    acc_max,
     acc_mean,
+    acc_min,
+    acc_range,
+    acc_range_by_chance,
+    acc_range_p,
     accuracy_by_kind,
     each_kind,
     followed_by_kind,
     invalid_by_kind,
     macro_acc,
 )
-from lm_eval_cora.metrics.recalls import recall_spread, recall_spread_by_chance
 from lm_eval_cora.metrics.several import Pair, differences_together, holm, leading, pairwise
 from lm_eval_cora.metrics.study import (
+    confidence_ratio,
+    confidence_right,
+    confidence_wrong,
     multi_share,
     nota_acc,
     nota_acc_diff,
@@ -54,6 +65,7 @@ from lm_eval_cora.metrics.study import (
     subset_sizes,
     tf_right,
     tf_wrong,
+    yes_no_mass,
 )
 
 __all__ = [

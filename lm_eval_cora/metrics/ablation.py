@@ -34,12 +34,9 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
     These are 2 + 2(A - 1) of the variants of a question with A options: original, shuffled, and both with NOTA ("None
     of the above") instead of each wrong option.
 
-    Args:
-        table: Answers to N questions of the divergent probe.
-
     Returns:
         For `mcqa_plus`, `mv`, `bmca@1.0`, `ci` and `cora`: the score on these variants, and its difference from the
-        score on all variants, paired by question. Values are nan without questions.
+        score on all variants, paired by question. Source: CoRA, table 5 and section 6.1.
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -48,8 +45,6 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
         >>> score, change = same_size(ResponseTable.from_records(records))["mcqa_plus"]
         >>> score.value, change.value
         (1.0, 0.5)
-
-    Source: CoRA, table 5 and section 6.1.
     """
     part = table.where(table.is_kind(*SAME_SIZE))
     scores = {name: (metric(table), metric(part)) for name, metric in _COMPARED.items()}
@@ -57,9 +52,7 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
 
 
 class Resampled(NamedTuple):
-    """A score over many random draws of the variants.
-
-    `resampled` returns it; see there for an example.
+    """A score over many random draws of the variants, as `resampled` returns it.
 
     Attributes:
         mean: Mean of the score over the draws.
@@ -81,21 +74,17 @@ def resampled(table: ResponseTable, *, draws: int = _DRAWS, times: int = _TIMES)
 
     Args:
         table: Answers to N questions.
-        draws: Number of variants in a draw.
-        times: Number of draws.
+        draws: Number of variants in a draw, at least 1.
+        times: Number of draws, at least 1.
 
     Returns:
         For `mcqa_plus`, `mv` and `cora`: mean and standard deviation over the draws, and the difference of the mean
-        from the score on all variants. Values are nan without questions, and for `cora` if a question has no original.
-
-    Raises:
-        ValueError: If a number is below 1.
+        from the score on all variants. `cora` is nan if a question has no original. Source: CoRA, table 6 and section
+        6.1.
 
     Example:
         >>> resampled(ResponseTable.from_hits([[1, 1], [0, 0]]))["mcqa_plus"]
         Resampled(mean=0.5, sd=0.0, change=0.0)
-
-    Source: CoRA, table 6 and section 6.1.
     """
     for name, number in (("draws", draws), ("times", times)):
         if number < 1:
@@ -119,12 +108,11 @@ def _summed_up(values: Floats, score: float) -> Resampled:
 def _drawn(table: ResponseTable, draws: int, times: int) -> Floats:
     """(3, times) sums over questions: share answered correctly, more than half correct, all correct."""
     generator = np.random.default_rng(0)
-    starts = np.concatenate([[0], np.cumsum(table.sizes)])
     sums = np.zeros((3, times))
     for size in np.unique(table.sizes).tolist():
         members = np.flatnonzero(table.sizes == size)
         # Counts up to 100 are exact in single precision, which halves the time of the matrix product.
-        correct = table.correct[starts[members][:, None] + np.arange(size)].astype(np.float32)
+        correct = table.correct[table.starts[members][:, None] + np.arange(size)].astype(np.float32)
         counts = generator.multinomial(draws, np.full(size, 1 / size), size=times).astype(np.float32)
         step = max(1, _CELLS_AT_A_TIME // len(members))
         for start in range(0, times, step):

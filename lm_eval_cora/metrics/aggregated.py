@@ -10,25 +10,23 @@ import numpy as np
 
 from lm_eval_cora.metrics.consistency import agreement, all_equal, consistency_rate
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence
-from lm_eval_cora.metrics.extremes import (
+from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.kinds import Kinds, Stratum, accuracies, influence_on, kinds_of, strata_of, trials_of
+from lm_eval_cora.metrics.ranges import (
     acc_max,
+    acc_mean,
     acc_min,
     acc_range,
     acc_range_by_chance,
     acc_range_p,
     lowest_and_highest,
 )
-from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.kinds import Kinds, Stratum, accuracies, influence_on, kinds_of, strata_of, trials_of
-from lm_eval_cora.metrics.ranges import acc_mean
 from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 
 class Aggregated(NamedTuple):
-    """Accuracy range and consistency rates of a benchmark over several probes.
-
-    `aggregated` returns it; see there for an example.
+    """Accuracy range and consistency rates of a benchmark over several probes, as `aggregated` returns them.
 
     Attributes:
         acc_mean: Mean of the accuracies of all predictions. Each position is one prediction. If some questions lack
@@ -71,16 +69,14 @@ def aggregated(
         macro: Whether accuracies are means over categories, as in the paper for MMLU-Pro.
 
     Returns:
-        The row. All values are shares from 0 to 1, nan without a probe or a common question. The unit of the standard
-        errors is the question; those of `acc_min` and `acc_max` are bootstrapped.
+        The row. All values are shares from 0 to 1, nan without a probe or a common question. The errors of `acc_min`
+        and `acc_max` are bootstrapped. Source: SCORE, table 7 and section 4.4.
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 1], [0, 1]])
         >>> row = aggregated(sampling=table)
         >>> row.acc_mean.value, row.cr_all.value, row.predictions
         (0.75, 0.5, 2)
-
-    Source: SCORE, table 7 and section 4.4.
     """
     given = [table for table in (prompts, order, sampling) if table is not None]
     common = set.intersection(*(set(table.question_ids) for table in given)) if given else set()
@@ -129,18 +125,16 @@ def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, d
 
     Args:
         table: Answers to N questions.
-        positions: The kinds of variants are positions of the right option; see `acc_min`.
+        positions: Whether the kinds are positions of the right option; see `acc_min`.
 
     Returns:
         For each category its `acc_mean`, `acc_min`, `acc_max`, `acc_range`, `acc_range_by_chance`, `acc_range_p`,
         `consistency_rate` and `all_equal`, numbers from 0 to 1, and `questions`, the number of its questions. Empty
-        without questions.
+        without questions. Source: SCORE, figure 6 and section 4.3.
 
     Example:
         >>> by_category(ResponseTable.from_hits([[1, 1], [0, 1]]))[""]["all_equal"].value
         0.5
-
-    Source: SCORE, figure 6 and section 4.3.
     """
     categories = np.array(table.categories)[table.question] if len(table.sizes) else np.array([])
     parts = {category: table.where(categories == category) for category in sorted(set(table.categories))}

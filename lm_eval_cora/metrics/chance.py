@@ -21,26 +21,19 @@ def chance_consistency_rate(table: ResponseTable) -> float:
 
     Equal options count as one. If all variants print the same A options, the rate is 1 / A. If they print different
     ones, two picks are compared only if each is printed in the other variant too, and the rate is not 1 / A: it is
-    about 0.46 on the divergent probe with five options.
+    about 0.46 on the divergent probe with five options. It is then simulated with a fixed seed on 5,000 questions or
+    more (copies of these), which gives two digits. The answers do not matter.
 
-    Args:
-        table: N questions; the answers do not matter.
-
-    Returns:
-        A share from 0 to 1; nan without questions, and for questions without options. If variants print different
-        options, the rate is simulated with a fixed seed on 5,000 questions or more (copies of these), which gives two
-        digits.
+    Range: 0 to 1; nan for questions without options. Source: ours.
 
     Example:
         >>> round(chance_consistency_rate(ResponseTable.from_hits([[1, 1], [0, 1]])), 1)
         0.5
-
-    Source: ours.
     """
     picks_one = table.picked != NO_PICK
     if not picks_one.any():
         return nan
-    first = table.printed[np.cumsum(table.sizes) - table.sizes]
+    first = table.printed[table.starts]
     if picks_one.all() and (table.printed == first[table.question]).all():
         several = table.sizes > 1
         return float((1 / _bits(first[several]).sum(axis=1)).mean()) if several.any() else nan
@@ -59,48 +52,32 @@ def chance_bmca(table: ResponseTable, levels: Sequence[float]) -> list[float]:
     """BMCA of a model that picks a printed option at random each time and never gives an invalid answer.
 
     For question i, the number of right answers is a sum of M_i independent picks, each right with probability 1 / A for
-    a variant with A options. The BMCA by chance is the mean over questions of P(K_i >= level * M_i).
+    a variant with A options. The BMCA by chance is the mean over questions of P(K_i >= level * M_i). The levels are
+    those of `bmca`.
 
-    Args:
-        table: N questions; the answers do not matter.
-        levels: Shares of variants, from 0 to 1; see `bmca`.
-
-    Returns:
-        A share per level. Empty without questions, and if a variant has no options.
-
-    Raises:
-        ValueError: If a level is not from 0 to 1.
+    Range: a share from 0 to 1 per level; empty without questions, and if a variant has no options. Source: ours, after
+    CoRA, appendix A.
 
     Example:
         >>> from dataclasses import replace
         >>> table = ResponseTable.from_hits([[1, 1]])
         >>> chance_bmca(replace(table, options=np.array([2, 4])), [0, 0.5, 1])
         [1.0, 0.625, 0.125]
-
-    Source: ours, after CoRA, appendix A.
     """
     if not len(table.sizes) or not table.options.all():
         return []
-    ends = np.cumsum(table.sizes).tolist()
     options = table.options.tolist()
-    counts = Counter(
-        tuple(sorted(options[end - size : end])) for end, size in zip(ends, table.sizes.tolist(), strict=True)
-    )
+    rows = zip(table.starts.tolist(), table.sizes.tolist(), strict=True)
+    counts = Counter(tuple(sorted(options[start : start + size])) for start, size in rows)
     exact = [exact_level(level) for level in levels]
     chances = np.zeros(len(exact))
     for printed, count in counts.items():
-        right = _right_by_chance(printed)
+        right = np.ones(1)  # probabilities of 0 to M right answers to M variants with these numbers of options
+        for number in printed:
+            right = np.convolve(right, [1 - 1 / number, 1 / number])
         needed = [-(-level.numerator * len(printed) // level.denominator) for level in exact]
         chances += count * np.array([right[k:].sum() for k in needed])
     return [float(chance) for chance in chances / len(table.sizes)]
-
-
-def _right_by_chance(options: Sequence[int]) -> Floats:
-    """(M + 1,) probabilities of k right answers to M variants with these numbers of options."""
-    chances = np.ones(1)
-    for count in options:
-        chances = np.convolve(chances, [1 - 1 / count, 1 / count])
-    return chances
 
 
 def _bits(sets: Sets) -> NDArray[np.uint8]:
@@ -131,23 +108,17 @@ def at_least(variants: int, rate: float) -> Floats:
         variants: M, at least 1.
         rate: r, from 0 to 1. For a guess among k options it is 1 / k.
 
-    Returns:
-        (M + 1,) probabilities, falling from 1.
-
-    Raises:
-        ValueError: If a number is out of range.
+    Range: (M + 1,) probabilities, falling from 1. Source: CoRA, eq. 10 (its text says r = 1/p, but means r = 1/k).
 
     Example:
         >>> at_least(2, rate=0.5).round(6).tolist()
         [1.0, 0.75, 0.25]
-
-    Source: CoRA, eq. 10 (its text says r = 1/p, but means r = 1/k).
     """
     if variants < 1:
         raise ValueError(f"variants is {variants}, expected 1 or more")
     if not 0 <= rate <= 1:
         raise ValueError(f"rate is {rate}, expected a share from 0 to 1")
-    from scipy.special import betainc  # importing scipy takes time; see metrics.paired
+    from scipy.special import betainc  # importing scipy takes time; see metrics.estimate
 
     right = np.arange(1, variants + 1)
     return np.concatenate([[1.0], betainc(right, variants - right + 1, rate)])
@@ -162,18 +133,13 @@ def msgr(variants: int, certain: float = CERTAIN) -> Floats:
         variants: M, at least 1.
         certain: The probability that counts as certain, between 0 and 1.
 
-    Returns:
-        (M + 1,) rates for p = 0, ..., M, rising from 0.
-
-    Raises:
-        ValueError: If a number is out of range.
+    Range: (M + 1,) rates for p = 0, ..., M, rising from 0. Source: CoRA, appendix A, table 7. For M = 10 the paper
+    prints 0.2 for p = 0, where any rate is enough, 0.93 for p = 6 and 0.9999 for p = 10. No single value of `certain`
+    gives these together with the other rows.
 
     Example:
         >>> msgr(1, certain=0.75).round(6).tolist()
         [0.0, 0.75]
-
-    Source: CoRA, appendix A, table 7. For M = 10 the paper prints 0.2 for p = 0, where any rate is enough, 0.93 for p =
-    6 and 0.9999 for p = 10. No single value of `certain` gives these together with the other rows.
     """
     if variants < 1:
         raise ValueError(f"variants is {variants}, expected 1 or more")

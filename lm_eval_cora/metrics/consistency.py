@@ -202,7 +202,7 @@ def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:
 
     Questions with the same number of variants are processed together, in chunks that bound the memory.
     """
-    starts = np.concatenate([[0], np.cumsum(sizes)])
+    starts = np.cumsum(sizes) - sizes
     agreeing, comparable = np.zeros((2, len(sizes)), dtype=np.int64)
     for size in np.unique(sizes):
         members = np.flatnonzero(sizes == size)

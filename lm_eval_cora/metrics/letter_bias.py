@@ -1,7 +1,7 @@
 """Letter bias: accuracy after its removal, and the model's prior for the letters.
 
-Zheng et al. 2024 split the probability that a model gives to a letter into a prior for the letter, which does not
-depend on the options, and the probability of the option printed there.
+Zheng et al. 2024 (arXiv:2309.03882) split the probability that a model gives to a letter into a prior for the letter,
+which does not depend on the options, and the probability of the option printed there.
 
 Symbols: P_i(d | o) is the probability of letter d for question i with its options in order o, normalised over the
 printed letters. The orders are the A rotations of the A options (`orders: cyclic`), so each option is printed once at
@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, share_of
-from lm_eval_cora.metrics.extremes import FEWEST
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.recalls import is_order_probe
+from lm_eval_cora.metrics.positions import has_letters_as_kinds
+from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.questions.randomness import draw
@@ -46,12 +46,8 @@ def acc_permuted(table: ResponseTable) -> Estimate:
 
     A preference for a letter favours each option once, so it cancels. Equal distractors count separately.
 
-    Args:
-        table: Answers to N questions in cyclic orders, with the log-likelihoods of the letters.
-
-    Returns:
-        A share of questions from 0 to 1. Ties take the first option. A question with an unscored letter counts as
-        wrong. nan without questions, for other orders, and for written answers. The standard error is sd / sqrt(N).
+    Range: 0 to 1. Ties take the first option. A question with an unscored letter counts as wrong. nan for other orders,
+    and for written answers. Source: Zheng et al. 2024, debiasing by cyclic permutations.
 
     Example:
         >>> from lm_eval_cora.answers.format import as_bytes
@@ -64,8 +60,6 @@ def acc_permuted(table: ResponseTable) -> Estimate:
         ... ]
         >>> acc_permuted(ResponseTable.from_records(records)).value  # means: 0.65 and 0.35
         1.0
-
-    Source: Zheng et al. 2024 (arXiv:2309.03882), debiasing by cyclic permutations.
     """
     if not _is_scored(table):
         return UNDEFINED
@@ -96,12 +90,9 @@ def acc_pride(table: ResponseTable) -> Estimate:
     with x_i = 1 if i is right, its own prior q_i, and g_d the derivative by log prior(d) of the accuracy on the n
     questions with as many options. The derivative is a central difference with steps of n^(-1/5).
 
-    Args:
-        table: Answers to N questions in cyclic orders, with the log-likelihoods of the letters.
-
-    Returns:
-        A share of questions from 0 to 1. Ties take the first letter. A question with an unscored letter counts as
-        wrong. nan if no number of options has ten questions, for other orders, and for written answers.
+    Range: 0 to 1. Ties take the first letter. A question with an unscored letter counts as wrong. nan if no number of
+    options has ten questions, for other orders, and for written answers. Source: Zheng et al. 2024, PriDe: the prior of
+    a question, its mean, and the division by it. Cross-fitting and the standard error are ours.
 
     Example:
         >>> from lm_eval_cora.answers.format import as_bytes
@@ -114,9 +105,6 @@ def acc_pride(table: ResponseTable) -> Estimate:
         ... ]
         >>> acc_pride(ResponseTable.from_records(records)).value  # A is picked, but it has a prior of 0.79
         0.0
-
-    Source: Zheng et al. 2024 (arXiv:2309.03882), PriDe: the prior of a question, its mean, and the division by it.
-    Cross-fitting and the standard error are ours.
     """
     groups = list(_groups(table)) if _is_scored(table) else []
     if not any(len(group.members) >= FEWEST for group in groups):
@@ -143,12 +131,10 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     The prior of question i is q_i(d) = softmax over d of the mean over o of log P_i(d | o). Each option is printed once
     at each letter, so the options add the same constant to all letters. The prior is the mean of q_i.
 
-    Args:
-        table: Answers to N questions in cyclic orders, with the log-likelihoods of the letters.
-
     Returns:
         For each number of options, such as "4", the prior of each letter, from 0 to 1. Questions with an unscored
-        letter are left out. Empty without questions, for other orders, and for written answers.
+        letter are left out. Empty without questions, for other orders, and for written answers. Source: Zheng et al.
+        2024, the prior of PriDe, which uses 5% of the questions.
 
     Example:
         >>> from lm_eval_cora.answers.format import as_bytes
@@ -162,8 +148,6 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         >>> priors = letter_prior(ResponseTable.from_records(records))
         >>> {letter: round(prior.value, 3) for letter, prior in priors["2"].items()}  # 4 to 1: the root of 9/1 * 16/9
         {'A': 0.8, 'B': 0.2}
-
-    Source: Zheng et al. 2024 (arXiv:2309.03882), the prior of PriDe, which uses 5% of the questions.
     """
     found = {}
     for group in _groups(table) if _is_scored(table) else ():
@@ -174,11 +158,11 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
 
 def has_cyclic_orders(table: ResponseTable) -> bool:
     """Whether the variants of each question are the rotations of its options, starting with the original order."""
-    if not is_order_probe(table) or not (table.sizes[table.question] == table.options).all():
+    if not has_letters_as_kinds(table) or not (table.sizes[table.question] == table.options).all():
         return False
-    right, starts = _right_letters(table), np.cumsum(table.sizes) - table.sizes
-    turns = np.arange(len(right)) - starts[table.question]
-    return bool(((right + turns - right[starts][table.question]) % table.options == 0).all())
+    right = _right_letters(table)
+    turns = np.arange(len(right)) - table.starts[table.question]
+    return bool(((right + turns - right[table.starts][table.question]) % table.options == 0).all())
 
 
 class _Group(NamedTuple):
@@ -202,15 +186,15 @@ def _is_scored(table: ResponseTable) -> bool:
 
 def _groups(table: ResponseTable) -> Iterator[_Group]:
     """Yield the questions with all scores, by their number of options."""
-    starts, right = np.cumsum(table.sizes) - table.sizes, _right_letters(table)
+    right = _right_letters(table)
     for options in np.unique(table.sizes).tolist():
         members = np.flatnonzero(table.sizes == options)
-        rows = starts[members][:, None] + np.arange(options)
+        rows = table.starts[members][:, None] + np.arange(options)
         scores = table.likelihoods[rows, :options].astype(np.float64)
         scored = ~np.isnan(scores).any(axis=(1, 2))
         members = members[scored]
         if len(members):
-            yield _Group(members, _normalised(scores[scored]), right[starts[members]])
+            yield _Group(members, _normalised(scores[scored]), right[table.starts[members]])
 
 
 def _right_letters(table: ResponseTable) -> Ints:

@@ -13,7 +13,6 @@ from lm_eval_cora.variants.alterations import COUNTS, ORIGINAL, shuffled, with_o
 from lm_eval_cora.variants.order import POSITIONS
 
 OptionCount = int | Literal["original"]
-"""Number of printed options, or `original` for the question's own number."""
 
 
 @metric("Accuracy with a given number of options in the first order: the source's order, with fillers last.")
@@ -22,20 +21,15 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
 
     Args:
         table: Answers to N questions.
-        options: Number of printed options. `original` is each question's own number. The original counts for a question
-            that has this number itself.
+        options: Number of printed options, or `original` for each question's own number. The original counts for a
+            question that has this number itself.
 
-    Returns:
-        A share from 0 to 1; nan if no question is printed with this number of options.
-
-    Raises:
-        ValueError: If `options` is neither a whole number nor `original`.
+    Range: 0 to 1; nan if no question is printed with this number of options. Source: MCQA+, appendix A ("Accuracy";
+    REVAS, figure 3 and table 9).
 
     Example:
         >>> acc_at(ResponseTable.from_hits([[1, 0], [0, 1]]), options="original").value
         0.5
-
-    Source: MCQA+, appendix A ("Accuracy"; REVAS, figure 3 and table 9).
     """
     first = orders(table, options) & table.is_kind(ORIGINAL, *map(with_options, COUNTS))
     return ratio_of(table.sum_by_question(first & table.correct), table.sum_by_question(first))
@@ -48,17 +42,10 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
 def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     """Hard accuracy: share of questions answered correctly in all orders of a given number of options.
 
-    If the orders are the rotations of the options, this is CircularEval's score.
+    If the orders are the rotations of the options, this is CircularEval's score. `options` is that of `acc_at`.
 
-    Args:
-        table: Answers to N questions.
-        options: Number of printed options. `original` is each question's own number.
-
-    Returns:
-        A share from 0 to 1; nan if no question is printed with this number of options.
-
-    Raises:
-        ValueError: If `options` is neither a whole number nor `original`.
+    Range: 0 to 1; nan if no question is printed with this number of options. Source: MCQA+, appendix A (Acc-H; REVAS,
+    section 3.3).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -66,8 +53,6 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
         >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
         >>> acc_h(ResponseTable.from_records(records), options="original").value
         0.0
-
-    Source: MCQA+, appendix A (Acc-H; REVAS, section 3.3).
     """
     return share_of(_all_right(table, options), has_orders(table, options))
 
@@ -78,17 +63,10 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
 
     For a question with n orders, Sc = (number of times of its most frequent pick) / n. The score is the mean over
     questions. An invalid answer equals no other answer, so a question with only invalid answers has Sc = 1 / n.
+    `options` is that of `acc_at`.
 
-    Args:
-        table: Answers to N questions.
-        options: Number of printed options. `original` is each question's own number.
-
-    Returns:
-        A value from 1 / n to 1, whether the picks are right or wrong; nan if no question is printed with this number of
-        options.
-
-    Raises:
-        ValueError: If `options` is neither a whole number nor `original`.
+    Range: 1 / n to 1, whether the picks are right or wrong; nan if no question is printed with this number of options.
+    Source: MCQA+, eq. 1 and 2 (REVAS, section 3.3).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -96,8 +74,6 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
         >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
         >>> sc(ResponseTable.from_records(records), options="original").value
         0.5
-
-    Source: MCQA+, eq. 1 and 2 (REVAS, section 3.3).
     """
     modal = _modal_picks(table, options)
     lowest = 1 / modal.orders.max(initial=1)
@@ -107,9 +83,6 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
 @metric("Questions grouped by how often their most frequent pick occurs in the original orders.")
 def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """Questions grouped by how often their most frequent pick occurs in the original orders.
-
-    Args:
-        table: Answers to N questions.
 
     Returns:
         A bucket "k/n" for each number of orders n and k = n, ..., 1: the questions with n orders that pick one option k
@@ -189,7 +162,7 @@ def _modal_picks(table: ResponseTable, options: OptionCount) -> _ModalPicks:
     size = len(table.sizes)
     times = np.ones(size, dtype=np.int64)
     np.maximum.at(times, question, counts)
-    right = table.answer[np.cumsum(table.sizes) - table.sizes]  # the right option of each first variant
+    right = table.answer[table.starts]
     modal = counts == times[question]
     tied = np.bincount(question[modal], minlength=size)
     hits = np.bincount(question[modal], weights=pick[modal] == right[question[modal]], minlength=size)

@@ -12,9 +12,7 @@ from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence,
 
 
 class Difference(NamedTuple):
-    """A difference of two estimates from the same questions; undefined numbers are nan.
-
-    `difference` returns it; see there for an example.
+    """A difference of two estimates from the same questions, as `difference` returns it; undefined numbers are nan.
 
     Attributes:
         value: The difference, after - before.
@@ -44,15 +42,12 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
 
     Args:
         before: An estimate from N questions.
-        after: An estimate from the same questions in the same order.
+        after: An estimate from the same questions in the same order. Another number of questions is a ValueError.
         z: Quantile of the normal distribution for the interval; 1.96 for 95%.
 
     Returns:
         The difference with its standard error and 95% interval. Both are nan if an estimate has no standard error, or
         none in closed form.
-
-    Raises:
-        ValueError: If the numbers of questions differ.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
@@ -69,8 +64,9 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     change = change_of(before, after)
     if isnan(change.stderr):
         return Difference(value, nan, nan, nan)
-    if shares := _of_shares(before, after, z):
-        return Difference(value, change.stderr, *shares)
+    if (test := mcnemar(before, after)) and before.outcomes is not None:
+        questions = int((~np.isnan(before.outcomes)).sum())
+        return Difference(value, change.stderr, *interval_of_shares(test.lost, test.gained, questions, z))
     if change.ends:
         return Difference(value, change.stderr, *unvaried(value, len(before.influence), change.between, z))
     low, high = change.between
@@ -92,14 +88,6 @@ def change_of(before: Estimate, after: Estimate) -> Estimate:
     return replace(change, farthest=max(before.farthest, after.farthest))
 
 
-def _of_shares(before: Estimate, after: Estimate, z: float) -> tuple[float, float] | None:
-    """The interval of a difference of two shares of the same questions; None for other estimates."""
-    test = mcnemar(before, after)
-    if test is None or before.outcomes is None:
-        return None
-    return interval_of_shares(test.lost, test.gained, int((~np.isnan(before.outcomes)).sum()), z)
-
-
 def interval_of_shares(lost: float, gained: float, questions: float, z: float) -> tuple[float, float]:
     """Tango's interval, with 0 if McNemar's mid-p test does not reject equal shares at 5%."""
     low, high = tango(lost, gained, questions, z)
@@ -107,9 +95,7 @@ def interval_of_shares(lost: float, gained: float, questions: float, z: float) -
 
 
 class McNemar(NamedTuple):
-    """Result of McNemar's test: do as many questions change from right to wrong as from wrong to right?
-
-    `mcnemar` returns it; see there for an example.
+    """Result of McNemar's test: do as many questions change from right to wrong as from wrong to right? See `mcnemar`.
 
     Attributes:
         lost: Number of questions that count before but not after.
@@ -130,23 +116,14 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     with l + g trials and probability 1/2. The exact test, twice P(X <= min(l, g)), rejects less often than its level
     says.
 
-    Args:
-        before: An estimate from N questions.
-        after: An estimate from the same questions in the same order.
-
-    Returns:
-        The result of the test. None if an estimate is not a share of questions, or if different questions count in the
-        two, such as the misled questions of two models.
-
-    Raises:
-        ValueError: If the numbers of questions differ.
+    The estimates are those of `difference`. The result is None if one is not a share of questions, or if different
+    questions count in the two, such as the misled questions of two models. Source: McNemar 1947; Fagerland, Lydersen
+    and Laake 2013 (mid-p).
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> mcnemar(share_of(np.array([True, False, True])), share_of(np.array([False, False, False])))
         McNemar(lost=2, gained=0, p_value=0.25)
-
-    Source: McNemar 1947; Fagerland, Lydersen and Laake 2013 (mid-p).
     """
     if before.outcomes is None or after.outcomes is None:
         return None
@@ -160,8 +137,7 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
 
 def mid_p(lost: float, gained: float) -> float:
     """The two-sided mid-p-value of `mcnemar`; 1 if nothing changes."""
-    # Importing scipy takes a third of the start-up time of a command, so it is imported only if needed.
-    from scipy.special import betainc
+    from scipy.special import betainc  # importing scipy takes time; see metrics.estimate
 
     # Tails of a binomial distribution are incomplete beta functions, undefined without discordant pairs.
     more, fewer = max(lost, gained), min(lost, gained)

@@ -1,15 +1,18 @@
-"""Letter preference: how often each letter is picked, and a test of whether the letters matter."""
+"""Letter preference: how often each letter is picked, whether the letters matter, and the spread of their recalls."""
 
 from __future__ import annotations
 
-from math import inf, nan
+from math import inf, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, ratio_of
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, ratio_of, wilson
 from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.kinds import accuracies, covariance_of, influence_on, kinds_of, strata_of, trials_of
+from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.metrics.several import normal_draws
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.order import POSITIONS
 
@@ -23,6 +26,14 @@ _AT_A_TIME = 200_000
 
 _ROUNDING = 1e-9
 
+_LARGEST_SPREAD = 0.5
+"""Largest standard deviation of numbers from 0 to 1."""
+
+_HALVINGS = 40
+
+_NO_VARIANCE = 1e-12
+"""Recalls whose variances around their mean sum to less vary only together."""
+
 
 @metric("Share of picks of each letter, and the share if letters were picked equally often.")
 def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
@@ -33,18 +44,14 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     option, so a wrong option that the model prefers raises the share of its letter. Equal shares are then not expected
     of a model without a letter preference: see `position_chi_square`. Invalid answers pick no letter.
 
-    Args:
-        table: Answers to N questions.
-
     Returns:
         For each letter: `share`, its share of all picks, from 0 to 1; `even`, the equal share; `picks`, the number of
         its picks. Letters are included up to the last one printed in a variant with a pick. Empty without a pick.
+        Source: SCORE, section 3.2 ("a preference for certain answer options").
 
     Example:
         >>> picks_by_letter(ResponseTable.from_hits([[1, 1], [1, 0]]))["A"]["share"].value
         0.75
-
-    Source: SCORE, section 3.2 ("a preference for certain answer options").
     """
     valid = table.position >= 0
     observed = _counts(table, valid)
@@ -90,19 +97,16 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     Letters with fewer than ten questions are counted with the last letter that has ten. A question with n options adds
     1 / n of a question to each of its letters.
 
-    Args:
-        table: Answers to N questions. All variants of a question print the same options.
+    All variants of a question must print the same options.
 
-    Returns:
-        A value of at least 0, without a standard error; 0 if all questions have d = 0, such as those that always get
-        the same option. nan with fewer than ten questions with a pick per letter.
+    Range: at least 0, without a standard error; 0 if all questions have d = 0, such as those that always get the same
+    option. nan with fewer than ten questions with a pick per letter. Source: Cochran 1950 (Q),
+    doi:10.1093/biomet/37.3-4.256; ours for the picks by letter.
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 1]] * 12 + [[0, 0]] * 4 + [[1, 0]] * 8)
         >>> round(position_chi_square(table).value, 9)  # A is picked by 12 questions, B by 4, and both by 8
         4.0
-
-    Source: Cochran 1950, doi:10.1093/biomet/37.3-4.256 (Q); ours for the picks by letter.
     """
     rotations = _rotations(table)
     if rotations is None:
@@ -118,18 +122,14 @@ def position_p_value(table: ResponseTable) -> Estimate:
     not matter, all rotations of a question's picks are equally likely, so the test is exact: a p-value of at most 0.05
     has a probability of at most 0.05, for any number of questions and any preferences for options.
 
-    Args:
-        table: Answers to N questions. All variants of a question print the same options.
+    The p-value is (1 + number of rotated statistics that are at least as large) / 2,000.
 
-    Returns:
-        (1 + number of rotated statistics that are at least as large) / 2,000: a value from 0.0005 to 1, without a
-        standard error. nan if `position_chi_square` is nan.
+    Range: 0.0005 to 1, without a standard error; nan if `position_chi_square` is nan. Source: randomization test; ours
+    for the picks by letter.
 
     Example:
         >>> position_p_value(ResponseTable.from_hits([[1, 1]] * 20 + [[1, 0]] * 20)).value
         0.0005
-
-    Source: randomization test; ours for the picks by letter.
     """
     rotations = _rotations(table)
     if rotations is None:
@@ -193,7 +193,7 @@ def _rotations(table: ResponseTable) -> _Rotations | None:
 
 
 def _statistics(totals: Floats, inverse: Floats) -> Floats:
-    """(...) values of D' V^-1 D for (..., letters - 1) totals D."""
+    """D' V^-1 D for (..., letters - 1) totals D."""
     values: Floats = ((totals @ inverse) * totals).sum(axis=-1)
     return values
 
@@ -204,7 +204,7 @@ def _is_swapped(table: ResponseTable) -> Bools:
     Questions with two options do not count: their swapped orders are all orders.
     """
     right = np.array([POSITIONS.index(kind) if kind in POSITIONS else -1 for kind in table.kinds], dtype=np.int64)
-    variant = np.arange(len(table.question)) - (np.cumsum(table.sizes) - table.sizes)[table.question]
+    variant = np.arange(len(table.question)) - table.starts[table.question]
     moved = (right[table.kind] == variant) & (table.sizes[table.question] == table.options)
     swapped: Bools = ~table.any_by_question(~moved) & (table.sizes > 2)
     return swapped
@@ -216,3 +216,114 @@ def _counts(table: ResponseTable, counted: Bools) -> Floats:
     cell = table.question[counted] * letters + table.position[counted]
     shape = (len(table.sizes), letters)
     return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+
+
+@metric(
+    "Standard deviation over letters of the accuracy of the variants whose right option is printed at the letter.",
+    bounds=(0.0, 0.5),
+)
+def recall_spread(table: ResponseTable) -> Estimate:
+    """Spread of the recalls of the letters: how much the accuracy depends on the letter of the right option.
+
+    The recall r_d is the accuracy of the variants whose right option is printed at letter d. The spread of A letters is
+    their population standard deviation,
+
+        sqrt((1 / A) sum over d of (r_d - mean of r)^2).
+
+    All orders count, so with one number of options each question is in all recalls, and easy questions at one letter
+    cannot look like a preference. With several numbers of options the recalls are adjusted as in `acc_min`, because
+    only some questions have the last letters.
+
+    The spread is above 0 even if all letters have the same recall; see `recall_spread_by_chance`. The recalls are about
+    normal with the covariance of the sample. The standard error is the standard deviation of the spread of 20,000 such
+    draws. The 95% interval has the true spreads that give a spread at least as large, and one at least as small, with a
+    probability of 2.5% or more. If the spread is below the one expected by chance, the upper end is that of the
+    expected one. If no question of the sample has different answers at different letters, the recalls are taken to vary
+    independently, each by Wilson's interval.
+
+    The influence of single questions is undefined, as for `acc_min`: the bias differs between models, so a difference
+    of spreads has no error.
+
+    Range: 0 to 0.5, slightly above at most because of the adjustment; nan for kinds that are not letters of the right
+    option. Source: RStd of Zheng et al. 2024 (arXiv:2309.03882), which uses the original order only.
+
+    Example:
+        >>> from lm_eval_cora.answers.records import Record
+        >>> kinds = ["answer_at_A", "answer_at_B"]
+        >>> records = [Record("q1", 2, place, kind, (0, 1), 0, picked=place) for place, kind in enumerate(kinds)]
+        >>> recall_spread(ResponseTable.from_records(records)).value  # the recall of A is 1, that of B is 0
+        0.5
+    """
+    if not has_letters_as_kinds(table):
+        return UNDEFINED
+    kinds, strata = [kinds_of(table, positions=True)], strata_of(table, macro=False)
+    recalls = accuracies(kinds, strata)[0]
+    spread = float(recalls.std())
+    if len(table.sizes) < 2:
+        return Estimate(spread, nan)
+    covariance = covariance_of(influence_on(kinds, strata))
+    if (
+        covariance - covariance.mean(axis=0)
+    ).trace() < _NO_VARIANCE:  # no recall varies against the others, but it could
+        rates = zip(recalls.clip(0, 1).tolist(), trials_of(kinds, strata).tolist(), strict=True)
+        widths = [high - low for low, high in (wilson(rate * trials, trials) for rate, trials in rates)]
+        covariance = np.diag((np.array(widths) / (2 * IN_95_PERCENT)) ** 2)
+    draws = normal_draws(covariance)
+    error = float((recalls + draws).std(axis=1).std(ddof=1))
+    return Estimate(spread, error, ends=_ends(recalls, draws))
+
+
+@metric("Expected recall_spread if all letters had the same true recall.")
+def recall_spread_by_chance(table: ResponseTable) -> Estimate:
+    """Expected spread of the recalls if all letters had the same true recall.
+
+    This is the mean spread of normal variables with the covariance of the recalls over questions. Answers to the same
+    question depend on each other, so it is smaller than for independent samples.
+
+    Range: at least 0, without a standard error; nan with fewer than ten questions, and for kinds that are not letters.
+    Source: ours.
+
+    Example:
+        >>> from lm_eval_cora.answers.records import Record
+        >>> records = [
+        ...     Record(f"q{number}", 2, place, kind, (0, 1), 0, picked=number // (1 + place) % 2)
+        ...     for number in range(100)
+        ...     for place, kind in enumerate(["answer_at_A", "answer_at_B"])
+        ... ]
+        >>> round(recall_spread_by_chance(ResponseTable.from_records(records)).value, 2)
+        0.03
+    """
+    if not has_letters_as_kinds(table) or len(table.sizes) < FEWEST:
+        return UNDEFINED
+    influence = influence_on([kinds_of(table, positions=True)], strata_of(table, macro=False))
+    return Estimate(float(normal_draws(covariance_of(influence)).std(axis=1).mean()), nan)
+
+
+def has_letters_as_kinds(table: ResponseTable) -> bool:
+    """Whether the kinds of the answers are the letters of the right option."""
+    return bool(len(table.sizes)) and set(table.kinds) <= set(POSITIONS)
+
+
+def _ends(recalls: Floats, draws: Floats) -> tuple[float, float]:
+    """The ends of the interval of the spread: true spreads for which the observed one is in a tail of 2.5%.
+
+    The true recalls lie on the line from equal recalls through the observed ones.
+    """
+    centred, spread = recalls - recalls.mean(), float(recalls.std())
+    draws = draws - draws.mean(axis=1, keepdims=True)
+    if spread < _NO_VARIANCE:  # the recalls are equal, so no line through them is given
+        centred = np.eye(len(recalls))[0] - np.eye(len(recalls))[-1]
+    along = draws @ centred / sqrt(len(recalls) * (centred @ centred))
+    squares = (draws**2).mean(axis=1)
+    least = max(spread, float(np.sqrt(squares).mean()))
+
+    def edge(observed: float, tail: float) -> float:
+        """The true spread that is exceeded by the observed one with the probability of the tail."""
+        low, high = 0.0, 2.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            above = (middle**2 + 2 * middle * along + squares >= observed**2).mean()
+            low, high = (middle, high) if above < tail else (low, middle)
+        return low
+
+    return min(edge(spread, 0.025), spread), max(min(edge(least, 0.975), _LARGEST_SPREAD), spread)

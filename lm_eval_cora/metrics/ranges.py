@@ -1,35 +1,67 @@
-"""Accuracy of each kind of variant, and their mean. `extremes.py` has the lowest and the highest."""
+"""Accuracy of each kind of variant, their mean, the lowest and the highest, their range, and the range by chance."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import hypot, nan
+from statistics import NormalDist
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bounded, mean_of, of_influence, ratio_of
+from lm_eval_cora.metrics.estimate import (
+    IN_95_PERCENT,
+    UNDEFINED,
+    Estimate,
+    bootstrap,
+    bounded,
+    clopper_pearson,
+    mean_of,
+    of_influence,
+    ratio_of,
+    standard_error,
+    trials_with_error,
+)
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.kinds import (
     Kinds,
+    Stratum,
     accuracies,
+    covariance_of,
     influence_on,
     kinds_of,
     means_by_question,
     strata_of,
     trials_of,
 )
-from lm_eval_cora.metrics.responses import Bools, ResponseTable
+from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
+from lm_eval_cora.metrics.several import critical_value, range_by_chance
 
 _WHISKER = 1.5
 """An accuracy is an outlier if it is more than this many interquartile ranges outside the quartiles."""
 
 _ROUNDING = 1e-9
 
+NEED_TEN = {"acc_range_p", "acc_range_by_chance", "recall_spread_by_chance", "acc_pride"}
+"""Metrics that are undefined for fewer than ten questions."""
+
+FEWEST = 10
+"""Smallest number of questions for which the range by chance and the test of equal accuracies are computed."""
+
+_ZERO = 1e-12
+"""A bootstrapped error below this is 0, and so is this share of a variance."""
+
+_FEW = 50
+"""If a kind has fewer questions with different answers, the chi-square distribution may be inaccurate."""
+
+_EXCHANGES = 1_999
+_KEYS_AT_A_TIME = 2_000_000
+
 
 @metric(
-    "Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.",
-    needs=("kind",),
+    "Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.", needs=("kind",)
 )
 def acc_mean(table: ResponseTable) -> Estimate:
     """Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.
@@ -37,26 +69,17 @@ def acc_mean(table: ResponseTable) -> Estimate:
     The mean within a question is over its kinds of variants (kinds, templates, positions or samples, by probe). If
     every question has every kind, this is the mean of the accuracies of the kinds.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1; nan without questions.
+    Range: 0 to 1. Source: SCORE, section 3.4.
 
     Example:
         >>> acc_mean(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
         0.625
-
-    Source: SCORE, section 3.4.
     """
     means, present = means_by_question(table, table.correct)
     return mean_of(means.sum(axis=1) / present.sum(axis=1))
 
 
-@metric(
-    "Mean of the accuracies of the categories; each category has the same weight.",
-    needs=("category",),
-)
+@metric("Mean of the accuracies of the categories; each category has the same weight.", needs=("category",))
 def macro_acc(table: ResponseTable) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
 
@@ -65,17 +88,11 @@ def macro_acc(table: ResponseTable) -> Estimate:
     with one question is pooled: it is that of the questions of all of them. If there is only one such category, it is
     pooled with the smallest other category.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1; nan without questions. The standard error is nan with one question.
+    Range: 0 to 1. Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
 
     Example:
         >>> macro_acc(ResponseTable.from_hits([[1, 1], [0, 1]])).value
         0.75
-
-    Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
     """
     means, present = means_by_question(table, table.correct)
     values = means.sum(axis=1) / present.sum(axis=1)
@@ -102,7 +119,8 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
         positions: Whether to include the accuracy adjusted for the questions that have the position; see `acc_min`.
 
     Returns:
-        A mapping for each kind; empty without questions. It has
+        A mapping for each kind; empty without questions. Source: SCORE, figure 3 (box plots) and section 4.1 (the
+        outlier). It has
 
         - `accuracy` and `invalid`: shares from 0 to 1, means over the questions that have the kind;
         - `questions`: the number of these questions;
@@ -112,8 +130,6 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
     Example:
         >>> each_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))["variant"]["accuracy"].value
         0.25
-
-    Source: SCORE, figure 3 (box plots) and section 4.1 (the outlier).
     """
     right, present = means_by_question(table, table.correct)
     invalid, _ = means_by_question(table, table.invalid)
@@ -148,17 +164,11 @@ def _adjusted(table: ResponseTable) -> list[Estimate]:
 def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
     """Accuracy of each kind of variant: the mean over questions of the mean within the question.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1 for each kind; empty without questions.
+    Range: 0 to 1 for each kind; empty without questions. Source: ours.
 
     Example:
         >>> accuracy_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
         {'original': 1.0, 'variant': 0.25}
-
-    Source: ours.
     """
     return _by_kind(table, table.correct)
 
@@ -166,17 +176,11 @@ def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
 def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
     """Share of invalid answers to each kind of variant: the mean over questions of the mean within the question.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1 for each kind; empty without questions.
+    Range: 0 to 1 for each kind; empty without questions. Source: ours.
 
     Example:
         >>> invalid_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
         {'original': 0.0, 'variant': 0.0}
-
-    Source: ours.
     """
     return _by_kind(table, table.invalid)
 
@@ -184,17 +188,12 @@ def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
 def followed_by_kind(table: ResponseTable) -> dict[str, float]:
     """Share of responses in the requested format for each kind of variant, computed as in `invalid_by_kind`.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1 for each kind; empty without questions, or if it is unknown for a response (see `followed`).
+    Range: 0 to 1 for each kind; empty without questions, or if it is unknown for a response (see `followed`). Source:
+    ours.
 
     Example:
         >>> followed_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
         {'original': 1.0, 'variant': 1.0}
-
-    Source: ours.
     """
     return {} if np.isnan(table.followed).any() else _by_kind(table, table.followed > 0)
 
@@ -210,3 +209,211 @@ def _outliers(values: list[float]) -> list[bool]:
     low, high = np.percentile(values, [25, 75])
     reach = _WHISKER * (high - low) + _ROUNDING  # a value exactly at the limit is not an outlier
     return [not low - reach <= value <= high + reach for value in values]
+
+
+@metric("Lowest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True)
+def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
+    """Lowest accuracy among the kinds of variants.
+
+    The accuracy of a kind is the mean over questions of the mean within the question. The standard error is
+    bootstrapped over questions (5,000 samples), and each sample has its own lowest kind. The 95% interval follows from
+    intervals of all kinds that hold together (max-t, Clopper and Pearson): it goes from the lowest of their lower ends
+    to the lowest of their upper ends. The lowest of several equal accuracies is below the true one on average; see
+    `acc_range_by_chance`.
+
+    Args:
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option. Only questions with enough options have the last
+            positions, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean,
+            over the questions that have it, of (accuracy at the position - the question's mean). If all questions have
+            all positions, this is the plain accuracy.
+        macro: Whether to average over categories, each with the same weight. The accuracy of a kind is then the mean of
+            the categories' accuracies. For positions, acc_mean is averaged over all categories, and the mean difference
+            over the categories that have the position. Questions are resampled within categories. The variation of
+            categories with one question is pooled; that of a single one with the smallest other category.
+
+    Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
+    (accuracy range).
+
+    Example:
+        >>> acc_min(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
+        0.25
+    """
+    return _extremes(table, positions, macro)[0]
+
+
+@metric("Highest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True)
+def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
+    """Highest accuracy among the kinds of variants.
+
+    The arguments, the accuracy of a kind, the standard error and the interval are those of `acc_min`.
+
+    Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
+    (accuracy range).
+
+    Example:
+        >>> acc_max(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
+        1.0
+    """
+    return _extremes(table, positions, macro)[1]
+
+
+@metric("Difference between the highest and the lowest accuracy of the kinds of variants.", needs=("kind",))
+def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
+    """Difference between the highest and the lowest accuracy of the kinds: acc_max - acc_min.
+
+    Even equally good kinds differ by chance, so compare it with `acc_range_by_chance`. The arguments are those of
+    `acc_min`.
+
+    Range: at least 0, without a standard error. Source: SCORE, section 3.4 (accuracy range).
+
+    Example:
+        >>> acc_range(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
+        0.75
+    """
+    lowest, highest = _extremes(table, positions, macro)
+    return Estimate(highest.value - lowest.value, nan)
+
+
+@metric("Expected acc_range if all kinds of variants had the same true accuracy.", needs=("kind",))
+def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
+    """Expected range of the accuracies if all kinds had the same true accuracy.
+
+    This is the mean range of normal variables with the covariance of the accuracies over questions. Answers to the same
+    question depend on each other, so it is smaller than for independent samples. Ten templates with independent answers
+    and an accuracy of 0.8 differ by 0.123 at 100 questions. The arguments are those of `acc_min`.
+
+    Range: at least 0, without a standard error; nan with fewer than ten questions. Source: ours.
+
+    Example:
+        >>> table = ResponseTable.from_hits([[1, 0], [0, 1], [1, 1], [0, 0]] * 25)
+        >>> round(acc_range_by_chance(table).value, 2)  # the difference of the two has a standard error of 0.071
+        0.06
+    """
+    if len(table.sizes) < FEWEST:
+        return UNDEFINED
+    influence = influence_on([kinds_of(table, positions=positions)], strata_of(table, macro=macro))
+    return Estimate(range_by_chance(covariance_of(influence)), nan)
+
+
+@metric("P-value of Cochran's Q test that all kinds of variants have the same true accuracy.", needs=("kind",))
+def acc_range_p(table: ResponseTable) -> Estimate:
+    """P-value of Cochran's Q test: do all kinds have the same true accuracy?
+
+    With x_ig = 1 if question i is answered correctly in kind g, D_g is the sum over questions of x_ig minus the
+    question's mean, and V is the sum over questions of s_i^2 (I - J / n_i). Here s_i^2 is the variance (ddof 1) of the
+    n_i answers to question i, I is the identity and J has ones for all pairs of kinds that the question has. The
+    statistic D' V^-1 D has about a chi-square distribution with (kinds - 1) degrees of freedom. If all questions have
+    all kinds, it is Cochran's Q.
+
+    Only questions with different answers contribute. If a kind has fewer than 50 of them, the p-value is that of a
+    permutation test: the answers to each question are exchanged between its kinds, 1,999 times at random with a fixed
+    seed, and p = (1 + number of times that the statistic is at least as large) / 2,000.
+
+    The test assumes that all pairs of kinds are equally correlated. If ten equally accurate templates form two groups
+    that are more alike, it rejects in about 10% of the samples instead of 5%.
+
+    Range: 0 to 1, without a standard error; 1 if no question's answers differ. nan with fewer than ten questions, with
+    a single kind, or if a question has several variants of a kind: their means vary less, so kinds of different size
+    cannot be exchanged. Source: Cochran 1950 (Q); with missing kinds the statistic of Skillings and Mack 1981.
+
+    Example:
+        >>> equal, unequal = [[1, 0], [0, 1]] * 30, [[1, 0]] * 60
+        >>> [round(acc_range_p(ResponseTable.from_hits(rows)).value, 16) for rows in (equal, unequal)]
+        [1.0, 9.5e-15]
+    """
+    if len(table.sizes) < FEWEST or len(table.kinds) < 2:
+        return UNDEFINED
+    _, right, present = kinds_of(table)
+    if not np.array_equal(present.sum(axis=1), table.sizes):
+        return UNDEFINED
+    informative = (right.sum(axis=1) > 0) & (right.sum(axis=1) < table.sizes)
+    right, present = right[informative], present[informative]
+    kinds = present.any(axis=0)
+    if not kinds.any():
+        return Estimate(1.0, nan)
+    return Estimate(_p_value(right[:, kinds], present[:, kinds]), nan)
+
+
+def _p_value(right: Floats, present: Floats) -> float:
+    """P-value from the questions whose answers differ, and the kinds that they have."""
+    sizes = present.sum(axis=1)
+    means = right.sum(axis=1) / sizes
+    variances = means * (1 - means) * sizes / (sizes - 1)
+    expected = means @ present
+    covariance = np.diag(variances @ present) - (present * (variances / sizes)[:, None]).T @ present
+    scales, axes = np.linalg.eigh(covariance)
+    used = scales > _ZERO * scales.max()
+    root = axes[:, used] / np.sqrt(scales[used])
+    statistic = float((((right.sum(axis=0) - expected) @ root) ** 2).sum())
+    if present.sum(axis=0).min() < _FEW:
+        others = (((_exchanged(right, present) - expected) @ root) ** 2).sum(axis=1)
+        return float((1 + (others >= statistic - 1e-9).sum()) / (_EXCHANGES + 1))
+    from scipy.special import chdtrc  # importing scipy takes time; see metrics.estimate
+
+    return float(chdtrc(used.sum(), statistic))
+
+
+def _exchanged(right: Floats, present: Floats) -> Floats:
+    """(1999, G) number of right answers in each kind after exchanges within questions."""
+    generator = np.random.default_rng(0)
+    last = right.sum(axis=1).astype(int)[None, :, None] - 1
+    step = max(1, _KEYS_AT_A_TIME // right.size)
+    found = []
+    for start in range(0, _EXCHANGES, step):
+        keys = generator.random((min(step, _EXCHANGES - start), *right.shape), dtype=np.float32)
+        keys[:, present == 0] = 2
+        ends = np.take_along_axis(np.sort(keys, axis=2), np.broadcast_to(last, (*keys.shape[:2], 1)), axis=2)
+        found.append((keys <= ends).sum(axis=1))
+    return np.concatenate(found).astype(np.float64)
+
+
+_FOUND: WeakKeyDictionary[ResponseTable, dict[tuple[bool, bool], tuple[Estimate, Estimate]]] = WeakKeyDictionary()
+"""Lowest and highest accuracies by table, because several metrics and charts need them."""
+
+
+def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estimate, Estimate]:
+    if not len(table.sizes):
+        return UNDEFINED, UNDEFINED
+    known = _FOUND.setdefault(table, {})
+    if (positions, macro) not in known:
+        parts = [kinds_of(table, positions=positions)]
+        known[positions, macro] = lowest_and_highest(parts, strata_of(table, macro=macro))
+    return known[positions, macro]
+
+
+def lowest_and_highest(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> tuple[Estimate, Estimate]:
+    """Lowest and highest accuracy of the kinds of one or more tables of the same questions."""
+    values = accuracies(parts, strata)[0]
+    ends = float(np.nanmin(values)), float(np.nanmax(values))
+    if len(parts[0].baseline) < 2:
+        return Estimate(ends[0], nan), Estimate(ends[1], nan)
+
+    def extremes(weights: Sequence[Floats]) -> Floats:
+        found = accuracies(parts, strata, weights)
+        return np.stack([np.nanmin(found, axis=1), np.nanmax(found, axis=1)], axis=1)
+
+    errors = bootstrap(extremes, [sum(map(len, stratum)) for stratum in strata]).std(axis=0, ddof=1).tolist()
+    intervals = _together(values, influence_on(parts, strata), trials_of(parts, strata))
+    found = []
+    for value, error, end in zip(ends, errors, (np.min, np.max), strict=True):
+        low, high = (float(end(side)) for side in zip(*intervals, strict=True))
+        spread = (high - low) / (2 * IN_95_PERCENT)  # if no question differs
+        found.append(Estimate(value, error if error > _ZERO else spread, ends=(min(low, value), max(high, value))))
+    return found[0], found[1]
+
+
+def _together(values: Floats, influence: Floats, questions: Floats) -> list[tuple[float, float]]:
+    """95% intervals of the accuracies that hold for all kinds together.
+
+    Clopper and Pearson's, because Wilson's is too short for such small tails: the interval of the lowest of 27
+    accuracies of 0.95 would hold in 87%. A mean of numbers from 0 to 1 varies at most as much as a share.
+    """
+    tail = NormalDist().cdf(-critical_value(covariance_of(influence)))
+    found = []
+    for value, own, count in zip(values.clip(0, 1).tolist(), influence.T, questions.tolist(), strict=True):
+        error = Estimate(value, standard_error(own), own).widened if count > 1 else 0.0  # with one, it is unknown
+        trials = max(count, trials_with_error(value, error)) if error > _ZERO and 0 < value < 1 else count
+        if np.isfinite(value):
+            found.append(clopper_pearson(value * trials, trials, tail))
+    return found

@@ -48,20 +48,17 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list
         baseline: Index of the model with which the others are compared; None compares all pairs.
 
     Returns:
-        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form.
-
-    Raises:
-        ValueError: If the numbers of questions differ.
+        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form. Source: Holm
+        1979; max-t intervals, Hothorn, Bretz and Westfall 2008.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> models = [share_of(np.arange(40) < right) for right in (20, 21, 36)]
         >>> [(pair.before, pair.after, round(pair.adjusted, 3)) for pair in pairwise(models)]
         [(0, 1, 0.5), (0, 2, 0.0), (1, 2, 0.0)]
-
-    Source: Holm 1979; max-t intervals, Hothorn, Bretz and Westfall 2008.
     """
-    pairs = _pairs(len(estimates), baseline)
+    models = range(len(estimates))
+    pairs = list(combinations(models, 2)) if baseline is None else [(baseline, k) for k in models if k != baseline]
     changes = together(estimates, pairs)
     tests = [mcnemar(estimates[one], estimates[other]) for one, other in pairs]
     p_values = [
@@ -70,12 +67,6 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list
     ]
     rows = zip(pairs, changes, tests, p_values, holm(p_values), strict=True)
     return [Pair(*pair, change, test, alone, adjusted) for pair, change, test, alone, adjusted in rows]
-
-
-def _pairs(models: int, baseline: int | None) -> list[tuple[int, int]]:
-    if baseline is None:
-        return list(combinations(range(models), 2))
-    return [(baseline, other) for other in range(models) if other != baseline]
 
 
 def together(
@@ -139,19 +130,12 @@ def p_value(before: Estimate, after: Estimate) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's correction of p-values for their number.
 
-    The k-th smallest of m p-values becomes the largest of (m - j + 1) p_(j) over j = 1, ..., k, at most 1.
-
-    Args:
-        p_values: P-values; nan is ignored.
-
-    Returns:
-        The corrected p-values in the same order; nan stays nan.
+    The k-th smallest of m p-values becomes the largest of (m - j + 1) p_(j) over j = 1, ..., k, at most 1. nan is
+    ignored and stays nan. Source: Holm 1979.
 
     Example:
         >>> holm([0.01, 0.04, 0.03])
         [0.03, 0.06, 0.06]
-
-    Source: Holm 1979.
     """
     corrected = list(p_values)
     order = sorted((number for number, p in enumerate(p_values) if not isnan(p)), key=lambda number: p_values[number])
@@ -173,7 +157,7 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
         higher: Whether a higher value is better.
 
     Returns:
-        Indices of models. Empty if all values are undefined, or if a difference to the best one has no interval.
+        Indices of models; empty if all values are undefined, or if a difference to the best one has no interval.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
@@ -242,7 +226,8 @@ def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) 
         after: The same ones for another model, from the same questions.
 
     Returns:
-        G differences. The ends are nan if an estimate has no standard error in closed form.
+        G differences. The ends are nan if an estimate has no standard error in closed form. Source: max-t intervals,
+        Hothorn, Bretz and Westfall 2008.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
@@ -251,8 +236,6 @@ def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) 
         >>> first, second = differences_together([one, other], [other, one])
         >>> first.low < alone.low < alone.high < first.high
         True
-
-    Source: max-t intervals, Hothorn, Bretz and Westfall 2008.
     """
     influences = [
         two.influence - one.influence

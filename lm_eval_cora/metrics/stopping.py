@@ -47,8 +47,7 @@ def requests_until_wrong(table: ResponseTable, hardest_first: Sequence[str], cos
     order = np.lexsort((places[table.kind], ~table.original, table.question))  # a stable sort keeps the ordinals
     wrong = ~table.correct[order]
     before: Ints = np.cumsum(wrong) - wrong
-    starts = np.cumsum(table.sizes) - table.sizes
-    is_asked: Bools = before == before[starts][table.question[order]]
+    is_asked: Bools = before == before[table.starts][table.question[order]]
     asked: Ints = np.bincount(table.question[order][is_asked], costs[order][is_asked], len(table.sizes)).astype(int)
     return asked
 

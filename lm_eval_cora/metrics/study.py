@@ -1,7 +1,7 @@
 """The REVAS and MCQA+ study: NOTA as the right answer, true or false, select all, replaced options.
 
-NOTA is the option "None of the above". `confidence.py` has the metrics of the probabilities of yes and no, and
-`orders.py` those of the orders of the options.
+NOTA is the option "None of the above". REVAS' option probability analysis is last: the probability of "yes" if the
+model is asked whether an option is right. `orders.py` has the metrics of the orders of the options.
 
 Some metrics use a subset of the questions, which depends on the answers:
 
@@ -14,6 +14,7 @@ A metric on an empty subset is nan.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -21,16 +22,9 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.orders import always_right
-from lm_eval_cora.metrics.responses import INVALID, Bools, Ints, ResponseTable, contains
-from lm_eval_cora.variants.alterations import (
-    NOTA_ANSWER,
-    ORIGINAL,
-    REPLACED,
-    SELECT_ALL,
-    TRUE_OR_FALSE_RIGHT,
-    TRUE_OR_FALSE_WRONG,
-    shuffled,
-)
+from lm_eval_cora.metrics.responses import INVALID, Bools, Floats, Ints, ResponseTable, contains
+from lm_eval_cora.variants import alterations
+from lm_eval_cora.variants.alterations import NOTA_ANSWER, ORIGINAL, SELECT_ALL, shuffled
 
 Subset = Literal["all", "always_right"]
 
@@ -39,15 +33,9 @@ Subset = Literal["all", "always_right"]
 def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Accuracy if NOTA ("None of the above") replaces the right option and is printed last.
 
-    Args:
-        table: Answers to N questions.
-        subset: `all` questions, or those `always_right`: answered correctly in all orders of the original.
+    The `subset` is `all` questions, or those `always_right`: answered correctly in all orders of the original.
 
-    Returns:
-        A share from 0 to 1; nan if no question of the subset has such a variant.
-
-    Raises:
-        ValueError: If `subset` is neither `all` nor `always_right`.
+    Range: 0 to 1; nan if no question of the subset has such a variant. Source: MCQA+, table 3 (Acc).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -55,8 +43,6 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
         >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=26)
         >>> nota_acc(ResponseTable.from_records([original, nota])).value
         1.0
-
-    Source: MCQA+, table 3 (Acc).
     """
     return _share(table, table.is_kind(NOTA_ANSWER), table.correct, _members(table, subset))
 
@@ -65,15 +51,7 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
 def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Share of questions on which the model picks NOTA ("None of the above"), the right option, in all orders.
 
-    Args:
-        table: Answers to N questions.
-        subset: `all` questions, or those `always_right`: answered correctly in all orders of the original.
-
-    Returns:
-        A share from 0 to 1; nan if no question of the subset has such variants.
-
-    Raises:
-        ValueError: If `subset` is neither `all` nor `always_right`.
+    Range: 0 to 1; nan if no question of the subset has such variants. Source: MCQA+, table 3 (Acc-H).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -81,31 +59,19 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
         >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
         >>> nota_acc_h(ResponseTable.from_records([original, nota])).value
         0.0
-
-    Source: MCQA+, table 3 (Acc-H).
     """
     chosen, right = _nota_orders(table)
     inside = chosen & _members(table, subset)
     return share_of(right, inside)
 
 
-@metric(
-    "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
-    bounds=(-1.0, 1.0),
-)
+@metric("Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.", bounds=(-1.0, 1.0))
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the accuracy: nota_acc - mcqa, paired by question.
 
-    Args:
-        table: Answers to N questions.
-        subset: `all` questions, or those `always_right`: answered correctly in all orders of the original. Their `mcqa`
-            is 1.
+    The `mcqa` of the questions that are `always_right` is 1.
 
-    Returns:
-        A difference from -1 to 1; nan if no question of the subset has such a variant.
-
-    Raises:
-        ValueError: If `subset` is neither `all` nor `always_right`.
+    Range: -1 to 1; nan if no question of the subset has such a variant. Source: MCQA+, table 3 (Acc, in brackets).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -113,8 +79,6 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
         >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
         >>> nota_acc_diff(ResponseTable.from_records([original, nota])).value
         -1.0
-
-    Source: MCQA+, table 3 (Acc, in brackets).
     """
     chosen = table.is_kind(NOTA_ANSWER)
     before = table.sum_by_question(table.is_kind(ORIGINAL) & table.correct)
@@ -123,23 +87,13 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     return mean_of(after - before, inside, between=(-1.0, 1.0))
 
 
-@metric(
-    "Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.",
-    bounds=(-1.0, 1.0),
-)
+@metric("Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.", bounds=(-1.0, 1.0))
 def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the hard accuracy: nota_acc_h - acc_h, paired by question.
 
-    Args:
-        table: Answers to N questions.
-        subset: `all` questions, or those `always_right`: answered correctly in all orders of the original. Their
-            `acc_h` is 1.
+    The `acc_h` of the questions that are `always_right` is 1.
 
-    Returns:
-        A difference from -1 to 1; nan if no question of the subset has such variants.
-
-    Raises:
-        ValueError: If `subset` is neither `all` nor `always_right`.
+    Range: -1 to 1; nan if no question of the subset has such variants. Source: MCQA+, table 3 (Acc-H, in brackets).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -147,8 +101,6 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
         >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=26)
         >>> nota_acc_h_diff(ResponseTable.from_records([original, nota])).value
         0.0
-
-    Source: MCQA+, table 3 (Acc-H, in brackets).
     """
     chosen, right = _nota_orders(table)
     inside = chosen & _members(table, subset)
@@ -160,13 +112,7 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 def tf_right(table: ResponseTable) -> Estimate:
     """Share of "yes" when asked whether the right option is right, on questions always answered correctly.
 
-    The questions are those answered correctly in all orders of the original.
-
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1; nan if there is no such question.
+    Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 4 (T/F: right).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -174,23 +120,18 @@ def tf_right(table: ResponseTable) -> Estimate:
         >>> no = Record("q1", 2, 1, "true_or_false_right", (0,), 0, picked=None, ask="yes_no", selected=())
         >>> tf_right(ResponseTable.from_records([original, no])).value
         0.0
-
-    Source: MCQA+, table 4 (T/F: right).
     """
-    return _share(table, table.is_kind(TRUE_OR_FALSE_RIGHT), table.correct, always_right(table))
+    return _share(table, table.is_kind(alterations.TRUE_OR_FALSE_RIGHT), table.correct, always_right(table))
 
 
 @metric("Share of “no” when asked whether a wrong option is right, on questions always answered correctly.")
 def tf_wrong(table: ResponseTable) -> Estimate:
     """Share of "no" when asked whether a wrong option is right, on questions always answered correctly.
 
-    The questions are those answered correctly in all orders of the original. All their wrong options are pooled.
+    All wrong options of the questions are pooled.
 
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1 with the standard error of a pooled share; nan if there is no such question.
+    Range: 0 to 1, with the standard error of a pooled share; nan if there is no such question. Source: MCQA+, table 4
+    (T/F: wrong).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -198,23 +139,15 @@ def tf_wrong(table: ResponseTable) -> Estimate:
         >>> no = Record("q1", 2, 1, "true_or_false_wrong", (1,), 0, picked=None, ask="yes_no", selected=())
         >>> tf_wrong(ResponseTable.from_records([original, no])).value
         1.0
-
-    Source: MCQA+, table 4 (T/F: wrong).
     """
-    return _share(table, table.is_kind(TRUE_OR_FALSE_WRONG), table.correct, always_right(table))
+    return _share(table, table.is_kind(alterations.TRUE_OR_FALSE_WRONG), table.correct, always_right(table))
 
 
 @metric("Share of misled questions on which the model selects several options if asked for all right ones.")
 def multi_share(table: ResponseTable) -> Estimate:
     """Share of misled questions on which the model selects several options if asked for all right ones.
 
-    A question is misled if the model picks a wrong option in the original.
-
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1; nan if no question is misled.
+    Range: 0 to 1; nan if no question is misled. Source: MCQA+, table 6 (%multi).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -222,8 +155,6 @@ def multi_share(table: ResponseTable) -> Estimate:
         >>> both = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(0, 1))
         >>> multi_share(ResponseTable.from_records([original, both])).value
         1.0
-
-    Source: MCQA+, table 6 (%multi).
     """
     return _share(table, table.is_kind(SELECT_ALL), _several(table), _misled(table))
 
@@ -232,16 +163,13 @@ def multi_share(table: ResponseTable) -> Estimate:
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions whose right option the model selects if asked for all right ones.
 
-    A question is misled if the model picks a wrong option in the original.
-
     Args:
         table: Answers to N questions.
         several: Whether to count only questions with several selected options, as the papers do. Their recalls, 92.5
             and 67.5, sum to 160. Over all misled questions the sum could not exceed 100 + %multi = 123, because a
             single selection is only one of the two options.
 
-    Returns:
-        A share from 0 to 1; nan if there is no such question.
+    Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall r).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -250,8 +178,6 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
         >>> table = ResponseTable.from_records([original, wrong])
         >>> recall_right(table).value, recall_right(table, several=True).value
         (0.0, nan)
-
-    Source: MCQA+, table 6 (Recall r).
     """
     return _recall(table, table.answer, several)
 
@@ -260,14 +186,9 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
 def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions on which the model selects the misleading option again if asked for all right ones.
 
-    A question is misled if the model picks a wrong option in the original. This option is the misleading one.
+    `several` is that of `recall_right`.
 
-    Args:
-        table: Answers to N questions.
-        several: Whether to count only questions with several selected options, as the papers do; see `recall_right`.
-
-    Returns:
-        A share from 0 to 1; nan if there is no such question.
+    Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall m).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -275,8 +196,6 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
         >>> both = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(0, 1))
         >>> recall_misleading(ResponseTable.from_records([original, both]), several=True).value
         1.0
-
-    Source: MCQA+, table 6 (Recall m).
     """
     return _recall(table, _picked_first(table)[table.question], several)
 
@@ -285,13 +204,7 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
 def replaced_acc(table: ResponseTable) -> Estimate:
     """Accuracy on misled questions after a filler has replaced the misleading option.
 
-    A question is misled if the model picks a wrong option in the original. This option is the misleading one.
-
-    Args:
-        table: Answers to N questions.
-
-    Returns:
-        A share from 0 to 1; nan if no question is misled.
+    Range: 0 to 1; nan if no question is misled. Source: MCQA+, table 6 (Replacement; REVAS, table 7).
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
@@ -299,11 +212,9 @@ def replaced_acc(table: ResponseTable) -> Estimate:
         >>> replaced = Record("q1", 2, 1, "replaced", printed=(0, 28), answer=0, picked=0)
         >>> replaced_acc(ResponseTable.from_records([original, replaced])).value
         1.0
-
-    Source: MCQA+, table 6 (Replacement; REVAS, table 7).
     """
     misleading = _picked_first(table)[table.question]
-    without = table.is_kind(REPLACED) & ~contains(table.printed, misleading)
+    without = table.is_kind(alterations.REPLACED) & ~contains(table.printed, misleading)
     return _share(table, without, table.correct, _misled(table))
 
 
@@ -311,11 +222,8 @@ def replaced_acc(table: ResponseTable) -> Estimate:
 def subset_sizes(table: ResponseTable) -> dict[str, int]:
     """Number of questions in each part of the study.
 
-    Args:
-        table: Answers to N questions.
-
     Returns:
-        Numbers of questions:
+        Numbers of questions (source: ours):
 
         - `all`;
         - `always_right`: answered correctly in all orders of the original;
@@ -326,8 +234,6 @@ def subset_sizes(table: ResponseTable) -> dict[str, int]:
     Example:
         >>> subset_sizes(ResponseTable.from_hits([[1, 1], [0, 1]]))
         {'all': 2, 'always_right': 1, 'wrong': 1, 'misled': 1, 'no_misleading_option': 0}
-
-    Source: ours.
     """
     wrong = table.any_by_question(table.is_kind(ORIGINAL) & ~table.correct)
     misled = _misled(table)
@@ -348,9 +254,7 @@ def _several(table: ResponseTable) -> Bools:
 
 def _recall(table: ResponseTable, option: Ints, several: bool) -> Estimate:
     """Share of the misled questions whose selection contains an option, (R,)."""
-    chosen = table.is_kind(SELECT_ALL)
-    if several:
-        chosen = chosen & _several(table)
+    chosen = table.is_kind(SELECT_ALL) & (_several(table) | (not several))
     return _share(table, chosen, contains(table.selected, option), _misled(table))
 
 
@@ -388,3 +292,107 @@ def _misled(table: ResponseTable) -> Bools:
     """(N,) whether the model picked a wrong option in the original."""
     wrong = table.any_by_question(table.is_kind(ORIGINAL) & ~table.correct)
     return wrong & (_picked_first(table) >= 0)
+
+
+@metric("Mean probability of “yes” for the right option, on questions always answered correctly: C_c.")
+def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
+    """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
+
+    For each question, one true-or-false variant asks whether the right option is right.
+
+    Args:
+        table: Answers to N questions, with true-or-false variants scored by likelihood.
+        normalised: Whether to use P(yes) / (P(yes) + P(no)) instead of P(yes).
+
+    Range: 0 to 1; nan if no question is always answered correctly. A question with a missing probability is left out.
+    Source: MCQA+, table 5.
+
+    Example:
+        >>> from lm_eval_cora.answers.records import Record
+        >>> ask = dict(variants=3, answer=0)
+        >>> scored = dict(**ask, picked=None, ask="yes_no", yes=np.log(0.5), no=np.log(0.25))
+        >>> records = [Record("q1", ordinal=0, kind="original", printed=(0, 1), picked=0, **ask)]
+        >>> records += [Record("q1", ordinal=1, kind="true_or_false_right", printed=(0,), selected=(0,), **scored)]
+        >>> records += [Record("q1", ordinal=2, kind="true_or_false_wrong", printed=(1,), selected=(1,), **scored)]
+        >>> table = ResponseTable.from_records(records)
+        >>> round(confidence_right(table).value, 4), round(confidence_right(table, normalised=True).value, 4)
+        (0.5, 0.6667)
+    """
+    right, _, inside = _confidences(table, normalised)
+    return ratio_of(right, inside)
+
+
+@metric(
+    "Mean of the largest probability of “yes” among the wrong options, on questions always answered correctly: C_d."
+)
+def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
+    """Mean of the largest probability of "yes" among the wrong options, on questions always answered correctly: C_d.
+
+    For each question, one true-or-false variant per wrong option asks whether it is right. The arguments are those of
+    `confidence_right`.
+
+    Range: 0 to 1; nan if no question is always answered correctly. A question with a missing probability is left out.
+    Source: MCQA+, table 5.
+
+    Example:
+        >>> import math
+        >>> math.isnan(confidence_wrong(ResponseTable.from_hits([[1, 0]])).value)
+        True
+    """
+    _, wrong, inside = _confidences(table, normalised)
+    return ratio_of(wrong, inside)
+
+
+@metric("Confidence in the most likely wrong option relative to the right one: C_d / C_c.", bounds=(0.0, inf))
+def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
+    """Confidence in the most likely wrong option relative to the right one: C_d / C_c, a ratio of two means.
+
+    C_c is `confidence_right` and C_d is `confidence_wrong`. Above 1, the model is more confident in a wrong option than
+    in the right one. The interval assumes that no other question is more extreme than those of the sample.
+
+    Range: at least 0; nan if no question is always answered correctly. Source: MCQA+, table 5; 32.48 / 35.04 = 92.69%.
+
+    Example:
+        >>> import math
+        >>> math.isnan(confidence_ratio(ResponseTable.from_hits([[1, 0]])).value)
+        True
+    """
+    right, wrong, inside = _confidences(table, normalised)
+    least_right, least_wrong = (values[inside > 0].min(initial=1) for values in (right, wrong))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        limits = float(least_wrong / right.max(initial=0)), float(wrong.max(initial=0) / least_right)
+    return ratio_of(wrong, right, members=inside, between=limits)
+
+
+@metric("Mean of P(yes) + P(no) over all true-or-false variants.")
+def yes_no_mass(table: ResponseTable) -> Estimate:
+    """Mean of P(yes) + P(no) over all true-or-false variants.
+
+    If it is small, the model prefers other replies, such as "Yes" or "The". The confidence metrics then say little.
+
+    Range: 0 to 1, with the standard error of a pooled share; nan without such variants. Source: ours.
+
+    Example:
+        >>> from lm_eval_cora.answers.records import Record
+        >>> scored = dict(answer=0, picked=None, ask="yes_no", selected=(0,), yes=np.log(0.5), no=np.log(0.25))
+        >>> record = Record("q1", 1, 0, "true_or_false_right", printed=(0,), **scored)
+        >>> yes_no_mass(ResponseTable.from_records([record])).value
+        0.75
+    """
+    mass = np.exp(np.minimum(table.yes, 0.0)) + np.exp(np.minimum(table.no, 0.0))
+    scored = ~np.isnan(mass)
+    return ratio_of(table.sum_by_question(np.where(scored, mass, 0.0)), table.sum_by_question(scored))
+
+
+def _confidences(table: ResponseTable, normalised: bool) -> tuple[Floats, Floats, Floats]:
+    """(N,) each: P(yes) of the right option, the largest P(yes) of a wrong one, and 1. All are 0 outside the subset."""
+    yes, no = np.minimum(table.yes, 0.0), np.minimum(table.no, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # yes and no may both be -inf
+        chance = 1 / (1 + np.exp(no - yes)) if normalised else np.exp(yes)
+    chance = np.where(np.isnan(chance), np.inf, chance)  # a missing one becomes the maximum, which is not finite
+    right, wrong = np.full((2, len(table.sizes)), -np.inf)
+    is_right, is_wrong = table.is_kind(alterations.TRUE_OR_FALSE_RIGHT), table.is_kind(alterations.TRUE_OR_FALSE_WRONG)
+    np.maximum.at(right, table.question[is_right], chance[is_right])
+    np.maximum.at(wrong, table.question[is_wrong], chance[is_wrong])
+    inside = always_right(table) & np.isfinite(right) & np.isfinite(wrong)
+    return np.where(inside, right, 0.0), np.where(inside, wrong, 0.0), inside.astype(np.float64)

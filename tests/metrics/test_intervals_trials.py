@@ -30,7 +30,7 @@ def drawn(rng: np.random.Generator, questions: int, accuracy: float, kinds: int,
 def test_coverage_of_the_highest_of_kinds_with_several_variants() -> None:
     # The kind with the fewest misses has few questions that differ. 0.95 - 3 * sqrt(0.95 * 0.05 / 200) = 0.904.
     rng, held = np.random.default_rng(0), 0
-    with mock.patch("lm_eval_cora.metrics.extremes.bootstrap", return_value=np.ones((2, 2))):  # no errors needed
+    with mock.patch("lm_eval_cora.metrics.ranges.bootstrap", return_value=np.ones((2, 2))):  # no errors needed
         for _ in range(200):
             low, high = acc_max(drawn(rng, 100, 0.97, kinds=8, variants=4)).interval
             held += low <= 0.97 <= high

@@ -153,9 +153,9 @@ def without_errors() -> Iterator[None]:
         return np.zeros((2, len(covariance)))
 
     with (  # functions, because a Mock takes longer than most metrics
-        mock.patch("lm_eval_cora.metrics.extremes.bootstrap", zeros),
-        mock.patch("lm_eval_cora.metrics.extremes._together", no_intervals),
-        mock.patch("lm_eval_cora.metrics.recalls.normal_draws", no_draws),
+        mock.patch("lm_eval_cora.metrics.ranges.bootstrap", zeros),
+        mock.patch("lm_eval_cora.metrics.ranges._together", no_intervals),
+        mock.patch("lm_eval_cora.metrics.positions.normal_draws", no_draws),
         mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
     ):
         yield
