@@ -11,7 +11,7 @@ import numpy as np
 from lm_eval_cora.metrics.consistency import agreement, all_equal, consistency_rate
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.kinds import Kinds, Stratum, accuracies, influence_on, kinds_of, strata_of, trials_of
+from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, strata_of
 from lm_eval_cora.metrics.ranges import (
     acc_max,
     acc_mean,
@@ -84,18 +84,20 @@ def aggregated(
         return Aggregated(UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, predictions=0, questions=0)
     prompts, order, sampling = (None if table is None else _of(table, common) for table in (prompts, order, sampling))
     kept = [table.where(~table.is_kind(SINGLE_LETTER)) for table in (prompts, sampling) if table is not None]
-    parts = [kinds_of(table) for table in kept] + ([kinds_of(order, positions=True)] if order is not None else [])
-    strata = strata_of([*kept, *([order] if order is not None else [])][0], macro=macro)
-    rates = [agreement(table) for table in (prompts, order, sampling) if table is not None]
-    both = [agreement(table) for table in (prompts, order) if table is not None]
-    lowest, highest = lowest_and_highest(parts, strata)
+    parts = [Contributions.of(table) for table in kept]
+    if order is not None:
+        parts.append(Contributions.of(order, positions=True))
+    given = [table for table in (prompts, order, sampling) if table is not None]
+    accuracies = KindAccuracies(parts, strata_of(given[0], macro=macro))
+    rates = [agreement(table) for table in given]
+    lowest, highest = lowest_and_highest(accuracies)
     return Aggregated(
-        acc_mean=_mean(parts, strata),
+        acc_mean=_mean(accuracies),
         acc_min=lowest,
         acc_max=highest,
         cr_all=_mean_rate(rates),
-        cr_prompts_order=_mean_rate(both) if len(both) == 2 else UNDEFINED,
-        predictions=sum(part.present.shape[1] for part in parts),
+        cr_prompts_order=UNDEFINED if prompts is None or order is None else _mean_rate(rates[:2]),
+        predictions=accuracies.values().shape[1],
         questions=len(common),
     )
 
@@ -110,13 +112,12 @@ def _mean_rate(rates: Sequence[Floats]) -> Estimate:
     return mean_of(means, np.isfinite(means))
 
 
-def _mean(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> Estimate:
-    """Mean of all accuracies. All parts have the same questions."""
-    value = float(accuracies(parts, strata).mean())
-    if len(parts[0].baseline) < 2:
+def _mean(accuracies: KindAccuracies) -> Estimate:
+    value = float(accuracies.values().mean())
+    if accuracies.questions < 2:
         return Estimate(value, nan)
-    influence = influence_on(parts, strata).mean(axis=1)
-    return of_influence(value, influence, questions=float(trials_of(parts, strata).min()))
+    influence = accuracies.influence().mean(axis=1)
+    return of_influence(value, influence, questions=float(accuracies.trials().min()))
 
 
 @metric("Accuracy range, consistency rate and share of identical answers by category.")

@@ -33,35 +33,18 @@ include the one dropped in SCORE's paper; benchmarks averaged over categories; t
 def features_of(
     *, is_open: bool, macro_average: bool, kinds: Collection[str], has_cyclic_orders: bool = False
 ) -> set[str]:
-    """The features of a task or a run, from `FEATURES`.
-
-    Example:
-        >>> features_of(is_open=False, macro_average=True, kinds=["single_letter_only"]) == {
-        ...     "dropped_template", "macro_average"
-        ... }
-        True
-    """
+    """The features of a task or a run, from `FEATURES`."""
     has = (is_open, SINGLE_LETTER in kinds, macro_average, has_cyclic_orders)
     return {feature for feature, present in zip(FEATURES, has, strict=True) if present}
 
 
 def parameters_of(entry: Entry) -> dict[str, Any]:
-    """The parameters that an entry passes to its function.
-
-    Example:
-        >>> parameters_of({"metric": "bmca@0.5", "aggregation": max, "level": 0.5, "form": "generate"})
-        {'level': 0.5}
-    """
+    """The parameters that an entry passes to its function."""
     return {key: value for key, value in entry.items() if key not in _ABOUT}
 
 
 def is_in_table(entry: Entry) -> bool:
-    """Whether a metric is printed in the harness' table, and not only written to the results file.
-
-    Example:
-        >>> is_in_table({"metric": "acc"}), is_in_table({"metric": "acc@6", "table": False})
-        (True, False)
-    """
+    """Whether a metric is printed in the harness' table, and not only written to the results file."""
     return entry.get("table", True) is not False
 
 
@@ -84,26 +67,13 @@ def applies_to(entry: Entry, form: Form | None, *, sampled: bool = False, featur
 
 
 def is_known_early(entry: Entry) -> bool:
-    """Whether a metric of an entry is known early; see `Facts`. `bmca` is at level 1 only.
-
-    Example:
-        >>> is_known_early({"aggregation": bmca, "level": 1.0}), is_known_early({"aggregation": bmca, "level": 0.9})
-        (True, False)
-    """
-    return (
-        "without" not in entry
-        and facts_of(entry["aggregation"]).known_early
-        and exact_level(entry.get("level", 1)) == 1
-    )
+    """Whether a metric of an entry is known early; see `Facts`. `bmca` is at level 1 only."""
+    known_early = facts_of(entry["aggregation"]).known_early
+    return known_early and "without" not in entry and exact_level(entry.get("level", 1)) == 1
 
 
 def is_estimated(entry: Entry) -> bool:
-    """Whether a two-phase sample estimates a metric: mcqa, bmca@1.0, ci and cora.
-
-    Example:
-        >>> is_estimated({"aggregation": cora}), is_estimated({"aggregation": bmca, "level": 0.5})
-        (True, False)
-    """
+    """Whether a two-phase sample estimates a metric: mcqa, bmca@1.0, ci and cora."""
     return is_known_early(entry) and entry["aggregation"] in _OF_TWO_PHASES
 
 
@@ -119,9 +89,9 @@ def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
     if whole:
         if not is_estimated(entry) or table.original_correct is None:
             return UNDEFINED
-        found = estimate(_OF_TWO_PHASES[entry["aggregation"]], phases := phases_of(table))
+        phases = phases_of(table)
         if not phases.is_complete:
-            return found
+            return estimate(_OF_TWO_PHASES[entry["aggregation"]], phases)
         value = compute(entry, table).value  # that of the full run to the last digit
         return Estimate(value, 0.0, ends=(value, value))
     if "without" in entry:

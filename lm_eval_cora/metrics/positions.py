@@ -9,7 +9,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, ratio_of, wilson
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.kinds import accuracies, covariance_of, influence_on, kinds_of, strata_of, trials_of
+from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of
 from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 from lm_eval_cora.metrics.several import normal_draws
@@ -256,16 +256,16 @@ def recall_spread(table: ResponseTable) -> Estimate:
     """
     if not has_letters_as_kinds(table):
         return UNDEFINED
-    kinds, strata = [kinds_of(table, positions=True)], strata_of(table, macro=False)
-    recalls = accuracies(kinds, strata)[0]
+    accuracies = KindAccuracies.of(table, positions=True)
+    recalls = accuracies.values()[0]
     spread = float(recalls.std())
     if len(table.sizes) < 2:
         return Estimate(spread, nan)
-    covariance = covariance_of(influence_on(kinds, strata))
+    covariance = covariance_of(accuracies.influence())
     if (
         covariance - covariance.mean(axis=0)
     ).trace() < _NO_VARIANCE:  # no recall varies against the others, but it could
-        rates = zip(recalls.clip(0, 1).tolist(), trials_of(kinds, strata).tolist(), strict=True)
+        rates = zip(recalls.clip(0, 1).tolist(), accuracies.trials().tolist(), strict=True)
         widths = [high - low for low, high in (wilson(rate * trials, trials) for rate, trials in rates)]
         covariance = np.diag((np.array(widths) / (2 * IN_95_PERCENT)) ** 2)
     draws = normal_draws(covariance)
@@ -295,8 +295,8 @@ def recall_spread_by_chance(table: ResponseTable) -> Estimate:
     """
     if not has_letters_as_kinds(table) or len(table.sizes) < FEWEST:
         return UNDEFINED
-    influence = influence_on([kinds_of(table, positions=True)], strata_of(table, macro=False))
-    return Estimate(float(normal_draws(covariance_of(influence)).std(axis=1).mean()), nan)
+    covariance = covariance_of(KindAccuracies.of(table, positions=True).influence())
+    return Estimate(float(normal_draws(covariance).std(axis=1).mean()), nan)
 
 
 def has_letters_as_kinds(table: ResponseTable) -> bool:

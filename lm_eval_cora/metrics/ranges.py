@@ -19,23 +19,12 @@ from lm_eval_cora.metrics.estimate import (
     bounded,
     clopper_pearson,
     mean_of,
-    of_influence,
     ratio_of,
     standard_error,
     trials_with_error,
 )
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.kinds import (
-    Kinds,
-    Stratum,
-    accuracies,
-    covariance_of,
-    influence_on,
-    kinds_of,
-    means_by_question,
-    strata_of,
-    trials_of,
-)
+from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, covariance_of, means_by_question, strata_of
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 from lm_eval_cora.metrics.several import critical_value, range_by_chance
 
@@ -96,18 +85,16 @@ def macro_acc(table: ResponseTable) -> Estimate:
     """
     means, present = means_by_question(table, table.correct)
     values = means.sum(axis=1) / present.sum(axis=1)
-    parts = [Kinds(np.zeros(len(values)), values[:, None], np.ones((len(values), 1)))]
-    strata = strata_of(table, macro=True)
-    if not strata:
+    if not len(values):
         return UNDEFINED
-    value = float(accuracies(parts, strata)[0, 0])
-    if len(values) < 2:
-        return Estimate(value, nan)
-    influence = influence_on(parts, strata)[:, 0]
-    questions = float(trials_of(parts, strata)[0])
-    found = of_influence(value, influence, questions=questions)
+    kind = Contributions(np.zeros(len(values)), values[:, None], np.ones((len(values), 1)))
+    accuracy = KindAccuracies([kind], strata_of(table, macro=True))
+    estimate = accuracy.estimates()[0]
+    if estimate.influence is None or estimate.ends:
+        return estimate
     # The few questions of a small category may be alike, so one further question may be wrong instead of right.
-    return found if found.ends else replace(found, ends=bounded(value, hypot(found.stderr, 1 / questions)))
+    error = hypot(estimate.stderr, 1 / float(accuracy.trials()[0]))
+    return replace(estimate, ends=bounded(estimate.value, error))
 
 
 @metric("Accuracy of each kind of variant.")
@@ -145,20 +132,10 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
     if positions and kinds:
         if present.all():  # the adjustment is 0
             return {kind: {**part, "adjusted": part["accuracy"]} for kind, part in kinds.items()}
-        for part, adjusted in zip(kinds.values(), _adjusted(table), strict=True):
+        estimates = KindAccuracies.of(table, positions=True).estimates()
+        for part, adjusted in zip(kinds.values(), estimates, strict=True):
             part["adjusted"] = adjusted if part["questions"] > 1 else Estimate(adjusted.value, nan)
     return kinds
-
-
-def _adjusted(table: ResponseTable) -> list[Estimate]:
-    """Accuracy of each position, adjusted for the difficulty of the questions that have it."""
-    parts, strata = [kinds_of(table, positions=True)], strata_of(table, macro=False)
-    if len(table.sizes) < 2:
-        return [Estimate(value, nan) for value in accuracies(parts, strata)[0].tolist()]
-    kinds = zip(
-        accuracies(parts, strata)[0].tolist(), influence_on(parts, strata).T, trials_of(parts, strata), strict=True
-    )
-    return [of_influence(value, influence, questions=float(trials)) for value, influence, trials in kinds]
 
 
 def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
@@ -292,7 +269,7 @@ def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro:
     """
     if len(table.sizes) < FEWEST:
         return UNDEFINED
-    influence = influence_on([kinds_of(table, positions=positions)], strata_of(table, macro=macro))
+    influence = KindAccuracies.of(table, positions=positions, macro=macro).influence()
     return Estimate(range_by_chance(covariance_of(influence)), nan)
 
 
@@ -324,7 +301,7 @@ def acc_range_p(table: ResponseTable) -> Estimate:
     """
     if len(table.sizes) < FEWEST or len(table.kinds) < 2:
         return UNDEFINED
-    _, right, present = kinds_of(table)
+    _, right, present = Contributions.of(table)
     if not np.array_equal(present.sum(axis=1), table.sizes):
         return UNDEFINED
     informative = (right.sum(axis=1) > 0) & (right.sum(axis=1) < table.sizes)
@@ -377,24 +354,24 @@ def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estim
         return UNDEFINED, UNDEFINED
     known = _FOUND.setdefault(table, {})
     if (positions, macro) not in known:
-        parts = [kinds_of(table, positions=positions)]
-        known[positions, macro] = lowest_and_highest(parts, strata_of(table, macro=macro))
+        known[positions, macro] = lowest_and_highest(KindAccuracies.of(table, positions=positions, macro=macro))
     return known[positions, macro]
 
 
-def lowest_and_highest(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> tuple[Estimate, Estimate]:
-    """Lowest and highest accuracy of the kinds of one or more tables of the same questions."""
-    values = accuracies(parts, strata)[0]
+def lowest_and_highest(accuracies: KindAccuracies) -> tuple[Estimate, Estimate]:
+    """Lowest and highest of the accuracies of the kinds."""
+    values = accuracies.values()[0]
     ends = float(np.nanmin(values)), float(np.nanmax(values))
-    if len(parts[0].baseline) < 2:
+    if accuracies.questions < 2:
         return Estimate(ends[0], nan), Estimate(ends[1], nan)
 
     def extremes(weights: Sequence[Floats]) -> Floats:
-        found = accuracies(parts, strata, weights)
-        return np.stack([np.nanmin(found, axis=1), np.nanmax(found, axis=1)], axis=1)
+        drawn = accuracies.values(weights)
+        return np.stack([np.nanmin(drawn, axis=1), np.nanmax(drawn, axis=1)], axis=1)
 
-    errors = bootstrap(extremes, [sum(map(len, stratum)) for stratum in strata]).std(axis=0, ddof=1).tolist()
-    intervals = _together(values, influence_on(parts, strata), trials_of(parts, strata))
+    sizes = [sum(map(len, stratum)) for stratum in accuracies.strata]
+    errors = bootstrap(extremes, sizes).std(axis=0, ddof=1).tolist()
+    intervals = _together(values, accuracies.influence(), accuracies.trials())
     found = []
     for value, error, end in zip(ends, errors, (np.min, np.max), strict=True):
         low, high = (float(end(side)) for side in zip(*intervals, strict=True))

@@ -10,15 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.metrics import acc_mean, macro_acc
-from lm_eval_cora.metrics.kinds import (
-    accuracies,
-    covariance_of,
-    influence_on,
-    kinds_of,
-    note_on_small_categories,
-    strata_of,
-    trials_of,
-)
+from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of, note_on_small_categories, strata_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import hits
 
@@ -56,7 +48,7 @@ def random_rows(rng: np.random.Generator, questions: int, kinds: int, missing: f
 
 
 def errors(table: ResponseTable, *, positions: bool = False, macro: bool = True) -> list[float]:
-    influence = influence_on([kinds_of(table, positions=positions)], strata_of(table, macro=macro))
+    influence = KindAccuracies.of(table, positions=positions, macro=macro).influence()
     return np.sqrt(np.diag(covariance_of(influence))).tolist()
 
 
@@ -115,12 +107,11 @@ def test_weights_are_numbers_of_copies(seed: int, positions: bool) -> None:
     copies = np.repeat(np.arange(6), weight)
     copied = some([rows[number] for number in copies], [categories[number] for number in copies])
     expected = dict.fromkeys("012", np.nan)
-    parts = [kinds_of(copied, positions=positions)]
-    expected |= dict(zip(copied.kinds, accuracies(parts, strata_of(copied, macro=True))[0].tolist(), strict=True))
+    values = KindAccuracies.of(copied, positions=positions, macro=True).values()[0]
+    expected |= dict(zip(copied.kinds, values.tolist(), strict=True))
     table = some(rows, categories)
-    strata = [[np.arange(3)], [np.arange(3, 6)]]
     weights = [weight[None, :3].astype(float), weight[None, 3:].astype(float)]
-    found = accuracies([kinds_of(table, positions=positions)], strata, weights)[0]
+    found = KindAccuracies.of(table, positions=positions, macro=True).values(weights)[0]
     assert found.tolist() == pytest.approx([expected[kind] for kind in table.kinds], nan_ok=True)
 
 
@@ -128,9 +119,8 @@ def test_number_of_trials() -> None:
     # The second kind: 3 of 4 questions. By category: c0 has 1 and c1 has 2 of them, so 2^2 / (1/1 + 1/2) = 8/3; the
     # first kind 2^2 / (1/2 + 1/2) = 4.
     table = some(["11", "1-", "10", "00"], names(2, 2))
-    parts = [kinds_of(table)]
-    assert trials_of(parts, strata_of(table, macro=False)).tolist() == [4, 3]
-    assert trials_of(parts, strata_of(table, macro=True)).tolist() == pytest.approx([4, 8 / 3])
+    assert KindAccuracies.of(table).trials().tolist() == [4, 3]
+    assert KindAccuracies.of(table, macro=True).trials().tolist() == pytest.approx([4, 8 / 3])
 
 
 # ---- covariance
@@ -142,10 +132,10 @@ def test_the_covariance_agrees_with_a_bootstrap(positions: bool, missing: float)
     rng = np.random.default_rng(4)
     sizes = 40, 60
     table = some(random_rows(rng, 100, 3, missing), names(*sizes))
-    parts, strata = [kinds_of(table, positions=positions)], strata_of(table, macro=True)
+    accuracies = KindAccuracies.of(table, positions=positions, macro=True)
     weights = [rng.multinomial(size - 1, np.full(size, 1 / size), 4_000).astype(float) for size in sizes]
-    expected = np.cov(accuracies(parts, strata, weights).T)
-    found = covariance_of(influence_on(parts, strata))
+    expected = np.cov(accuracies.values(weights).T)
+    found = covariance_of(accuracies.influence())
     # 4,000 samples: an error of 1 / sqrt(2,000) = 2.2% for variances; ratios have terms of second order.
     assert np.diag(found).tolist() == pytest.approx(np.diag(expected).tolist(), rel=0.1)
     assert np.abs(found - expected).max() < 0.1 * np.diag(expected).max()
@@ -155,5 +145,5 @@ def test_the_covariance_by_hand() -> None:
     # Kinds 1, 1, 0, 0 and 1, 0, 0, 0: variances 1/3 and 1/4. Products of the deviations:
     # 3/8, -1/8, 1/8, 1/8: covariance 1/2 / 3 = 1/6. All / 4.
     table = hits(["11", "10", "00", "00"])
-    influence = influence_on([kinds_of(table)], strata_of(table, macro=False))
+    influence = KindAccuracies.of(table).influence()
     assert covariance_of(influence).tolist() == [pytest.approx([1 / 12, 1 / 24]), pytest.approx([1 / 24, 1 / 16])]
