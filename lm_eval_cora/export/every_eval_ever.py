@@ -16,8 +16,8 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.instances import rows
 from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evaluation_name, model_args, model_id
 from lm_eval_cora.metrics.entries import parameters_of
-from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.estimate import REPLICATES
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
 from lm_eval_cora.runs.answers_file import AnswersRun
 from lm_eval_cora.runs.files import chat_template_of, part_of
