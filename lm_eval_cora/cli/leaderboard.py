@@ -9,7 +9,7 @@ from pathlib import Path
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import counted
-from lm_eval_cora.report.board_page import RunReports, as_csv, leaderboard_page
+from lm_eval_cora.report.board_page import as_csv, leaderboard_page, run_reports
 from lm_eval_cora.report.board_sources import Sources
 from lm_eval_cora.report.charts import check_drawing
 
@@ -50,8 +50,8 @@ def run(given: argparse.Namespace) -> None:
         console.check_folder(given.reports, "--reports")
     sources = Sources(given.out, given.reader, console.labels_of(given))
     folder = Path() if given.output == console.STDOUT else given.output.parent
-    with RunReports(given.reports) if given.reports else nullcontext() as reports:
-        boards = sources.boards(reports.write if reports else lambda run: None)
+    with run_reports(given.reports) if given.reports else nullcontext(lambda run: None) as write_page:
+        boards = sources.boards(write_page)
         for note in sources.notes:
             console.say(note)
         if given.strict and (count := len(sources.left_out)):

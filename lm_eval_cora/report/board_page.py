@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf, isnan
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
-from types import TracebackType
+from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 from lm_eval_cora.report.boards import Board, Row
@@ -20,46 +19,28 @@ from lm_eval_cora.report.writing import free_name
 from lm_eval_cora.runs.model_run import Run
 
 
-class RunReports:
-    """Writes the page of each run beside the folder of the pages, and moves all of them into it if nothing failed.
+@contextmanager
+def run_reports(folder: Path) -> Iterator[Callable[[Run], Path]]:
+    """Yield a function that writes the page of a run, and returns the path that it will have.
 
-    Example:
-        >>> with RunReports(Path("no/such/folder")) as reports:  # nothing is written for no run
-        ...     Path("no").exists()
-        False
+    The pages are written beside the folder, and moved into it at the end if nothing failed.
     """
+    names: set[str] = set()
+    parent = next(parent for parent in folder.absolute().parents if parent.is_dir())
+    with TemporaryDirectory(prefix=".lm-eval-cora-", suffix=".partial", dir=parent) as written:
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._written: Path | None = None
-        self._names: set[str] = set()
+        def write(run: Run) -> Path:
+            title = f"{run.model}, {run.task}"
+            name = f"{free_name(title, names)}.html"
+            text = render(make_report([run], title))
+            Path(written, name).write_text(text, encoding="utf-8", errors="backslashreplace")
+            return folder / name
 
-    def __enter__(self) -> RunReports:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        if self._written is None:
-            return
-        try:
-            if error is None:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                for page in self._written.iterdir():
-                    page.replace(self._folder / page.name)
-        finally:
-            rmtree(self._written, ignore_errors=True)
-
-    def write(self, run: Run) -> Path:
-        """Write the page of a run; return the path that it will have."""
-        if self._written is None:
-            parent = next(parent for parent in self._folder.absolute().parents if parent.is_dir())
-            self._written = Path(mkdtemp(prefix=".lm-eval-cora-", suffix=".partial", dir=parent))
-        title = f"{run.model}, {run.task}"
-        name = f"{free_name(title, self._names)}.html"
-        text = render(make_report([run], title))
-        (self._written / name).write_text(text, encoding="utf-8", errors="backslashreplace")
-        return self._folder / name
+        yield write
+        if names:
+            folder.mkdir(parents=True, exist_ok=True)
+        for page in Path(written).iterdir():
+            page.replace(folder / page.name)
 
 
 COLUMNS = (

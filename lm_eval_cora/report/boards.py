@@ -119,7 +119,7 @@ def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
         if not lead:
             continue
         others = [
-            f"{apart_in_words(differing[place], found)} in “{titles[number]}”"
+            f"{_apart(differing[place], found)} in “{titles[number]}”"
             for number, found in enumerate(differing)
             if number != place
         ]
@@ -200,15 +200,8 @@ def _differing(firsts: Sequence[Entry]) -> list[dict[str, str]]:
     return [{name: each.get(name, "not given") for name in apart_in} for each in found]
 
 
-def apart_in_words(one: Mapping[str, str], other: Mapping[str, str]) -> str:
-    """What differs between two boards.
-
-    Example:
-        >>> apart_in_words({"shots": "0", "seed": "0"}, {"shots": "5", "seed": "0"})
-        'shots is 0 here, 5'
-        >>> apart_in_words({"seed": "0"}, {"seed": "0"})
-        'the questions or their variants differ from those'
-    """
+def _apart(one: Mapping[str, str], other: Mapping[str, str]) -> str:
+    """What differs between two boards, such as `shots is 0 here, 5`."""
     told = [f"{name} is {one[name]:.90} here, {other[name]:.90}" for name in one if one[name] != other[name]]
     return " and ".join(told) or "the questions or their variants differ from those"
 

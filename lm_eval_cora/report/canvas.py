@@ -82,14 +82,10 @@ class Medium:
 
 
 @cache
-def light_colours() -> dict[str, str]:
-    """The colours of the light theme by name, from the style sheet of the page."""
-    return colours((files("lm_eval_cora.report") / "templates" / "style.css").read_text(encoding="utf-8"))
-
-
-def colours(style_sheet: str) -> dict[str, str]:
-    """Return the colours that a style sheet defines, by name."""
-    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", style_sheet))
+def theme_colours(style_sheet: str = "style.css") -> dict[str, str]:
+    """The colours that a style sheet of the page defines, by name; those of the light theme by default."""
+    text = (files("lm_eval_cora.report") / "templates" / style_sheet).read_text(encoding="utf-8")
+    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", text))
 
 
 # Placeholder colours: the page has others in each theme, so its style sheet has the last word.
@@ -104,11 +100,7 @@ def for_the_page(style: str) -> str:
 
     Each has the colour of the light theme as a fallback, which a copy of the chart shows.
     """
-    return _PLACEHOLDER.sub(lambda found: _variable(_NAMES[found[0]]), style)
-
-
-def _variable(name: str) -> str:
-    return f"var(--{name}, {light_colours()[name]})"
+    return _PLACEHOLDER.sub(lambda found: f"var(--{_NAMES[found[0]]}, {theme_colours()[_NAMES[found[0]]]})", style)
 
 
 _NAMES = {_INK: "text", **dict(zip(_MARKS, SERIES, strict=True))}
@@ -228,12 +220,7 @@ class Canvas:
 
 
 def joined(*names: str) -> str:
-    """Join the names in a tooltip, without the empty ones.
-
-    Example:
-        >>> joined("small", "original"), joined("", "original")
-        ('small, original', 'original')
-    """
+    """Join the names in a tooltip, without the empty ones."""
     return ", ".join(filter(None, names))
 
 

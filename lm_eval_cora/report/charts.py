@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import cycle, groupby
-from math import ceil, isfinite, isnan, nan
+from math import ceil, isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from lm_eval_cora.report.content import (
     Dots,
     HeatMap,
     History,
-    HistoryLine,
     Line,
     Number,
     Ranges,
@@ -79,42 +78,38 @@ def _curve(canvas: Canvas, line: Line, series: int, marks: Mapping[str, Any]) ->
 def dots(canvas: Canvas, chart: Dots) -> float:
     """Draw dots with error bars."""
     axes, step, count = canvas.axes, 0.15, len(chart.models)
-    rows, figure_height = canvas.named_rows(chart.rows, step * count, 0.14)
-    for index, (middle, height) in enumerate(rows):
+    names = chart.rows
+    rows, figure_height = canvas.named_rows(names, step * count, 0.14)
+    for index, (name, (middle, height)) in enumerate(zip(names, rows, strict=True)):
         if chart.reference and not isnan(value := chart.reference[index]):
-            ends = [middle - height / 2 + 0.02, middle + height / 2 - 0.02]
-            axes.plot([value, value], ends, color=canvas.medium.ink, linewidth=1.6, alpha=0.75)
+            half = height / 2 - 0.02
+            axes.plot(
+                [value, value], [middle - half, middle + half], color=canvas.medium.ink, linewidth=1.6, alpha=0.75
+            )
         for series, (model, numbers) in enumerate(chart.models):
+            if (number := numbers.get(name)) is None:
+                continue
             y = middle + (series - (count - 1) / 2) * step
-            _dot(canvas, joined(model, chart.rows[index]), numbers[index], y, series, chart.is_difference)
+            colour, marker = canvas.look(series)
+            ends, told = shown_interval(number), f"{joined(model, name)}: {number}"
+            if chart.is_difference:
+                ends, told = number.ends, f"{told}, 95% {number.interval}"
+            axes.plot(ends, [y, y], color=colour, linewidth=1.4)
+            canvas.point(number.value, y, told, color=colour, marker=marker, markersize=6, zorder=3)
     canvas.add_models([model for model, _ in chart.models])
     if chart.reference:
         look = {"marker": "|", "markersize": 13, "markeredgewidth": 1.6, "linestyle": "none", "alpha": 0.75}
         canvas.add(chart.reference_label, **look)
     axes.set(xlim=(0, 1), xlabel=canvas.name(chart.x_label, canvas.medium.full * 3 // 4))
-    if chart.is_difference:
-        _around_zero(canvas, chart)
+    if chart.is_difference:  # centre the x axis on 0, fit it to the intervals, and print the signs
+        shown = [number for _, of_rows in chart.models for number in of_rows.values()]
+        known = [value for number in shown for value in (number.value, *number.ends) if isfinite(value)]
+        limit = 1.08 * max(map(abs, known)) or 0.1
+        axes.set_xlim(-limit, limit)
+        axes.axvline(0, color=canvas.medium.ink, linewidth=1.2)
+        axes.locator_params(axis="x", nbins=max(2, canvas.medium.full // 7))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.6g}" if abs(value) > limit / 1e6 else "0")
     return figure_height
-
-
-def _dot(canvas: Canvas, name: str, number: Number, y: float, series: int, is_difference: bool) -> None:
-    colour, marker = canvas.look(series)
-    ends = number.ends if is_difference else shown_interval(number)
-    canvas.axes.plot(ends, [y, y], color=colour, linewidth=1.4)
-    look = {"color": colour, "marker": marker, "markersize": 6, "zorder": 3}
-    tip = f"{name}: {number}, 95% {number.interval}" if is_difference else f"{name}: {number}"
-    canvas.point(number.value, y, tip, **look)
-
-
-def _around_zero(canvas: Canvas, chart: Dots) -> None:
-    """Centre the x axis on 0, fit it to the intervals, and print the signs."""
-    numbers = [number for _, row in chart.models for number in row]
-    values = [value for number in numbers for value in (number.value, *number.ends)] + list(chart.reference)
-    limit = 1.08 * max((abs(value) for value in values if isfinite(value)), default=1.0) or 0.1
-    canvas.axes.set_xlim(-limit, limit)
-    canvas.axes.axvline(0, color=canvas.medium.ink, linewidth=1.2)
-    canvas.axes.locator_params(axis="x", nbins=max(2, canvas.medium.full // 7))
-    canvas.axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.6g}" if abs(value) > limit / 1e6 else "0")
 
 
 def ranges(canvas: Canvas, chart: Ranges) -> float:
@@ -125,8 +120,11 @@ def ranges(canvas: Canvas, chart: Ranges) -> float:
         name = canvas.name(spread.name)
         top += 0.12 + LINE * (1 + name.count("\n"))
         axes.text(0, top, name, transform=axes.get_yaxis_transform(), ha="left", va="bottom")
-        _box(canvas, spread, top + 0.2, series)
-        _beside(canvas, spread.name, chart.beside_label, spread.beside, top + 0.48, series)
+        colour, _ = canvas.look(series)
+        _box(canvas, spread, top + 0.2, colour)
+        tip = f"{spread.name}, {chart.beside_label}: {spread.beside}"
+        axes.plot(shown_interval(spread.beside), [top + 0.48] * 2, color=colour, linewidth=1.6)
+        canvas.point(spread.beside.value, top + 0.48, tip, color=colour, marker="D", markersize=6)
         top += 0.66
     canvas.add("one value", marker="o", markersize=4, alpha=0.7, linestyle="none")
     canvas.add("lowest to highest value", linewidth=5, alpha=0.3)
@@ -141,8 +139,7 @@ _BOXED = 5
 """Smallest number of values that are summarized by a box."""
 
 
-def _box(canvas: Canvas, spread: Spread, y: float, series: int) -> None:
-    colour, _ = canvas.look(series)
+def _box(canvas: Canvas, spread: Spread, y: float, colour: str) -> None:
     known = [(name, number) for name, number in spread.values if not isnan(number.value)]
     if not known:
         return
@@ -160,12 +157,6 @@ def _box(canvas: Canvas, spread: Spread, y: float, series: int) -> None:
         canvas.point(number.value, beside, tip, color=colour, marker="o", markersize=4, alpha=0.8)
 
 
-def _beside(canvas: Canvas, model: str, label: str, number: Number, y: float, series: int) -> None:
-    colour, _ = canvas.look(series)
-    canvas.axes.plot(shown_interval(number), [y, y], color=colour, linewidth=1.6)
-    canvas.point(number.value, y, f"{model}, {label}: {number}", color=colour, marker="D", markersize=6)
-
-
 _KEPT: dict[str, Any] = {"alpha": 0.75, "linewidth": 0}
 _LOST: dict[str, Any] = {"facecolor": "none", "linewidth": 1}
 _GAINED: dict[str, Any] = {"facecolor": "none", "linewidth": 1, "hatch": "/////"}
@@ -178,17 +169,18 @@ def changes(canvas: Canvas, chart: Changes) -> float:
     """
     axes, ink, count = canvas.axes, canvas.medium.ink, len(chart.models)
     step = {1: 0.22, 2: 0.16, 3: 0.13}.get(count, 0.11)
-    rows, figure_height = canvas.named_rows(chart.rows, step * count, 0.1)
+    names = chart.rows
+    rows, figure_height = canvas.named_rows(names, step * count, 0.1)
     bars: dict[int, list[tuple[Change, float]]] = {}
-    for index, (middle, _) in enumerate(rows):
-        for series, (model, of_rows) in enumerate(chart.models):
-            change = of_rows[index]
+    for name, (middle, _) in zip(names, rows, strict=True):
+        for series, (model, of_kinds) in enumerate(chart.models):
+            change = of_kinds.get(name)
             if change is not None and not isnan(sum(change)):
                 y = middle + (series - (count - 1) / 2) * step
                 bars.setdefault(series, []).append((change, y))
                 corner, size = (-change.gained, y - step / 2), (sum(change), step)
                 tip = f"kept {change.kept:.3f}, lost {change.lost:.3f}, gained {change.gained:.3f}"
-                canvas.spot(corner, size, f"{joined(model, chart.rows[index])}: {tip}")
+                canvas.spot(corner, size, f"{joined(model, name)}: {tip}")
     for series, own in bars.items():
         _bars(canvas, own, 0.4 * step, series, count > 1)
     axes.axvline(0, color=ink, linewidth=1.2)
@@ -220,9 +212,6 @@ def _bars(canvas: Canvas, bars: list[tuple[Change, float]], half: float, series:
         canvas.axes.plot([change.kept for change, _ in bars], [y for _, y in bars], clip_on=False, **look)
 
 
-_LEVELS = 10
-"""Number of steps from 0 to 1 that the colours distinguish."""
-
 _GAP: dict[str, Any] = {"facecolor": "none", "linewidth": 0, "alpha": 0.5, "hatch": "////"}
 
 
@@ -233,7 +222,7 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     step = min(0.26, max(0.075, 3.2 / count))
     cells: dict[float, list[tuple[float, float, float, float]]] = {}
     for row, band in enumerate(chart.bands):
-        levels = [-1.0 if isnan(share) else round(share * _LEVELS) / _LEVELS for share in band.values]
+        levels = [-1.0 if isnan(share) else round(share * 10) / 10 for share in band.values]
         for level, group in groupby(range(width), key=levels.__getitem__):  # one rectangle for equal neighbours
             places = list(group)
             cells.setdefault(level, []).append((places[0], row * step, places[-1] + 1, (row + 1) * step))
@@ -278,13 +267,6 @@ def _tip(chart: HeatMap, band: Band) -> str:
     return f"{band.label}; fewest in {wrapped(name, 60, 1)}: {known[name]:.2f}"
 
 
-_LABELS = 12
-"""Largest number of versions whose names are printed."""
-
-_NARROWEST = 0.1
-"""Smallest range of the y axis."""
-
-
 def history(canvas: Canvas, chart: History) -> float:
     """Draw lines over versions."""
     axes = canvas.axes
@@ -292,16 +274,21 @@ def history(canvas: Canvas, chart: History) -> float:
         shift = (series - (len(chart.lines) - 1) / 2) * min(0.06, 0.5 / len(chart.lines))
         _versions(canvas, chart, line, series, shift)
     canvas.add_models([line.name for line in chart.lines])
-    shown = range(0, len(chart.versions), ceil(len(chart.versions) / _LABELS))
+    shown = range(0, len(chart.versions), ceil(len(chart.versions) / 12))
     labels = [canvas.name(chart.versions[place], 24) for place in shown]
     axes.set_xticks(list(shown), labels, rotation=40, ha="right", rotation_mode="anchor")
-    axes.set(xlim=(-0.5, len(chart.versions) - 0.5), ylabel=chart.y_label, ylim=_limits(chart))
+    numbers = [number for line in chart.lines for _, number in line.points]
+    values = [end for number in numbers for end in (number.value, *shown_interval(number)) if isfinite(end)]
+    low, high = min(values), max(values)
+    margin = max(0.05 * (high - low), (0.1 - (high - low)) / 2)
+    ylim = (max(-0.02, low - margin), min(1.02, high + margin))
+    axes.set(xlim=(-0.5, len(chart.versions) - 0.5), ylabel=chart.y_label, ylim=ylim)
     axes.grid(True, axis="y")
     longest = max((len(part) for label in labels for part in label.split("\n")), default=0)
     return 2.6 + 0.055 * longest
 
 
-def _versions(canvas: Canvas, chart: History, line: HistoryLine, series: int, shift: float) -> None:
+def _versions(canvas: Canvas, chart: History, line: Line, series: int, shift: float) -> None:
     """Draw a line with a gap at each of its breaks."""
     colour, marker = canvas.look(series)
     parts: list[list[tuple[float, float]]] = []
@@ -313,19 +300,10 @@ def _versions(canvas: Canvas, chart: History, line: HistoryLine, series: int, sh
         x = place + shift
         parts[-1].append((x, number.value))
         canvas.axes.plot([x, x], shown_interval(number), color=colour, linewidth=1.2, alpha=0.8)
-        tip = f"{line.name}, {chart.versions[place]}: {number}"
+        tip = f"{line.name}, {chart.versions[int(place)]}: {number}"
         canvas.point(x, number.value, tip, color=colour, marker=marker, markersize=5, zorder=3)
     for part in parts:
         canvas.axes.plot(*zip(*part, strict=True), color=colour, linewidth=1.6)
-
-
-def _limits(chart: History) -> tuple[float, float]:
-    """A range of the y axis that fits the intervals."""
-    numbers = [number for line in chart.lines for _, number in line.points]
-    values = [end for number in numbers for end in (number.value, *shown_interval(number)) if isfinite(end)]
-    low, high = min(values), max(values)
-    margin = max(0.05 * (high - low), (_NARROWEST - (high - low)) / 2)
-    return max(-0.02, low - margin), min(1.02, high + margin)
 
 
 _STYLE: dict[Any, Any] = {
@@ -400,7 +378,7 @@ def _values(chart: Chart) -> Iterator[float]:
     if isinstance(chart, HeatMap):
         return (value for band in chart.bands for value in band.values)
     if isinstance(chart, Changes):
-        return (nan if change is None else sum(change) for _, row in chart.models for change in row)
+        return (sum(change) for _, of_kinds in chart.models for change in of_kinds.values())
     numbers: list[Number] = []
     if isinstance(chart, Curve):
         numbers = [number for line in chart.lines for _, number in (*line.points, *line.marks)]
@@ -409,7 +387,7 @@ def _values(chart: Chart) -> Iterator[float]:
     elif isinstance(chart, Ranges):
         numbers = [number for spread in chart.spreads for _, number in (*spread.values, ("", spread.beside))]
     elif isinstance(chart, Dots):
-        numbers = [number for _, row in chart.models for number in row]
+        numbers = [number for _, of_rows in chart.models for number in of_rows.values()]
     return (number.value for number in numbers)
 
 

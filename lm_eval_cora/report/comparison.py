@@ -282,23 +282,21 @@ def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list
 
 
 def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]:
-    found: dict[Run, Run] = {}
+    """Pairs of runs of the same task and filter, those with the same data first."""
+
+    def of_task(run: Run, runs: Sequence[Run]) -> list[Run]:
+        return [other for other in runs if (other.name, other.part) == (run.name, run.part)]
+
+    pairs: dict[Run, Run] = {}
     for matches in _MATCHES:
-        for one in before:
-            free = [other for other in _of_its_task(one, after) if other not in found.values()]
-            other = next((other for other in free if matches(one.data, other.data)), None)
-            if one not in found and other is not None:
-                found[one] = other
-    for one in before:
-        own, others = _of_its_task(one, before), _of_its_task(one, after)
-        if one not in found and len(own) == len(others) == 1:
-            found[one] = others[0]
-    return [(one, found[one]) for one in before if one in found]
-
-
-def _of_its_task(run: Run, runs: Sequence[Run]) -> list[Run]:
-    """The runs of the same task and the same filter."""
-    return [other for other in runs if (other.name, other.part) == (run.name, run.part)]
+        for run in before:
+            free = [o for o in of_task(run, after) if o not in pairs.values() and matches(run.data, o.data)]
+            if run not in pairs and free:
+                pairs[run] = free[0]
+    for run in before:
+        if run not in pairs and len(of_task(run, before)) == len(others := of_task(run, after)) == 1:
+            pairs[run] = others[0]
+    return [(run, pairs[run]) for run in before if run in pairs]
 
 
 def matched_documents(contestants: Sequence[Sequence[DocumentRun]]) -> tuple[list[list[DocumentRun]], list[str]]:

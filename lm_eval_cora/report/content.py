@@ -62,6 +62,9 @@ class Number:
 Cell = str | int | Number
 """A cell of a table: text, a count, or a number with its standard error."""
 
+Cells = Mapping[str, Sequence[Cell]]
+"""The cells of a model by name of the row."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -81,7 +84,7 @@ class Table:
         first: str,
         models: Sequence[str],
         heads: Sequence[str],
-        cells: Sequence[Mapping[str, Sequence[Cell]]],
+        cells: Sequence[Cells],
         note: str = "",
         *,
         sortable: bool = False,
@@ -109,11 +112,12 @@ class Chart:
 
 
 class Line(NamedTuple):
-    """The curve of a model: a point per level, and named horizontal lines to compare with, such as MCQA."""
+    """A named line of points from left to right: the curve of a model, or its scores over versions."""
 
     name: str
     points: Sequence[tuple[float, Number]]
-    marks: Sequence[tuple[str, Number]] = ()
+    marks: Sequence[tuple[str, Number]] = ()  # horizontal lines of a curve to compare with, such as MCQA
+    breaks: Sequence[float] = ()  # places of versions that are not connected with the point before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,11 +155,15 @@ class Dots(Chart):
     """
 
     x_label: str
-    rows: Sequence[str]
-    models: Sequence[tuple[str, Sequence[Number]]]  # a single series without a name has no legend
+    models: Sequence[tuple[str, Mapping[str, Number]]]  # a single series without a name has no legend
     reference: Sequence[float] = ()  # a value per row to compare with, such as an even share
     reference_label: str = ""
     is_difference: bool = False
+
+    @property
+    def rows(self) -> list[str]:
+        """The names of the rows."""
+        return list(dict.fromkeys(name for _, numbers in self.models for name in numbers))
 
 
 class Change(NamedTuple):
@@ -173,8 +181,12 @@ class Change(NamedTuple):
 class Changes(Chart):
     """Bars: for each kind, from top to bottom, and model the right answers that were kept, lost and gained."""
 
-    rows: Sequence[str]
-    models: Sequence[tuple[str, Sequence[Change | None]]]  # None where a model lacks the kind
+    models: Sequence[tuple[str, Mapping[str, Change]]]
+
+    @property
+    def rows(self) -> list[str]:
+        """The names of the kinds."""
+        return list(dict.fromkeys(kind for _, changes in self.models for kind in changes))
 
 
 class Band(NamedTuple):
@@ -193,21 +205,13 @@ class HeatMap(Chart):
     bands: Sequence[Band]
 
 
-class HistoryLine(NamedTuple):
-    """A line over versions: the place of each version and its value, from left to right."""
-
-    name: str
-    points: Sequence[tuple[int, Number]]
-    breaks: Sequence[int] = ()  # places of versions that are not connected with the point before
-
-
 @dataclass(frozen=True, kw_only=True)
 class History(Chart):
     """Lines over versions, from left to right, with intervals, which the y axis fits."""
 
     y_label: str
     versions: Sequence[str]
-    lines: Sequence[HistoryLine]
+    lines: Sequence[Line]  # a point is the place of a version
 
 
 class PrintedOption(NamedTuple):

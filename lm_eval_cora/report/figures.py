@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.canvas import PAGE, SERIES, TIP, Medium, for_the_page, light_colours
+from lm_eval_cora.report.canvas import PAGE, SERIES, TIP, Medium, for_the_page, theme_colours
 from lm_eval_cora.report.charts import drawn
 from lm_eval_cora.report.content import Chart
 from lm_eval_cora.report.writing import free_name, replace_file
@@ -45,8 +45,9 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
             if child.tag.endswith(("}metadata", "}style")):
                 parent.remove(child)
     for element in root.iter():
-        element.tag = _local(element.tag)
-        element.attrib = {_local(name): _style(value) for name, value in element.attrib.items()}
+        element.tag = element.tag.rpartition("}")[2]  # without the XML namespace
+        fonts = {name: _FAMILY.sub(r"\1system-ui, sans-serif", value) for name, value in element.attrib.items()}
+        element.attrib = {name.rpartition("}")[2]: for_the_page(value) for name, value in fonts.items()}
         element.attrib.pop("target", None)  # links stay on the page
         element.tail = None  # indentation
         if element.tag != "text" and len(element):
@@ -55,7 +56,11 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
             element.set("d", _short(element.attrib["d"]))
     for element in list(root.iter()):
         if (identity := element.get("id", "")).startswith(TIP):
-            _add_tip(element, printable(tips[int(identity.removeprefix(TIP))]))
+            tip = ElementTree.Element("title")
+            tip.text = printable(tips[int(identity.removeprefix(TIP))])
+            element.insert(0, tip)
+            for link in element.iter("a"):
+                link.set("aria-label", tip.text)
     _rename(list(root.iter()), f"c{sha256(svg).hexdigest()[:10]}-")
     # The links in a picture would be hidden from screen readers.
     role = "img" if root.find(".//a") is None else "group"
@@ -66,24 +71,6 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
     page = {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", "role": role, "width": "100%"}
     root.attrib |= {**page, "aria-label": printable(title), "viewBox": box, **shape}
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _add_tip(element: ElementTree.Element, text: str) -> None:
-    """Add a tooltip, which is also the name of the links inside."""
-    tip = ElementTree.Element("title")
-    tip.text = text
-    element.insert(0, tip)
-    for link in element.iter("a"):
-        link.set("aria-label", text)
-
-
-def _local(name: str) -> str:
-    """A tag or attribute name without its XML namespace."""
-    return name.rpartition("}")[2]
-
-
-def _style(value: str) -> str:
-    return _FAMILY.sub(r"\1system-ui, sans-serif", for_the_page(value))
 
 
 def _short(path: str) -> str:
@@ -124,15 +111,6 @@ WIDTH = 3.4
 FORMATS = ("svg", "pdf", "png")
 """The formats of figures."""
 
-_NARROWEST, _WIDEST = 2.0, 20.0
-
-_SCALE = 0.8
-"""Size of the text relative to the page: 8 points."""
-
-_DPI = 300
-_PIXELS = 60_000
-"""Largest height of a PNG file; matplotlib draws at most 65,535 pixels."""
-
 _OTHER_SCRIPTS = (
     *("Arial Unicode MS", "Droid Sans Fallback", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei"),
     *("Microsoft YaHei", "MS Gothic", "Malgun Gothic", "Unifont"),
@@ -147,8 +125,8 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
     of a chart is in the metadata only, because a paper has captions.
     """
     width = WIDTH if width is None else width
-    if not _NARROWEST <= width <= _WIDEST:
-        raise UserError(f"the width of a figure is {_NARROWEST:g} to {_WIDEST:g} inches, not {width:g}")
+    if not 2 <= width <= 20:
+        raise UserError(f"the width of a figure is 2 to 20 inches, not {width:g}")
     paths = []
     taken: set[str] = set()
     folder.mkdir(parents=True, exist_ok=True)
@@ -171,7 +149,7 @@ def _content(figure: Figure, suffix: str, title: str) -> bytes:
     if suffix == "pdf":
         return _saved(figure, suffix, Title=title, CreationDate=None)
     if suffix == "png":  # on white, because slides may be dark
-        dpi = min(_DPI, _PIXELS / figure.get_size_inches()[1])
+        dpi = min(300, 60_000 / figure.get_size_inches()[1])  # matplotlib draws at most 65,535 pixels
         return _saved(figure, suffix, dpi, "white", Title=title, Software=None)
     svg = _saved(figure, suffix, Title=title, **_NO_METADATA).decode()
     # matplotlib writes the title as an element, too. The file has no references to other files.
@@ -186,9 +164,9 @@ def _saved(figure: Figure, kind: str, dpi: float = 72, facecolor: str = "none", 
 
 
 def _paper(width: float) -> Medium:
-    colours = light_colours()
+    colours = theme_colours()
     series = tuple(colours[name] for name in SERIES)
-    return Medium(width, _SCALE, colours["text"], series, fonts=("DejaVu Sans", *_installed()))
+    return Medium(width, 0.8, colours["text"], series, fonts=("DejaVu Sans", *_installed()))  # 8 points
 
 
 @cache

@@ -240,8 +240,7 @@ def _picture(runs: Sequence[Run], name: str) -> Dots:
     return Dots(
         title=title,
         x_label="share of the questions" if name == "cora" else spoken(name),
-        rows=models(runs),
-        models=list(columns.items()),
+        models=[(label, dict(zip(models(runs), numbers, strict=True))) for label, numbers in columns.items()],
         numbers=Table(title, ["model", *(head for label in columns for head in (label, "95%"))], rows),
         note="The bars are 95% intervals of each value. The intervals of two models may overlap although the models "
         "differ, because the differences are paired by question.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import together
 from lm_eval_cora.questions.messages import check_metric, first_few
-from lm_eval_cora.report.content import Cell, History, HistoryLine, Number, Report, Section, Table
+from lm_eval_cora.report.content import Cell, History, Line, Number, Report, Section, Table
 from lm_eval_cora.report.headline import first_defined, spoken
 from lm_eval_cora.runs.answers_file import is_answers_file
 from lm_eval_cora.runs.comparable import not_comparable
@@ -45,7 +45,7 @@ class Version:
     estimates: Mapping[str, Estimate]
     signature: str
     not_comparable: str = ""  # reason why it cannot be compared with the version before
-    changes: Mapping[str, Difference] | None = None
+    changes: Mapping[str, Difference] = field(default_factory=dict)
 
     def estimate(self, metric: str) -> Estimate:
         """The metric; undefined if the version lacks it."""
@@ -53,7 +53,7 @@ class Version:
 
     def change(self, metric: str) -> Difference:
         """The difference of a metric to the version before; undefined without one."""
-        return (self.changes or {}).get(metric, _NO_DIFFERENCE)
+        return self.changes.get(metric, _NO_DIFFERENCE)
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def read_history(
     known: dict[str, None] = {}
     with SamplesReaders() as readers:
         for task in sorted({file.task for file in files}):
-            runs = _runs([file for file in files if file.task == task], names, reader, readers, notes)
-            histories += _histories(runs, metrics, notes, known)
+            of_task = [file for file in files if file.task == task]
+            histories += _histories(of_task, names, reader, readers, metrics, notes, known)
     for name in metrics:
         check_metric(name, known)
     if not any(len(history.versions) > 1 for history in histories):
@@ -124,42 +124,36 @@ def _labels_of(files: Sequence[SamplesFile]) -> dict[tuple[str, str], str]:
     return labels
 
 
-def _runs(
+def _histories(
     files: Sequence[SamplesFile],
     names: Mapping[tuple[str, str], str],
     reader: Reader | None,
     readers: SamplesReaders,
+    metrics: Sequence[str],
     notes: list[str],
-) -> Iterator[tuple[str, Run]]:
-    """Yield the runs of a task with their dates, the oldest first."""
-    checker = EquivalenceChecker()
-    for date, model in sorted({(file.date, file.model) for file in files}):
-        own = [file for file in files if (file.date, file.model) == (date, model)]
-        runs, lost = runs_of(own, checker, reader, readers)
-        label = names[model, date]
-        notes += [f"{label}, {own[0].task}: {note}" for note in (runs[0].notes if runs else lost)]
-        yield from ((date, replace(run, model=label)) for run in runs)
-
-
-def _histories(
-    runs: Iterator[tuple[str, Run]], metrics: Sequence[str], notes: list[str], known: dict[str, None]
+    known: dict[str, None],
 ) -> list[TaskHistory]:
     """Make the history of each filter of a task. Only two runs are in memory at a time."""
+    checker = EquivalenceChecker()
     latest: dict[str, Run] = {}
     versions: dict[str, list[Version]] = {}
-    for date, run in runs:
-        entries = {entry["metric"]: entry for entry in run.entries}
-        computed = {
-            name: run.function(entries[name])(run.table) for name in metrics or run.probe.leads if name in entries
-        }
-        estimates = {name: value for name, value in computed.items() if isinstance(value, Estimate)}
-        known |= dict.fromkeys([*(name for name, entry in entries.items() if is_in_table(entry)), *estimates])
-        before = latest.get(run.part)
-        why = not_comparable(before, run) if before else ""
-        if before and why:
-            notes.append(f"{run.task}: {before.model} and {run.model} are not comparable: {why}")
-        versions.setdefault(run.part, []).append(Version(run.model, date, estimates, run.signature, why))
-        latest[run.part] = run
+    for date, model in sorted({(file.date, file.model) for file in files}):
+        of_version = [file for file in files if (file.date, file.model) == (date, model)]
+        label = names[model, date]
+        runs, lost = runs_of(of_version, checker, reader, readers)
+        notes += [f"{label}, {of_version[0].task}: {note}" for note in (runs[0].notes if runs else lost)]
+        for run in (replace(run, model=label) for run in runs):
+            entries = {entry["metric"]: entry for entry in run.entries}
+            wanted = [name for name in metrics or run.probe.leads if name in entries]
+            computed = {name: run.function(entries[name])(run.table) for name in wanted}
+            estimates = {name: value for name, value in computed.items() if isinstance(value, Estimate)}
+            known |= dict.fromkeys([*(name for name, entry in entries.items() if is_in_table(entry)), *estimates])
+            before = latest.get(run.part)
+            why = not_comparable(before, run) if before else ""
+            if before and why:
+                notes.append(f"{run.task}: {before.model} and {run.model} are not comparable: {why}")
+            versions.setdefault(run.part, []).append(Version(run.model, date, estimates, run.signature, why))
+            latest[run.part] = run
     histories = []
     for run in with_labels(list(latest.values())):
         own = versions[run.part]
@@ -203,7 +197,7 @@ def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
 
 def _row(version: Version, metric: str) -> list[Cell]:
     change: tuple[Cell, Cell] = ("not comparable" if version.not_comparable else "", "")
-    if version.changes is not None:
+    if version.changes:
         change = Number.of_difference(version.change(metric)).with_interval
     return [version.label, version.date[:10], *Number.of(version.estimate(metric)).with_interval, *change]
 
@@ -222,10 +216,10 @@ def chart_of(histories: Sequence[TaskHistory]) -> History:
         y_label=shown[0] if len(shown) == 1 else "score",
         versions=labels,
         lines=[
-            HistoryLine(
+            Line(
                 history.task if len(shown) == 1 else f"{history.task}: {spoken(metric)}",
                 [(labels.index(version.label), Number.of(version.estimate(metric))) for version in history.versions],
-                [labels.index(version.label) for version in history.versions if version.not_comparable],
+                breaks=[labels.index(version.label) for version in history.versions if version.not_comparable],
             )
             for history in histories
             for metric in history.metrics

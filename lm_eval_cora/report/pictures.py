@@ -14,7 +14,7 @@ from lm_eval_cora.metrics.responses import Ints
 from lm_eval_cora.metrics.several import Pair, differences_together, pairwise
 from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table
 from lm_eval_cora.report.examples import anchor, bands_of, example_of
-from lm_eval_cora.report.tables import kinds_of, models
+from lm_eval_cora.report.tables import first_numbers, kinds_of, models
 from lm_eval_cora.runs.model_run import Run
 
 _MOST_PAIRS = 28
@@ -32,16 +32,14 @@ def changes(runs: Sequence[Run]) -> Changes | None:
     shown = [run for run in runs if run.table.original_correct is not None]
     alone = {kind for run in shown for kind in original_kinds(run.table)}
     parts = [{kind: change for kind, change in _changes(run).items() if kind not in alone} for run in shown]
-    names = list(dict.fromkeys(kind for part in parts for kind in part))
-    if not names:
+    if not any(parts):
         return None
     one = shown[0].probe.one
     cells = [{kind: list(map(Number, change)) for kind, change in part.items()} for part in parts]
     title = "Right answers kept, lost and gained"
     return Changes(
         title=f"{title}, by {one}",
-        rows=names,
-        models=[(run.model, [part.get(kind) for kind in names]) for run, part in zip(shown, parts, strict=True)],
+        models=list(zip(models(shown), parts, strict=True)),
         numbers=Table.by_model(title, one, models(shown), Change._fields, cells),
         note="Shares of the questions. Kept: right in the original and in this variant. Lost: right in the original, "
         "wrong here. Gained: wrong in the original, right here. A model that knows its answers loses few. Many losses "
@@ -112,20 +110,14 @@ def letter_bias(runs: Sequence[Run]) -> Dots | None:
         change = Number.of_difference(difference(run.estimates[_BEFORE], run.estimates[name]))
         return [Number.of(run.estimates[name]), *(("", "") if name == _BEFORE else change.with_interval)]
 
-    title = "Accuracy before and after removing the letter bias"
+    title, note = "Accuracy before and after removing the letter bias", "The changes are paired by question."
+    rows = [{name: cells(run, name) for name in names} for run in runs]
+    heads = ["accuracy", f"change from {_BEFORE}", "95%"]
     return Dots(
         title=title,
         x_label="accuracy",
-        rows=names,
-        models=[(run.model, [Number.of(run.estimates[name]) for name in names]) for run in runs],
-        numbers=Table.by_model(
-            title,
-            "metric",
-            models(runs),
-            ["accuracy", f"change from {_BEFORE}", "95%"],
-            [{name: cells(run, name) for name in names} for run in runs],
-            "The changes are paired by question.",
-        ),
+        models=first_numbers(runs, rows),
+        numbers=Table.by_model(title, "metric", models(runs), heads, rows, note),
         note="mcqa is the accuracy in the original order. acc_pride is that of the same answers after the model's "
         "prior for the letters is divided out: its gain is the cost of the letter bias. acc_permuted averages each "
         "option's probability over all letters, which also reduces noise.",
@@ -172,8 +164,7 @@ def _differences(title: str, what: str, shown: Mapping[str, Difference], numbers
     return Dots(
         title=title,
         x_label=f"{what}, new minus old",
-        rows=list(shown),
-        models=[("", [Number.of_difference(change) for change in shown.values()])],
+        models=[("", {name: Number.of_difference(change) for name, change in shown.items()})],
         numbers=numbers,
         is_difference=True,
         note=note,

@@ -13,7 +13,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table
+from lm_eval_cora.report.content import Cell, Cells, Curve, Dots, Line, Number, Ranges, Spread, Table
 from lm_eval_cora.runs.model_run import Run
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
@@ -22,6 +22,12 @@ _LEVELS = [tenths / 10 for tenths in range(11)]
 def models(runs: Iterable[Run]) -> list[str]:
     """The names of the models."""
     return [run.model for run in runs]
+
+
+def first_numbers(runs: Iterable[Run], cells: Iterable[Cells]) -> list[tuple[str, dict[str, Number]]]:
+    """The first number of each row for a chart, by model."""
+    firsts = [{name: row[0] for name, row in own.items() if isinstance(row[0], Number)} for own in cells]
+    return list(zip(models(runs), firsts, strict=True))
 
 
 def bmca_curve(runs: Sequence[Run]) -> Curve:
@@ -34,7 +40,7 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
         )
         for run in runs
     ]
-    cells: list[Mapping[str, Sequence[Cell]]] = [
+    cells: list[Cells] = [
         {
             **{f"BMCA({level:.1f})": [number] for level, number in line.points},
             **{key: [mark] for key, mark in line.marks},
@@ -119,31 +125,20 @@ def _range_of(run: Run, name: str) -> Estimate:
 
 def by_kind(runs: Sequence[Run]) -> Dots:
     """Chart the accuracy of each kind of variant."""
-    kinds = [kinds_of(run) for run in runs]
-    names = list(dict.fromkeys(kind for parts in kinds for kind in parts))
-    has_picks = any("invalid" in run.estimates for run in runs)  # a file of answers may have none
     probe = runs[0].probe
+    has_picks = any("invalid" in run.estimates for run in runs)  # a file of answers may have none
 
     def cells(part: Mapping[str, Any]) -> list[Cell]:
         mark = ["outlier" if part["outlier"] else ""] * probe.marks_outliers
         return [Number.of(part["accuracy"]), *[Number.of(part["invalid"])] * has_picks, part["questions"], *mark]
 
+    kinds = [{kind: cells(part) for kind, part in kinds_of(run).items()} for run in runs]
+    heads = ["accuracy", *["invalid"] * has_picks, "questions", *["mark"] * probe.marks_outliers]
     return Dots(
         title=f"Accuracy by {probe.one}",
         x_label="accuracy",
-        rows=names,
-        models=[
-            (run.model, [Number.of(parts[kind]["accuracy"]) if kind in parts else Number(nan) for kind in names])
-            for run, parts in zip(runs, kinds, strict=True)
-        ],
-        numbers=Table.by_model(
-            "Each kind of variant",
-            "kind",
-            models(runs),
-            ["accuracy", *["invalid"] * has_picks, "questions", *["mark"] * probe.marks_outliers],
-            [{kind: cells(part) for kind, part in parts.items()} for parts in kinds],
-            sortable=True,
-        ),
+        models=first_numbers(runs, kinds),
+        numbers=Table.by_model("Each kind of variant", "kind", models(runs), heads, kinds, sortable=True),
         note=f"The bars are 95% intervals. {probe.note}".strip(),
     )
 
@@ -182,18 +177,14 @@ def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
         else "Each option is equally often at each letter, so a model without a letter preference picks each letter at "
         "the even share."
     )
-    cells: list[dict[str, list[Cell]]] = [
+    cells: list[Cells] = [
         {letter: [Number.of(part["share"]), Number(part["even"]), part["picks"]] for letter, part in own.items()}
         for own in parts
     ]
     return Dots(
         title="Picks by letter",
         x_label="share of the picks",
-        rows=letters,
-        models=[
-            (run.model, [Number.of(part["share"]) for part in own.values()])
-            for run, own in zip(runs, parts, strict=True)
-        ],
+        models=first_numbers(runs, cells),
         numbers=Table.by_model("Picks by letter", "letter", models(runs), ["share", "even", "picks"], cells),
         reference=even[0] if same and not swapped else (),
         reference_label="even share",

@@ -63,8 +63,7 @@ def opened(browser: Browser, file: Path, width: int, scheme: str = "light") -> I
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
 def test_only_tables_scroll_sideways_and_the_scores_are_visible(
     width: int, scheme: str, browser: Browser, file: Path
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -13,12 +13,57 @@ import pytest
 
 from lm_eval_cora.report.canvas import PAGE
 from lm_eval_cora.report.charts import drawn
-from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, Line, Number, Table
+from lm_eval_cora.report.content import (
+    Band,
+    Change,
+    Changes,
+    Chart,
+    Curve,
+    Dots,
+    HeatMap,
+    History,
+    Line,
+    Number,
+    Ranges,
+    Spread,
+    Table,
+)
 from tests.support import made_up
 
 pytest.importorskip("matplotlib")
 
 NOTHING = Table("numbers", ("Name", "Value"), ())
+UNKNOWN = Number(nan)
+
+
+def a_curve(*lines: Line, **more: Any) -> Curve:
+    return Curve(title="c", x_label="x", y_label="y", lines=lines, numbers=NOTHING, **more)
+
+
+def some_ranges(*spreads: Spread) -> Ranges:
+    return Ranges(title="r", y_label="y", beside_label="beside", spreads=spreads, numbers=NOTHING)
+
+
+def some_dots(**models: dict[str, Number]) -> Dots:
+    return Dots(title="d", x_label="x", models=list(models.items()), numbers=NOTHING)
+
+
+def differences(*numbers: Number) -> Dots:
+    rows = {f"row {place}": number for place, number in enumerate(numbers)}
+    return Dots(title="d", x_label="x", models=[("", rows)], numbers=NOTHING, is_difference=True)
+
+
+def some_changes(**models: dict[str, Change]) -> Changes:
+    return Changes(title="c", models=list(models.items()), numbers=NOTHING)
+
+
+def a_map(columns: Sequence[str], *bands: Band) -> HeatMap:
+    return HeatMap(title="h", columns=columns, bands=bands, numbers=NOTHING)
+
+
+def versions_of(line: Line, versions: int = 4) -> History:
+    names = [f"version {number}" for number in range(versions)]
+    return History(title="v", y_label="CoRA", versions=names, lines=[line], numbers=NOTHING)
 
 
 @contextmanager
@@ -46,11 +91,11 @@ def boxes(axes: Any, colour: str) -> list[tuple[float, ...]]:
     return found
 
 
+# ---- bars of changes
+
+
 def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero() -> None:
-    chart = Changes(
-        title="c", rows=("a", "b"), models=[("m", [Change(0.5, 0.25, 0.125), Change(0.75, 0.0, 0.0)])], numbers=NOTHING
-    )
-    with figure_of(chart) as (figure, tips):
+    with figure_of(some_changes(m={"a": Change(0.5, 0.25, 0.125), "b": Change(0.75, 0.0, 0.0)})) as (figure, tips):
         (axes,) = figure.axes
         sides = sorted((left, right) for left, _, right, _ in boxes(axes, PAGE.series[0]))
         assert sides == [(-0.125, 0.0), (0.0, 0.5), (0.0, 0.75), (0.5, 0.75)]
@@ -58,103 +103,73 @@ def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero() ->
         assert legend(figure)[0].startswith("kept")
         assert len(legend(figure)) == 3
         low, high = axes.get_xlim()
-        assert low < -0.125
-        assert high > 0.75
+        assert low < -0.125 < 0.75 < high
         assert not any("-" in label.get_text() or "\u2212" in label.get_text() for label in axes.get_xticklabels())
 
 
-def test_kept_lost_and_gained_differ_without_colour() -> None:
-    with figure_of(made_up.changes()) as (figure, _):
+def test_kept_lost_and_gained_differ_without_colour_and_a_missing_kind_has_no_bar() -> None:
+    with figure_of(made_up.changes()) as (figure, tips):
         *_, kept, lost, gained = figure.legends[0].legend_handles
         assert kept.get_facecolor()[3] > 0 == lost.get_facecolor()[3] == gained.get_facecolor()[3]
         assert gained.get_hatch()
         assert not lost.get_hatch()
         assert legend(figure)[:1] == [made_up.MODELS[0]]
-
-
-def test_a_model_without_a_kind_has_no_bar() -> None:
-    with figure_of(made_up.changes()) as (figure, tips):
         assert len(tips) == 8
         assert len(boxes(figure.axes[0], PAGE.series[1])) == 5  # two kinds; nothing was kept in one
 
 
 def test_five_models_and_26_kinds_stay_readable() -> None:
-    models = [(f"m{number}", [Change(0.4, 0.2, 0.1)] * 26) for number in range(5)]
-    with figure_of(
-        Changes(title="c", rows=[f"kind {number}" for number in range(26)], models=models, numbers=NOTHING)
-    ) as (figure, tips):
+    kinds = {f"kind {number}": Change(0.4, 0.2, 0.1) for number in range(26)}
+    with figure_of(some_changes(**{f"m{number}": kinds for number in range(5)})) as (figure, tips):
         assert len(tips) == 130
-        height = figure.get_size_inches()[1]
-        assert 12 < height < 20
+        assert 12 < figure.get_size_inches()[1] < 20
         points = boxes(figure.axes[0], PAGE.series[0])[0]
         assert abs(points[3] - points[1]) * 72 > 5
 
 
+# ---- heat maps
+
+
 def test_cells_of_one_level_are_merged() -> None:
-    chart = HeatMap(
-        title="h",
-        columns=("a", "b", "c"),
-        bands=[Band("x", (1.0, 0.98, 0.0)), Band("y", (0.0, 1.0, nan)), Band("z", (1.0, nan, nan))],
-        numbers=NOTHING,
-    )
-    with figure_of(chart) as (figure, tips):
+    bands = Band("x", (1.0, 0.98, 0.0)), Band("y", (0.0, 1.0, nan)), Band("z", (1.0, nan, nan))
+    with figure_of(a_map("abc", *bands)) as (figure, tips):
         (axes,) = figure.axes
         opacity = {patch.get_alpha(): patch for patch in axes.patches if patch.get_url() is None}
         cells = sorted((left, right) for left, _, right, _ in boxes(axes, PAGE.series[0]))
         assert cells == [(0.0, 1.0), (0.0, 1.0), (0.0, 2.0), (1.0, 2.0), (2.0, 3.0)]
         assert {0.08, 1.0} <= opacity.keys()
         assert tips == ["x; fewest in c: 0.00", "y; fewest in a: 0.00", "z"]
-        assert legend(figure)[-1] == "no answer"
+        assert legend(figure) == ["0: all wrong", "0.5: half right", "1: all right", "no answer"]
         assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "b", "c"]
         assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first band is at the top
-
-
-def test_a_heat_map_without_gaps_does_not_explain_them() -> None:
-    with figure_of(HeatMap(title="h", columns=("a",), bands=[Band("x", (1.0,))], numbers=NOTHING)) as (figure, _):
+    with figure_of(a_map("a", Band("x", (1.0,)))) as (figure, _):
         assert legend(figure) == ["0: all wrong", "0.5: half right", "1: all right"]
 
 
 def test_labels_of_a_large_heat_map_do_not_overlap() -> None:
     bands = [Band(f"questions {row} to {row + 9} of this benchmark", [0.5] * 60) for row in range(60)]
-    with figure_of(
-        HeatMap(title="h", columns=[f"kind {number}" for number in range(60)], bands=bands, numbers=NOTHING)
-    ) as (figure, _):
+    with figure_of(a_map([f"kind {number}" for number in range(60)], *bands)) as (figure, _):
         (axes,) = figure.axes
-        for labels, low, high in (
-            (axes.get_yticklabels(), "y0", "y1"),
-            (axes.get_xticklabels(), "x0", "x1"),
-        ):
-            shown = sorted(
-                (getattr(box, low), getattr(box, high)) for box in (label.get_window_extent() for label in labels)
-            )
+        for labels, side in ((axes.get_yticklabels(), "y"), (axes.get_xticklabels(), "x")):
+            ends = [label.get_window_extent() for label in labels]
+            shown = sorted((getattr(box, f"{side}0"), getattr(box, f"{side}1")) for box in ends)
             assert len(shown) >= 10
             assert all(before[1] <= after[0] + 1 for before, after in pairwise(shown))
 
 
+# ---- curves, dots and versions
+
+
 def test_guessing_is_a_dotted_curve() -> None:
     line = Line("m", [(0.0, Number(0.8)), (1.0, Number(0.4))], [("MCQA", Number(0.7)), ("MV", Number(0.75))])
-    chart = Curve(title="c", x_label="x", y_label="y", lines=[line], numbers=NOTHING, chance=[(0.0, 0.25), (1.0, 0.0)])
+    chart = a_curve(line, chance=[(0.0, 0.25), (1.0, 0.0)])
     with figure_of(chart) as (figure, tips):
         assert legend(figure)[-1] == "guessing"
         assert "guessing" in tips
-        handles = figure.legends[0].legend_handles
-        dashes = [str(handle._dash_pattern) for handle in handles]
+        dashes = [str(handle._dash_pattern) for handle in figure.legends[0].legend_handles]
         assert len(set(dashes)) == 4  # the model, two levels and guessing
     with figure_of(replace(chart, chance=())) as (figure, _):
         assert "guessing" not in legend(figure)
-
-
-def difference(*numbers: Number) -> Dots:
-    return Dots(
-        title="d",
-        x_label="x",
-        rows=[f"row {place}" for place, _ in enumerate(numbers)],
-        models=[("", numbers)],
-        numbers=NOTHING,
-        reference=(),
-        reference_label="",
-        is_difference=True,
-    )
 
 
 @pytest.mark.parametrize(
@@ -162,12 +177,12 @@ def difference(*numbers: Number) -> Dots:
     [
         ([Number(-0.5, ends=(-1.4, 0.2)), Number(0.1, ends=(0.0, 0.2))], 1.4),
         ([Number(0.01, ends=(0.0, 0.02))], 0.02),
-        ([Number(0.25), Number(nan)], 0.25),
+        ([Number(0.25), UNKNOWN], 0.25),
         ([Number(-0.25, ends=(-inf, inf))], 0.25),
     ],
 )
 def test_differences_have_their_zero_in_the_middle(numbers: list[Number], limit: float) -> None:
-    with figure_of(difference(*numbers)) as (figure, _):
+    with figure_of(differences(*numbers)) as (figure, _):
         (axes,) = figure.axes
         low, high = axes.get_xlim()
         assert low == -high
@@ -176,24 +191,77 @@ def test_differences_have_their_zero_in_the_middle(numbers: list[Number], limit:
         assert "0" in labels
         assert all(label == "0" or label[0] in "+-" for label in labels)
         assert not figure.legends
+        # The intervals of differences are not clipped.
+        assert numbers[0].ends in [tuple(line.get_xdata()) for line in axes.lines] or limit == 0.25
 
 
-def test_intervals_of_differences_are_not_clipped() -> None:
-    with figure_of(difference(Number(-0.5, ends=(-1.4, 0.2)))) as (figure, _):
-        assert any([*line.get_xdata()] == [-1.4, 0.2] for line in figure.axes[0].lines)
+def test_a_line_over_versions_has_a_gap_at_a_break_and_none_at_a_missing_version() -> None:
+    values = ((0, 0.5), (1, 0.6), (3, nan), (4, 0.7), (5, 0.8))
+    points = [(place, Number(value, 0.02, ends=(value - 0.04, value + 0.04))) for place, value in values]
+    with figure_of(versions_of(Line("task", points, breaks=[5]), versions=6)) as (figure, tips):
+        (axes,) = figure.axes
+        assert [list(line.get_xdata()) for line in axes.lines if len(set(line.get_xdata())) > 1] == [[0, 1, 4]]
+        low, high = axes.get_ylim()
+    assert low < 0.46
+    assert 0.84 < high < 0.9
+    assert len(tips) == 4
+    assert tips[-1].startswith("task, version 5: 0.800")
 
 
-def test_no_label_is_cut_off(chart: Chart) -> None:
+def test_many_versions_have_fewer_names() -> None:
+    with figure_of(versions_of(Line("task", [(0, Number(0.5))]), versions=30)) as (figure, _):
+        assert len(figure.axes[0].get_xticks()) == 10
+
+
+# ---- all charts
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        a_curve(),
+        a_curve(Line("m", ())),
+        a_curve(Line("m", [(0.0, UNKNOWN)], [("MCQA", UNKNOWN)])),
+        some_ranges(),
+        some_ranges(Spread("m", (), UNKNOWN)),
+        some_ranges(Spread("m", [("a", UNKNOWN)], UNKNOWN)),
+        some_dots(),
+        replace(some_dots(m={"a": UNKNOWN}), reference=(0.5,)),
+        some_changes(),
+        some_changes(m={}, n={"b": Change(nan, 0.1, 0.2)}),
+        a_map("a"),
+        a_map("a", Band("b", (nan,)), Band("c", (nan,))),
+        versions_of(Line("m", [(0, UNKNOWN)])),
+    ],
+)
+def test_charts_without_values_say_so(chart: Chart) -> None:
     with figure_of(chart) as (figure, _):
-        box = figure.get_tightbbox()
-        width, height = figure.get_size_inches()
-        assert box.x0 > -0.02
-        assert box.y0 > -0.02
+        assert [text.get_text() for text in figure.axes[0].texts] == ["nothing to show"]
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        a_curve(Line("m", [(0.5, Number(0.5, 0.4))])),
+        a_curve(Line("m", (), [("MCQA", Number(1.0))])),
+        some_ranges(Spread("m", (), Number(0.0, 0.2)), Spread("n", [("a", UNKNOWN)], UNKNOWN)),
+        some_ranges(Spread("m", [("a", Number(1.0))] * 5, UNKNOWN)),
+        some_dots(m={"a": Number(1.0, 0.2)}, n={"a": UNKNOWN, "b": UNKNOWN}),
+        differences(Number(0.0)),
+        some_changes(m={"a": Change(0.0, 0.0, 0.0)}, n={}),
+        a_map("m", Band("b", (0.0,)), Band("c", (nan,))),
+    ],
+)
+def test_charts_with_few_values_are_drawn(chart: Chart) -> None:
+    with figure_of(chart) as (figure, tips):
+        assert tips
+        assert not figure.axes[0].texts or isinstance(chart, Ranges)
+
+
+@pytest.mark.parametrize("name", ["curve", "ranges", "dots", "changes", "heat_map"])
+def test_no_label_is_cut_off(name: str) -> None:
+    with figure_of(getattr(made_up, name)()) as (figure, _):
+        box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+        assert min(box.x0, box.y0) > -0.02
         assert box.x1 < width + 0.02
         assert box.y1 < height + 0.02
-
-
-@pytest.fixture(params=["curve", "ranges", "dots", "changes", "heat_map"])
-def chart(request: pytest.FixtureRequest) -> Chart:
-    made: Chart = getattr(made_up, request.param)()
-    return made

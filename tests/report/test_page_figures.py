@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lm_eval_cora.report.canvas import light_colours
+from lm_eval_cora.report.canvas import theme_colours
 from lm_eval_cora.report.content import Answered, Chart, Example, Examples, Report, Section
 from lm_eval_cora.report.page import render
 from tests.support import made_up
@@ -82,7 +82,7 @@ def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: 
     assert title is not None
     assert title.text == chart.title
     assert not re.search("var[(]|currentColor|<a |system-ui", text)
-    assert {light_colours()["text"], light_colours()["series-1"]} <= set(re.findall("#[0-9a-f]{6}", text))
+    assert {theme_colours()["text"], theme_colours()["series-1"]} <= set(re.findall("#[0-9a-f]{6}", text))
     assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', text))
     # As large as on a phone, also in programs that do not understand widths in percent.
     opened = browser.new_page()

@@ -97,18 +97,17 @@ def ranges() -> Ranges:
 def dots() -> Dots:
     """Rows with names of several lengths, and a reference."""
     rows = ("A", "B", "picks one", "a kind of variant with a rather long name", "select all", "none of the above")
-    models = [
-        (name, [Number((0.85 - 0.12 * row - 0.2 * place) % 1, 0.04 / (place + 1)) for row in range(len(rows))])
-        for place, name in enumerate(MODELS[:2])
+    numbers = [
+        [Number((0.85 - 0.12 * row - 0.2 * place) % 1, 0.04 / (place + 1)) for row in range(len(rows))]
+        for place in range(2)
     ]
-    models.append((MODELS[2], [Number(nan), Number(0.5), Number(0.0, 0.1), *[Number(0.98, 0.2)] * 3]))
+    numbers.append([Number(nan), Number(0.5), Number(0.0, 0.1), *[Number(0.98, 0.2)] * 3])
     title = "Which positions are picked"
     reference = (0.25, 0.25, 0.5, 0.5, nan, 0.1)
     return Dots(
         title=title,
         x_label="share of the answers",
-        rows=rows,
-        models=models,
+        models=[(model, dict(zip(rows, row, strict=True))) for model, row in zip(MODELS, numbers, strict=True)],
         numbers=_numbers(title),
         reference=reference,
         reference_label="even share",
@@ -118,11 +117,11 @@ def dots() -> Dots:
 def changes() -> Changes:
     """A model with all kinds, one without a kind, and one that gained nothing."""
     rows = ("shuffled", "a kind of variant with a rather long name", "select all")
-    full = [Change(0.5, 0.24, 0.05), Change(0.44, 0.3, 0.1), Change(0.2, 0.54, 0.0)]
-    less = [Change(0.3, 0.1, 0.02), None, Change(0.0, 0.4, 0.2)]
-    models = [(MODELS[0], full), (MODELS[1], less), (MODELS[2], [Change(0.1, 0.1, 0.0)] * 3)]
+    full = dict(zip(rows, (Change(0.5, 0.24, 0.05), Change(0.44, 0.3, 0.1), Change(0.2, 0.54, 0.0)), strict=True))
+    less = {rows[0]: Change(0.3, 0.1, 0.02), rows[2]: Change(0.0, 0.4, 0.2)}
+    models = [(MODELS[0], full), (MODELS[1], less), (MODELS[2], dict.fromkeys(rows, Change(0.1, 0.1, 0.0)))]
     title = "Right answers that were kept, lost and gained"
-    return Changes(title=title, rows=rows, models=models, numbers=_numbers(title))
+    return Changes(title=title, models=models, numbers=_numbers(title))
 
 
 def heat_map() -> HeatMap:
