@@ -24,6 +24,9 @@ from lm_eval_cora.questions.question import (
 from lm_eval_cora.questions.right_option import FIRST, INDEX, AnswerKey
 from lm_eval_cora.questions.rows import source_name
 
+_PARTS = ("question", "choices", "labels", "answer", "answer_check", "id", "category")
+"""Parts of a question that a declaration names the fields of."""
+
 
 class RowReader(Protocol):
     """Converts rows to questions in two steps, because some decisions depend on all rows."""
@@ -163,7 +166,7 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     return Benchmark(
         name=name,
         reader=columns,
-        columns=tuple(dict.fromkeys(name for part in columns.named for name in part.reads)),
+        columns=tuple(dict.fromkeys(columns.reads("question", "choices", "answer"))),
         source=source,
         files=named_files,
         published=published,
@@ -230,12 +233,8 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
         raise UserError("'answer_is': 'first' ignores the key 'answer'. Remove 'answer' or 'answer_is'")
     if "answer_from" in keys and reading not in (None, INDEX):
         raise UserError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}. Remove one of them")
-    parts: dict[str, Any] = {}
     try:
-        for part in ("question", "choices", "labels", "answer", "answer_check", "id", "category"):
-            if part in keys:
-                text = keys.pop(part)
-                parts[part] = Field(text) if isinstance(text, str) else tuple(map(Field, text))
+        fields = {part: _field(keys.pop(part)) for part in _PARTS if part in keys}
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))
@@ -243,7 +242,11 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
         column: frozenset(map(str, kept if isinstance(kept, list | tuple) else [kept]))
         for column, kept in keys.pop("keep", {}).items()
     }
-    return Columns(name=name, key=key, keep=keep, published=published, shuffle_key=shuffle_key, **parts, **keys)
+    return Columns(name=name, key=key, keep=keep, published=published, shuffle_key=shuffle_key, fields=fields, **keys)
+
+
+def _field(text: str | Sequence[str]) -> Field | tuple[Field, ...]:
+    return Field(text) if isinstance(text, str) else tuple(map(Field, text))
 
 
 OF_THE_DATA = ("benchmark", "data")

@@ -25,7 +25,7 @@ from lm_eval_cora.questions.question import (
     shorten,
 )
 from lm_eval_cora.questions.randomness import in_random_order
-from lm_eval_cora.questions.repairs import Repairer, without_labels
+from lm_eval_cora.questions.repairs import REPAIRS, repaired_options, repaired_stem, without_labels
 from lm_eval_cora.questions.right_option import FIRST, AnswerKey, Draft
 
 Getter = Callable[[Row], Any]
@@ -150,12 +150,18 @@ def _evaluated(evaluate: Callable[..., Any], text: str, row: Row) -> Any:
     return value
 
 
-_QUESTIONS = ("question", "question_stem", "stem")
-_CHOICES = ("choices", "options")
-_ANSWERS = ("answer", "answerkey", "answer_key", "answer_idx", "answer_index", "correct_answer", "correct", "label")
+Fields = Mapping[str, "Field | tuple[Field, ...]"]
+"""The fields of the parts of a question. `choices` is one field with all options, or one field per option."""
+
+_USUAL = {
+    "question": ("question", "question_stem", "stem"),
+    "choices": ("choices", "options"),
+    "answer": ("answer", "answerkey", "answer_key", "answer_idx", "answer_index", "correct_answer", "correct", "label"),
+}
+"""Usual names of the columns, for parts that are not declared."""
+
 _RIGHT = re.compile("correct|right|true|gold|best|answer|solution", re.IGNORECASE)
 _WRONG = re.compile("incorrect|wrong|untrue|false|distract|not", re.IGNORECASE)
-
 _OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])", re.IGNORECASE)
 
 _ENOUGH = 10
@@ -167,15 +173,9 @@ _NEARLY_ALL = 0.9
 
 @dataclass(frozen=True)
 class Columns:
-    """The fields of a row that contain the parts of a question.
-
-    A question, choices or answer field that is None is searched under its usual names, and `id` and `category` in the
-    columns of these names.
+    """The declaration of a dataset's columns.
 
     Attributes:
-        choices: One field with all options, or one field per option. Without an answer field, the first of several
-            fields is the right option if its name says so, as in "correct_answer".
-        answer_check: A second field that must name the same option.
         shuffle: Whether to put the options of each question in a random order that depends on `shuffle_key` and id.
         shuffle_key: The name of the benchmark; empty for files and tables without a name of their own, because the
             name of a file must not change the order.
@@ -183,13 +183,7 @@ class Columns:
     """
 
     name: str
-    question: Field | None = None
-    choices: Field | tuple[Field, ...] | None = None
-    labels: Field | None = None
-    answer: Field | None = None
-    answer_check: Field | None = None
-    id: Field | None = None
-    category: Field | None = None
+    fields: Fields = field(default_factory=dict)
     key: AnswerKey = field(default_factory=AnswerKey)
     separator: str | None = None
     shuffle: bool = False
@@ -198,33 +192,35 @@ class Columns:
     keep: Mapping[str, frozenset[str]] = field(default_factory=dict)
     published: bool = False
 
-    def __call__(self, columns: Sequence[str]) -> ColumnReader:
-        """Find the fields among the columns of a source."""
-        fields = [*self.named, *filter(None, (self.labels, self.answer_check, self.id, self.category))]
-        used = {find_column(name.partition(".")[0], columns) for part in fields for name in part.reads}
-        free = [column for column in columns if column not in used]
-        for part in self.named:  # report wrong names of the user before searching for the other fields
-            part.getter(columns, free)
-        complete = self._complete(columns, free)
-        beyond = None
-        if self.choices is None and isinstance(complete.choices, tuple):
-            last = complete.choices[-1].text
-            beyond = last[:-1] + chr(ord(last[-1]) + 1)  # "option_e" after "option_d"
-        return ColumnReader(complete, columns, beyond)
+    def reads(self, *parts: str) -> list[str]:
+        """The columns and paths that the fields of some parts of a question read."""
+        return [name for part in parts for one in self._each(part) for name in one.reads]
 
-    def _complete(self, columns: Sequence[str], free: Sequence[str]) -> Columns:
-        """Return a copy in which the question, choices and answer fields are set; errors suggest `free` columns."""
+    def _each(self, part: str) -> tuple[Field, ...]:
+        declared = self.fields.get(part, ())
+        return declared if isinstance(declared, tuple) else (declared,)
+
+    def __call__(self, names: Sequence[str]) -> ColumnReader:
+        """Find the fields among the columns of a source."""
+        fields = dict(self.fields)
+        used = {find_column(name.partition(".")[0], names) for name in self.reads(*fields)}
+        free = [name for name in names if name not in used]  # suggested in errors
+        for part in _USUAL:  # report wrong names of the user before searching for the other fields
+            for one in self._each(part):
+                one.getter(names, free)
         right_first = self.key.reading == FIRST
-        if isinstance(self.choices, tuple) and self.answer is None and not right_first:
-            self._check_first([part.text for part in self.choices], _first(_ANSWERS, columns))
+        if isinstance(self.fields.get("choices"), tuple) and "answer" not in fields and not right_first:
+            self._check_first([one.text for one in self._each("choices")], _first(_USUAL["answer"], names))
             right_first = True
-        return replace(
-            self,
-            question=self.question or _found("question", _QUESTIONS, columns, free),
-            choices=self.choices or _option_columns(columns) or _found("choices", _CHOICES, columns, free),
-            answer=None if right_first else self.answer or _found("answer", _ANSWERS, columns, free),
-            shuffle=self.shuffle or right_first,
-        )
+        beyond = None
+        if "choices" not in fields and (options := _option_columns(names)):
+            fields["choices"] = options
+            last = options[-1].text
+            beyond = last[:-1] + chr(ord(last[-1]) + 1)  # "option_e" after "option_d"
+        for part in _USUAL:
+            if part not in fields and not (part == "answer" and right_first):
+                fields[part] = _usual(part, names, free)
+        return ColumnReader(replace(self, fields=fields, shuffle=self.shuffle or right_first), names, beyond)
 
     def _check_first(self, choices: Sequence[str], answer: str | None) -> None:
         """Check that the name of the first option column alone says that it contains the right answers."""
@@ -240,26 +236,20 @@ class Columns:
             f"column, {first!r}, always contains the right option, set 'answer_is': 'first'"
         )
 
-    @property
-    def named(self) -> list[Field]:
-        """The fields of the question, the options and the answer that are set."""
-        choices = self.choices if isinstance(self.choices, tuple) else (self.choices,)
-        return [part for part in (self.question, *choices, self.answer) if part is not None]
-
 
 def _is_right(column: str) -> bool:
     """Whether the name of a column says that it contains right answers."""
     return _RIGHT.search(column) is not None and _WRONG.search(column) is None
 
 
-def _first(names: Iterable[str], columns: Sequence[str]) -> str | None:
-    return next((column for name in names if (column := find_column(name, columns)) is not None), None)
+def _first(usual: Iterable[str], names: Sequence[str]) -> str | None:
+    return next((column for name in usual if (column := find_column(name, names)) is not None), None)
 
 
-def _found(part: str, names: Sequence[str], columns: Sequence[str], free: Sequence[str]) -> Field:
-    column = _first(names, columns)
+def _usual(part: str, names: Sequence[str], free: Sequence[str]) -> Field:
+    column = _first(_USUAL[part], names)
     if column is None:
-        expected = " or ".join(map(repr, names[:2])) + (", or A, B, C, ..." if part == "choices" else "")
+        expected = " or ".join(map(repr, _USUAL[part][:2])) + (", or A, B, C, ..." if part == "choices" else "")
         raise MissingColumn(
             f"no column for the {part}: expected {expected}. If it has another name, set '{part}': 'COLUMN'."
             f"{did_you_mean(part, free)}"
@@ -267,15 +257,12 @@ def _found(part: str, names: Sequence[str], columns: Sequence[str], free: Sequen
     return Field(column)
 
 
-def _option_columns(columns: Sequence[str]) -> tuple[Field, ...]:
+def _option_columns(names: Sequence[str]) -> tuple[Field, ...]:
     """Return the columns A, B, C, ... or option_a, ..., if there are two or more, none is skipped and no other fits."""
-    if _first(_CHOICES, columns) is not None:
-        return ()
     by_prefix: dict[str, dict[str, str]] = {}
-    for column in columns:
-        if isinstance(column, str) and (match := _OF_AN_OPTION.fullmatch(column.strip())):
-            prefix = column.strip()[:-1].casefold()
-            by_prefix.setdefault(prefix, {}).setdefault(match[1].upper(), column)
+    for name in names if _first(_USUAL["choices"], names) is None else ():
+        if isinstance(name, str) and (match := _OF_AN_OPTION.fullmatch(name.strip())):
+            by_prefix.setdefault(name.strip()[:-1].casefold(), {}).setdefault(match[1].upper(), name)
     for named in by_prefix.values():
         letters = LETTERS[: len(named)]
         if len(named) > 1 and sorted(named) == list(letters):
@@ -286,23 +273,20 @@ def _option_columns(columns: Sequence[str]) -> tuple[Field, ...]:
 class ColumnReader:
     """Reader of rows with known columns; see RowReader."""
 
-    def __init__(self, columns: Columns, names: Sequence[str], beyond: str | None = None) -> None:
+    def __init__(self, columns: Columns, names: Sequence[str], beyond: str | None) -> None:
         self._columns = columns
         self._names = names
         self._filled: set[str] = set()
         self._beyond = beyond
-        self._repairer = Repairer(columns.repairs)
+        self._repairs = [REPAIRS[name] for name in columns.repairs]
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
-        choices = columns.choices if isinstance(columns.choices, tuple) else ()
-        self._each = [part.getter(names) for part in choices]
-        self._get: dict[str, Getter] = {}
-        for part in ("question", "choices", "labels", "answer", "answer_check", "id", "category"):
-            declared = getattr(columns, part)
-            if isinstance(declared, Field):
-                self._get[part] = declared.getter(names)
-            else:  # rows may lack the columns `id` and `category`
-                column = (find_column(part, names) or part) if part in ("id", "category") else None
-                self._get[part] = partial(_optional, column)
+        # Rows may lack the columns `id` and `category`.
+        self._get: dict[str, Getter] = {
+            part: partial(_optional, find_column(part, names) or part) for part in ("id", "category")
+        }
+        self._get |= {part: one.getter(names) for part, one in columns.fields.items() if isinstance(one, Field)}
+        choices = columns.fields["choices"]
+        self._each = [one.getter(names) for one in choices] if isinstance(choices, tuple) else []
 
     def read(self, row: Row, default_id: str, where: str) -> Draft:
         """Extract the parts of a question from a row."""
@@ -321,7 +305,7 @@ class ColumnReader:
         options = self._options(row)
         if not options.texts:
             raise UnusableQuestion("no options", f"in {shorten(stem)!r}")
-        labels = self._labels(row) if self._columns.labels else options.labels
+        labels = self._labels(row) if "labels" in self._get else options.labels
         if labels is not None and len(labels) != len(options.texts):
             raise UnusableQuestion(
                 "not as many labels as options", f"expected {len(options.texts)} labels, got {len(labels)}"
@@ -334,8 +318,8 @@ class ColumnReader:
             stem=stem,
             options=tuple(map(option_text, options.texts)),
             labels=None if labels is None else tuple(labels),
-            answer=self._get["answer"](row),
-            check=self._get["answer_check"](row),
+            answer=self._get["answer"](row) if "answer" in self._get else None,
+            check=self._get["answer_check"](row) if "answer_check" in self._get else None,
             category="" if category is None else str(category),
             where=where,
         )
@@ -360,7 +344,7 @@ class ColumnReader:
     def finish(self, drafts: Sequence[Draft]) -> tuple[list[Result], list[str]]:
         """Read the answers of all drafts and convert the drafts to questions."""
         columns = self._columns
-        key = columns.key if columns.answer else AnswerKey(reading=FIRST)
+        key = columns.key if "answer" in columns.fields else AnswerKey(reading=FIRST)
         plain, notes = drafts, list[str]()
         if not columns.published:
             self._check_filled()
@@ -376,8 +360,8 @@ class ColumnReader:
 
     def _check_filled(self) -> None:
         """Raise an error if the column of the question, the choices or the answer is empty in every row."""
-        for part in ("question", "choices", "answer"):
-            declared = getattr(self._columns, part)
+        for part in _USUAL:
+            declared = self._columns.fields.get(part)
             column = find_column(declared.text, self._names) if isinstance(declared, Field) else None
             if column is not None and column not in self._filled:
                 others = ", ".join(repr(name) for name in self._names if name in self._filled)
@@ -389,18 +373,18 @@ class ColumnReader:
     def _question(self, draft: Draft, place: int | UnusableQuestion) -> Result:
         if isinstance(place, UnusableQuestion):
             return place
-        options = self._repairer.options(draft.options)
+        options = repaired_options(draft.options, self._repairs)
         if self._columns.shuffle:
             order = list(in_random_order(range(len(options)), self._columns.shuffle_key, draft.id))
             options, place = tuple(options[index] for index in order), order.index(place)
         try:
-            return Question(draft.id, self._repairer.stem(draft.stem), options, place, draft.category)
+            return Question(draft.id, repaired_stem(draft.stem, self._repairs), options, place, draft.category)
         except UnusableQuestion as error:
             return error
 
 
-def _optional(column: str | None, row: Row) -> Any:
-    return None if column is None else row.get(column)
+def _optional(column: str, row: Row) -> Any:
+    return row.get(column)
 
 
 def _is_blank(cell: Any) -> bool:

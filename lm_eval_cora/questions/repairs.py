@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from lm_eval_cora.questions.question import LETTERS
 
@@ -159,16 +158,8 @@ def without_line_ends(options: Sequence[str]) -> tuple[str, ...]:
     return tuple(_LINE_END.sub("", option) for option in options)
 
 
-@dataclass(frozen=True)
-class Repair:
-    """The rules and functions of a repair.
-
-    Attributes:
-        stem: Rules for the stem.
-        each: Rules for each option.
-        whole: Function that repairs a stem, for defects that a rule cannot describe.
-        together: Function that repairs all options of a question together.
-    """
+class Repair(NamedTuple):
+    """Rules for the stem and for each option, and functions for the whole stem and for all options together."""
 
     stem: tuple[Rule, ...] = ()
     each: tuple[Rule, ...] = ()
@@ -200,26 +191,18 @@ REPAIRS: dict[str, Repair] = {
 """The repairs that a declaration may name, by name."""
 
 
-class Repairer:
-    """Applies several repairs, in the given order."""
+def repaired_stem(text: str, repairs: Sequence[Repair]) -> str:
+    """Repair a stem: apply all rules, then the functions."""
+    text = repaired(text, [rule for repair in repairs for rule in repair.stem])
+    for repair in repairs:
+        text = repair.whole(text) if repair.whole else text
+    return text
 
-    def __init__(self, names: Iterable[str]) -> None:
-        repairs = [REPAIRS[name] for name in names]
-        self._stem = tuple(rule for repair in repairs for rule in repair.stem)
-        self._each = tuple(rule for repair in repairs for rule in repair.each)
-        self._whole = [repair.whole for repair in repairs if repair.whole]
-        self._together = [repair.together for repair in repairs if repair.together]
 
-    def stem(self, text: str) -> str:
-        """Repair a stem: apply the rules, then the functions."""
-        text = repaired(text, self._stem)
-        for repair in self._whole:
-            text = repair(text)
-        return text
-
-    def options(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Repair the options: apply the rules to each option, then the functions to all options together."""
-        options = tuple(repaired(text, self._each) for text in texts) if self._each else tuple(texts)
-        for repair in self._together:
-            options = repair(options)
-        return options
+def repaired_options(texts: Sequence[str], repairs: Sequence[Repair]) -> tuple[str, ...]:
+    """Repair the options: apply all rules to each option, then the functions to all options together."""
+    rules = [rule for repair in repairs for rule in repair.each]
+    options = tuple(repaired(text, rules) for text in texts)
+    for repair in repairs:
+        options = repair.together(options) if repair.together else options
+    return options
