@@ -155,7 +155,7 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         chosen = replace(chosen, data_files=(questions,))
     try:
         source = benchmark("local", chosen.declared, chosen.data_files)
-        chosen_questions = load_questions(source, chosen).chosen
+        chosen_questions, _ = load_questions(source, chosen)
     except UserError as error:
         raise UserError(str(error).removeprefix("data_files: ")) from None
     return variants_of_all(chosen_questions, PROBES[probe], chosen)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne
@@ -37,7 +36,7 @@ _QUESTION_FOLLOWS = re.compile(r"(?<=[^\sA-Z])Q: ")
 
 
 def agieval_question(row: Row, default_id: str) -> Question:
-    r"""Convert a row to a question.
+    """Convert a row to a question.
 
     `query` contains the passage, the question and, again, the options. `gold` is a list with one index.
     """
@@ -47,31 +46,22 @@ def agieval_question(row: Row, default_id: str) -> Question:
         if len(gold) != 1:
             raise UnusableQuestion("no single right answer", f"expected a gold list of length 1, got {list(gold)!r}")
         gold = gold[0]
-    return Question(
-        id=default_id,
-        stem=_stem(row["query"], printed),
-        choices=_choices(printed),
-        answer=_option_index(gold, len(printed)),
-        category=row.get("subset") or "",
-    )
-
-
-def _option_index(gold: Any, count: int) -> int:
-    """Convert the gold answer to an index. It is an index from 0 (text in a csv file) or a letter."""
-    names = [*range(count), *map(str, range(count)), *LETTERS[:count]]
+    count = len(printed)
+    names = [*range(count), *map(str, range(count)), *LETTERS[:count]]  # in a csv file, an index is a text
     if isinstance(gold, bool) or gold not in names:
         raise UnusableQuestion(
             "an answer outside the options",
             f"gold {shorten(repr(gold))}, expected an index from 0 to {count - 1} or the letter of one of the options",
         )
-    return names.index(gold) % count
+    stem = _stem(row["query"], printed)
+    # The article stays: both "(A)A fall" and "A fall" become "A fall".
+    own_letters = [re.compile(rf"\A\({letter}\)\s*") for letter in LETTERS]
+    choices = [repaired(option, ((own, ""), *_IN_OPTIONS)) for own, option in zip(own_letters, printed, strict=False)]
+    return Question(default_id, stem, without_own_letters(choices), names.index(gold) % count, row.get("subset") or "")
 
 
 def subset_of(source: str, row: Row) -> str:
-    """Return the subset of a row, from its column `subset` or else from the name of the dataset or file.
-
-    Ids, categories and exemplars depend on the subset.
-    """
+    """Return the subset of a row, from its column `subset` or else from the name of the dataset or file."""
     named = [subset for subset in SUBSETS if subset in source]
     subset = row.get("subset") or max(named, key=source.rfind, default="")
     if subset not in SUBSETS:
@@ -100,17 +90,6 @@ def _stem(query: object, printed: Sequence[object]) -> str:
     return stem.rstrip()
 
 
-def _choices(printed: Sequence[Any]) -> tuple[Any, ...]:
-    options = [_without_letter(option, chr(ord("A") + index)) for index, option in enumerate(printed)]
-    return without_own_letters([repaired(option, _IN_OPTIONS) for option in options])
-
-
-def _without_letter(option: Any, letter: str) -> Any:
-    """Remove the "(A)" before an option. The article stays: both "(A)A fall" and "A fall" become "A fall"."""
-    prefix = f"({letter})"
-    return option[len(prefix) :].lstrip() if isinstance(option, str) and option.startswith(prefix) else option
-
-
 _AGIEVAL = ("query", "choices", "gold")
 
 AGIEVAL = Benchmark(
@@ -123,7 +102,6 @@ AGIEVAL = Benchmark(
     exemplars_within_category=True,
     score_templates="agi_eval",
 )
-
 
 _ONE_OF_SEVERAL = {
     "Simplify $(5x+3) - 2(2x-4)$": "x+11",
@@ -150,17 +128,9 @@ BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _WITHOUT_BRACES = re.compile(r"-?\d+(?:\.\d+)?|\\(?!boxed|fbox)[a-zA-Z]+(?:\{[^{}]*\})*|[a-zA-Z](?![a-zA-Z])")
 
-_DEPTHS = {"{": 1, "}": -1}
-"""Change of nesting depth at each brace; an escaped brace does not change it."""
-
 
 def boxes(text: str) -> list[str]:
-    r"""Return the contents of all closed boxes of a text, in order; a nested box is part of the outer one.
-
-    Example:
-        >>> boxes(r"Either $\boxed{-2}$ or $\boxed{1}$.")
-        ['-2', '1']
-    """
+    """Return the contents of all closed boxes of a text, in order; a nested box is part of the outer one."""
     contents = []
     end = 0
     for box in BOX.finditer(text):
@@ -182,37 +152,31 @@ def box_content(text: str, start: int) -> str | None:
         return without.group() if without else ""
     depth = 0
     for brace in _BRACE.finditer(text, start):
-        depth += _DEPTHS.get(brace.group(), 0)
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)  # an escaped brace does not count
         if depth == 0:
             return text[start + 1 : brace.start()]
     return None
 
 
 def math_question(row: Row, default_id: str) -> OpenQuestion:
-    r"""Convert a row to a question. Its category is the level."""
-    return OpenQuestion(
-        id=default_id, stem=row["problem"], answer=_answer(row["problem"], row["solution"]), category=row["level"] or ""
-    )
-
-
-def subject_of(name: str, row: Row) -> str:
-    """Return the subject of a row, spelled as its configuration on the Hub."""
-    return str(row.get("type")).lower().replace("&", "and").replace(" ", "_")
-
-
-def _answer(problem: object, solution: object) -> str:
+    """Convert a row to a question. Its category is the level."""
+    problem, solution = row["problem"], row["solution"]
     if not isinstance(solution, str) or not isinstance(problem, str):
         raise UnusableQuestion("a problem or solution that is not text", f"{shorten(repr((problem, solution)))}")
     spellings: dict[str, str] = {}
     for box in boxes(solution):  # a solution may box the answer in two spellings: \frac32 and \frac{3}{2}
         spellings.setdefault(re.sub(r"[\s{}]", "", box), box)
-    found = list(spellings.values())
-    if not any(found):
+    answers = list(spellings.values())
+    if not any(answers):
         raise UnusableQuestion("a solution without a box", f"{shorten(solution)!r}")
-    if len(found) > 1:
-        corrected = [answer for beginning, answer in _ONE_OF_SEVERAL.items() if problem.startswith(beginning)]
-        found = corrected or found
-    return ", ".join(found)
+    if len(answers) > 1:
+        answers = [answer for start, answer in _ONE_OF_SEVERAL.items() if problem.startswith(start)] or answers
+    return OpenQuestion(default_id, problem, ", ".join(answers), row["level"] or "")
+
+
+def subject_of(name: str, row: Row) -> str:
+    """Return the subject of a row, spelled as its configuration on the Hub."""
+    return str(row.get("type")).lower().replace("&", "and").replace(" ", "_")
 
 
 _MATH = ("problem", "level", "type", "solution")

@@ -13,14 +13,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.columns import Columns, Field
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import IN_FILES, check_values
-from lm_eval_cora.questions.question import (
-    MAX_OPTIONS,
-    MissingColumn,
-    OpenQuestion,
-    Question,
-    Result,
-    Row,
-)
+from lm_eval_cora.questions.question import MAX_OPTIONS, MissingColumn, OpenQuestion, Question, Result, Row
 from lm_eval_cora.questions.right_option import FIRST, INDEX, AnswerKey
 from lm_eval_cora.questions.rows import source_name
 
@@ -42,10 +35,8 @@ class RowReader(Protocol):
 class OneByOne:
     """Reader for adapters. It converts each row independently of the others.
 
-    Attributes:
-        columns: Columns that every row must have.
-        to_question: Converts a row to a question, or raises UnusableQuestion. Its second argument is the id to use if
-            the row has none.
+    Every row must have the columns. `to_question` converts it, or raises UnusableQuestion. Its second argument is the
+    id to use if the row has none.
     """
 
     columns: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from itertools import chain, islice, product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,42 +100,24 @@ def count_left_out(left_out: Iterable[LeftOut]) -> str:
     return "; ".join(counts[:_KINDS]) + more
 
 
-class LoadedQuestions(NamedTuple):
-    """The questions that the options select, in the order of the source, and all usable questions."""
-
-    chosen: list[Question | OpenQuestion]
-    all: list[Question | OpenQuestion]
-
-
-def load_questions(benchmark: Benchmark, options: Options) -> LoadedQuestions:
-    """Load the questions of a benchmark. Warnings name the rows that are left out.
-
-    Example:
-        >>> from lm_eval_cora.discovery.task_files import benchmark
-        >>> loaded = load_questions(benchmark("demo"), Options(questions=20))
-        >>> len(loaded.chosen), len(loaded.all)
-        (20, 120)
-    """
+def load_questions(
+    benchmark: Benchmark, options: Options
+) -> tuple[list[Question | OpenQuestion], list[Question | OpenQuestion]]:
+    """Load the questions of a benchmark: those that the options select, and all. Warnings name the rows left out."""
     source = QuestionSource(benchmark, options, benchmark.source.split)
     questions, left_out, notes = source.load()
     for note in notes:
         logger.warning("%s: %s", benchmark.name, note)
     total = len(questions) + len(left_out)
     if benchmark.published_rows not in (None, total) and not source.files:
-        logger.warning(
-            "%s: got %d rows from %s, the published split has %d",
-            benchmark.name,
-            total,
-            source,
-            benchmark.published_rows,
-        )
+        expected = benchmark.published_rows
+        logger.warning("%s: got %d rows from %s, the published split has %d", benchmark.name, total, source, expected)
     if left_out:
-        logger.warning(
-            "%s: left out %d of %d questions: %s", benchmark.name, len(left_out), total, count_left_out(left_out)
-        )
+        counts = count_left_out(left_out)
+        logger.warning("%s: left out %d of %d questions: %s", benchmark.name, len(left_out), total, counts)
     chosen = choose_questions(questions, options, benchmark.name)
     logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
-    return LoadedQuestions(chosen, questions)
+    return chosen, questions
 
 
 class QuestionSource:
@@ -156,7 +138,11 @@ class QuestionSource:
         if repeated := [path for path, count in Counter(files).items() if count > 1]:
             raise UserError(f"data_files: {repeated[0]} is named twice. Name each file once")
         if not self._local and not benchmark.source.hub:
-            raise UserError(f"no questions are given. {_HOW_TO_NAME_THEM}")
+            raise UserError(
+                """no questions are given. Name a file, --metadata '{"cora": {"data_files": "my.jsonl"}}', or a """
+                """dataset on the Hub, --metadata '{"cora": {"hub": "ORG/NAME", "split": "test"}}' (cora_hub). If """
+                "its columns have other names, add the options question, choices and answer"
+            )
 
     def __str__(self) -> str:
         if not self.files and self._benchmark.package_file:
@@ -194,27 +180,24 @@ class QuestionSource:
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
         """The rows of each part of the benchmark. Most benchmarks have one part, with an empty name."""
-        sources: list[tuple[str, Iterable[LocatedRow]]]
-        if self._local:
-            sources = [(_name(one), read_rows(one)) for one in self._local]
-        else:
-            source = self._benchmark.source
-            places = list(product(source.hub, source.config or (None,)))
-            if self._benchmark.part_of is None:
-                return {self._part(*place): self._hub_rows(*place) for place in places}
-            sources = [(name, self._hub_rows(name, config)) for name, config in places]
-        part_of = self._benchmark.part_of
-        if part_of is None:
-            return {"": chain.from_iterable(rows for _, rows in sources)}
-        parts: dict[str, list[LocatedRow]] = {}
-        for name, located in sources:
+        source, part_of = self._benchmark.source, self._benchmark.part_of
+        places = [] if self._local else list(product(source.hub, source.config or (None,)))
+        sources: list[tuple[str, str, Iterable[LocatedRow]]] = [
+            *((_name(one), "", read_rows(one)) for one in self._local),
+            *((path, self._part(path, config), self._hub_rows(path, config)) for path, config in places),
+        ]
+        parts: dict[str, list[Iterable[LocatedRow]]] = {}
+        for name, part, located in sources:
+            if part_of is None:
+                parts.setdefault(part, []).append(located)
+                continue
             rows = list(located)
             if not rows:
                 raise UserError(f"{self._benchmark.name}: there are no rows in {name}")
             for where, row in rows:
                 part = part_of(name, row)
-                parts.setdefault(part, []).append((f"{part} {where}", {**row, "subset": part}))
-        return dict(parts)
+                parts.setdefault(part, []).append([(f"{part} {where}", {**row, "subset": part})])
+        return {part: chain.from_iterable(several) for part, several in parts.items()}
 
     def _part(self, path: str, config: str | None) -> str:
         """The name of the part that a dataset and configuration make up; empty if there is only one part."""
@@ -244,41 +227,32 @@ class QuestionSource:
     def _advice(self, error: UserError | None = None) -> str:
         """What a user can do about an error, on a line of its own; empty if the error says it."""
         benchmark = self._benchmark
+        columns = ", ".join(benchmark.columns)
+        misses_column = "no column" in str(error)
+        if not benchmark.published and error is None:
+            return "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
         if not benchmark.published:
-            if error is None:
-                return "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
-            tables = [name for name in map(_name, self.files) if name.lower().endswith((".csv", ".tsv"))]
-            return "\nThe first line of a csv file must be its header" if tables and "no column" in str(error) else ""
-        if self.files:
-            if "no column" in str(error):
-                return (
-                    f"\n{benchmark.name} expects the columns of its source: {', '.join(benchmark.columns)}. For other "
-                    "columns use the task cora_local, and pass their names as options"
-                )
-            return ""
-        if benchmark.package_file:
+            is_csv = any(_name(one).lower().endswith((".csv", ".tsv")) for one in self.files)
+            return "\nThe first line of a csv file must be its header" if is_csv and misses_column else ""
+        if self.files and misses_column:
+            return (
+                f"\n{benchmark.name} expects the columns of its source: {columns}. For other columns use the task "
+                "cora_local, and pass their names as options"
+            )
+        if self._local:
             return ""
         example = json.dumps({"cora": {"data_files": f"{benchmark.name}.jsonl"}})
-        columns = f" with the columns {', '.join(benchmark.columns)}" if benchmark.columns else ""
         return (
-            f"\nYou can pass a local file instead (json, jsonl, csv, tsv or parquet){columns}: --metadata '{example}'"
+            "\nYou can pass a local file instead (json, jsonl, csv, tsv or parquet)"
+            f"{columns and ' with the columns '}{columns}: --metadata '{example}'"
         )
 
 
-_HOW_TO_NAME_THEM = (
-    """Name a file, --metadata '{"cora": {"data_files": "my.jsonl"}}', or a dataset on the Hub, """
-    """--metadata '{"cora": {"hub": "ORG/NAME", "split": "test"}}' (cora_hub). If its columns have other names, add """
-    "the options question, choices and answer"
-)
-
-
 def _name(source: Any) -> str:
-    """The path of a file, or the kind of a table."""
     return source if isinstance(source, str) else source_name(source)
 
 
 def _how_to_get_access(path: str, error: BaseException) -> str:
-    """How to get access to a gated dataset; empty for other errors."""
     if "gated" not in f"{type(error).__name__} {error}".casefold():
         return ""
     return (
@@ -331,7 +305,7 @@ def choose_questions(
 
 
 class ExemplarPool:
-    """The questions from which exemplars are drawn."""
+    """The questions from which few-shot exemplars are drawn: answered questions that precede the asked question."""
 
     def __init__(
         self,
@@ -343,9 +317,7 @@ class ExemplarPool:
         digest: str = "",
     ) -> None:
         self.source = source
-        self.signature = "-".join(
-            filter(None, [digest, "category" * within_category, "published" * as_published]),
-        )
+        self.signature = "-".join(filter(None, [digest, "category" * within_category, "published" * as_published]))
         """Part of the signature of a score: from which questions the exemplars are drawn, and how."""
         self._within_category = within_category
         self.as_published = as_published
@@ -359,22 +331,11 @@ class ExemplarPool:
         They depend only on the question and the seeds, so all variants of a question have the same exemplars in the
         same order. With more shots, the first exemplars stay the same. The question itself is never drawn, even if the
         pool has it under another id.
-
-        Example:
-            >>> pool = ExemplarPool(
-            ...     [Question(f"q{n}", f"{n} + 1?", (f"{n + 1}", "0"), 0) for n in range(5)],
-            ...     source="the test split",
-            ...     within_category=False,
-            ... )
-            >>> asked = Question("q0", "0 + 1?", ("1", "0"), 0)
-            >>> drawn = pool.draw(asked, 2, 0)
-            >>> len(drawn), asked in drawn, drawn == pool.draw(asked, 3, 0)[:2]
-            (2, False, True)
         """
         asked = _content(question)
         pool = self._pools.get(self._pool_of(question), [])
         if self.as_published:
-            return list(islice((candidate for candidate in pool if _content(candidate) != asked), shots))
+            return [candidate for candidate in pool if _content(candidate) != asked][:shots]
         drawn: list[Question | OpenQuestion] = []
         seen = {asked}
         for candidate in in_random_order(pool, "exemplars", question.id, *seeds):
@@ -386,9 +347,9 @@ class ExemplarPool:
         return drawn
 
     def fewer(self, questions: Iterable[Question | OpenQuestion], shots: int) -> dict[str, int]:
-        """Find the questions that have fewer exemplars than requested."""
-        found = ((question.id, len(self.draw(question, shots))) for question in questions)
-        return {identifier: count for identifier, count in found if count < shots}
+        """Count the exemplars of the questions that have fewer than requested."""
+        counts = {question.id: len(self.draw(question, shots)) for question in questions}
+        return {identifier: count for identifier, count in counts.items() if count < shots}
 
     def check(self, questions: Iterable[Question | OpenQuestion], shots: int) -> None:
         """Check that every question has enough exemplars."""
@@ -406,5 +367,5 @@ class ExemplarPool:
 
 
 def _content(question: Question | OpenQuestion) -> tuple[str, frozenset[str]]:
-    """Return a question's stem and set of options, which are equal for copies with another id or order."""
+    """What is equal in copies of a question with another id or order of options."""
     return question.stem, frozenset(question.choices)

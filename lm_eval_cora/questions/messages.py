@@ -24,14 +24,9 @@ def described(error: BaseException) -> str:
 
 
 def first_few(names: Iterable[object]) -> str:
-    """The first three of some names.
-
-    Example:
-        >>> first_few(["a", "b", "c", "d"])
-        'a, b, c, …'
-    """
-    told = [str(name) for name in names]
-    return ", ".join([*told[:_NAMED], *(["…"] if len(told) > _NAMED else [])])
+    """The first three of some names."""
+    texts = list(map(str, names))
+    return ", ".join([*texts[:_NAMED], *(["…"] if len(texts) > _NAMED else [])])
 
 
 _SHOWN = 3

@@ -143,18 +143,12 @@ def _normalise(question: Question | OpenQuestion) -> None:
 
 def _check_encodable(*texts: str) -> None:
     for text in texts:
-        if not is_encodable(text):
-            # The harness hashes every prompt after the inference, and would fail there at a lone surrogate.
+        if not is_encodable(text):  # the harness would fail when it hashes the prompt, after the inference
             raise UnusableQuestion("text that is not valid Unicode", f"{text[:60]!a}")
 
 
 def is_encodable(text: str) -> bool:
-    r"""Whether a text can be written to a UTF-8 file.
-
-    Example:
-        >>> is_encodable("naïve"), is_encodable("\ud83d")
-        (True, False)
-    """
+    """Whether a text can be written to a UTF-8 file; a lone surrogate cannot."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -178,12 +172,7 @@ def printable(text: str) -> str:
 
 
 def shorten(text: object, width: int = 40) -> str:
-    """Shorten a text for an error message.
-
-    Example:
-        >>> shorten("Which of these is the capital of France?", 12)
-        'Which of th…'
-    """
+    """Shorten a text for an error message, to one line of at most `width` characters."""
     line = one_line(str(text))
     return line if len(line) <= width else line[: width - 1] + "…"
 
@@ -211,14 +200,12 @@ def refers_to_options(choices: Sequence[str]) -> bool:
     """Whether an option refers to other options, so that its meaning changes if they are moved or removed.
 
     Three forms are found: phrases such as "All of the above", options that consist of printed letters ("Both A and B",
-    "A, C only"), and options that name a printed letter ("Same as option B"). Other options with letters are ordinary
-    ones ("Vitamins A and D"). Such rules on words miss some references and find some that are not there. They only
-    mark questions and never change them.
+    "A, C only"), and options that name a printed letter ("Same as option B"). Such rules on words miss some references
+    and find some that are not there. They only mark questions and never change them.
     """
     printed = set(LETTERS[: len(choices)])
-    return any(_WORDS.search(choice) or _names_letters(choice, printed) for choice in choices)
-
-
-def _names_letters(choice: str, printed: set[str]) -> bool:
-    found = _LETTERS_ONLY.match(choice) or _NAMED_LETTER.search(choice)
-    return found is not None and set(re.findall(r"\b[A-Z]\b", found.group())) <= printed
+    for choice in choices:
+        letters = _LETTERS_ONLY.match(choice) or _NAMED_LETTER.search(choice)
+        if _WORDS.search(choice) or (letters and set(re.findall(r"\b[A-Z]\b", letters[0])) <= printed):
+            return True
+    return False

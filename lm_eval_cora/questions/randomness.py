@@ -1,8 +1,7 @@
 """Random choices that depend only on their key.
 
-There is no generator and no state. Each choice is computed from a hash of its key (seed, question id, probe, kind,
-ordinal). A variant therefore does not depend on the order of the dataset, on other questions, on the process or rank,
-or on the version of Python or numpy.
+Each choice is a hash of its key (seed, question id, probe, kind, ordinal). A variant therefore does not depend on the
+order of the dataset, on other questions, on the process or rank, or on the version of Python or numpy.
 """
 
 from __future__ import annotations
@@ -22,10 +21,6 @@ def draw(n: int, *key: str | int) -> int:
 
     The hash has 512 bits. Taking it modulo n changes each probability by less than n / 2**512. The largest n in use is
     26! < 2**89.
-
-    Example:
-        >>> draw(6, 0, "question 1", "dice") == draw(6, 0, "question 1", "dice")
-        True
     """
     digest = hashlib.blake2b(json.dumps(key, ensure_ascii=True).encode("ascii")).digest()
     return int.from_bytes(digest, "big") % n
@@ -57,10 +52,6 @@ def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
 
     All orders are equally likely. The first few items are a sample without replacement, and do not depend on how many
     items are taken.
-
-    Example:
-        >>> sorted(in_random_order("abc", 0, "question 1"))
-        ['a', 'b', 'c']
     """
     moved: dict[int, int] = {}  # Fisher-Yates shuffle of the indices; `moved` has the index now at a place
     for place in range(len(items)):

@@ -19,18 +19,16 @@ Rule = tuple[re.Pattern[str], "str | Callable[[re.Match[str]], str]"]
 
 
 def repaired(text: Any, rules: Sequence[Rule]) -> Any:
-    r"""Apply the rules in order. Values that are not text are returned unchanged."""
+    """Apply the rules in order. Values that are not text are returned unchanged."""
     if isinstance(text, str):
         for pattern, replacement in rules:
             text = pattern.sub(replacement, text)
     return text
 
 
-def _unquoted(found: re.Match[str]) -> str:
-    inside = found[1]
-    if '""' in inside and '"' not in inside.replace('""', ""):
-        return inside.replace('""', '"')
-    return found[0]
+def _unquoted(quoted: re.Match[str]) -> str:
+    inside = quoted[1]
+    return inside.replace('""', '"') if '""' in inside and '"' not in inside.replace('""', "") else quoted[0]
 
 
 CSV_QUOTING: Rule = (re.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL), _unquoted)
@@ -71,12 +69,7 @@ _LABELS = [re.compile(rf"\s*\(?{letter}[.):]\s*(?=\S)", re.IGNORECASE) for lette
 
 
 def without_labels(options: Sequence[str]) -> tuple[str, ...] | None:
-    """Remove the label of its place, such as "(A)" or "b.", from each option; None unless every option has one.
-
-    Example:
-        >>> without_labels(["A)Ice", "b. Fog"]), without_labels(["A)Ice", "Fog"])
-        (('Ice', 'Fog'), None)
-    """
+    """Remove the label of its place, such as "(A)" or "b.", from each option; None unless every option has one."""
     found = [label.match(option) for label, option in zip(_LABELS, options, strict=False)]
     if len(found) < len(options) or not all(found):
         return None
@@ -113,32 +106,19 @@ DATES: Rule = (
 
 
 def without_lone_mark(stem: str) -> str:
-    """Remove a quotation mark at the end of a question if the number of quotation marks is odd.
-
-    Example:
-        >>> without_lone_mark('Which drug?"'), without_lone_mark('Why does he say "no"')
-        ('Which drug?', 'Why does he say "no"')
-    """
+    """Remove a quotation mark at the end of a question if the number of quotation marks is odd."""
     text = stem.rstrip()
     return text[:-1] if text.endswith('"') and text.count('"') % 2 else stem
 
 
 def without_marks_on_lines(options: Sequence[str]) -> tuple[str, ...]:
-    r"""Remove the last line of an option if it is only a quotation mark.
-
-    Example:
-        >>> without_marks_on_lines(['Propranolol\n"', 'the "word"'])
-        ('Propranolol', 'the "word"')
-    """
-    return tuple(map(_without_mark_on_a_line, options))
-
-
-def _without_mark_on_a_line(option: str) -> str:
-    text = option.rstrip()
-    if not text.endswith('"'):
-        return option
-    before = text[:-1].rstrip()
-    return before if "\n" in text[len(before) : -1] else option
+    """Remove the last line of an option if it is only a quotation mark."""
+    repaired_texts = []
+    for option in options:
+        text = option.rstrip()
+        before = text.removesuffix('"').rstrip()
+        repaired_texts.append(before if text.endswith('"') and "\n" in text[len(before) : -1] else option)
+    return tuple(repaired_texts)
 
 
 _LINE_END = re.compile(r"(?<=[a-z])rn\Z")
@@ -147,12 +127,7 @@ _FEWEST_LINE_ENDS = 3
 
 
 def without_line_ends(options: Sequence[str]) -> tuple[str, ...]:
-    r"""Remove the "rn" that remains of "\r\n" at the end of options.
-
-    Example:
-        >>> without_line_ends(["Doxorubicinrn", "Bleomycinrn", "Vincristinern", "Imatinib"])
-        ('Doxorubicin', 'Bleomycin', 'Vincristine', 'Imatinib')
-    """
+    r"""Remove the "rn" that remains of "\r\n" at the end of options."""
     if sum(bool(_LINE_END.search(option)) for option in options) < _FEWEST_LINE_ENDS:
         return tuple(options)
     return tuple(_LINE_END.sub("", option) for option in options)
