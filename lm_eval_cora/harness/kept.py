@@ -33,6 +33,7 @@ _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", 
 _WEIGHTS = {"pretrained", "peft", "delta", "lora_local_path", "gguf_file"}
 """Model arguments that may name files or folders with weights."""
 
+_ANOTHER = "Use another file: --use_cache FILE"
 _AT_A_TIME = 2048
 _MOMENT = 0.1
 """Minimum time in seconds between two commits. A commit can take longer than an answer."""
@@ -59,9 +60,9 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
-            raise UserError(f"{path}: another run is using this file") from None
+            raise UserError(f"{path}: another run is using this file. {_ANOTHER}") from None
         except (OSError, NotImplementedError) as error:  # a file system without locks
-            raise UserError(f"{path}: cannot lock the file for the answers: {error}") from None
+            raise UserError(f"{path}: cannot lock the file for the answers: {error}. {_ANOTHER}") from None
         # Do not call the base class: it commits after each answer, which can take longer than the answer.
         self.lm, self.cache_db = lm, path
         self.dbdict = SqliteDict(path, outer_stack=False)  # recording the stack takes longer than writing an answer
@@ -205,7 +206,7 @@ def check_cache(path: str) -> None:
             database.execute("SELECT key, value FROM unnamed LIMIT 1")
             database.execute("COMMIT")
     except (OSError, sqlite3.Error) as error:
-        raise UserError(f"{path}: cannot store answers in this file: {error}") from None
+        raise UserError(f"{path}: cannot store answers in this file: {error}. {_ANOTHER}") from None
 
 
 def _stamps(value: Any) -> list[tuple[str, int, int]]:

@@ -55,38 +55,30 @@ class _Place:
         if settings.use_cache and not self.keeps:
             raise UserError("--no_cache and --use_cache contradict each other. Remove one of them")
         if settings.use_cache:
-            with self._naming_the_option():
-                kept.check_cache(kept.cache_file(settings.use_cache))
+            kept.check_cache(kept.cache_file(settings.use_cache))
 
     def with_cache(self, model: Any) -> Any:
         """Wrap a model in a cache if answers are kept."""
         settings = self._settings
         if not self._is_kept:
             return model
-        if settings.use_cache:
-            with self._naming_the_option():
-                self._cache = kept.AnswerCache(model, kept.cache_file(settings.use_cache, model.rank))
-        else:
-            name = kept.default_cache(settings.output_path, settings.model, settings.model_args, kept.weights_of(model))
-            try:
-                self._cache = kept.AnswerCache(model, kept.cache_file(name, model.rank))
-            except UserError as error:  # the user did not ask for this file
-                logger.warning("%s. Answers will not be kept. To use another file, pass --use_cache FILE", error)
-                self.keeps = False
-                return model
+        cache = settings.use_cache or kept.default_cache(
+            settings.output_path, settings.model, settings.model_args, kept.weights_of(model)
+        )
+        try:
+            self._cache = kept.AnswerCache(model, kept.cache_file(cache, model.rank))
+        except UserError as error:
+            if settings.use_cache:
+                raise
+            logger.warning("%s. Answers will not be kept", error)
+            self.keeps = False
+            return model
         logger.info("answers are kept in %s (%d so far)", self._cache.cache_db, self._cache.kept)
         return self._cache
 
     @property
     def _is_kept(self) -> bool:
         return self.keeps and bool(self._settings.use_cache or self._settings.output_path)
-
-    @contextmanager
-    def _naming_the_option(self) -> Iterator[None]:
-        try:
-            yield
-        except UserError as error:
-            raise UserError(f"--use_cache {self._settings.use_cache}: {error}. Use another file") from None
 
     def finish(self) -> None:
         """Record that the results are written."""
