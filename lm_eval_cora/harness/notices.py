@@ -98,13 +98,7 @@ def describe_not_begun(table: ResponseTable) -> str:
 
 
 def describe_whole(phases: Phases) -> str:
-    """Describe a two-phase sample and its interval for the full benchmark.
-
-    Example:
-        >>> describe_whole(Phases(questions=1273, asked=1273, right=940, followed=650, always=150))
-        'asked 1,273 of 1,273 originals and followed 650 of the 940 right ones, drawn by the seed. Standard errors and \
-intervals are about the values for all 1,273 questions of this run; cora is 0.3094 to 0.3291 (± 0.0098)'
-    """
+    """Describe a two-phase sample and its interval for the full benchmark."""
     low, high = estimate("cora", phases).interval
     return (
         f"asked {phases.asked:,} of {phases.questions:,} originals and followed {phases.followed:,} of the "
@@ -130,16 +124,7 @@ def describe_asked(counts: Sequence[int]) -> str:
 
 
 def describe_bias(moments: Moments, questions: int) -> str:
-    """Warn if a budget ended a run after few questions, whose number depended on the answers; empty otherwise.
-
-    Example:
-        >>> describe_bias(Moments(15, 130, 11, 126, 3, 78), 1273)
-        'the budget paid for only 15 questions, and their number depended on the answers, so the scores are too high \
-on average: mcqa by about 0.017, bmca@1.0 by 0.029. From 300 questions on this is small. Raise \
---budget, or set the option questions instead'
-        >>> describe_bias(Moments(300, 2600, 220, 2520, 60, 1560), 1273)
-        ''
-    """
+    """Warn if a budget ended a run after few questions, whose number depended on the answers; empty otherwise."""
     bias = bias_of_budget(moments)
     if not 2 <= moments.questions < min(ENOUGH, questions) or not any(bias):
         return ""

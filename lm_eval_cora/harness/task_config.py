@@ -128,13 +128,9 @@ def score_templates(benchmark: Benchmark) -> Templates:
 # ---- metadata
 
 AMBIGUOUS = frozenset(
-    {"answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split"}
+    ("answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split")
 )
-"""Names of options that are also common keys of a task's metadata.
-
-Back ends of the harness have the arguments `revision` and `seed`, and pass `config` to transformers. The other names
-are common in task files, whose `metadata` may contain any keys.
-"""
+"""Names of options that are also arguments of back ends, or common keys of the `metadata` in task files."""
 
 _KEY = "cora"
 
@@ -184,17 +180,8 @@ def _corrected(given: Mapping[str, Any], misplaced: Sequence[str], *, others: bo
     """The metadata with all options inside of `cora`, quoted for a shell."""
     options: dict[str, Any] = dict(given[_KEY]) if isinstance(given.get(_KEY), Mapping) else {}
     for name in misplaced:
-        for option, value in _options_of(str(name), given[name]).items():
-            options.setdefault(option, value)
+        option = name if name in Options.names() else name.strip().partition(".")[2]
+        meant = {option: given[name]} if option else given[name]
+        options |= {key: meant[key] for key in meant if key not in options} if isinstance(meant, Mapping) else {}
     beside = {name: value for name, value in given.items() if others and name not in (_KEY, *misplaced)}
     return quote(json.dumps({_KEY: options or {"seed": 1}, **beside}, ensure_ascii=False, default=shorten))
-
-
-def _options_of(name: str, value: Any) -> Mapping[str, Any]:
-    """The options that the user meant by a misplaced key."""
-    if name in Options.names():
-        return {name: value}
-    part = name.strip().partition(".")[2]
-    if part:
-        return {part: value}
-    return value if isinstance(value, Mapping) else {}
