@@ -1,9 +1,6 @@
-"""Make the task files of this package visible to the harness.
+"""Make the task files of this package visible to the harness, which searches its own folder and `--include_path`.
 
-The harness searches only its own folder and `--include_path`. To make plain `lm_eval --tasks cora_medqa` work, the
-wheel installs two small files beside the package: `lm_eval_cora_startup.pth`, which has one line that Python executes
-at every start, and the module that this line imports. When a program imports the harness, `finder` adds the folder
-from `location` to the folders that the harness searches.
-
-This package does not import the harness. At the start of Python it imports only the standard library.
+For plain `lm_eval --tasks cora_medqa` the wheel installs two small files beside the package: `lm_eval_cora_startup.pth`
+has one line that Python executes at every start, and the start-up module imports only the standard library. When a
+program imports the harness, `location` adds our folder to those that the harness searches.
 """

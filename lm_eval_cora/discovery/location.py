@@ -1,14 +1,27 @@
-"""The folder of the task files."""
+"""The folder of the task files, and how the harness finds it. Plain `lm_eval` runs the patch with every task."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from functools import wraps
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
 
 from lm_eval_cora.questions.messages import did_you_mean
+
+MANAGER = "lm_eval.tasks.manager"
+"""The module that defines `TaskManager`."""
+
+SWITCH = "LM_EVAL_CORA_AUTOLOAD"
+"""The environment variable that disables discovery if its value is "0"."""
 
 
 def tasks_folder() -> Path:
@@ -50,16 +63,7 @@ def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
     return [folder, *(other for other in given if not Path(other).resolve().is_relative_to(ours))]
 
 
-_FOLDERS = ("_forms", "_benchmarks", "_probes")
-
-
-def fragment(name: str) -> Path:
-    """Return the path of a fragment of this package."""
-    paths = {path.stem: path for folder in _FOLDERS for path in sorted((tasks_folder() / folder).glob("*.yaml"))}
-    if name not in paths:
-        meant = did_you_mean(name, paths) or f" The fragments are: {', '.join(paths)}"
-        raise KeyError(f"!cora: unknown fragment {name!r}.{meant}")
-    return paths[name]
+# ---- the tag !cora
 
 
 def register_tag() -> None:
@@ -74,11 +78,98 @@ def register_tag() -> None:
 
 
 def _paths(loader: Any, node: yaml.Node) -> str | list[str]:
+    is_list = isinstance(node, yaml.SequenceNode)
+    names = list(map(str, loader.construct_sequence(node) if is_list else [loader.construct_scalar(node)]))
+    folders = ("_forms", "_benchmarks", "_probes")
+    known = {path.stem: str(path) for folder in folders for path in sorted((tasks_folder() / folder).glob("*.yaml"))}
+    for name in names:
+        if name not in known:
+            meant = did_you_mean(name, known) or f" The fragments are: {', '.join(known)}"
+            problem = f"!cora: unknown fragment {name!r}.{meant}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+    return [known[name] for name in names] if is_list else known[names[0]]
+
+
+# ---- the import hook: it stands here and not in `harness/`, because it must not import the harness
+
+
+class _State(threading.local):
+    searching = False
+
+
+_state = _State()
+
+
+def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+    """Find a module of the harness as the import system does, and patch it when it is executed."""
+    if name != MANAGER or _state.searching or os.environ.get(SWITCH) == "0":
+        return None
+    _state.searching = True  # our own finder returns None during this search
     try:
-        if isinstance(node, yaml.SequenceNode):
-            return [str(fragment(str(name))) for name in loader.construct_sequence(node)]
-        if not isinstance(node, yaml.ScalarNode):
-            raise KeyError("!cora: expected a name or a list of names, such as !cora [generate, divergent]")
-        return str(fragment(str(loader.construct_scalar(node))))
-    except KeyError as error:
-        raise yaml.constructor.ConstructorError(None, None, error.args[0], node.start_mark) from None
+        finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
+        specs = (find(name, path, target) for find in finders if find)
+        spec: ModuleSpec | None = next((spec for spec in specs if spec is not None), None)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # it delegates the rest of the interface
+        return spec
+    except Exception as error:
+        _warn(error)
+        return None
+    finally:
+        _state.searching = False
+
+
+class _Loader:
+    """Loader that patches the module after the original loader has executed it."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_loader":  # while the object is copied, before the attribute exists
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module with its original loader, and patch it. The module does not refer to this loader."""
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        try:
+            _search_our_folder(module)
+            register_tag()
+        except Exception as error:
+            _warn(error)
+
+
+def _search_our_folder(manager: ModuleType) -> None:
+    """Replace the `TaskIndex` through which every `TaskManager` searches its folders.
+
+    `TaskManager.__init__` of 0.4.12 and 0.4.13 calls `TaskIndex.build` and has no list of folders that a package could
+    extend. That list is complete when `build` is called. It stays unchanged if it contains our folder, because the user
+    named it or the harness reads the entry points of the group `lm_eval.tasks`. Otherwise our folder is inserted after
+    the harness' own folder and before the user's folders, whose tasks may override ours.
+    """
+    index = manager.TaskIndex
+
+    @wraps(index.build)
+    def build(paths: Iterable[Path], *arguments: Any, **options: Any) -> Any:
+        folders = list(paths)
+        try:
+            defaults = folders[:1] if folders[:1] == [Path(str(manager.__file__)).parent] else []
+            folders = defaults + [Path(folder) for folder in with_tasks_folder(folders[len(defaults) :])]
+        except Exception as error:
+            _warn(error)
+        return index.build(folders, *arguments, **options)
+
+    manager.TaskIndex = type(index.__name__, (index,), {"build": staticmethod(build)})  # type: ignore[attr-defined]
+
+
+def _warn(error: Exception) -> None:
+    # A child of the harness' logger, so that the harness' handler prints the line.
+    logging.getLogger("lm_eval.cora").warning(
+        'lm-eval-cora: cannot add its tasks (%s: %s). Pass --include_path "$(lm-eval-cora tasks --path)"',
+        type(error).__name__,
+        error,
+    )

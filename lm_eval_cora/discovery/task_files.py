@@ -19,8 +19,6 @@ from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting
 
-_PACKAGE = "lm_eval_cora"
-
 
 @lru_cache
 def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
@@ -31,13 +29,7 @@ def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
 def applicable_metrics(
     probe: Probe, table: ResponseTable, form: Form | None, *, macro_average: bool = False
 ) -> list[dict[str, Any]]:
-    """The entries of a probe's `metric_list` that apply to answers.
-
-    Example:
-        >>> table = ResponseTable.from_hits([[1, 0], [1, 1]])
-        >>> "cora" in [entry["metric"] for entry in applicable_metrics(PROBES["divergent"], table, "generate")]
-        True
-    """
+    """The entries of a probe's `metric_list` that apply to answers."""
     present = features_of(
         is_open=bool(table.written.any()),
         macro_average=macro_average,
@@ -50,14 +42,7 @@ def applicable_metrics(
 
 @dataclass(frozen=True)
 class TaskFile:
-    """The content of a task file.
-
-    Attributes:
-        name: Name of the task.
-        benchmark: Benchmark of the task.
-        probe: Name of the probe.
-        form: Whether the model writes its answer or its answers are scored.
-    """
+    """The content of a task file."""
 
     name: str
     benchmark: Benchmark
@@ -67,37 +52,28 @@ class TaskFile:
     def docs_per_question(self) -> tuple[int, int]:
         """Return the smallest and the largest number of variants of a question of this benchmark."""
         fewest, most = self.benchmark.options
-        counts = [self._variants(options) for options in range(fewest, most + 1)]
-        return min(counts), max(counts)
-
-    def _variants(self, options: int) -> int:
-        question: Question | OpenQuestion = OpenQuestion("q", "?", "!")
+        questions: list[Question | OpenQuestion] = [OpenQuestion("q", "?", "!")]
         if self.benchmark.has_options:
-            question = Question("q", "?", tuple(map(str, range(options))), 0)
-        return len(PROBES[self.probe].expand(question, Setting(form=self.form)))
+            questions = [Question("q", "?", tuple(map(str, range(size))), 0) for size in range(fewest, most + 1)]
+        counts = [len(PROBES[self.probe].expand(question, Setting(form=self.form))) for question in questions]
+        return min(counts), max(counts)
 
 
 def task_list() -> list[TaskFile]:
     """Return the tasks, sorted by name."""
-    files = [path for path in tasks_folder().glob("*/cora_*.yaml") if not path.parent.name.startswith("_")]
-    return [_task_file(path) for path in sorted(files, key=lambda path: path.stem)]
+    tasks = []
+    for path in tasks_folder().glob("*/cora_*.yaml"):
+        if not path.parent.name.startswith("_"):
+            named = {Path(part).parent.name: Path(part).stem for part in _load(path)["include"]}
+            form: Form = "loglikelihood" if named["_forms"] == "loglikelihood" else "generate"
+            tasks.append(TaskFile(path.stem, benchmark(named["_benchmarks"]), named["_probes"], form))
+    return sorted(tasks, key=lambda task: task.name)
 
 
 @lru_cache
 def published_questions(task: str) -> int | None:
-    """Number of rows of the published split that a task asks.
-
-    Example:
-        >>> published_questions("cora_medqa_plus"), published_questions("cora_local")
-        (1273, None)
-    """
-    return next((found.benchmark.published_rows for found in task_list() if found.name == task), None)
-
-
-def _task_file(path: Path) -> TaskFile:
-    named = {Path(part).parent.name: Path(part).stem for part in _load(path)["include"]}
-    form: Form = "loglikelihood" if named["_forms"] == "loglikelihood" else "generate"
-    return TaskFile(path.stem, benchmark(named["_benchmarks"]), named["_probes"], form)
+    """Number of rows of the published split that a task asks."""
+    return next((file.benchmark.published_rows for file in task_list() if file.name == task), None)
 
 
 def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
@@ -124,10 +100,9 @@ class _TaskFileLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no
 
 def _function(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Any:
     module, _, name = str(loader.construct_scalar(node)).rpartition(".")
-    if module.partition(".")[0] != _PACKAGE:
-        raise yaml.constructor.ConstructorError(
-            None, None, f"expected a name in {_PACKAGE}, got {module}.{name}", node.start_mark
-        )
+    if module.partition(".")[0] != "lm_eval_cora":
+        problem = f"expected a name in lm_eval_cora, got {module}.{name}"
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
     # Names in `lm_eval_cora.harness` stay text, because importing the harness takes seconds.
     return getattr(import_module(module), name) if ".harness" not in module else f"{module}.{name}"
 

@@ -3,7 +3,7 @@
 Each docstring names the harness' code and the reason for the workaround. The sources of 0.4.12 and 0.4.13 are the same
 in all of these places.
 
-Elsewhere are the import hook that makes `TaskManager` search our folder (`discovery/finder.py`, which must not import
+Elsewhere are the import hook that makes `TaskManager` search our folder (`discovery/location.py`, which must not import
 the harness), the wrappers of models that change answers (`asking.py`, `kept.py`, `served.py`), and the methods of
 `ConfigurableTask` that `CoraTask` overrides.
 """

@@ -24,7 +24,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ours = partial(TaskManager, include_defaults=False)
     with (
         patch("lm_eval_cora.harness.dry_run.with_tasks_folder", list),
-        patch("lm_eval_cora.discovery.finder.with_tasks_folder", list),
+        patch("lm_eval_cora.discovery.location.with_tasks_folder", list),
         patch("lm_eval.evaluator.add_env_info"),
         patch("lm_eval.evaluator.set_torch_seed"),
         patch("lm_eval.utils.make_table", return_value=""),

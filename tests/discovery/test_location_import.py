@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.discovery.finder import SWITCH
-from lm_eval_cora.discovery.location import tasks_folder
+from lm_eval_cora.discovery.location import SWITCH, tasks_folder
 from tests.support.names import GROUPS, NAMES
 
 REPOSITORY = Path(__file__).parents[2]
