@@ -70,24 +70,7 @@ _MODULES = {
 """The module of each public name. The start-up module imports this package with the harness, so nothing is imported
 before it is used."""
 
-__all__ = [  # noqa: RUF022  # the order of the documentation
-    "score",
-    "compare",
-    "read_runs",
-    "write_report",
-    "write_records",
-    "expand",
-    "read",
-    "read_answer",
-    "metrics",
-    "stop_early",
-    "tasks_folder",
-    "Scores",
-    "Comparison",
-    "Estimate",
-    "Variant",
-    "Answer",
-]
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

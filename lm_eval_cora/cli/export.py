@@ -10,15 +10,7 @@ from typing import get_args
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
-from lm_eval_cora.export.hub import (
-    TO_REGISTER,
-    Filing,
-    eval_results,
-    eval_yaml,
-    model_index,
-    run_to_file,
-    source_warning,
-)
+from lm_eval_cora.export.hub import Filing, eval_results, eval_yaml, model_index, run_to_file
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.report.text import as_csv
 from lm_eval_cora.runs.model_run import Run
@@ -98,12 +90,12 @@ def run(given: argparse.Namespace) -> None:
         return
     output, note = given.output or console.STDOUT, ""
     console.check_output(output)
-    if given.format == "eval-yaml":
-        text, note = eval_yaml(console.read_runs_of(given), given.dataset, given.metric), TO_REGISTER
-    elif given.format == "eval-results":
+    if given.format == "eval-results":
         filing = Filing(given.dataset, given.task_id, given.source_url, given.source_name, given.source_user)
         run = run_to_file(console.read_runs_of(given), given.task)
-        text, note = eval_results(run, filing, metric=given.metric, percent=given.percent), source_warning(run, filing)
+        text, note = eval_results(run, filing, metric=given.metric, percent=given.percent)
+    elif given.format == "eval-yaml":
+        text, note = eval_yaml(console.read_runs_of(given), given.dataset, given.metric)
     else:
         text = _TEXTS[given.format](console.read_runs_of(given))
     if note:

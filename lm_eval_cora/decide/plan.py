@@ -30,7 +30,7 @@ from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean,
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Cell, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.comparable import by_task, not_comparable
 from lm_eval_cora.runs.model_run import Run
 
 CORRELATION = 0.3
@@ -48,14 +48,9 @@ _FEWEST = 30
 
 
 class Goal(NamedTuple):
-    """What a comparison should find.
+    """What a comparison should find: a difference that an interval of this level excludes from 0 with this power.
 
-    Attributes:
-        difference: The true difference between two models.
-        power: Probability that the interval of the difference excludes 0.
-        level: Confidence level of the interval.
-        metric: The metric; empty for the one that leads the task's report.
-        correlation: Correlation of the models, if it is not measured.
+    Without a metric, it is the one that leads the task's report.
     """
 
     difference: float
@@ -67,15 +62,11 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a comparison of two models on a task.
+    """The plan of a comparison of two models on a task, or of a model like a typical one.
 
     Attributes:
-        task: Name of the task, or of a typical model.
-        models: The models whose answers the plan comes from.
         spread: Standard deviation of the difference that a question contributes.
-        requests: Requests of a full run of one model.
-        requests_exact: The same with `--stop exact`; None if it does not apply.
-        benchmark_questions: Number of questions of the benchmark; None if it is unknown.
+        requests: Requests of a full run of one model; `requests_exact` of one with `--stop exact`, if that applies.
         smallest_difference: The difference that all questions of the benchmark find; nan if their number is unknown.
     """
 
@@ -131,15 +122,13 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
             f"--correlation {goal.correlation:g}: expected one model, got {names}, whose correlation is "
             "measured. Leave --correlation out, or pass one --from"
         )
-    by_task: dict[str, list[Run]] = {}
-    for run in runs:
-        by_task.setdefault(run.task, []).append(run)
-    groups = [group for group in by_task.values() if len(group) == len(models)]
+    all_groups = by_task(runs).values()
+    groups = [group for group in all_groups if len(group) == len(models)]
     if not groups:
         raise UserError(f"--from: {names} have no task in common")
     if goal.metric:
         check_metric(goal.metric, (name for group in groups for run in group for name in run.estimates))
-    alone = [group[0] for group in by_task.values() if len(group) < len(models)]
+    alone = [group[0] for group in all_groups if len(group) < len(models)]
     notes = [f"{run.task}: left out, because only {shorten(run.model)} has it" for run in alone]
     plans = []
     for group in groups:

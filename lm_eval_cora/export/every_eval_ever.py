@@ -207,12 +207,17 @@ def _result(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
-    """Describe a metric. The id of `mcqa` is `accuracy`, its usual name; all other ids have our prefix."""
+    """Describe a metric. The id of `mcqa` is `accuracy`, its usual name."""
     name, facts = entry["metric"], facts_of(entry["aggregation"])
     # The schema requires scores within bounds. Rounding and the adjustment for positions may exceed 1.
     lowest, highest = min(facts.bounds[0], value), max(facts.bounds[1], value)
     better = entry.get("higher_is_better")
-    metric = {
+    optional = {
+        "metric_unit": None if highest == inf else "proportion",
+        "metric_parameters": parameters_of(entry) | {key: entry[key] for key in ("without",) if key in entry},
+        "additional_details": {"direction": "neither high nor low is better"} if better is None else None,
+    }
+    return {
         "evaluation_description": facts.meaning,
         "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",
         "metric_name": name,
@@ -220,15 +225,8 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
         "score_type": "continuous",
         "min_score": lowest,
         "max_score": "Infinity" if highest == inf else highest,
+        **{key: value for key, value in optional.items() if value},
     }
-    if highest != inf:
-        metric["metric_unit"] = "proportion"
-    parameters = parameters_of(entry) | {key: entry[key] for key in ("without",) if key in entry}
-    if parameters:
-        metric["metric_parameters"] = parameters
-    if better is None:
-        metric["additional_details"] = {"direction": "neither high nor low is better"}
-    return metric
 
 
 def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def model_index(runs: Sequence[Run]) -> str:
             metric_value=estimate.value,
             # The card lists all tasks on a dataset together, so the name contains the task.
             metric_name=f"{name} ({evaluation_name(run)})",
-            metric_args={**_about(run), **_error(run, name)},
+            metric_args=_about(run, name),
             **_dataset(run),
         )
         for run in runs
@@ -47,17 +47,14 @@ def model_index(runs: Sequence[Run]) -> str:
     return str(ModelCardData(model_name=runs[0].model, eval_results=results).to_yaml()).strip() + "\n"
 
 
-def _about(run: Run) -> dict[str, Any]:
-    about = {"task": evaluation_name(run), "signature": run.signature, "questions": len(run.table.question_ids)}
-    more = {"data": run.data.digest, "reader": run.reader}
-    return {**about, **{key: value for key, value in more.items() if value}}
-
-
-def _error(run: Run, metric: str) -> dict[str, Any]:
+def _about(run: Run, metric: str) -> dict[str, Any]:
     estimate = run.estimates[metric]
-    if isnan(estimate.stderr):
-        return {}
-    return {"stderr": estimate.stderr, "confidence_interval_95": list(estimate.interval)}
+    about: dict[str, Any] = {"task": evaluation_name(run), "signature": run.signature}
+    about["questions"] = len(run.table.question_ids)
+    about |= {key: value for key, value in (("data", run.data.digest), ("reader", run.reader)) if value}
+    if not isnan(estimate.stderr):
+        about |= {"stderr": estimate.stderr, "confidence_interval_95": list(estimate.interval)}
+    return about
 
 
 def _dataset(run: Run) -> dict[str, Any]:
@@ -85,15 +82,7 @@ _URL = re.compile(r"https?://[^\s/]+\S*")
 
 @dataclass(frozen=True)
 class Filing:
-    """The place of a result on the Hub, and where it comes from.
-
-    Attributes:
-        dataset: Id of the benchmark dataset.
-        task_id: Id of the leaderboard, one of the tasks in the dataset's `eval.yaml`.
-        source_url: Address of logs or of a report; empty if there is none.
-        source_name: Name to show for the address; empty for the Hub's own.
-        source_user: User or organization on the Hub that made the result; empty if unknown.
-    """
+    """The place of a result on the Hub, a dataset and a task of its `eval.yaml`, and where the result comes from."""
 
     dataset: str
     task_id: str
@@ -132,8 +121,8 @@ def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
     )
 
 
-def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = False) -> str:
-    """Make the content of a file in `.eval_results/` of a model repository: a list with one entry."""
+def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = False) -> tuple[str, str]:
+    """Make a file in `.eval_results/` of a model repository, a list with one entry. Also return a warning, if any."""
     name = metric_of(run, metric)
     if percent and _facts(run, name).bounds[1] == inf:
         raise UserError(f"--percent: expected a metric with a highest value, but {name} can have any size")
@@ -144,13 +133,18 @@ def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = 
     if data.hub == (filing.dataset,) and _COMMIT.fullmatch(data.revision):
         entry["dataset"]["revision"] = data.revision
     entry["value"] = _digits(scale * run.estimates[name].value)
-    if date := _date(run):
-        entry["date"] = date
+    if (began := begin_of(run)) is not None:
+        entry["date"] = datetime.fromtimestamp(began, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     if filing.source_url:
         source = {"url": filing.source_url, "name": filing.source_name, "user": filing.source_user}
         entry["source"] = {key: printable(text) for key, text in source.items() if text}
-    entry["notes"] = printable("; ".join(_notes(run, name, filing, scale)))
-    return as_yaml([entry])
+    other_source = "" if data.hub == (filing.dataset,) else ", ".join(data.hub)
+    entry["notes"] = printable("; ".join(_notes(run, name, other_source, scale)))
+    warning = (
+        f"{printable(run.task)}: its questions come from {printable(other_source)}, not from {filing.dataset}. Check "
+        f"that the leaderboard {filing.task_id} is for them"
+    )
+    return as_yaml([entry]), warning if other_source else ""
 
 
 def metric_of(run: Run, metric: str) -> str:
@@ -168,7 +162,7 @@ def _facts(run: Run, metric: str) -> Facts:
     return facts_of(function)
 
 
-def _notes(run: Run, metric: str, filing: Filing, scale: int) -> Iterator[str]:
+def _notes(run: Run, metric: str, other_source: str, scale: int) -> Iterator[str]:
     """The metric, the task, the error, the number of questions, and how the model was asked."""
     estimate, sizes = run.estimates[metric], run.table.sizes
     yield f"{metric} of {run.task} (lm-eval-cora{', in percent' if scale == 100 else ''})"
@@ -178,35 +172,10 @@ def _notes(run: Run, metric: str, filing: Filing, scale: int) -> Iterator[str]:
         yield f"95% interval {low} to {high}"
     total = f" of {len(sizes) + run.table.not_begun:,}, sampled in two phases" if run.is_two_phase else ""
     yield f"{counted(len(sizes), 'question')}{total}"
-    if hub := _other_source(run, filing):
-        yield f"questions from {hub}"
+    if other_source:
+        yield f"questions from {other_source}"
     if run.signature:
         yield f"signature {run.signature}"
-
-
-def _other_source(run: Run, filing: Filing) -> str:
-    """The datasets that the questions come from, if it is not the one of the leaderboard."""
-    hub = dataset_of(run).hub
-    return "" if hub == (filing.dataset,) else ", ".join(hub)
-
-
-def source_warning(run: Run, filing: Filing) -> str:
-    """A warning if the questions come from another dataset than the one of the leaderboard; empty if not."""
-    if not (hub := _other_source(run, filing)):
-        return ""
-    return (
-        f"{printable(run.task)}: its questions come from {printable(hub)}, not from {filing.dataset}. Check that the "
-        f"leaderboard {filing.task_id} is for them"
-    )
-
-
-def _date(run: Run) -> str:
-    """The time at which the run began, in ISO 8601; empty if it is unknown or not a date."""
-    began = begin_of(run)
-    try:
-        return "" if began is None else datetime.fromtimestamp(began, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (OverflowError, OSError, ValueError):
-        return ""
 
 
 def _digits(value: float) -> float:
@@ -216,17 +185,17 @@ def _digits(value: float) -> float:
 
 # ---- eval.yaml
 
-TO_REGISTER = (
+_TO_REGISTER = (
     "The Hub accepts evaluation frameworks of its list only. If lm-evaluation-harness is not in it, add it with a pull "
     "request: https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/eval.ts"
 )
-"""A step that the user must take before the Hub accepts the file."""
 
 
-def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> str:
+def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> tuple[str, str]:
     """Make the `eval.yaml` of a dataset that lists the tasks of some runs, each with its own leaderboard.
 
-    The id of a task on the Hub is its name, with the name of the data if the task is asked with different data.
+    Also return a step that the user must take before the Hub accepts the file. The id of a task on the Hub is its name,
+    with the name of the data if the task is asked with different data.
     """
     _check_dataset_id(dataset)
     by_name = {evaluation_name(run): run for run in reversed(runs)}
@@ -241,7 +210,7 @@ def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> str:
         "evaluation_framework": "lm-evaluation-harness",
         "tasks": [_task(name, run, dataset) for name, run in tasks.items()],
     }
-    return f"# {TO_REGISTER}\n{as_yaml(content)}"
+    return f"# {_TO_REGISTER}\n{as_yaml(content)}", _TO_REGISTER
 
 
 def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:

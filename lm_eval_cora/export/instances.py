@@ -24,6 +24,9 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
     yield from _of_answers(run, result_id) if isinstance(run, AnswersRun) else _of_samples(run, result_id)
 
 
+_FIELDS = ("question_id", "ordinal", "kind", "variants", "category", "ask", "original")
+
+
 def _row(
     run: Run,
     record: Record,
@@ -38,13 +41,8 @@ def _row(
     sample_hash: str | None = None,
 ) -> dict[str, Any]:
     name = evaluation_name(run)
-    attribution = {
-        "turn_idx": 0,
-        "source": "output.raw",
-        "extracted_value": picked,
-        "extraction_method": method,
-        "is_terminal": True,
-    }
+    read = {"extracted_value": picked, "extraction_method": method}
+    attribution = {"turn_idx": 0, "source": "output.raw", **read, "is_terminal": True}
     row = {
         "evaluation_name": name,
         "evaluation_result_id": result_id,
@@ -67,16 +65,14 @@ def _of_answers(run: AnswersRun, result_id: str | None) -> Iterator[dict[str, An
         if record.skipped:
             continue
         texts = run.records.texts(record)
+        reference = [] if texts.answer is None else [texts.answer]
+        choices = list(texts.printed or ()) or None
         yield _row(
             run,
             record,
             result_id,
             variant=texts.variant,
-            asked={
-                "raw": record.question_id,
-                "reference": [] if texts.answer is None else [texts.answer],
-                "choices": list(texts.printed or ()) or None,
-            },
+            asked={"raw": record.question_id, "reference": reference, "choices": choices},
             output=[] if texts.picked is None else [texts.picked],
             picked=texts.picked,
             method=method,
@@ -99,31 +95,21 @@ def _of_samples(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
         if record.skipped:
             continue
         doc, counts = line["doc"], record.question_id in complete
-        raw, reference = _question(doc), format_of(doc).reference(doc)
+        raw, reference, prompt = _question(doc), format_of(doc).reference(doc), _text(_arguments(line)[0][0])
+        choices = list(map(str, doc["choices"])) or None
         yield _row(
             run,
             record,
             result_id if counts else None,
             variant=record.ordinal,
             sample_hash=_hash(raw, reference),
-            asked={
-                "raw": raw,
-                "formatted": _text(_arguments(line)[0][0]),
-                "reference": reference,
-                "choices": list(map(str, doc["choices"])) or None,
-            },
+            asked={"raw": raw, "formatted": prompt, "reference": reference, "choices": choices},
             output=_output(run, line),
             picked=format_of(doc).said(record, letters=True),
             method=f"lm_eval_cora: {'most likely' if run.form == 'loglikelihood' else record.ask}",
             metadata={
                 "filter": run.filter,
-                "question_id": record.question_id,
-                "ordinal": record.ordinal,
-                "kind": record.kind,
-                "variants": record.variants,
-                "category": record.category,
-                "ask": record.ask,
-                "original": record.original,
+                **{name: getattr(record, name) for name in _FIELDS},
                 "template": doc.get("template"),
                 "printed_identities": list(record.printed),
                 "answer_identity": None if FORMATS[record.ask].is_open else record.answer,

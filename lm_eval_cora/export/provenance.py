@@ -23,17 +23,7 @@ _PUBLISHED = (
 
 @dataclass(frozen=True)
 class Dataset:
-    """The source of the questions.
-
-    Attributes:
-        name: Name of the benchmark, or of the task without a results file.
-        hub: Ids of the datasets on the Hub; empty for other sources.
-        configs: Configurations of the datasets.
-        split: The split that was scored.
-        revision: The commit or branch that the task pins.
-        files: Names of the user's files, without folders.
-        packaged: Whether the questions are part of this package.
-    """
+    """The source of the questions: datasets on the Hub, files of the user, without folders, or this package."""
 
     name: str
     hub: tuple[str, ...] = ()
@@ -53,14 +43,9 @@ def dataset_of(run: Run) -> Dataset:
     if files := _texts(options.get("data_files") or declared.get("data_files")):  # they replace the task's source
         return Dataset(name, files=tuple(Path(file).name for file in files))
     source = {**declared} | {key: options[key] for key in ("hub", "config", "split", "revision") if key in options}
-    return Dataset(
-        name=name,
-        hub=_texts(source.get("hub")),
-        configs=_texts(source.get("config")),
-        split=str(source.get("split") or ""),
-        revision=str(source.get("revision") or ""),
-        packaged=bool(source.get("package_file")),
-    )
+    split, revision = (str(source.get(key) or "") for key in ("split", "revision"))
+    packaged = bool(source.get("package_file"))
+    return Dataset(name, _texts(source.get("hub")), _texts(source.get("config")), split, revision, packaged=packaged)
 
 
 def evaluation_name(run: Run) -> str:
@@ -121,7 +106,5 @@ def _without_folders(name: str) -> str:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    if value is None or value == "":
-        return ()
     several = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    return tuple(map(str, several))
+    return tuple(str(each) for each in several if each not in (None, ""))

@@ -14,7 +14,7 @@ from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report import examples, pictures, result_tables, tables
 from lm_eval_cora.report.content import Block, Chart, Examples, HeatMap, Report, Section, Table
 from lm_eval_cora.report.headline import headline, lead_of
-from lm_eval_cora.runs.comparable import not_comparable, told_apart
+from lm_eval_cora.runs.comparable import by_task, not_comparable, told_apart
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import Probe
 
@@ -36,13 +36,11 @@ _LEAST_CONSISTENT = 10
 
 def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
     """Make the report of runs."""
-    by_task: dict[str, list[Run]] = {}
-    for run in runs:
-        by_task.setdefault(run.task, []).append(run)
+    groups = by_task(runs)
     # disable=None hides the bar unless stderr is a terminal.
-    bar = tqdm(by_task.items(), "computing", unit="task", disable=None, leave=False)
+    bar = tqdm(groups.items(), "computing", unit="task", disable=None, leave=False)
     sections = [_section(task, members, max(2, _EXAMPLES // len(runs))) for task, members in bar]
-    overview = result_tables.overviews(by_task) if len(by_task) > 1 else ()
+    overview = result_tables.overviews(groups) if len(groups) > 1 else ()
     return Report(title, [*sections, *result_tables.aggregated_sections(runs)], overview, _glossary(runs))
 
 

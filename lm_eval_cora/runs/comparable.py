@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,14 @@ from lm_eval_cora.runs.answers_file import AnswersRun, not_the_same
 from lm_eval_cora.runs.files import sent_with
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import how_asked, signature_parts
+
+
+def by_task(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """The runs of each task."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.task, []).append(run)
+    return groups
 
 
 def check_one_model(runs: Sequence[Run], where: str) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.hub import Filing, eval_results, metric_of, run_to_file, source_warning
+from lm_eval_cora.export.hub import Filing, eval_results, metric_of, run_to_file
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.grouping import read_runs
@@ -27,7 +27,7 @@ COMMIT = "5503434ddd753f426f4b38109466949a1217c2bb"
 
 
 def entry_of(run: Run, filing: Filing = HERE, **how: Any) -> dict[str, Any]:
-    (entry,) = yaml.safe_load(eval_results(run, filing, **how))
+    (entry,) = yaml.safe_load(eval_results(run, filing, **how)[0])
     assert isinstance(entry, dict)
     return entry
 
@@ -60,7 +60,7 @@ def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
         pytest.skip("this version of huggingface_hub cannot read .eval_results")
     filing = Filing("org/bench", "cora_demo", "https://hf.co/spaces/a/b", "Logs", "me")
     run = asked_from(runs[0], hub="org/bench", revision=COMMIT)
-    (found,) = parse(yaml.safe_load(eval_results(run, filing)))
+    (found,) = parse(yaml.safe_load(eval_results(run, filing)[0]))
     expected = huggingface_hub.EvalResultEntry(
         dataset_id="org/bench",
         task_id="cora_demo",
@@ -73,7 +73,7 @@ def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
         notes=entry_of(run)["notes"],
     )
     assert found == expected
-    assert huggingface_hub.eval_result_entries_to_yaml([found]) == yaml.safe_load(eval_results(run, filing))
+    assert huggingface_hub.eval_result_entries_to_yaml([found]) == yaml.safe_load(eval_results(run, filing)[0])
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_the_revision_is_a_commit_of_the_same_dataset(
 def test_questions_of_another_dataset_are_named(runs: list[Run]) -> None:
     other, same = asked_from(runs[0], hub="org/other"), asked_from(runs[0], hub="org/bench")
     assert "; questions from org/other; " in entry_of(other)["notes"]
-    assert tells(source_warning(other, HERE), "cora_demo", "org/other", "org/bench")
+    assert tells(eval_results(other, HERE)[1], "cora_demo", "org/other", "org/bench")
     for run in (same, runs[0]):  # the questions of the demo come with the package
         assert "questions from" not in entry_of(run)["notes"]
-        assert source_warning(run, HERE) == ""
+        assert eval_results(run, HERE)[1] == ""
 
 
 def test_percent(runs: list[Run]) -> None:
@@ -137,7 +137,7 @@ def test_a_sample_in_two_phases(runs: list[Run]) -> None:
     assert "; 2 questions of 100, sampled in two phases; " in entry_of(run)["notes"]
 
 
-@pytest.mark.parametrize("date", [None, "today", nan, 1e300, -1e300, [1]])
+@pytest.mark.parametrize("date", [None, "today", [1]])
 def test_a_date_that_is_unknown_is_left_out(runs: list[Run], date: Any) -> None:
     assert "date" not in entry_of(replace(runs[0], results={**runs[0].results, "date": date}))
 
@@ -145,7 +145,7 @@ def test_a_date_that_is_unknown_is_left_out(runs: list[Run], date: Any) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names(runs: list[Run], text: str) -> None:
     filing = replace(HERE, source_url="https://a.b", source_name=text, source_user=text)
-    written = eval_results(replace(runs[0], name=runs[0].name, label=text, signature=f"cora|{text}"), filing)
+    written, _ = eval_results(replace(runs[0], name=runs[0].name, label=text, signature=f"cora|{text}"), filing)
     assert written.count("\n") == 10
     (entry,) = yaml.safe_load(written)
     assert entry["dataset"] == {"id": "org/bench", "task_id": "cora_demo"}

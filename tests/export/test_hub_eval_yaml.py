@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.hub import TO_REGISTER, eval_yaml
+from lm_eval_cora.export.hub import eval_yaml
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import HOSTILE, asked_from
@@ -14,8 +14,8 @@ from tests.support.exported import HOSTILE, asked_from
 
 def test_the_content(runs: list[Run]) -> None:
     own = [asked_from(run, hub="org/bench", config="five", split="test", revision="main") for run in runs]
-    written = eval_yaml(own, "org/bench")
-    assert written.startswith(f"# {TO_REGISTER}\n")
+    written, note = eval_yaml(own, "org/bench")
+    assert written.startswith(f"# {note}\n")
     content = yaml.safe_load(written)
     assert list(content) == ["name", "description", "evaluation_framework", "tasks"]
     assert content["name"] == "bench: consistency"
@@ -29,7 +29,7 @@ def test_the_content(runs: list[Run]) -> None:
 
 def test_questions_that_are_not_on_the_hub_have_no_configuration(runs: list[Run]) -> None:
     for run in (runs[0], asked_from(runs[0], data_files="my.jsonl", split="test")):
-        assert yaml.safe_load(eval_yaml([run], "org/bench"))["tasks"] == [{"id": "cora_demo"}]
+        assert yaml.safe_load(eval_yaml([run], "org/bench")[0])["tasks"] == [{"id": "cora_demo"}]
 
 
 def test_a_task_of_several_models_is_listed_once(runs: list[Run]) -> None:
@@ -39,12 +39,12 @@ def test_a_task_of_several_models_is_listed_once(runs: list[Run]) -> None:
 
 def test_different_data_of_a_task_have_different_ids(runs: list[Run]) -> None:
     both = [replace(runs[0], data=Data(name), label=name) for name in ("german", "french")]
-    ids = [task["id"] for task in yaml.safe_load(eval_yaml(both, "org/bench"))["tasks"]]
+    ids = [task["id"] for task in yaml.safe_load(eval_yaml(both, "org/bench")[0])["tasks"]]
     assert ids == ["cora_demo/french", "cora_demo/german"]
 
 
 def test_another_metric(runs: list[Run]) -> None:
-    description = yaml.safe_load(eval_yaml(runs[:2], "org/bench", "mcqa"))["description"]
+    description = yaml.safe_load(eval_yaml(runs[:2], "org/bench", "mcqa")[0])["description"]
     assert description.count("its value is mcqa. Share of questions whose original") == 2
     with pytest.raises(UserError, match="--metric mccqa: there is no such metric"):
         eval_yaml(runs, "org/bench", "mccqa")
@@ -69,7 +69,7 @@ def test_a_wrong_dataset(runs: list[Run]) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names(runs: list[Run], text: str) -> None:
     run = replace(asked_from(runs[0], hub="org/bench", config=text, split=text), label=text)
-    written = eval_yaml([run], "org/bench")
+    written, _ = eval_yaml([run], "org/bench")
     content = yaml.safe_load(written)
     cleaned = " ".join(text.replace("\x00", "\ufffd").split())
     assert content["tasks"] == [{"id": f"cora_demo/{cleaned}", "config": cleaned, "split": cleaned}]
