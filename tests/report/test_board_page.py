@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +12,7 @@ import pytest
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.report.board_page import COLUMNS, as_csv, href, leaderboard_page
 from lm_eval_cora.report.boards import Board, boards_of
+from tests.support.browser import UNFOLD, opened
 from tests.support.leaderboards import HOSTILE, entry
 
 if TYPE_CHECKING:
@@ -44,31 +43,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@contextmanager
-def opened(browser: Browser, file: Path, width: int, scheme: str = "light") -> Iterator[Page]:
-    """Open the page; fail if it logs anything, runs an injected script or requests another file."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
-    page.set_default_timeout(600_000)
-    complaints: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(file.as_uri())
-    yield page
-    assert page.evaluate("typeof window.hacked") == "undefined"
-    assert complaints == []
-    assert {url for url in requests if not url.startswith("data:")} == {file.as_uri()}
-    context.close()
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
 def test_only_tables_scroll_sideways_and_the_scores_are_visible(
     width: int, scheme: str, browser: Browser, file: Path
 ) -> None:
     with opened(browser, file, width, scheme) as page:
-        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        page.evaluate(UNFOLD)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for table in page.locator("table").all():
             for cell in table.locator("tbody tr").first.locator("th, td").all()[:2]:

@@ -44,16 +44,11 @@ def test_questions_from_easy_to_hard(tmp_path: Path) -> None:
     run = run_by_hand(tmp_path, {"original": "0011", "a": "0101"})
     found = easy_to_hard(run, 10)
     assert [example.question_id for example in found.examples] == ["q003", "q001", "q002", "q000"]
-    assert [example.summary[:10] for example in found.examples] == [
-        "2 of 2 rig",
-        "1 of 2 rig",
-        "1 of 2 rig",
-        "0 of 2 rig",
-    ]
+    assert [example.summary[:6] for example in found.examples] == ["2 of 2", "1 of 2", "1 of 2", "0 of 2"]
     assert [example.anchor for example in found.examples] == [anchor(run, number) for number in (3, 1, 2, 0)]
 
 
-@pytest.mark.parametrize(("count", "shown"), [(100, 24), (24, 24), (23, 12), (12, 12), (10, 8), (1, 1), (0, 1)])
+@pytest.mark.parametrize(("count", "shown"), [(100, 24), (24, 24), (23, 12), (10, 8), (0, 1)])
 def test_fewer_examples_are_spread_over_the_bands(count: int, shown: int, tmp_path: Path) -> None:
     run = run_by_hand(tmp_path, {"original": "1" * 60 + "0" * 60, "a": "1" * 60 + "0" * 60})
     ids = [example.question_id for example in easy_to_hard(run, count).examples]
@@ -73,16 +68,13 @@ def test_without_questions(tmp_path: Path) -> None:
 
 
 def test_anchors_are_names_that_differ(tmp_path: Path) -> None:
-    runs = runs_by_hand(tmp_path, {name: {"original": "11", "a": "10"} for name in HOSTILE_NAMES.values()})
+    runs = runs_by_hand(
+        tmp_path, {name: {"original": "11", "a": "10"} for name in (*HOSTILE_NAMES.values(), "lone \ud800 surrogate")}
+    )
     other_task = [replace(run, name="other") for run in runs]
     anchors = [anchor(run, number) for run in (*runs, *other_task) for number in range(2)]
-    assert len(set(anchors)) == len(anchors) == 4 * len(HOSTILE_NAMES)
+    assert len(set(anchors)) == len(anchors) == 4 * len(runs)
     assert all(re.fullmatch("q-[0-9a-f]{12}", name) for name in anchors)
-
-
-def test_a_name_that_cannot_be_encoded_has_an_anchor(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "1", "a": "1"}, model="lone \ud800 surrogate")
-    assert re.fullmatch("q-[0-9a-f]{12}", anchor(run, 0))
 
 
 def links(report: Report) -> tuple[list[str], list[str]]:
@@ -115,7 +107,7 @@ def test_the_number_of_examples_is_bounded(models: int, tmp_path: Path) -> None:
 # ---- what was asked
 
 
-@pytest.mark.parametrize("task", DEMO)
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas", "cora_demo_order_mc"])
 def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
     table = asked([run])
@@ -146,10 +138,13 @@ def test_exemplars_are_cut_off(tmp_path: Path) -> None:
 
 def test_the_prompt_of_chat_turns_is_their_text() -> None:
     turns = json.dumps([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Ice?\nA. Fog"}])
-    line = {"arguments": {"gen_args_0": {"arg_0": [turns], "arg_1": {}}}}
-    assert prompt_in(line) == "Be brief.\n\nIce?\nA. Fog"
-    for other in ("Ice?", ["[1"], ["[1]"]):
-        assert prompt_in({"arguments": {"gen_args_0": {"arg_0": other}}}) == str(other)
+    for argument, text in (
+        ([turns], "Be brief.\n\nIce?\nA. Fog"),
+        ("Ice?", "Ice?"),
+        (["[1"], "['[1']"),
+        (["[1]"], "['[1]']"),
+    ):
+        assert prompt_in({"arguments": {"gen_args_0": {"arg_0": argument, "arg_1": {}}}}) == text
 
 
 def test_files_of_answers_have_no_prompts(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from lm_eval_cora.report.canvas import theme_colours
 from lm_eval_cora.report.content import Answered, Chart, Example, Examples, Report, Section
 from lm_eval_cora.report.page import render
 from tests.support import made_up
-from tests.support.browser import as_opened
+from tests.support.browser import CUT_OFF, as_opened, opened
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 CHARTS: tuple[Chart, ...] = tuple(
     made() for made in (made_up.curve, made_up.ranges, made_up.dots, made_up.changes, made_up.heat_map)
 )
-SIZES = {"phone": {"width": 400, "height": 740}, "desktop": {"width": 1280, "height": 900}}
 OPEN = "document.querySelectorAll('details.more, details.numbers').forEach((each) => { each.open = true; })"
 
 pytest.importorskip("matplotlib")
@@ -39,33 +38,19 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-Opened = tuple["Page", list[str]]
-"""A page, and what it complained of."""
-
-
-@pytest.fixture(scope="module", params=["phone", "desktop"])
-def opened(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterator[Opened]:
-    theme = "dark" if request.param == "phone" else "light"
-    context = browser.new_context(viewport=SIZES[request.param], color_scheme=theme)
-    page = context.new_page()
-    page.set_default_timeout(600_000)
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(file.as_uri())
-    yield page, complaints
-    context.close()
+@pytest.fixture(scope="module", params=[(400, "dark"), (1280, "light")], ids=["phone", "desktop"])
+def visited(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterator[Page]:
+    with opened(browser, file, *request.param) as page:
+        yield page
 
 
 @pytest.fixture
-def page(opened: Opened) -> Iterator[Page]:
-    page, complaints = opened
-    as_opened(page)
-    yield page
-    assert complaints == []
+def page(visited: Page) -> Page:
+    as_opened(visited)
+    return visited
 
 
-@pytest.mark.parametrize("opened", ["desktop"], indirect=True)
+@pytest.mark.parametrize("visited", [(1280, "light")], indirect=True)
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: type(chart).__name__)
 def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: Chart, tmp_path: Path) -> None:
     button = page.get_by_role("button", name=f"Download SVG: {chart.title}", exact=True)
@@ -85,25 +70,17 @@ def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: 
     assert {theme_colours()["text"], theme_colours()["series-1"]} <= set(re.findall("#[0-9a-f]{6}", text))
     assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', text))
     # As large as on a phone, also in programs that do not understand widths in percent.
-    opened = browser.new_page()
-    opened.goto(path.as_uri())
-    box = opened.locator("svg").bounding_box()
+    alone = browser.new_page()
+    alone.goto(path.as_uri())
+    box = alone.locator("svg").bounding_box()
     assert box is not None
     assert box["width"] == pytest.approx(4.4 * 96, abs=1)
-    opened.close()
+    alone.close()
 
 
 def test_nothing_scrolls_sideways_and_no_text_is_cut_off(page: Page) -> None:
-    outside = """() => [...document.querySelectorAll("svg.chart")].flatMap((svg) => {
-        const frame = svg.getBoundingClientRect();
-        return [...svg.querySelectorAll("text")].filter((text) => {
-            const box = text.getBoundingClientRect();
-            return box.left < frame.left - 1 || box.right > frame.right + 1
-                || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
-        }).map((text) => text.textContent);
-    })"""
     page.evaluate(OPEN)
-    assert page.evaluate(outside) == []
+    assert page.evaluate(CUT_OFF) == []
     size = page.viewport_size
     assert size is not None
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]

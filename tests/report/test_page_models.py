@@ -13,7 +13,7 @@ from lm_eval_cora.report.content import Report
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.browser import as_opened
+from tests.support.browser import UNFOLD, as_opened, opened
 from tests.support.simulated import knows, says
 from tests.support.written import Doc, write
 
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
 pytest.importorskip("matplotlib")
 
 QUESTIONS = 30
-SIZES = {"phone": {"width": 400, "height": 740}, "desktop": {"width": 1280, "height": 900}}
 MODELS = {
     "an-organisation/weak-8b-instruct": (0.5, 0.9),
     "an-organisation/strong-70b-instruct": (1.0, 1.0),
     "another/middle-13b": (0.75, 0.97),
 }
 STRONG = "an-organisation/strong-70b-instruct"
-UNFOLD = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
 
 
 def answering(model: str, knowing: float, keeping: float) -> Callable[[Doc], str]:
@@ -65,33 +63,16 @@ def file(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-Opened = tuple["Page", list[str]]
-"""A page, and what it complained of."""
-
-
-@pytest.fixture(scope="module", params=[("phone", "dark"), ("desktop", "light")], ids=" ".join)
-def opened(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterator[Opened]:
-    size, theme = request.param
-    context = browser.new_context(viewport=SIZES[size], color_scheme=theme, reduced_motion="reduce")
-    page = context.new_page()
-    page.set_default_timeout(600_000)
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on(
-        "request", lambda request: complaints.extend([request.url] * (not request.url.startswith(("file", "data"))))
-    )
-    page.goto(file.as_uri())
-    yield page, complaints
-    context.close()
+@pytest.fixture(scope="module", params=[(400, "dark"), (1280, "light")], ids=["phone dark", "desktop light"])
+def visited(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterator[Page]:
+    with opened(browser, file, *request.param) as page:
+        yield page
 
 
 @pytest.fixture
-def page(opened: Opened) -> Iterator[Page]:
-    page, complaints = opened
-    as_opened(page)
-    yield page
-    assert complaints == []
+def page(visited: Page) -> Page:
+    as_opened(visited)
+    return visited
 
 
 def box_of(page: Page, selector: str) -> dict[str, float]:

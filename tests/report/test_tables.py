@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import share_of
-from lm_eval_cora.report.comparison import compared_metrics
 from lm_eval_cora.report.content import Dots, Number, Section, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter
-from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
 from tests.support.simulated import knows
@@ -109,31 +107,6 @@ def test_many_invalid_answers_give_a_warning(tmp_path: Path) -> None:
     (_, note), (_, followed) = only_section(tmp_path).notes
     assert tells(note, "80% of the answers are invalid", "empty", "20")
     assert tells(followed, "20.0% of the responses follow the format", "--reader strict", "--reader flexible")
-
-
-def test_metrics_on_different_questions_have_no_mark(tmp_path: Path) -> None:
-    one = write(tmp_path / "1", varied, "cora_demo_revas", {"questions": 4}, "a/one")
-    other = write(tmp_path / "2", knows, "cora_demo_revas", {"questions": 4}, "a/other")
-    (scores,) = titled(only_section(one.folder, other.folder), "All scores")
-    rows = {str(row[0]): [cell for cell in row[1:] if isinstance(cell, Number)] for row in scores.rows}
-    assert [cell.best for cell in rows["mcqa"]][1]
-    assert [cell.best for cell in rows["tf_right"]] == [False, False]
-    assert [cell.best for cell in rows["replaced_acc"]] == [False, False]
-
-
-def test_markdown_takes_no_html_from_an_answer() -> None:
-    text = table_as_text(["said"], [["</td><img src=x onerror=alert(1)> a\\|b"]])
-    assert "<img" not in text
-    assert "a\\\\\\|b" in text
-
-
-def test_undefined_metrics_have_no_test(tmp_path: Path) -> None:
-    """A model that is always right has no misled questions."""
-    write(tmp_path, knows, "cora_demo_revas", {"questions": 2})
-    run = the_run(tmp_path)
-    rows = compared_metrics(run.estimates, run.estimates)
-    assert {name for name, row in rows.items() if row.test is not None} >= {"mcqa", "acc_h@original"}
-    assert [rows[name].test for name in ("replaced_acc", "multi_share")] == [None, None]
 
 
 def test_incomplete_questions_are_not_sampled_variants(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from lm_eval_cora.report.content import Number, Report, Section, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.written import DEMO, Written, copied, edit, strict, the_run
+from tests.support.written import Written, copied, edit, strict, the_run
 
-HOSTILE = ["a|b", "a\nb", "a\r\nb", "|", "\t| x |\n|---|", "a\u2028b\u2029c\x85d\x0be", "`x`|`y`"]
+HOSTILE = ["|", "\t| x |\n|---|", "a\u2028b\u2029c\x85d\x0be\r\nf", "`x`|`y`"]
 
 
 def cells(row: str) -> list[str]:
@@ -53,7 +53,7 @@ def test_hostile_text_stays_in_its_cell(name: str) -> None:
     assert table[3] == [" ".join(name.split()).replace("|", "\\|"), "1,000"]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", HOSTILE[1:3])
 def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
     for number, model in enumerate((name, "plain")):
         written = copied(demo["cora_demo_order"], tmp_path / str(number))
@@ -73,8 +73,8 @@ def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_
     assert {row[0] for row in rows[1:]} == {shown, "plain"}
 
 
-@pytest.mark.parametrize("name", ["a\nb", "a\n# b", "a\n\n| b |"])
-def test_notes_and_signatures_stay_on_their_line(name: str) -> None:
+def test_notes_and_signatures_stay_on_their_line() -> None:
+    name = "a\n# b\n\n| b |"
     section = Section("cora_demo", "asks", [Table("T", ["a"], [["b"]])], [(name, "cora|x")], [(name, "left out")])
     lines = as_markdown(Report("Title", [section])).split("\n")
     (note,) = [line for line in lines if line.startswith("- ")]
@@ -88,40 +88,28 @@ def test_no_rows_and_no_columns() -> None:
     assert table_as_text(["a"], [["b"]]).count("\n") == 2
 
 
-@pytest.mark.parametrize("task", DEMO)
-def test_csv_has_every_digit(task: str, demo: dict[str, Written]) -> None:
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas_mc"])
+def test_csv_and_json_have_every_digit(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
     head, *rows = csv.reader(StringIO(as_csv([run]), newline=""))
     assert head == [
         *("model", "task", "metric", "value", "stderr", "low", "high", "questions", "answers", "signature", "reader"),
         *("benchmark", "data"),
     ]
-    assert [row[2] for row in rows] == list(run.estimates)
+    (found,) = strict(as_json([run]))
+    facts = tuple(found[name] for name in ("task", "probe", "form", "signature", "benchmark", "data", "files"))
+    assert facts == (
+        *(task, run.probe.name, run.form, run.signature),
+        *("demo", run.data.digest, [str(demo[task].samples)]),
+    )
+    assert [row[2] for row in rows] == list(found["metrics"]) == list(run.estimates)
+    assert found["study"].keys() == run.studies.keys()
     for row, estimate in zip(rows, run.estimates.values(), strict=True):
-        for text, number in zip(row[3:7], (*estimate, *estimate.interval), strict=True):
-            assert text == "" if isnan(number) else float(text) == number
+        numbers = [None if isnan(number) else number for number in (*estimate, *estimate.interval)]
+        assert [float(text) if text else None for text in row[3:7]] == numbers
+        assert found["metrics"][row[2]] == dict(zip(("value", "stderr", "low", "high"), numbers, strict=True))
         counts = [str(len(run.table.sizes)), str(len(run.records))]
         assert row[7:] == [*counts, run.signature, run.reader or "", "demo", run.data.digest]
-    assert f"|data:{run.data.digest}|" in run.signature
-
-
-@pytest.mark.parametrize("task", DEMO)
-def test_json_has_every_metric(task: str, demo: dict[str, Written]) -> None:
-    run = the_run(demo[task].folder)
-    (found,) = strict(as_json([run]))
-    assert (found["task"], found["probe"], found["form"], found["signature"]) == (
-        task,
-        run.probe.name,
-        run.form,
-        run.signature,
-    )
-    assert (found["benchmark"], found["data"]) == ("demo", run.data.digest)
-    assert list(found["metrics"]) == list(run.estimates)
-    for name, estimate in run.estimates.items():
-        numbers = [None if isnan(number) else number for number in (*estimate, *estimate.interval)]
-        assert found["metrics"][name] == dict(zip(("value", "stderr", "low", "high"), numbers, strict=True))
-    assert found["study"].keys() == run.studies.keys()
-    assert found["files"] == [str(demo[task].samples)]
 
 
 def test_undefined_is_null_and_empty(demo: dict[str, Written], tmp_path: Path) -> None:
@@ -140,10 +128,7 @@ def test_a_report_on_nothing() -> None:
     assert len(as_csv([]).splitlines()) == 1
 
 
-FORMULAS = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\tx", "\r=1", "\n=1", " =1"]
-
-
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\tx", "\r=1", "\n=1", " =1"])
 def test_a_text_in_a_csv_file_is_no_formula(name: str, demo: dict[str, Written]) -> None:
     (run,) = read_runs([demo["cora_demo_revas"].samples])
     hostile = replace(run, model=name, name=name, signature=name, data=Data(name, name))
@@ -155,6 +140,6 @@ def test_a_text_in_a_csv_file_is_no_formula(name: str, demo: dict[str, Written])
 
 
 def test_the_note_of_a_table_is_on_one_line_without_html() -> None:
-    table = Table("Title", ["name"], [["row"]], "the question <script>x</script>\n# What?")
+    table = Table("Title", ["name"], [["row"]], "the question <script>x</script>\n# What? a\\|b")
     text = as_markdown(Report("Report", [Section("task", "subtitle", [table])]))
-    assert "\nthe question &lt;script>x&lt;/script> # What?\n" in text
+    assert "\nthe question &lt;script>x&lt;/script> # What? a\\\\\\|b\n" in text

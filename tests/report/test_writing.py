@@ -7,8 +7,6 @@ import os
 import resource
 import signal
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +14,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.cli import main
 from lm_eval_cora.report.writing import replace_file, temporary_file
-from tests.support.simulated import knows
-from tests.support.written import Written, write
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,33 +51,6 @@ def test_a_full_disk(step: str, old: Path, monkeypatch: pytest.MonkeyPatch) -> N
             signal.signal(signal.SIGXFSZ, handler)
     assert raised.value.filename == str(old)
     assert old.read_bytes() == b"old"
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    return write(tmp_path_factory.mktemp("out"), knows, "cora_demo", {"questions": 2})
-
-
-@pytest.mark.parametrize("command", [["report", "--format", "json"], ["export", "--format", "csv"]])
-def test_commands_name_the_file(
-    command: list[str], out: Written, old: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(os, "fsync", full)
-    assert main([*command, str(out.folder), "-o", str(old)]) == 1
-    assert f"lm-eval-cora {command[0]}: {old}: No space left on device\n" in capsys.readouterr().err
-    assert old.read_bytes() == b"old"
-
-
-def test_the_records_of_an_export(
-    out: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["export", "--format", "every-eval-ever", str(out.folder), "-o", str(tmp_path)]
-    assert main(command) == 0
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    monkeypatch.setattr(os, "fsync", full)
-    assert main(command) == 1
-    assert "No space left on device" in capsys.readouterr().err
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_a_symbolic_link_stays(tmp_path: Path) -> None:
@@ -127,10 +95,6 @@ def test_devices_and_pipes_are_written_directly(tmp_path: Path) -> None:
     replace_file(pipe, b"through")
     reading.join()
     assert received == [b"through"]
-    code = "from pathlib import Path; from lm_eval_cora.report.writing import replace_file as f; "
-    code += "f(Path('/dev/stdout'), b'printed')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
-    assert done.stdout == b"printed"
 
 
 def test_a_temporary_file_that_is_not_renamed_is_removed(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,42 @@ def launched() -> Iterator[Browser]:
             pytest.skip("no browser: apt-get install chromium")
         yield found
         found.close()
+
+
+UNFOLD = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+
+CUT_OFF = """() => [...document.querySelectorAll("svg.chart")].flatMap((svg) => {
+    const frame = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")].filter((text) => {
+        const box = text.getBoundingClientRect();
+        return box.left < frame.left - 1 || box.right > frame.right + 1
+            || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+    }).map((text) => text.textContent);
+})"""
+"""Returns the texts of charts that are cut off."""
+
+
+@contextmanager
+def opened(browser: Browser, file: Path, width: int = 1280, scheme: str = "light") -> Iterator[Page]:
+    """Open a page; fail if it logs anything, runs an injected script or requests another file."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900 if width > 800 else 740},
+        color_scheme=scheme,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    page.set_default_timeout(600_000)
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "request", lambda request: complaints.extend([request.url] * (not request.url.startswith(("file", "data"))))
+    )
+    page.goto(file.as_uri())
+    yield page
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert complaints == []
+    context.close()
 
 
 def as_opened(page: Page) -> None:
