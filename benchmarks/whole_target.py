@@ -31,7 +31,7 @@ from benchmarks.request_counts import MODELS, outcomes
 from lm_eval_cora.harness.rounds import FIRST_LOOK, Observed, Outcomes, Planned, cora_error, send, until_precise
 from lm_eval_cora.harness.whole import Costs, first_sizes, is_narrow, next_sizes, possible_sizes
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT
-from lm_eval_cora.metrics.two_phase import Phases, estimate
+from lm_eval_cora.metrics.stopping import Phases, estimate
 
 TASK = "cora"
 

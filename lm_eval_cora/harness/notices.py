@@ -12,8 +12,7 @@ from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
 from lm_eval_cora.answers.records import Record, Skipped
 from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import ENOUGH, Moments, bias_of_budget
-from lm_eval_cora.metrics.two_phase import Phases, estimate
+from lm_eval_cora.metrics.stopping import ENOUGH, Moments, Phases, bias_of_budget, estimate
 
 OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
 """What the standard errors of a random sample of questions are about."""

@@ -34,7 +34,7 @@ from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import Entry, compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.two_phase import phases_of
+from lm_eval_cora.metrics.stopping import phases_of
 from lm_eval_cora.questions.question import is_encodable
 
 CHECKER = EquivalenceChecker()

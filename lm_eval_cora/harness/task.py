@@ -36,8 +36,8 @@ from lm_eval_cora.metrics.entries import (
     is_estimated,
     is_in_table,
     is_known_early,
+    saves_requests,
 )
-from lm_eval_cora.metrics.stopping import saves_requests
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import Form
 from lm_eval_cora.questions.randomness import draw

@@ -16,7 +16,7 @@ import numpy as np
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.rounds import CAUTION, FIRST_LOOK, Observed, Planned, Rounds, of_each_task, send
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT
-from lm_eval_cora.metrics.two_phase import Phases, Share, half_width, shares_of
+from lm_eval_cora.metrics.stopping import Phases, Share, half_width, shares_of
 
 _FIRST_FOLLOWED = 50
 """Number of questions that are followed before the interval is tested for the first time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any, get_args
 
@@ -13,7 +13,7 @@ from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import despite_skipped, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.two_phase import estimate, phases_of
+from lm_eval_cora.metrics.stopping import estimate, phases_of
 from lm_eval_cora.questions.question import Form
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
@@ -78,7 +78,12 @@ def is_estimated(entry: Entry) -> bool:
 
 
 _OF_TWO_PHASES = {mcqa: "mcqa", bmca: "bmca@1.0", ci: "ci", cora: "cora"}
-"""The names in `two_phase.FORMULAS` of the metrics that a two-phase sample estimates."""
+"""The names in `stopping.FORMULAS` of the metrics that a two-phase sample estimates."""
+
+
+def saves_requests(entries: Iterable[Entry]) -> bool:
+    """Whether a task has CoRA, CI or BMCA(1.0), which stay exact with early stopping."""
+    return any(is_estimated(entry) and entry["aggregation"] is not mcqa for entry in entries)
 
 
 def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:

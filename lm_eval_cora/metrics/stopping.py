@@ -1,23 +1,26 @@
-"""The stopping rule, and the order in which the variants of a question are asked."""
+"""Early stopping: the order of the variants, the bias of a budget, and values of a benchmark from two-phase samples.
+
+In the first phase of a two-phase sample, the originals of a random sample of the questions are asked. In the second
+phase a random sample of the questions with a right original is followed: their variants are asked until one is wrong.
+Then m = mcqa is the share of right originals, r is the share of the followed questions that are right in all variants,
+and cora = m (1 - m (1 - r)). The errors are about the finite benchmark, not about other questions of the same kind.
+They are 0 when all originals are asked and all right ones are followed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from math import isnan, nan, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.polynomial.polynomial import polyder, polyval2d
 
-from lm_eval_cora.metrics import bmca, ci, cora
-from lm_eval_cora.metrics.entries import Entry, is_known_early
-from lm_eval_cora.metrics.responses import Bools, Ints, ResponseTable
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate
+from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 
 EXACT = "exact"
 """The only stopping rule: a question ends with its first wrong answer. CoRA, CI, MCQA and BMCA(1.0) stay exact."""
-
-
-def saves_requests(entries: Iterable[Entry]) -> bool:
-    """Whether a task has CoRA, CI or BMCA(1.0), which stay exact with early stopping."""
-    return any(is_known_early(entry) and entry["aggregation"] in (bmca, ci, cora) for entry in entries)
 
 
 def place_of(doc: Mapping[str, Any], hardest_first: Sequence[str]) -> tuple[bool, int, int]:
@@ -35,12 +38,6 @@ def requests_until_wrong(table: ResponseTable, hardest_first: Sequence[str], cos
 
     The answers of a run that stopped early give the same numbers as those of the full run: its skipped variants come
     after a wrong one.
-
-    Example:
-        >>> import numpy as np
-        >>> table = ResponseTable.from_hits([[1, 1, 1], [1, 0, 1], [0, 1, 1]])
-        >>> requests_until_wrong(table, [], np.ones(9, dtype=np.int64))
-        array([3, 2, 1])
     """
     docs = [{"kind": kind, "original": False, "ordinal": 0} for kind in table.kinds]
     places = np.array([place_of(doc, hardest_first)[1] for doc in docs], dtype=np.int64)
@@ -57,15 +54,9 @@ ENOUGH = 300
 
 
 class Moments(NamedTuple):
-    """Sums over the questions of a task.
+    """Sums over the n questions asked: 1, c_i requests, x_i, c_i x_i, y_i, c_i y_i.
 
-    Attributes:
-        questions: Number of questions asked, n.
-        requests: Sum of their requests, c_i.
-        right: Number of questions whose original is right, sum of x_i.
-        requests_of_right: Requests for these questions, sum of c_i x_i.
-        always: Number of questions that are right in all variants, sum of y_i.
-        requests_of_always: Requests for these questions, sum of c_i y_i.
+    x_i is 1 if the original of question i is right, and y_i is 1 if all its variants are; otherwise they are 0.
     """
 
     questions: int = 0
@@ -77,12 +68,7 @@ class Moments(NamedTuple):
 
 
 class Bias(NamedTuple):
-    """By how much scores are too high.
-
-    Attributes:
-        mcqa: Bias of mcqa.
-        bmca: Bias of bmca@1.0.
-    """
+    """By how much mcqa and bmca@1.0 are too high."""
 
     mcqa: float = 0.0
     bmca: float = 0.0
@@ -99,9 +85,174 @@ def bias_of_budget(moments: Moments) -> Bias:
     n, requests, right, of_right, always, of_always = moments
     if n < 2 or not requests:
         return Bias()
-    return Bias(
-        *(
-            (of_part - requests * part / n) / (n - 1) / requests
-            for part, of_part in ((right, of_right), (always, of_always))
-        )
-    )
+    shares = ((right, of_right), (always, of_always))
+    return Bias(*((of_part - requests * part / n) / (n - 1) / requests for part, of_part in shares))
+
+
+_ANGLES = np.linspace(0, pi / 2, 46)
+
+
+class Phases(NamedTuple):
+    """Numbers of questions in a two-phase sample.
+
+    Attributes:
+        questions: N, all questions of the benchmark.
+        asked: n1, questions whose original is asked.
+        right: R1, asked questions whose original is right.
+        followed: n2, questions with a right original that are asked until a variant is wrong, or all are right.
+        always: s, followed questions that are right in all variants.
+    """
+
+    questions: int
+    asked: int = 0
+    right: int = 0
+    followed: int = 0
+    always: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all originals are asked and all right ones are followed, so that nothing is estimated."""
+        return self.asked == self.questions and self.followed == self.right
+
+
+class Share(NamedTuple):
+    """A share in a finite population, estimated from a random sample without replacement.
+
+    The sample has n trials, which may be 0, and is the fraction f = n / N of the population.
+    """
+
+    value: float
+    trials: int
+    fraction: float
+
+    @property
+    def effective(self) -> float:
+        """Size of a sample with replacement that is as precise: n (N - 1) / (N - n); infinite if all is sampled."""
+        if self.fraction >= 1:
+            return np.inf
+        size = self.trials / self.fraction if self.trials else np.inf
+        return self.trials * (size - 1) / (size - self.trials) if self.trials else 0.0
+
+    @property
+    def variance(self) -> float:
+        """Estimated variance (1 - f) p (1 - p) / (n - 1); nan for a single member of a larger population.
+
+        If all n members are alike, this would be 0, although others may differ. The variance is then the square of the
+        half width of Wilson's interval, divided by 1.96.
+        """
+        if self.fraction >= 1:
+            return 0.0
+        if self.trials < 2:
+            return nan
+        if 0 < self.value < 1:
+            return (1 - self.fraction) * self.value * (1 - self.value) / (self.trials - 1)
+        low, high = self.ends(np.array([IN_95_PERCENT]))
+        return float(((high - low)[0] / 2 / IN_95_PERCENT) ** 2)
+
+    def ends(self, z: Floats) -> tuple[Floats, Floats]:
+        """Ends of Wilson's intervals with quantiles z, (Z,), for a finite population.
+
+        They do not leave the range that is certain: f p to 1 - f (1 - p). Without a sample they are 0 and 1.
+        """
+        certain = self.fraction * self.value, 1 - self.fraction * (1 - self.value)
+        if not self.trials:
+            return np.zeros_like(z), np.ones_like(z)
+        square = z**2 / self.effective
+        middle = (self.value + square / 2) / (1 + square)
+        half = np.sqrt(square * (self.value * (1 - self.value) + square / 4)) / (1 + square)
+        low: Floats = np.clip(middle - half, certain[0], self.value)
+        high: Floats = np.clip(middle + half, self.value, certain[1])
+        return low, high
+
+
+def shares_of(phases: Phases) -> tuple[Share, Share]:
+    """The two shares that a two-phase sample estimates: m, right originals; and r, right ones that are always right.
+
+    The sampled part of all right ones is n2 / (m N), where m N is exact if all originals are asked.
+    """
+    n, asked, right, followed, always = phases
+    first = Share(right / asked if asked else 0.0, asked, asked / n if n else 1.0)
+    if asked == n and not right:
+        return first, Share(0.0, 0, 1.0)  # no question of the benchmark is right, so there is nothing to follow
+    fraction = followed * asked / (right * n) if right else 0.0
+    return first, Share(always / followed if followed else 0.0, followed, fraction)
+
+
+FORMULAS: Mapping[str, Floats] = {
+    "mcqa": np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]),
+    "bmca@1.0": np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]),
+    "ci": np.array([[1.0, 0.0], [-1.0, 1.0], [0.0, 0.0]]),
+    "cora": np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 1.0]]),
+}
+"""The metrics that a two-phase sample estimates, as polynomials: the coefficient of m^i r^j in row i and column j."""
+
+
+def estimate(metric: str, phases: Phases) -> Estimate:
+    """Estimate the value of a metric for all questions of a benchmark.
+
+    With m = R1 / n1 and r = s / n2, mcqa is m, bmca@1.0 is m r, ci is 1 - m (1 - r), and cora is m (1 - m (1 - r)). The
+    two shares are uncorrelated, because the followed questions are a random sample of the right ones. With the
+    variances V_m = (1 - n1 / N) m (1 - m) / (n1 - 1) and V_r = (1 - n2 / (m N)) r (1 - r) / (n2 - 1), the squared
+    standard error of a metric g is g_m^2 V_m + g_r^2 V_r + g_mm^2 V_m^2 / 2 + g_mr^2 V_m V_r, with the derivatives of
+    g. The last two terms are of second order.
+
+    The interval goes from the smallest to the largest g(m', r') of all m' and r' with z_m^2 + z_r^2 <= 1.96^2. Here z_m
+    is the quantile at which Wilson's interval for m, with the finite population correction, ends in m'; z_r likewise.
+    """
+    if not phases.asked or (phases.right and not phases.followed):
+        return UNDEFINED
+    shares, formula = shares_of(phases), FORMULAS[metric]
+    value = float(polyval2d(shares[0].value, shares[1].value, formula))
+    if phases.is_complete or (metric == "mcqa" and phases.asked == phases.questions):
+        return Estimate(value, 0.0, ends=(value, value))
+    stderr = _stderr(formula, *shares)
+    if isnan(stderr):
+        return Estimate(value, stderr)
+    low, high = _ends(formula, *shares)
+    if not stderr:  # without a right original, the derivatives of bmca@1.0 are 0
+        stderr = (high - low) / 2 / IN_95_PERCENT
+    return Estimate(value, stderr, ends=(min(value, low), max(value, high)))  # they differ only by rounding
+
+
+def _stderr(formula: Floats, first: Share, second: Share) -> float:
+    def derivative(by_m: int, by_r: int) -> float:
+        coefficients = polyder(polyder(formula, by_m, axis=0), by_r, axis=1)
+        return float(polyval2d(first.value, second.value, coefficients))
+
+    by_r, by_both = derivative(0, 1), derivative(1, 1)
+    of_m, of_r = first.variance, second.variance if second.trials and (by_r or by_both) else 0.0
+    squares = derivative(1, 0) ** 2 * of_m + derivative(2, 0) ** 2 * of_m**2 / 2
+    return sqrt(squares + by_r**2 * of_r + by_both**2 * of_m * of_r)
+
+
+def _ends(formula: Floats, first: Share, second: Share) -> tuple[float, float]:
+    """The smallest and the largest value of a metric with z_m^2 + z_r^2 = 1.96^2.
+
+    They are on the edge of the region, because no metric has an extreme inside of it.
+    """
+    of_m = np.concatenate(first.ends(IN_95_PERCENT * np.cos(_ANGLES)))
+    of_r = second.ends(IN_95_PERCENT * np.sin(_ANGLES))
+    values = np.array([polyval2d(of_m, np.tile(ends, 2), formula) for ends in of_r])
+    return float(values.min()), float(values.max())
+
+
+def half_width(first: Share, second: Share) -> float:
+    """Half the width of the 95% interval of cora for the full benchmark."""
+    low, high = _ends(FORMULAS["cora"], first, second)
+    return (high - low) / 2
+
+
+def phases_of(table: ResponseTable) -> Phases:
+    """Count the questions of a two-phase sample.
+
+    A question with a right original is followed if one of its answers is wrong, or if all variants are asked.
+    Questions of which nothing is asked belong to the benchmark, too.
+    """
+    count = len(table.sizes)
+    right = table.original_correct
+    if right is None:
+        return Phases(count + table.not_begun)
+    has_miss = table.any_by_question(~table.correct & ~table.skipped)
+    followed = right & (has_miss | ~table.any_by_question(table.skipped))
+    always = table.hits == table.sizes
+    return Phases(count + table.not_begun, count, int(right.sum()), int(followed.sum()), int(always.sum()))

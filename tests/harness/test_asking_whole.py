@@ -12,7 +12,7 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM, stop_early
-from lm_eval_cora.metrics.two_phase import Phases, estimate
+from lm_eval_cora.metrics.stopping import Phases, estimate
 from lm_eval_cora.report.comparison import compare_models
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.stopping import Moody

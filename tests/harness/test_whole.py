@@ -24,7 +24,7 @@ from lm_eval_cora.harness.whole import (
     possible_sizes,
     until_whole,
 )
-from lm_eval_cora.metrics.two_phase import Phases, estimate
+from lm_eval_cora.metrics.stopping import Phases, estimate
 from tests.support.stopping import chance
 
 VARIANTS = 26

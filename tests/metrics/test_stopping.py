@@ -12,7 +12,8 @@ from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.docs import process_docs
-from lm_eval_cora.metrics.stopping import place_of, saves_requests
+from lm_eval_cora.metrics.entries import saves_requests
+from lm_eval_cora.metrics.stopping import place_of
 from lm_eval_cora.variants.probes import PROBES, Probe
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.stopping import Moody, chance, known

@@ -15,7 +15,7 @@ from numpy.polynomial.polynomial import polygrid2d
 from lm_eval_cora.metrics import acc_h, bmca, ci, cora, mcqa
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.two_phase import FORMULAS, Phases, estimate, half_width, phases_of, shares_of
+from lm_eval_cora.metrics.stopping import FORMULAS, Phases, estimate, half_width, phases_of, shares_of
 
 ENTRIES = {
     "mcqa": {"aggregation": mcqa},
