@@ -174,9 +174,12 @@ def invalid(table: ResponseTable) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
-        >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=pick) for n, pick in enumerate([0, None])]
-        >>> invalid(ResponseTable.from_records(records)).value
-        0.5
+        >>> ask = dict(question_id="q1", variants=2, kind="x", printed=(0, 1), answer=0)
+        >>> records = [Record(ordinal=0, picked=0, tied=True, followed=True, **ask)]
+        >>> records += [Record(ordinal=1, picked=None, followed=True, **ask)]
+        >>> table = ResponseTable.from_records(records)
+        >>> invalid(table).value, followed(table).value, ties(table).value
+        (0.5, 1.0, 0.5)
     """
     return _pooled(table, table.invalid)
 
@@ -191,12 +194,6 @@ def followed(table: ResponseTable) -> Estimate:
 
     Range: 0 to 1, with the standard error of a pooled share; nan if it is unknown for a response: for answers scored by
     likelihood, and for a table without the column `followed`. Source: ours.
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, followed=n == 0) for n in range(2)]
-        >>> followed(ResponseTable.from_records(records)).value
-        0.5
     """
     return UNDEFINED if np.isnan(table.followed).any() else _pooled(table, table.followed)
 
@@ -209,12 +206,6 @@ def ties(table: ResponseTable) -> Estimate:
     it is.
 
     Range: 0 to 1, with the standard error of a pooled share. Source: ours.
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, tied=n == 0) for n in range(2)]
-        >>> ties(ResponseTable.from_records(records)).value
-        0.5
     """
     return _pooled(table, table.tied)
 

@@ -86,10 +86,8 @@ def core(answers: ResponseTable) -> Estimate:
     Range: 0 to 1. Source: code of CoRA's authors.
 
     Example:
-        >>> core([[1, 1], [1, 1]]).value
-        1.0
-        >>> core([[0, 0], [0, 0]]).value
-        0.0
+        >>> core([[1, 1], [1, 1]]).value, core([[0, 0], [0, 0]]).value
+        (1.0, 0.0)
     """
     reached = 10 * answers.hits // answers.sizes
     areas, heights = np.minimum((reached + 0.5) / 10, 1.0), reached / 10
@@ -146,8 +144,9 @@ def all_equal(table: ResponseTable) -> Estimate:
     Range: 0 to 1. Source: SCORE, section 4.3 ("identical predictions").
 
     Example:
-        >>> all_equal(ResponseTable.from_hits([[1, 1], [0, 0], [0, 1], [1, 0]])).value
-        0.5
+        >>> table = ResponseTable.from_hits([[1, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1]])
+        >>> all_equal(table).value, equal_at(table, level=0.75).value
+        (0.5, 0.75)
     """
     return share_of(~table.any_by_question(table.alike < table.sizes[table.question]))
 
@@ -163,10 +162,6 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     then the answer with the most equivalent answers counts. The level is that of `bmca`: 8 of 10 reach level 0.8.
 
     Range: 0 to 1. Source: SCORE, section 4.1 ("at least eight equivalent predictions" of ten).
-
-    Example:
-        >>> equal_at(ResponseTable.from_hits([[1, 1, 1, 0], [0, 0, 1, 1]]), level=0.75).value
-        0.5
     """
     exact = exact_level(level)
     most = np.zeros(len(table.sizes), dtype=np.int64)

@@ -52,14 +52,19 @@ def acc_permuted(table: ResponseTable) -> Estimate:
     Example:
         >>> from lm_eval_cora.answers.format import as_bytes
         >>> from lm_eval_cora.answers.records import Record
-        >>> orders = [("answer_at_A", (0, 1), [0.9, 0.1]), ("answer_at_B", (1, 0), [0.6, 0.4])]
+        >>> orders = [("answer_at_A", (0, 1), [0.6, 0.4]), ("answer_at_B", (1, 0), [0.9, 0.1])]
         >>> records = [
         ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))
-        ...     for question in "ab"
+        ...     for question in "abcdefghij"
         ...     for place, (kind, printed, chances) in enumerate(orders)
         ... ]
-        >>> acc_permuted(ResponseTable.from_records(records)).value  # means: 0.65 and 0.35
-        1.0
+        >>> table = ResponseTable.from_records(records)
+        >>> acc_permuted(table).value  # the means of the options are 0.35 and 0.65
+        0.0
+        >>> acc_pride(table).value  # A is picked, but it has a prior of 0.79
+        0.0
+        >>> round(letter_prior(table)["2"]["A"].value, 2)  # odds: the root of 6/4 * 9/1
+        0.79
     """
     if not _is_scored(table):
         return UNDEFINED
@@ -93,18 +98,6 @@ def acc_pride(table: ResponseTable) -> Estimate:
     Range: 0 to 1. Ties take the first letter. A question with an unscored letter counts as wrong. nan if no number of
     options has ten questions, for other orders, and for written answers. Source: Zheng et al. 2024, PriDe: the prior of
     a question, its mean, and the division by it. Cross-fitting and the standard error are ours.
-
-    Example:
-        >>> from lm_eval_cora.answers.format import as_bytes
-        >>> from lm_eval_cora.answers.records import Record
-        >>> orders = [("answer_at_A", (0, 1), [0.6, 0.4]), ("answer_at_B", (1, 0), [0.9, 0.1])]
-        >>> records = [
-        ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))
-        ...     for question in "abcdefghij"
-        ...     for place, (kind, printed, chances) in enumerate(orders)
-        ... ]
-        >>> acc_pride(ResponseTable.from_records(records)).value  # A is picked, but it has a prior of 0.79
-        0.0
     """
     groups = list(_groups(table)) if _is_scored(table) else []
     if not any(len(group.members) >= FEWEST for group in groups):
@@ -135,19 +128,6 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         For each number of options, such as "4", the prior of each letter, from 0 to 1. Questions with an unscored
         letter are left out. Empty without questions, for other orders, and for written answers. Source: Zheng et al.
         2024, the prior of PriDe, which uses 5% of the questions.
-
-    Example:
-        >>> from lm_eval_cora.answers.format import as_bytes
-        >>> from lm_eval_cora.answers.records import Record
-        >>> orders = [("answer_at_A", (0, 1), [0.9, 0.1]), ("answer_at_B", (1, 0), [0.64, 0.36])]
-        >>> records = [
-        ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))
-        ...     for question in "ab"
-        ...     for place, (kind, printed, chances) in enumerate(orders)
-        ... ]
-        >>> priors = letter_prior(ResponseTable.from_records(records))
-        >>> {letter: round(prior.value, 3) for letter, prior in priors["2"].items()}  # 4 to 1: the root of 9/1 * 16/9
-        {'A': 0.8, 'B': 0.2}
     """
     found = {}
     for group in _groups(table) if _is_scored(table) else ():

@@ -51,8 +51,9 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
         >>> from lm_eval_cora.answers.records import Record
         >>> kinds = ["original", "shuffled"]
         >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
-        >>> acc_h(ResponseTable.from_records(records), options="original").value
-        0.0
+        >>> table = ResponseTable.from_records(records)
+        >>> acc_h(table, options="original").value, sc(table, options="original").value
+        (0.0, 0.5)
     """
     return share_of(_all_right(table, options), has_orders(table, options))
 
@@ -67,13 +68,6 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
 
     Range: 1 / n to 1, whether the picks are right or wrong; nan if no question is printed with this number of options.
     Source: MCQA+, eq. 1 and 2 (REVAS, section 3.3).
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> kinds = ["original", "shuffled"]
-        >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
-        >>> sc(ResponseTable.from_records(records), options="original").value
-        0.5
     """
     modal = _modal_picks(table, options)
     lowest = 1 / modal.orders.max(initial=1)

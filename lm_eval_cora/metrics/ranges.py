@@ -144,8 +144,9 @@ def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
     Range: 0 to 1 for each kind; empty without questions. Source: ours.
 
     Example:
-        >>> accuracy_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
-        {'original': 1.0, 'variant': 0.25}
+        >>> table = ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])
+        >>> accuracy_by_kind(table), invalid_by_kind(table), followed_by_kind(table)
+        ({'original': 1.0, 'variant': 0.25}, {'original': 0.0, 'variant': 0.0}, {'original': 1.0, 'variant': 1.0})
     """
     return _by_kind(table, table.correct)
 
@@ -154,10 +155,6 @@ def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
     """Share of invalid answers to each kind of variant: the mean over questions of the mean within the question.
 
     Range: 0 to 1 for each kind; empty without questions. Source: ours.
-
-    Example:
-        >>> invalid_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
-        {'original': 0.0, 'variant': 0.0}
     """
     return _by_kind(table, table.invalid)
 
@@ -167,10 +164,6 @@ def followed_by_kind(table: ResponseTable) -> dict[str, float]:
 
     Range: 0 to 1 for each kind; empty without questions, or if it is unknown for a response (see `followed`). Source:
     ours.
-
-    Example:
-        >>> followed_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
-        {'original': 1.0, 'variant': 1.0}
     """
     return {} if np.isnan(table.followed).any() else _by_kind(table, table.followed > 0)
 
@@ -213,8 +206,9 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     (accuracy range).
 
     Example:
-        >>> acc_min(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
-        0.25
+        >>> table = ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])
+        >>> acc_min(table).value, acc_max(table).value, acc_range(table).value
+        (0.25, 1.0, 0.75)
     """
     return _extremes(table, positions, macro)[0]
 
@@ -227,10 +221,6 @@ def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
 
     Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
     (accuracy range).
-
-    Example:
-        >>> acc_max(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
-        1.0
     """
     return _extremes(table, positions, macro)[1]
 
@@ -243,10 +233,6 @@ def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = Fa
     `acc_min`.
 
     Range: at least 0, without a standard error. Source: SCORE, section 3.4 (accuracy range).
-
-    Example:
-        >>> acc_range(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
-        0.75
     """
     lowest, highest = _extremes(table, positions, macro)
     return Estimate(highest.value - lowest.value, nan)

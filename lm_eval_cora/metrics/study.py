@@ -40,9 +40,10 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     Example:
         >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
-        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=26)
-        >>> nota_acc(ResponseTable.from_records([original, nota])).value
-        1.0
+        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
+        >>> table = ResponseTable.from_records([original, nota])
+        >>> [metric(table).value for metric in (nota_acc, nota_acc_h, nota_acc_diff, nota_acc_h_diff)]
+        [0.0, 0.0, -1.0, -1.0]
     """
     return _share(table, table.is_kind(NOTA_ANSWER), table.correct, _members(table, subset))
 
@@ -52,13 +53,6 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Share of questions on which the model picks NOTA ("None of the above"), the right option, in all orders.
 
     Range: 0 to 1; nan if no question of the subset has such variants. Source: MCQA+, table 3 (Acc-H).
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
-        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
-        >>> nota_acc_h(ResponseTable.from_records([original, nota])).value
-        0.0
     """
     chosen, right = _nota_orders(table)
     inside = chosen & _members(table, subset)
@@ -72,13 +66,6 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     The `mcqa` of the questions that are `always_right` is 1.
 
     Range: -1 to 1; nan if no question of the subset has such a variant. Source: MCQA+, table 3 (Acc, in brackets).
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
-        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
-        >>> nota_acc_diff(ResponseTable.from_records([original, nota])).value
-        -1.0
     """
     chosen = table.is_kind(NOTA_ANSWER)
     before = table.sum_by_question(table.is_kind(ORIGINAL) & table.correct)
@@ -94,13 +81,6 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     The `acc_h` of the questions that are `always_right` is 1.
 
     Range: -1 to 1; nan if no question of the subset has such variants. Source: MCQA+, table 3 (Acc-H, in brackets).
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
-        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=26)
-        >>> nota_acc_h_diff(ResponseTable.from_records([original, nota])).value
-        0.0
     """
     chosen, right = _nota_orders(table)
     inside = chosen & _members(table, subset)
@@ -116,10 +96,13 @@ def tf_right(table: ResponseTable) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
-        >>> no = Record("q1", 2, 1, "true_or_false_right", (0,), 0, picked=None, ask="yes_no", selected=())
-        >>> tf_right(ResponseTable.from_records([original, no])).value
-        0.0
+        >>> original = Record("q1", 3, 0, "original", printed=(0, 1), answer=0, picked=0)
+        >>> no = dict(answer=0, picked=None, ask="yes_no", selected=())
+        >>> right = Record("q1", 3, 1, "true_or_false_right", (0,), **no)
+        >>> wrong = Record("q1", 3, 2, "true_or_false_wrong", (1,), **no)
+        >>> table = ResponseTable.from_records([original, right, wrong])
+        >>> tf_right(table).value, tf_wrong(table).value
+        (0.0, 1.0)
     """
     return _share(table, table.is_kind(alterations.TRUE_OR_FALSE_RIGHT), table.correct, always_right(table))
 
@@ -132,13 +115,6 @@ def tf_wrong(table: ResponseTable) -> Estimate:
 
     Range: 0 to 1, with the standard error of a pooled share; nan if there is no such question. Source: MCQA+, table 4
     (T/F: wrong).
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
-        >>> no = Record("q1", 2, 1, "true_or_false_wrong", (1,), 0, picked=None, ask="yes_no", selected=())
-        >>> tf_wrong(ResponseTable.from_records([original, no])).value
-        1.0
     """
     return _share(table, table.is_kind(alterations.TRUE_OR_FALSE_WRONG), table.correct, always_right(table))
 
@@ -152,9 +128,10 @@ def multi_share(table: ResponseTable) -> Estimate:
     Example:
         >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
-        >>> both = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(0, 1))
-        >>> multi_share(ResponseTable.from_records([original, both])).value
-        1.0
+        >>> wrong = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(1,))
+        >>> table = ResponseTable.from_records([original, wrong])
+        >>> multi_share(table).value, recall_right(table).value, recall_misleading(table).value
+        (0.0, 0.0, 1.0)
     """
     return _share(table, table.is_kind(SELECT_ALL), _several(table), _misled(table))
 
@@ -170,14 +147,6 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
             single selection is only one of the two options.
 
     Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall r).
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
-        >>> wrong = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(1,))
-        >>> table = ResponseTable.from_records([original, wrong])
-        >>> recall_right(table).value, recall_right(table, several=True).value
-        (0.0, nan)
     """
     return _recall(table, table.answer, several)
 
@@ -189,13 +158,6 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
     `several` is that of `recall_right`.
 
     Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall m).
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
-        >>> both = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(0, 1))
-        >>> recall_misleading(ResponseTable.from_records([original, both]), several=True).value
-        1.0
     """
     return _recall(table, _picked_first(table)[table.question], several)
 
@@ -317,6 +279,8 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
         >>> table = ResponseTable.from_records(records)
         >>> round(confidence_right(table).value, 4), round(confidence_right(table, normalised=True).value, 4)
         (0.5, 0.6667)
+        >>> [round(metric(table).value, 4) for metric in (confidence_wrong, confidence_ratio, yes_no_mass)]
+        [0.5, 1.0, 0.75]
     """
     right, _, inside = _confidences(table, normalised)
     return ratio_of(right, inside)
@@ -333,11 +297,6 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
 
     Range: 0 to 1; nan if no question is always answered correctly. A question with a missing probability is left out.
     Source: MCQA+, table 5.
-
-    Example:
-        >>> import math
-        >>> math.isnan(confidence_wrong(ResponseTable.from_hits([[1, 0]])).value)
-        True
     """
     _, wrong, inside = _confidences(table, normalised)
     return ratio_of(wrong, inside)
@@ -351,11 +310,6 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     in the right one. The interval assumes that no other question is more extreme than those of the sample.
 
     Range: at least 0; nan if no question is always answered correctly. Source: MCQA+, table 5; 32.48 / 35.04 = 92.69%.
-
-    Example:
-        >>> import math
-        >>> math.isnan(confidence_ratio(ResponseTable.from_hits([[1, 0]])).value)
-        True
     """
     right, wrong, inside = _confidences(table, normalised)
     least_right, least_wrong = (values[inside > 0].min(initial=1) for values in (right, wrong))
@@ -371,13 +325,6 @@ def yes_no_mass(table: ResponseTable) -> Estimate:
     If it is small, the model prefers other replies, such as "Yes" or "The". The confidence metrics then say little.
 
     Range: 0 to 1, with the standard error of a pooled share; nan without such variants. Source: ours.
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> scored = dict(answer=0, picked=None, ask="yes_no", selected=(0,), yes=np.log(0.5), no=np.log(0.25))
-        >>> record = Record("q1", 1, 0, "true_or_false_right", printed=(0,), **scored)
-        >>> yes_no_mass(ResponseTable.from_records([record])).value
-        0.75
     """
     mass = np.exp(np.minimum(table.yes, 0.0)) + np.exp(np.minimum(table.no, 0.0))
     scored = ~np.isnan(mass)
