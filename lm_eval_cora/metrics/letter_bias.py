@@ -108,7 +108,8 @@ def acc_pride(table: ResponseTable) -> Estimate:
         if len(group.members) < FEWEST:
             right[group.members] = _first_best(first) == group.right
             continue
-        logs = _log(_priors_of_others(own, _parts(table, group.members)))
+        with np.errstate(divide="ignore"):
+            logs = np.log(_priors_of_others(own, _parts(table, group.members)))
         right[group.members] = _without_prior(first, logs) == group.right
         prior = own.mean(axis=0)
         slopes = _slopes(first, logs, group.right) / len(group.members)
@@ -148,10 +149,8 @@ def has_cyclic_orders(table: ResponseTable) -> bool:
 class _Group(NamedTuple):
     """The n scored questions with A options.
 
-    Attributes:
-        members: (n,) indices of the questions.
-        logs: (n, A, A) log P_i(d | o) by rotation and letter.
-        right: (n,) letter of the right option in the original order.
+    Their indices are (n,); log P_i(d | o) by rotation and letter is (n, A, A); the letter of the right option in the
+    original order is (n,).
     """
 
     members: Ints
@@ -216,12 +215,6 @@ def _priors_of_others(own: Floats, parts: Ints) -> Floats:
     counts = np.bincount(parts, minlength=PARTS)
     priors: Floats = ((sums.sum(axis=0) - sums) / (len(own) - counts)[:, None])[parts]
     return priors.clip(0)
-
-
-def _log(priors: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        logs: Floats = np.log(priors)
-    return logs
 
 
 def _without_prior(logs: Floats, priors: Floats) -> Ints:

@@ -36,8 +36,7 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
 
 
 @metric(
-    "Hard accuracy: share of questions answered correctly in all orders of a given number of options.",
-    known_early=True,
+    "Hard accuracy: share of questions answered correctly in all orders of a given number of options.", known_early=True
 )
 def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     """Hard accuracy: share of questions answered correctly in all orders of a given number of options.

@@ -148,14 +148,7 @@ def mid_p(lost: float, gained: float) -> float:
 
 @dataclass(frozen=True)
 class Compared:
-    """A metric of two sets of answers to the same questions.
-
-    Attributes:
-        before: The metric of the first set.
-        after: The metric of the second set.
-        change: The difference, after - before, paired by question.
-        test: McNemar's test if the metric is a share of questions; otherwise None.
-    """
+    """A metric of two sets of answers to the same questions; McNemar's test is None if it does not apply."""
 
     before: Estimate
     after: Estimate

@@ -7,7 +7,6 @@ from dataclasses import replace
 from math import hypot, nan
 from statistics import NormalDist
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -331,17 +330,14 @@ def _exchanged(right: Floats, present: Floats) -> Floats:
     return np.concatenate(found).astype(np.float64)
 
 
-_FOUND: WeakKeyDictionary[ResponseTable, dict[tuple[bool, bool], tuple[Estimate, Estimate]]] = WeakKeyDictionary()
-"""Lowest and highest accuracies by table, because several metrics and charts need them."""
-
-
 def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estimate, Estimate]:
     if not len(table.sizes):
         return UNDEFINED, UNDEFINED
-    known = _FOUND.setdefault(table, {})
-    if (positions, macro) not in known:
-        known[positions, macro] = lowest_and_highest(KindAccuracies.of(table, positions=positions, macro=macro))
-    return known[positions, macro]
+    key = ("extremes", positions, macro)
+    if key not in table.shared:
+        table.shared[key] = lowest_and_highest(KindAccuracies.of(table, positions=positions, macro=macro))
+    lowest, highest = table.shared[key]
+    return lowest, highest
 
 
 def lowest_and_highest(accuracies: KindAccuracies) -> tuple[Estimate, Estimate]:

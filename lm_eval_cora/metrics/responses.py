@@ -278,6 +278,11 @@ class ResponseTable:
         alike[valid] = counts[group]
         return alike + (self.written & ~self.invalid) + np.bincount(self.pairs.ravel(), minlength=len(alike))
 
+    @cached_property
+    def shared(self) -> dict[Any, Any]:
+        """Results that several metrics and charts need."""
+        return {}
+
     @property
     def answers(self) -> int:
         """Number of variants that were not skipped."""

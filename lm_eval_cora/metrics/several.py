@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
-from math import erfc, inf, isnan, nan, sqrt
+from math import erfc, hypot, inf, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -83,15 +83,13 @@ def together(
 
 def _quantile(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> float:
     """Half the width of intervals that hold for all pairs together, in standard errors."""
-    known = [k for k, estimate in enumerate(estimates) if estimate.influence is not None]
+    known = {k: influence for k, each in enumerate(estimates) if (influence := each.influence) is not None}
     places = {k: place for place, k in enumerate(known)}
     inside = [(places[one], places[other]) for one, other in pairs if one in places and other in places]
-    if len(inside) > 1:
-        influences = [influence for k in known if (influence := estimates[k].influence) is not None]
-        sizes = set(map(len, influences))
-        if len(sizes) == 1 and sizes.pop() > 1:
-            return _critical_value(np.cov(np.stack(influences)), inside)
-    return IN_95_PERCENT
+    sizes = set(map(len, known.values()))
+    if len(inside) < 2 or len(sizes) > 1 or sizes.pop() < 2:
+        return IN_95_PERCENT
+    return _critical_value(np.cov(np.stack(list(known.values()))), inside)
 
 
 def _critical_value(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> float:
@@ -183,28 +181,26 @@ def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bo
     indistinguishable from one of a higher group, for example because its error is larger. All intervals of differences
     hold for all pairs together.
     """
-    if not estimates or any(isnan(estimate.stderr) for estimate in estimates):
-        return []
-    if paired and any(estimate.influence is None for estimate in estimates):
+    if not estimates or any(isnan(each.stderr) or (paired and each.influence is None) for each in estimates):
         return []
     everyone = list(combinations(range(len(estimates)), 2))
     if paired:
         z = _quantile(estimates, everyone)
     else:
         z = _critical_value(np.diag([estimate.stderr**2 for estimate in estimates]), everyone)
+
+    def is_apart(one: Estimate, best: Estimate) -> bool:
+        if paired:
+            return differs(difference(one, best, z=z))
+        return abs(best.value - one.value) > z * hypot(one.stderr, best.stderr)
+
     groups: list[list[int]] = []
     for k in sorted(range(len(estimates)), key=lambda k: -estimates[k].value if higher else estimates[k].value):
-        if groups and not _is_apart(estimates[k], estimates[groups[-1][0]], z, paired=paired):
+        if groups and not is_apart(estimates[k], estimates[groups[-1][0]]):
             groups[-1].append(k)
         else:
             groups.append([k])
     return groups
-
-
-def _is_apart(one: Estimate, best: Estimate, z: float, *, paired: bool) -> bool:
-    if paired:
-        return differs(difference(one, best, z=z))
-    return abs(best.value - one.value) > z * float(np.hypot(one.stderr, best.stderr))
 
 
 def differs(change: Difference) -> bool:

@@ -95,12 +95,8 @@ _ANGLES = np.linspace(0, pi / 2, 46)
 class Phases(NamedTuple):
     """Numbers of questions in a two-phase sample.
 
-    Attributes:
-        questions: N, all questions of the benchmark.
-        asked: n1, questions whose original is asked.
-        right: R1, asked questions whose original is right.
-        followed: n2, questions with a right original that are asked until a variant is wrong, or all are right.
-        always: s, followed questions that are right in all variants.
+    N questions are in the benchmark. The originals of n1 are asked, and R1 of them are right. Of these, n2 are followed
+    until a variant is wrong, or all are right; s are always right.
     """
 
     questions: int
