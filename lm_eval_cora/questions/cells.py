@@ -25,7 +25,7 @@ LABEL_NAMES = ("label", "labels", "key", "id", "letter")
 
 
 class Choices(NamedTuple):
-    """The texts of a row's options, unchanged, and their labels in the source; None if it has no labels."""
+    """The texts of a row's options, unchanged, and their labels in the source if it has them."""
 
     texts: Sequence[Any]
     labels: Sequence[str] | None = None

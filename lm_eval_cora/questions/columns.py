@@ -60,12 +60,11 @@ class Field:
     text: str
 
     def __post_init__(self) -> None:
-        if self.is_template:
+        if self._is_template:
             _compiled(self.text)
 
     @property
-    def is_template(self) -> bool:
-        """Whether the field is a Jinja template."""
+    def _is_template(self) -> bool:
         return "{{" in self.text or "{%" in self.text
 
     @property
@@ -76,14 +75,14 @@ class Field:
             >>> Field("{{ passage }} {{ stem or row['x'] }}").reads, Field("choices.text").reads
             (('passage', 'stem'), ('choices.text',))
         """
-        if not self.is_template:
+        if not self._is_template:
             return (self.text,)
         variables = meta.find_undeclared_variables(_SANDBOX.parse(self.text))
         return tuple(sorted(variables - {"row", *_SANDBOX.globals}))
 
     def getter(self, columns: Sequence[str], free: Sequence[str] | None = None) -> Getter:
         """Find the field among the columns of a source. An error suggests one of the `free` columns."""
-        if self.is_template:
+        if self._is_template:
             return _compiled(self.text)
         whole = find_column(self.text, columns)
         first, *path = [self.text] if whole is not None else self.text.split(".")
@@ -129,9 +128,10 @@ def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
 def _compiled(text: str) -> Getter:
     """Compile a template in Jinja's sandbox."""
     single = _EXPRESSION.match(text)
+    evaluate: Callable[..., Any]
     try:
         if single:
-            evaluate: Callable[..., Any] = _SANDBOX.compile_expression(single[1].strip(), undefined_to_none=False)
+            evaluate = _SANDBOX.compile_expression(single[1].strip(), undefined_to_none=False)
         else:
             evaluate = _SANDBOX.from_string(text).render
     except (TemplateError, SyntaxError, RecursionError, MemoryError, OverflowError, ValueError) as error:
@@ -280,11 +280,9 @@ class ColumnReader:
         self._beyond = beyond
         self._repairs = [REPAIRS[name] for name in columns.repairs]
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
-        # Rows may lack the columns `id` and `category`.
-        self._get: dict[str, Getter] = {
-            part: partial(_optional, find_column(part, names) or part) for part in ("id", "category")
-        }
-        self._get |= {part: one.getter(names) for part, one in columns.fields.items() if isinstance(one, Field)}
+        self._get = {part: one.getter(names) for part, one in columns.fields.items() if isinstance(one, Field)}
+        for part in {"id", "category"} - self._get.keys():  # rows may lack these columns
+            self._get[part] = partial(_optional, find_column(part, names) or part)
         choices = columns.fields["choices"]
         self._each = [one.getter(names) for one in choices] if isinstance(choices, tuple) else []
 
@@ -306,10 +304,8 @@ class ColumnReader:
         if not options.texts:
             raise UnusableQuestion("no options", f"in {shorten(stem)!r}")
         labels = self._labels(row) if "labels" in self._get else options.labels
-        if labels is not None and len(labels) != len(options.texts):
-            raise UnusableQuestion(
-                "not as many labels as options", f"expected {len(options.texts)} labels, got {len(labels)}"
-            )
+        if labels is not None and (found := len(labels)) != (expected := len(options.texts)):
+            raise UnusableQuestion("not as many labels as options", f"expected {expected} labels, got {found}")
         if labels is not None and len(set(labels)) < len(labels):
             raise UnusableQuestion("repeated labels", shorten(", ".join(labels)))
         identifier, category = self._get["id"](row), self._get["category"](row)
@@ -336,9 +332,7 @@ class ColumnReader:
         cell = self._get["labels"](row)
         labels = read_options(cell).texts
         if any(isinstance(label, list | dict) for label in labels):
-            raise UnusableQuestion(
-                "labels in an unknown format", f"expected a list of texts, got {shorten(repr(cell))}"
-            )
+            raise UnusableQuestion("labels in an unknown format", f"expected texts, got {shorten(repr(cell))}")
         return [str(label) for label in labels]
 
     def finish(self, drafts: Sequence[Draft]) -> tuple[list[Result], list[str]]:
@@ -431,7 +425,6 @@ def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]
     if len(results) >= _ENOUGH and len(positions) == 1:
         notes.append(
             f"the right option is always {LETTERS[positions.pop()]}, so a model that always picks this letter answers "
-            "every original variant correctly. Set 'shuffle': true to put the options of each question in a random "
-            "order"
+            "every original variant correctly. Set 'shuffle': true to ask each question's options in a random order"
         )
     return notes

@@ -30,10 +30,8 @@ def first_few(names: Iterable[object]) -> str:
 
 
 _SHOWN = 3
-"""Largest number of suggestions."""
-
 _LONGEST = 100
-"""Longer words get no suggestion: they are not typing errors, and comparing them is slow."""
+"""Longer words are not typing errors, and comparing them is slow."""
 
 _CLOSE = 0.7
 """Smallest similarity of a suggested word, from 0 to 1. It is high because all our task names share a prefix."""

@@ -39,80 +39,54 @@ def check_values(
     return values
 
 
-def _expect(holds: object) -> None:
-    """Raise an error that `check_values` turns into a message."""
-    if not holds:
-        raise ValueError
+def _where(holds: Callable[[Any], object]) -> Callable[[Any], Any]:
+    """Return a check that accepts the values for which a condition holds."""
+
+    def read(value: Any) -> Any:
+        if not holds(value):
+            raise ValueError
+        return value
+
+    return read
 
 
-def _integer(value: Any) -> int:
-    _expect(isinstance(value, int) and not isinstance(value, bool))
-    return int(value)
-
-
-def _from_1(value: Any) -> int:
-    _expect(_integer(value) >= 1)
-    return int(value)
-
-
-def _1(value: Any) -> int:
-    _expect(_integer(value) == 1)
-    return 1
-
-
-def _pair(value: Any) -> tuple[int, int]:
-    _expect(isinstance(value, list | tuple) and len(value) == 2)
-    return _integer(value[0]), _integer(value[1])
-
-
-def _flag(value: Any) -> bool:
-    _expect(isinstance(value, bool))
-    return bool(value)
-
-
-def _encodable(value: Any) -> str:
-    _expect(isinstance(value, str) and value and is_encodable(value))
-    return str(value)
-
-
-def _text(value: Any) -> str:
-    _expect(_encodable(value).strip())
-    return str(value)
+_integer = _where(lambda value: type(value) is int)  # True is no number
+_text = _where(lambda value: isinstance(value, str) and value.strip() and is_encodable(value))
+_several = _where(lambda value: isinstance(value, list | tuple) and len(value) > 0)
 
 
 def _line(value: Any) -> str:
-    _expect(len(_text(value).splitlines()) == 1)
+    if len(_text(value).splitlines()) != 1:
+        raise ValueError
     return str(value).strip()
 
 
 def _lines(value: Any) -> tuple[str, ...]:
-    several = [value] if isinstance(value, str) else value
-    _expect(several and isinstance(several, list | tuple))
-    return tuple(map(_line, several))
+    return (_line(value),) if isinstance(value, str) else tuple(map(_line, _several(value)))
 
 
 def _texts(value: Any) -> str | tuple[str, ...]:
     if isinstance(value, str):
-        return _text(value)
-    _expect(isinstance(value, list | tuple) and len(value) >= 2)
+        return str(_text(value))
+    if len(_several(value)) < 2:
+        raise ValueError
     return tuple(map(_text, value))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    _expect(value and isinstance(value, Mapping))
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError
     return {_text(key): item for key, item in value.items()}
 
 
-def _adapter(value: Any) -> Any:
-    _expect(hasattr(value, "reader"))
-    return value
+def _pair(value: Any) -> tuple[int, int]:
+    low, high = map(_integer, _several(value))
+    return low, high
 
 
 def _sources(value: Any) -> tuple[Any, ...]:
     """Accept a path, a DataFrame or a dataset, or a list of them."""
-    several = value if isinstance(value, list | tuple) else [value]
-    _expect(several)
-    return tuple(map(_source, several))
+    return tuple(map(_source, _several(value) if isinstance(value, list | tuple) else [value]))
 
 
 def _source(value: Any) -> Any:
@@ -122,27 +96,19 @@ def _source(value: Any) -> Any:
 
 
 def _one_of(values: Sequence[str]) -> Check:
-    def read(value: Any) -> Any:
-        _expect(value in values)
-        return value
-
-    return " or ".join(map(repr, values)), read
+    return " or ".join(map(repr, values)), _where(lambda value: value in values)
 
 
-def _some_of(values: Sequence[str]) -> Check:
-    def read(value: Any) -> tuple[str, ...]:
-        _expect(set(_lines(value)) <= set(values))
-        return _lines(value)
-
-    return f"a list of {', '.join(map(repr, values))}", read
-
-
-_FLAG: Check = ("true or false", _flag)
+_FLAG: Check = ("true or false", _where(lambda value: isinstance(value, bool)))
 _LINE: Check = ("a text of one line", _line)
-_FROM_1: Check = ("a whole number from 1", _from_1)
+_FROM_1: Check = ("a whole number from 1", _where(lambda value: _integer(value) >= 1))
 _FILES: Check = ("a path, or a list of paths", _lines)
 _FIELD: Check = ("a column, a path such as choices.text, or a Jinja template", _text)
 _SPLIT: Check = ("a split of the dataset", _line)
+_REPAIRS: Check = (
+    f"a list of {', '.join(map(repr, REPAIRS))}",
+    lambda value: _where(lambda names: set(names) <= set(REPAIRS))(_lines(value)),
+)
 
 KEYS: dict[str, Check] = {
     "name": _LINE,
@@ -160,9 +126,9 @@ KEYS: dict[str, Check] = {
     "answer_check": _FIELD,
     "id": _FIELD,
     "category": _FIELD,
-    "separator": ("a text", _encodable),
+    "separator": ("a text", _where(lambda value: isinstance(value, str) and value and is_encodable(value))),
     "shuffle": _FLAG,
-    "repairs": _some_of(tuple(REPAIRS)),
+    "repairs": _REPAIRS,
     "keep": ("an object with the values to keep of each column", _mapping),
     "exemplars_within_category": _FLAG,
     "exemplars_as_published": _FLAG,
@@ -175,7 +141,7 @@ IN_FILES: dict[str, Check] = {
     "configs": ("a list of configurations, of which the user chooses one", _lines),
     "data_files": _FILES,
     "package_file": ("a file of the package", _line),
-    "adapter": ("a Benchmark", _adapter),
+    "adapter": ("a Benchmark", _where(lambda value: hasattr(value, "reader"))),
     "options": ("the smallest and the largest number of options", _pair),
     "published_rows": _FROM_1,
     "score_templates": ("a folder of the harness' SCORE tasks", _line),
@@ -202,16 +168,9 @@ OPTIONS: dict[str, Option] = {
         "all questions",
     ),
     "categories": Option(
-        "a category, or a list of categories",
-        _lines,
-        "Categories whose questions are asked.",
-        "all categories",
+        "a category, or a list of categories", _lines, "Categories whose questions are asked.", "all categories"
     ),
-    "seed": Option(
-        "a whole number",
-        _integer,
-        "Seed of the sample, of every reordering and of the exemplars.",
-    ),
+    "seed": Option("a whole number", _integer, "Seed of the sample, of every reordering and of the exemplars."),
     "data_files": Option(
         _FILES[0],
         _sources,
@@ -219,20 +178,13 @@ OPTIONS: dict[str, Option] = {
         "`datasets.Dataset`. The exemplars are other questions of the same files.",
         "the benchmark's source",
     ),
-    "revision": Option(
-        *KEYS["revision"],
-        "Version of the dataset on the Hub.",
-        "the newest version",
-    ),
+    "revision": Option(*KEYS["revision"], "Version of the dataset on the Hub.", "the newest version"),
     "config": Option(
         *KEYS["config"],
         "Subjects of `cora_mmlu_redux`, or the language of `cora_global_mmlu`, which is required.",
         "all subjects",
     ),
-    "nota_text": Option(
-        *_LINE,
-        'Text of the option "None of the above".',
-    ),
+    "nota_text": Option(*_LINE, 'Text of the option "None of the above".'),
     "skip_option_references": Option(
         *_FLAG,
         'Whether to leave out questions with options that refer to other options, such as "All of the above" or '
@@ -240,7 +192,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "variants": Option(
         "1",
-        _1,
+        _where(lambda value: _integer(value) == 1),
         "1 asks one variant of each question, drawn by `seed`.",
         "all variants",
     ),

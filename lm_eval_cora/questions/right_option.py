@@ -36,15 +36,7 @@ Meanings = Mapping[Reading, int]
 
 
 class Draft(NamedTuple):
-    """A question whose answer has not been read yet.
-
-    Attributes:
-        options: The options, unchanged; at least one.
-        labels: The labels of the options in the source; None if there are none.
-        answer: The cell that names the right option.
-        check: A second cell that must name the same option; None if there is none.
-        where: The place of the row, for messages.
-    """
+    """A question whose answer has not been read yet: `check` is a second cell that must name the same option."""
 
     id: str
     stem: str
@@ -57,10 +49,7 @@ class Draft(NamedTuple):
 
 
 def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
-    """Return every option that an answer may mean.
-
-    Case and the punctuation in "(C)" and "C." are ignored. A number may be a float without a fractional part.
-    """
+    """Return every option that an answer may mean. Case and the punctuation in "(C)" and "C." are ignored."""
     options, labels = draft.options, draft.labels
     answer = parse_cell(answer) if isinstance(answer, str) and answer[:1] in "[{" else answer
     if isinstance(answer, list | tuple):
@@ -92,14 +81,13 @@ def _bare(answer: Any) -> str | None:
 
 
 def _only(text: str, texts: Sequence[str], bare: str | None = None) -> int | None:
-    """Return the index of a text among others.
+    """Return the index of a text among others: an exact match, or else the only one that differs in details.
 
-    An exact match comes first. Otherwise case, white space and (if `bare` is given) surrounding punctuation are
-    ignored, if only one text then matches. Numbers are compared by value: 2 equals 2.0.
+    These are case, white space, the spelling of numbers and, if `bare` is given, surrounding punctuation.
     """
-    exact = [place for place, other in enumerate(texts) if other.strip() == text]
-    if exact:
-        return exact[0]
+    exact = [other.strip() for other in texts]
+    if text in exact:
+        return exact.index(text)
     plain = _plain(text if bare is None else bare)
     others = [_plain(other if bare is None else other.strip(_FRAME)) for other in texts]
     return others.index(plain) if others.count(plain) == 1 else None
@@ -113,11 +101,9 @@ def _plain(text: str) -> str | float:
 
 @dataclass(frozen=True)
 class AnswerKey:
-    """The way in which the answers of a source name the right option.
+    """The way in which the answers of a source name the right option, as far as it is declared.
 
-    Attributes:
-        first: The number that the source uses for the first option, if declared. Answers are then indices or letters.
-        reading: The kind of the answers, if declared. By default it is determined from the answers.
+    With the number of the `first` option, answers are indices or letters.
     """
 
     first: int | None = None

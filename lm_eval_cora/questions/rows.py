@@ -41,16 +41,16 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
         return
     try:
         path = Path(source).expanduser()
-        exists = path.is_file()
+        problem = f"there is no file {path} (working directory: {Path.cwd()})"
         if path.suffix.lower() not in _READERS:
-            raise UserError(
-                f"data_files: {path} ends in {path.suffix!r}, expected {', '.join(_READERS)}. Save a spreadsheet as "
-                f".csv, unpack an archive, and name a text file after its format{_similar(path, exists)}"
+            problem = (
+                f"{path} ends in {path.suffix!r}, expected {', '.join(_READERS)}. Save a spreadsheet as .csv, unpack "
+                "an archive, and name a text file after its format"
             )
-        if not exists:
-            raise UserError(
-                f"data_files: there is no file {path} (working directory: {Path.cwd()}){_similar(path, exists)}"
-            )
+        elif path.is_file():
+            problem = ""
+        if problem:
+            raise UserError(f"data_files: {problem}{_similar(path)}")
         yield from _READERS[path.suffix.lower()](path)
     except (OSError, RuntimeError) as error:  # RuntimeError: the home folder of an unknown user
         raise UserError(f"data_files: cannot read {source}: {error}. Check the path and its permissions.") from error
@@ -65,12 +65,12 @@ def source_name(source: Any) -> str:
     return "Dataset" if _is(source, "datasets", "Dataset", "DatasetDict") else type(source).__name__
 
 
-def _similar(path: Path, exists: bool) -> str:
+def _similar(path: Path) -> str:
     """Suggest a file with a similar name in the same folder."""
     try:
-        names = [] if exists else [name for name in os.listdir(path.parent) if Path(name).suffix.lower() in _READERS]
+        names = [name for name in os.listdir(path.parent) if Path(name).suffix.lower() in _READERS]
     except (OSError, ValueError):
-        names = []
+        return ""
     meant = did_you_mean(path.name, names)
     return f".{meant}" if meant else ""
 
