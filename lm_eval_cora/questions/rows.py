@@ -33,8 +33,8 @@ _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')
 def read_rows(source: Any) -> Iterator[LocatedRow]:
     """Read a file or a table row by row.
 
-    Text files are encoded as UTF-8, or as UTF-16 with a byte order mark. A .json file contains a list of objects, an
-    object with one such list, or one object per line.
+    Text files are encoded as UTF-8, or as UTF-16 with a byte order mark. A JSON file contains one object per line, a
+    list of objects, or an object with one such list.
     """
     if not isinstance(source, (str, os.PathLike)):
         yield from _table(source)
@@ -116,51 +116,31 @@ def _row(where: str, value: Any) -> LocatedRow:
 
 
 def _json(path: Path) -> Iterator[LocatedRow]:
-    """Read one object per line or, from a .json file, all objects of a list."""
+    """Read one object per line, or all objects of a list."""
     text = _text(path)
+    first = next(filter(str.strip, io.StringIO(text, newline=None)), "").strip()
+    value = None
+    with suppress(ValueError, RecursionError):
+        value = json.loads(first)
     is_json = path.suffix.lower() == ".json"
-    first = _first_object(text)
-    if first is not None and "\n" not in text.strip() and _items(first) is not None:
-        if not is_json:
-            raise UserError(
-                f"data_files: {path.name}: expected one object per row, such as {_EXAMPLE}, got a single object that "
-                "contains the list of rows. Change the end of the file's name to .json."
-            )
-        first = None
-    if is_json and first is None:
-        yield from _list(path.name, _parse(text, path.name) if text.strip() else [])
+    is_whole = first == text.strip() and _items(value) is not None
+    if first.startswith("{") and not is_whole and (value is not None or not is_json):
+        if is_json:
+            logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
+        for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+            if line.strip():
+                yield _row(f"{path.name} line {number}", _parse(line.rstrip(), path.name, number))
         return
-    if is_json:
-        logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
-    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
-        where = f"{path.name} line {number}"
-        if line.lstrip().startswith("["):
-            raise UserError(
-                f"data_files: {where}: expected a JSON object such as {_EXAMPLE}, got a list. If the file contains one "
-                "list of objects, change the end of its name to .json."
-            )
-        if line.strip():
-            yield _row(where, _parse(line.rstrip(), path.name, number))
-
-
-def _list(name: str, value: Any) -> Iterator[LocatedRow]:
+    value = _parse(text, path.name) if first else []
     items = _items(value)
     if items is None:
-        _row(name, value)
+        _row(path.name, value)
         raise UserError(
-            f"data_files: {name}: expected a list of objects, or an object with one such list, got an object with "
+            f"data_files: {path.name}: expected a list of objects, or an object with one such list, got an object with "
             f'the keys {shorten(", ".join(value))}. pandas writes a list with to_json(..., orient="records").'
         )
     for number, item in enumerate(items):
-        yield _row(f"{name} item {number}", item)
-
-
-def _first_object(text: str) -> dict[str, Any] | None:
-    """The object that is the first line; None if the line is not an object."""
-    first = next(filter(str.strip, io.StringIO(text, newline=None)), "")
-    with suppress(ValueError, RecursionError):
-        return json.loads(first) if first.lstrip().startswith("{") else None
-    return None
+        yield _row(f"{path.name} item {number}", item)
 
 
 def _items(value: Any) -> list[Any] | None:
