@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.answers.equivalence import Limits
 from lm_eval_cora.harness.scoring import CHECKER
 from tests.support.messages import tells
 from tests.support.simulated import knows, run, says, scores
@@ -214,7 +215,7 @@ HOSTILE = [
 
 @pytest_maths
 def test_hostile_maths_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
-    monkeypatch.setitem(CHECKER._limits, "cpu_seconds", 1)
+    monkeypatch.setattr(CHECKER, "_limits", Limits(cpu_seconds=1))
     monkeypatch.setattr(CHECKER, "_workers", None)  # those of other tests have another limit
     task = "cora_math_prompts"
     results = run(lambda doc: HOSTILE[doc["ordinal"]], task, {"questions": 1})
