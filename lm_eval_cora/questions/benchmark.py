@@ -75,22 +75,18 @@ class Benchmark:
     """A benchmark: the source of its rows and their conversion to questions.
 
     Attributes:
-        name: Name of the benchmark, as in the task names, or of the user's data.
         reader: Takes the columns of the first row and returns the reader of all rows.
         columns: The columns that a row should have, for messages.
         files: Files of the user that the declaration names.
-        package_file: Path of the rows if they come with the package.
         published: Whether its layout and defects are known; the user's data is not published.
         published_rows: Number of rows of the published split; None if unknown.
         part_of: Function for a benchmark with several parts, such as AGIEval's subsets. It takes the name of a dataset
             or file and one of its rows, and returns the name of the part. Rows get this name in the column `subset`,
             and question ids start with it.
-        exemplars_within_category: Whether few-shot exemplars come from the question's own category.
-        exemplars_as_published: Whether the few-shot split was published as a list of exemplars. If so, the exemplars
-            keep its order and its repeats.
+        exemplars_as_published: Whether the few-shot split was published as a list of exemplars, so that they keep its
+            order and its repeats.
         options: Smallest and largest number of options of a question; (0, 0) if the model writes its own answer.
         score_templates: Folder of the harness' SCORE task for this benchmark; None if there is none.
-        macro_average: Whether the papers on this benchmark report the mean accuracy over categories.
         nota_text: "None of the above" in the language of the benchmark; empty for English.
     """
 
@@ -271,7 +267,6 @@ class Data(NamedTuple):
         return {key: value for key, value in zip(OF_THE_DATA, (name, self.digest), strict=True) if value}
 
     def __str__(self) -> str:
-        """Return name and digest for messages."""
         return " ".join(filter(None, self)) or "unknown questions"
 
     def differs_from(self, other: Data) -> bool:

@@ -27,9 +27,8 @@ from lm_eval_cora.questions.question import (
 from lm_eval_cora.questions.randomness import draw, in_random_order
 from lm_eval_cora.questions.rows import read_rows, source_name
 
-_NAMED = 5
-_SHOWN = 40
-_KINDS = 10
+_NAMED, _SHOWN, _KINDS = 5, 40, 10
+"""Largest numbers of rows, columns and kinds of defects in a message."""
 
 LeftOut = tuple[str, UnusableQuestion]
 """The place of a row that is left out, and its defect."""
@@ -326,11 +325,10 @@ class ExemplarPool:
             self._pools.setdefault(self._pool_of(question), []).append(question)
 
     def draw(self, question: Question | OpenQuestion, shots: int, *seeds: int) -> list[Question | OpenQuestion]:
-        """Draw the exemplars of a question.
+        """Draw the exemplars of a question, which depend only on the question and the seeds.
 
-        They depend only on the question and the seeds, so all variants of a question have the same exemplars in the
-        same order. With more shots, the first exemplars stay the same. The question itself is never drawn, even if the
-        pool has it under another id.
+        With more shots, the first exemplars stay the same. The question itself is never drawn, even if the pool has it
+        under another id.
         """
         asked = _content(question)
         pool = self._pools.get(self._pool_of(question), [])
@@ -352,7 +350,7 @@ class ExemplarPool:
         return {identifier: count for identifier, count in counts.items() if count < shots}
 
     def check(self, questions: Iterable[Question | OpenQuestion], shots: int) -> None:
-        """Check that every question has enough exemplars."""
+        """Raise an error if a question has too few exemplars."""
         by_id = {question.id: question for question in questions}
         if fewer := self.fewer(by_id.values(), shots):
             identifier, count = min(fewer.items(), key=lambda item: item[1])

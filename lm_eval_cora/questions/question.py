@@ -99,14 +99,7 @@ class Question:
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    r"""A question without options. The model writes its own answer.
-
-    Attributes:
-        id: The source's own id, or split and row number.
-        stem: The question. White space at its ends is removed.
-        answer: The reference answer, as LaTeX or text.
-        category: Subject or level of the benchmark; empty if it has none.
-    """
+    """A question without options. The model writes its own answer; the reference answer is LaTeX or text."""
 
     id: str
     stem: str

@@ -31,25 +31,6 @@ def _unquoted(quoted: re.Match[str]) -> str:
     return inside.replace('""', '"') if '""' in inside and '"' not in inside.replace('""', "") else quoted[0]
 
 
-CSV_QUOTING: Rule = (re.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL), _unquoted)
-"""Text quoted as in a csv file: enclosed in quotation marks, with doubled quotation marks inside."""
-
-DOUBLED_QUOTES: Rule = (re.compile(r'"{2,}'), '"')
-"""Doubled quotation marks, as in a csv file."""
-
-LIGATURES: Rule = (re.compile("[\ufb00-\ufb04]"), lambda found: unicodedata.normalize("NFKC", found[0]))
-"""ff, fi, fl, ffi, ffl as one character."""
-
-ENCODING: tuple[Rule, ...] = (
-    # UTF-8 decoded as Latin-1: two characters instead of one.
-    (re.compile("[\u00c2\u00c3][\x80-\xbf]"), lambda found: found[0].encode("latin-1").decode("utf-8", "replace")),
-    # A space replaced the first of three bytes: dashes, quotation marks, bullets.
-    (re.compile("\x80([\x80-\xbf])"), lambda found: chr(0x2000 + ord(found[1]) - 0x80)),
-    (re.compile("[\x80-\x84\x86-\x9f\ufeff]"), ""),
-)
-"""Wrongly decoded characters outside ASCII, and the control characters that remain of such characters."""
-
-
 def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
     """Remove letters such as "A." from the option texts, because the prompt prints its own letters.
 
@@ -79,30 +60,9 @@ def without_labels(options: Sequence[str]) -> tuple[str, ...] | None:
 
 _LOOKALIKES = str.maketrans("АОНаеіорсухѕк", "AOHaeiopcyxsκ")
 
-LOOKALIKES: Rule = (re.compile("[АОНаеіорсухѕк]"), lambda found: found[0].translate(_LOOKALIKES))
-"""Cyrillic letters in place of Latin and Greek ones: in one question only the right answer had the Greek letter."""
-
-TABLES: tuple[Rule, ...] = (
-    (re.compile(r"(?<![ \t])[ \t]*\$\$\$[ \t]*"), ""),
-    (re.compile(r"(?<!\s)\s*%%%\s*"), " | "),
-)
-"""Markup of the rows and columns of a table."""
-
 _ESCAPED = {"\a": "a", "\b": "b", "\v": "v", "\t": "t", "\n": "r"}
 
-ESCAPES: Rule = (
-    re.compile("[\a\b\v](?=[A-Za-z])|\t(?=[a-z])|\n(?=ho(?:[^a-z]|[ad])|ceil|floor|ight)"),
-    lambda found: "\\" + _ESCAPED[found[0]],
-)
-"""LaTeX commands whose backslash and first letter became a control character, such as a tab in place of "\\t"."""
-
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-
-DATES: Rule = (
-    re.compile(rf"\A\s*(\d{{1,2}})-({'|'.join(_MONTHS)})\s*\Z"),
-    lambda found: f"{_MONTHS.index(found[2]) + 1}-{found[1]}",
-)
-"""A range such as 1-10 that a spreadsheet converted to a date ("10-Jan")."""
 
 
 def without_lone_mark(stem: str) -> str:
@@ -147,17 +107,43 @@ def _everywhere(*rules: Rule) -> Repair:
 
 
 REPAIRS: dict[str, Repair] = {
-    "csv_quoting": _everywhere(CSV_QUOTING),
-    "doubled_quotes": _everywhere(DOUBLED_QUOTES),
-    "encoding": _everywhere(*ENCODING),
-    "ligatures": _everywhere(LIGATURES),
-    "escapes": _everywhere(ESCAPES),
-    "lookalikes": _everywhere(LOOKALIKES),
+    # Text in quotation marks, with doubled quotation marks inside, as in a csv file.
+    "csv_quoting": _everywhere((re.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL), _unquoted)),
+    "doubled_quotes": _everywhere((re.compile(r'"{2,}'), '"')),
+    "encoding": _everywhere(
+        # UTF-8 decoded as Latin-1: two characters instead of one.
+        (re.compile("[\u00c2\u00c3][\x80-\xbf]"), lambda found: found[0].encode("latin-1").decode("utf-8", "replace")),
+        # A space replaced the first of three bytes: dashes, quotation marks, bullets.
+        (re.compile("\x80([\x80-\xbf])"), lambda found: chr(0x2000 + ord(found[1]) - 0x80)),
+        (re.compile("[\x80-\x84\x86-\x9f\ufeff]"), ""),
+    ),
+    # ff, fi, fl, ffi, ffl as one character.
+    "ligatures": _everywhere((re.compile("[\ufb00-\ufb04]"), lambda found: unicodedata.normalize("NFKC", found[0]))),
+    # LaTeX commands whose backslash and first letter became a control character, such as a tab in place of "\t".
+    "escapes": _everywhere(
+        (
+            re.compile("[\a\b\v](?=[A-Za-z])|\t(?=[a-z])|\n(?=ho(?:[^a-z]|[ad])|ceil|floor|ight)"),
+            lambda found: "\\" + _ESCAPED[found[0]],
+        )
+    ),
+    # Cyrillic letters in place of Latin and Greek ones: in one question only the right answer had the Greek letter.
+    "lookalikes": _everywhere((re.compile("[АОНаеіорсухѕк]"), lambda found: found[0].translate(_LOOKALIKES))),
     "lone_marks": Repair(whole=without_lone_mark, together=without_marks_on_lines),
     "line_ends": Repair(together=without_line_ends),
     "own_letters": Repair(together=without_own_letters),
-    "dates": Repair(each=(DATES,)),
-    "tables": Repair(stem=TABLES),
+    # A range such as 1-10 that a spreadsheet converted to a date ("10-Jan").
+    "dates": Repair(
+        each=(
+            (
+                re.compile(rf"\A\s*(\d{{1,2}})-({'|'.join(_MONTHS)})\s*\Z"),
+                lambda found: f"{_MONTHS.index(found[2]) + 1}-{found[1]}",
+            ),
+        )
+    ),
+    # Markup of the rows and columns of a table.
+    "tables": Repair(
+        stem=((re.compile(r"(?<![ \t])[ \t]*\$\$\$[ \t]*"), ""), (re.compile(r"(?<!\s)\s*%%%\s*"), " | "))
+    ),
     "line_breaks": Repair(stem=((re.compile(r"\s+"), " "),)),  # inside sentences
     "question_numbers": Repair(stem=((re.compile(r"\A\s*(?:\d{1,3}[.)]|\.)\s+(?=[A-Z])"), ""),)),  # from a book
     "soft_hyphens": Repair(stem=((re.compile("(?<=[a-z])!(?=[a-z])"), ""),)),  # stored as "!"

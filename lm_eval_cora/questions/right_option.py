@@ -174,8 +174,7 @@ class AnswerKey:
     def _suspicious_numbers(self, drafts: Sequence[Draft], allowed: frozenset[Reading], name: str) -> list[str]:
         """Check for indices that count from another number than expected.
 
-        They do if more answers lie just beyond one end of the range than at the opposite end. A few answers beyond the
-        end are defects of single rows.
+        They do if more answers lie just beyond one end of the range than at the opposite end.
         """
         if allowed & {LABEL, TEXT, LETTER} or self.reading not in (None, INDEX):
             return []

@@ -283,11 +283,10 @@ def _plain(value: Any) -> Any:
         return None
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list) and value and all(map(_is_entry, value)) and len(dict(value)) == len(value):
-        return {str(key): _plain(part) for key, part in value}
-    return [_plain(part) for part in value] if isinstance(value, (list, tuple)) else value
-
-
-def _is_entry(value: Any) -> bool:
-    """Whether a value is an entry of a map, as pyarrow represents it."""
-    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str | int)
+    if not isinstance(value, list | tuple):
+        return value
+    # pyarrow represents a map as a list of pairs.
+    entries = [part for part in value if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str | int)]
+    if isinstance(value, list) and value and len(entries) == len(dict(entries)) == len(value):
+        return {str(key): _plain(part) for key, part in entries}
+    return [_plain(part) for part in value]

@@ -9,9 +9,6 @@ import pytest
 from lm_eval_cora.questions.adapters import agieval_question, math_question
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.questions.repairs import (
-    CSV_QUOTING,
-    ENCODING,
-    LIGATURES,
     REPAIRS,
     repaired,
     repaired_options,
@@ -19,6 +16,8 @@ from lm_eval_cora.questions.repairs import (
     without_own_letters,
 )
 from tests.support.rows import question_of
+
+QUOTING = [REPAIRS[name] for name in ("csv_quoting", "encoding", "ligatures")]
 
 
 @pytest.mark.parametrize(
@@ -42,18 +41,18 @@ from tests.support.rows import question_of
     ],
 )
 def test_quoting_and_encoding(published: str, repaired_text: str) -> None:
-    assert repaired(published, (CSV_QUOTING, *ENCODING, LIGATURES)) == repaired_text
+    assert repaired_stem(published, QUOTING) == repaired_text
 
 
 def test_a_cell_that_is_no_text_stays_for_the_error_message() -> None:
-    assert repaired(None, ENCODING) is None
+    assert repaired(None, REPAIRS["encoding"].stem) is None
     assert without_own_letters(["a) Ice", None]) == ("a) Ice", None)
 
 
 def test_text_of_any_size_is_read_in_time_proportional_to_it() -> None:
     # An algorithm with quadratic time would take hours here.
     hostile = '"' + '""a' * 300_000
-    assert len(repaired(hostile, (CSV_QUOTING, *ENCODING, LIGATURES))) == len(hostile)
+    assert len(repaired_stem(hostile, QUOTING)) == len(hostile)
     every = list(REPAIRS.values())
     for blank in (" " * 100_000, "\n" * 100_000, "\t " * 50_000):
         for text in (f"a{blank}b", f'a{blank}"', f"{blank}a"):
