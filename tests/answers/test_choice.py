@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.letter import BEST_ANSWER, LETTER
 from lm_eval_cora.questions.question import LETTERS
+from tests.support.responses import pairs
 
-WEATHER = ["Ice", "Fog", "Dew", "Steam", "Cloud"]
+WEATHER = ("Ice", "Fog", "Dew", "Steam", "Cloud")
+MED = ("Pneumonia", "Asthma", "Pulmonary embolism", "Bronchitis", "Lung cancer")
+DYES = ("red dye", "green dye", "blue dye", "pink dye")
 PRINTED = [3, 0, 26, 1, 4]
 
 
-def found(response: str, options: Sequence[str] = WEATHER) -> Answer:
-    return LETTER.flexible(response, {"printed": range(len(options)), "choices": options})
+def found(response: str, options: Sequence[str] = WEATHER, printed: Sequence[int] = range(26)) -> Answer:
+    return LETTER.flexible(response, {"printed": printed[: len(options)], "choices": options})
 
 
 AWKWARD = [
@@ -35,113 +38,162 @@ AWKWARD = [
 def test_a_bare_letter_is_the_option_of_this_letter_whatever_the_options_say(
     options: list[str], place: int, end: str, at_the_end: bool
 ) -> None:
-    answer = (BEST_ANSWER if at_the_end else LETTER).flexible(
-        LETTERS[place] + end, {"printed": [*PRINTED, 5][: len(options)], "choices": options}
-    )
+    doc = {"printed": [*PRINTED, 5][: len(options)], "choices": options}
+    answer = (BEST_ANSWER if at_the_end else LETTER).flexible(LETTERS[place] + end, doc)
     assert answer.position == (place if place < len(options) else None)
 
 
-@pytest.mark.parametrize(
-    "response",
-    [
-        # At the very beginning.
-        *("C", "C.", "(C)", "[C]", "'C'", "**C**", "`C`", "c", "c)", "C) Dew", "C: Dew", "C - Dew", "C.Dew", "- C"),
-        *("> C", "1. C", "C because it is", "C\n\nDew forms.", "(c)", "**C. Dew**", "C</s>", "C<|im_end|>", "Option C"),
-        "C. Dew\n\nThe other options are wrong:\nA. Ice is cold\nB. Fog is wet",
-        # Stated as the answer.
-        *("The answer is C.", "The answer is: C", "The answer is (c).", "answer is c.", 'The answer is "C".'),
-        *("**Answer:** C", "Answer C", "Answer - C", "Answer:\nC", "### Answer\nC", "## Answer: C", "Final Answer: C"),
-        *("Letter: C", "Solution: C", "Response: C", "My answer is: C", "Correct option: C", "Choice: C"),
-        *(r"\boxed{C}", r"$\boxed{\text{C}}$", r"So the final answer is $\boxed{C}$.", "<answer>C</answer>"),
-        *('{"answer": "C"}', "The answer is option C: Dew", "the correct answer is (C) Dew", "The answer must be C."),
-        "Sure! Based on the information provided, the correct answer is:\n\nC. Dew",
-        "**The correct answer is: C) Dew**",
-        "I'm not sure, but I think the answer is C.",
-        "The letter of the correct choice is C.",
-        "The correct answer is the third option, C.",
-        "I'm sorry for the confusion. The answer is C.",
-        # Chosen.
-        *("I would choose option C: Dew, since", "I choose C", "I'd go with C.", "I'll pick C.", "I think it's C"),
-        *("It's C.", "So, C.", "Therefore C", "As an AI, I would say C.", "I believe the answer to be C."),
-        # Called right.
-        *("Option C is correct.", "Choice C is the best answer.", "C is the correct answer.", "Dew (C)"),
-        "Of these, option C seems to be the most accurate.",
-        "Among the options, C. Dew is the most appropriate.",
-        "Based on my analysis, I must conclude that C is the correct choice.",
-        "What is being described is C. Dew",
-        # Next to others, which are rejected or repeated.
-        "A. is not an option. Therefore, the correct answer is: C. Dew",
-        "A is wrong because ice is cold. B is wrong too. The answer is C.",
-        "It can't be A. Ice. So the answer is C. Dew.",
-        "Hmm, B? No. The answer is C.",
-        *("The answer is C rather than D.", "The answer is C, not D.", "The answer is C (Dew), D is about steam"),
-        "A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud\n\nAnswer: C",
-        "**Question:** What?\n\n**Options:**\n\nA. Ice\nB. Fog\nC. Dew\n\n**Answer:** C\n\nIt is dew.",
-        "Correct answer: C. Dew\n\nExplanation: A. Ice is cold. B. Fog is wet.",
-        "Let's analyze each option:\n\nA. Ice - no\nB. Fog - no\nC. Dew - yes\n\nTherefore, the correct answer is C.",
-        "The correct answer is **C) Dew**.\n\nHere's why:\n\n* **A) Ice** is cold.\n* **B) Fog** is wet.",
-        # Conclusions and corrections.
-        "Let's think step by step. Option A is tempting. Therefore, the answer is C.",
-        "The answer is A. Wait, actually the answer is C.",
-        "A\n\nWait, that is a mistake. The correct answer is C.",
-        # Other wordings, and the text of the option.
-        "This must be C.",
-        "Certainly! C\n\nOthers say that the answer is A.",
-        "Sure, here is my answer: C",
-        "Let me think. The answer is A. Hmm. Therefore, the answer is C.",
-        "Let me think. Dew is water. So the answer is C.\nQuestion: Where?\nAnswer: A",
-        "Dew forms when the air cools at night, and water settles on the grass (Option C). It is gone in the morning.",
-        "C. Dew (in the first case)\nB. Fog (in the second case)\n\nAnswer key: C",
-        "It is not A, so C.",
-        *("Dew", "Dew.", "The answer is Dew.", "It is the dew that is water."),
-        # Reasoning.
-        *("<think>A? B?</think>\nThe answer is C", "[THINK]A[/THINK] C", "A, no</think> I choose C."),
-        "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>The answer is C.",
-    ],
+# Alone or at the beginning; stated as the answer; chosen; called right; next to others, which are rejected or repeated;
+# conclusions and corrections; the text of the option; after reasoning.
+THIRD = (
+    *("C", "C.", "(C)", "[C]", "'C'", "**C**", "`C`", "c", "c)", "C) Dew", "C: Dew", "C - Dew", "C.Dew", "- C", "> C"),
+    *("1. C", "C because it is", "C\n\nDew forms.", "(c)", "**C. Dew**", "C</s>", "C<|im_end|>", "Option C"),
+    *("C. Dew\n\nThe other options are wrong:\nA. Ice is cold\nB. Fog is wet", "The answer is C.", "The answer is: C"),
+    *("The answer is (c).", "answer is c.", 'The answer is "C".', "**Answer:** C", "Answer C", "Answer - C"),
+    *("Answer:\nC", "### Answer\nC", "## Answer: C", "Final Answer: C", "Letter: C", "Solution: C", "Response: C"),
+    *("My answer is: C", "Correct option: C", "Choice: C", r"\boxed{C}", r"$\boxed{\text{C}}$"),
+    *(r"So the final answer is $\boxed{C}$.", "<answer>C</answer>", '{"answer": "C"}', "The answer is option C: Dew"),
+    *("the correct answer is (C) Dew", "The answer must be C."),
+    *("Sure! Based on the information provided, the correct answer is:\n\nC. Dew", "**The correct answer is: C) Dew**"),
+    *("I'm not sure, but I think the answer is C.", "The letter of the correct choice is C."),
+    *("The correct answer is the third option, C.", "I'm sorry for the confusion. The answer is C."),
+    *("I would choose option C: Dew, since", "I choose C", "I'd go with C.", "I'll pick C.", "I think it's C"),
+    *("It's C.", "So, C.", "Therefore C", "As an AI, I would say C.", "I believe the answer to be C."),
+    *("Option C is correct.", "Choice C is the best answer.", "C is the correct answer.", "Dew (C)"),
+    *("Of these, option C seems to be the most accurate.", "Among the options, C. Dew is the most appropriate."),
+    *("Based on my analysis, I must conclude that C is the correct choice.", "What is being described is C. Dew"),
+    "A. is not an option. Therefore, the correct answer is: C. Dew",
+    "A is wrong because ice is cold. B is wrong too. The answer is C.",
+    *("It can't be A. Ice. So the answer is C. Dew.", "Hmm, B? No. The answer is C.", "The answer is C rather than D."),
+    *("The answer is C, not D.", "The answer is C (Dew), D is about steam"),
+    "A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud\n\nAnswer: C",
+    "**Question:** What?\n\n**Options:**\n\nA. Ice\nB. Fog\nC. Dew\n\n**Answer:** C\n\nIt is dew.",
+    "Correct answer: C. Dew\n\nExplanation: A. Ice is cold. B. Fog is wet.",
+    "Let's analyze each option:\n\nA. Ice - no\nB. Fog - no\nC. Dew - yes\n\nTherefore, the correct answer is C.",
+    "The correct answer is **C) Dew**.\n\nHere's why:\n\n* **A) Ice** is cold.\n* **B) Fog** is wet.",
+    "Let's think step by step. Option A is tempting. Therefore, the answer is C.",
+    *("The answer is A. Wait, actually the answer is C.", "A\n\nWait, that is a mistake. The correct answer is C."),
+    *("This must be C.", "Certainly! C\n\nOthers say that the answer is A.", "Sure, here is my answer: C"),
+    "Let me think. The answer is A. Hmm. Therefore, the answer is C.",
+    "Let me think. Dew is water. So the answer is C.\nQuestion: Where?\nAnswer: A",
+    "Dew forms when the air cools at night, and water settles on the grass (Option C). It is gone in the morning.",
+    *("C. Dew (in the first case)\nB. Fog (in the second case)\n\nAnswer key: C", "It is not A, so C.", "Dew", "Dew."),
+    *("The answer is Dew.", "It is the dew that is water.", "<think>A? B?</think>\nThe answer is C"),
+    *("[THINK]A[/THINK] C", "A, no</think> I choose C."),
+    "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>The answer is C.",
 )
-def test_the_third_option_is_chosen(response: str) -> None:
-    answer = found(response)
-    assert (answer.position, answer.picked, answer.reason) == (2, 2, None)
+
+# An analysis of the options, or words that look like letters, before the answer.
+THIRD_DIAGNOSIS = (
+    "A. Pneumonia - presents with fever, which is absent here.\nB. Asthma - wheezing.\n\nThe correct answer is C.",
+    "**A. Pneumonia**\nThis is absent here.\n\n**B. Asthma**\nNo wheezing.\n\n**Answer: C**",
+    "Option A: Pneumonia. Fever.\n\nOption B: Asthma. No.\n\nOption C: Pulmonary embolism.\n\nThe answer is C.",
+    "A - incorrect\nB - incorrect\nC. Pulmonary embolism",
+    "A CT scan shows a filling defect. The most likely cause is C. Pulmonary embolism",
+    *("A = 100.\n\nThe answer is C.", "The obvious answer is A. However, it is wrong. Option C is correct."),
+    "C\n\nQuestion: Which of the following is actually a virus?\nA. HIV\nB. E\nAnswer: A",
+    "C<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nA",
+    "analysisThe answer is A I think. But let me check.assistantfinalThe answer is C.",
+    *("<|channel|>final <|constrain|>json<|message|>C", "◁think▷The answer is A.◁/think▷C"),
+)
+
+# The last stated answer, up to a new question; a letter with its text at the end; explanations after it; letters in
+# other forms; verdicts on each option; boxes, tags and objects.
+FOURTH_DYE = (
+    "(i) holds. (ii) does not hold. The answer is (D).",
+    "Option A is cheap.\nOption B fades.\nThe correct structure is **D. pink dye**.",
+    *("Therefore, $I(X) = 2$. The answer is (D).", "They call it “a dye of the second kind.” The answer is (D)."),
+    *("$$\\frac{1}{2} = 0.5$$ The answer is (D).", "The answer is (A). No: it fades, so the answer is (D)."),
+    "The answer is (D).\n\nNow, combining all the answers:\nThe answer is (A).\nThe answer is (B).",
+    "The answer is (D).\n\nQ: Which dye is cheap?\n(A) red (B) green\nA: The answer is (B).",
+    "The answer is (D).\n\nHuman: Which dye is cheap?\nThe answer is (B).",
+    "Only one colour is left in the cloth after the sample was washed twice and dried. So the product is:\n\n"
+    "**D. pink dye**",
+    "It was washed twice and dried in the sun, so that only one colour could remain in the cloth.\n\nD) Pink  dye",
+    'The most likely product is D. It is a mixture.\n\nOption C, a "double" dye, is not a valid explanation.',
+    "(A) This statement is correct. (B) So is this. (C) And this. Therefore, the answer is (D).",
+    "a) It is red.\n\nb) It is green.\n\nc) It is blue.\n\nTherefore, the answer is (D).",
+    *("The incorrect statement is D.", "Answer: d", "The answer is d.", "**Answer:** d", "option d", "D!"),
+    *("Answer: D!", "Answer -> D", "Answer → D", "-> D", "__D__", "【D】", "「D」", "Ｄ", "Ⓓ", "ⓓ", "𝐃", "🅳", "🄳"),
+    *("\u202aD\u202c", "\u200bD", "D\x1b[0m", "d", "D D", "My answer would have to be D."),
+    *("A. red dye - no\nB. green dye - no\nC. blue dye - no\nD. pink dye - yes", "A ❌\nB ❌\nC ❌\nD ✅"),
+    *("- [ ] A\n- [ ] B\n- [x] D", "A: incorrect\nB: wrong\nD: correct", "\\boxed{D}", "\\boxed{pink dye}"),
+    *("\\boxed{D. pink dye}", "<answer> (D) pink dye </answer>"),
+    '{"explanation": "The red dye fades.", "final_answer": "D"}',
+)
+
+NOTHING = {
+    Reason.EMPTY: ("", " \n"),
+    Reason.CUT_OFF: (
+        *("<think>A", "Let us look at the first option. Ice is frozen water, which melts at zero degrees and then"),
+    ),
+    Reason.REFUSED: ("I'm sorry, but I cannot answer that.", "I can't help with that. Option A mentions ice."),
+    Reason.SEVERAL: (
+        *("A or B", "A and B", "A/B", "Either A or C.", "The answer is A or C.", "The answer is A, B, C, D or E"),
+        *("Both A and C are correct.", "Option A is correct. Option B is correct.", "Ice, fog and dew"),
+        *("A. Ice\nC. Dew", "C. Dew (in the first case)\nB. Fog (in the second case)"),
+    ),
+    Reason.CONTRADICTION: ("A: Fog", "The answer is A. Fog", "C. None of the above"),
+    Reason.REJECTED: ("A is wrong.", "A is not correct"),
+    Reason.REPEATED: ("A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud", "Options:\nA. Ice"),
+    Reason.OUT_OF_RANGE: ("I", "F", "The answer is F"),
+    Reason.NONE_FITS: ("The correct answer is none of the above.",),
+    Reason.NO_LETTER: (
+        *("The best answer is I don't know", "I don't know", "I think so", "The answer is LETTER"),
+        *("A patient with fever", "It depends.", "Not ice", "There is no ice.", "Vitamin C is the correct"),
+        "The answer is not C.",
+    ),
+}
+
+NO_DIAGNOSIS = (
+    *("A: Asthma", "Option A: Asthma", "The correct answer is A: Asthma.", "The answer is A (Asthma)"),
+    *("Asthma is wrong.", "Asthma? No.", "Is it asthma?", "Unlike asthma, this has no wheezing.", "Pneumonia is out."),
+    *("If he had asthma, he would wheeze.", "I don't think it's A.", "What if it's A?", "Is the answer A? No."),
+    *("A 45-year-old man has it.", "A 5% solution", "B cells", "C > A > B", "(B)(C)", "B+C", "A:B = 2:3"),
+    *("I disagree with A.", "A) Pneumonia or C) Pulmonary embolism", "B. Asthma and C. Pulmonary embolism"),
+    "We have a patient with d",
+    "Let's analyze each option:\n\nA. Pneumonia: This would typically present with fever and a cough that brings",
+)
+
+NO_DYE = {
+    Reason.NONE_FITS: ("Therefore, none of the given options (A, B, C or D) is correct.", "The answer is (None)."),
+    Reason.SEVERAL: ("The answer is (A),(B),(D).", "A: 10%\nB: 20%\nC: 30%\nD: 40%"),
+    Reason.NO_LETTER: (
+        "A is red. B is green.",
+        "La risposta giusta sarebbe un'altra, ma non posso dire quale sia tra queste quattro opzioni date.",
+        *("Es wurde gewaschen und getrocknet। " * 4, "Since the length of the pipe must be a"),
+    ),
+    Reason.CUT_OFF: (
+        "Let me check each option:\n\nA. red dye: it would fade after a day in the sun, so it can hardly",
+    ),
+}
 
 
 @pytest.mark.parametrize(
-    ("response", "reason"),
+    ("response", "options", "position"),
     [
-        ("", Reason.EMPTY),
-        (" \n", Reason.EMPTY),
-        ("<think>A", Reason.CUT_OFF),
-        ("Let us look at the first option. Ice is frozen water, which melts at zero degrees and then", Reason.CUT_OFF),
-        ("I'm sorry, but I cannot answer that.", Reason.REFUSED),
-        ("I can't help with that. Option A mentions ice.", Reason.REFUSED),
-        *((said, Reason.SEVERAL) for said in ("A or B", "A and B", "A/B", "Either A or C.", "The answer is A or C.")),
-        ("The answer is A, B, C, D or E", Reason.SEVERAL),
-        ("Both A and C are correct.", Reason.SEVERAL),
-        ("Option A is correct. Option B is correct.", Reason.SEVERAL),
-        ("Ice, fog and dew", Reason.SEVERAL),
-        ("A. Ice\nC. Dew", Reason.SEVERAL),
-        ("C. Dew (in the first case)\nB. Fog (in the second case)", Reason.SEVERAL),
-        ("A: Fog", Reason.CONTRADICTION),
-        ("The answer is A. Fog", Reason.CONTRADICTION),
-        ("C. None of the above", Reason.CONTRADICTION),
-        ("A is wrong.", Reason.REJECTED),
-        ("A is not correct", Reason.REJECTED),
-        ("A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud", Reason.REPEATED),
-        ("Options:\nA. Ice", Reason.REPEATED),
-        ("I", Reason.OUT_OF_RANGE),
-        ("F", Reason.OUT_OF_RANGE),
-        ("The answer is F", Reason.OUT_OF_RANGE),
-        ("The correct answer is none of the above.", Reason.NONE_FITS),
-        *((said, Reason.NO_LETTER) for said in ("The best answer is I don't know", "I don't know", "I think so")),
-        *((said, Reason.NO_LETTER) for said in ("The answer is LETTER", "A patient with fever", "It depends.")),
-        *(
-            (said, Reason.NO_LETTER)
-            for said in ("Not ice", "There is no ice.", "Vitamin C is the correct", "The answer is not C.")
-        ),
+        *((response, WEATHER, 2) for response in THIRD),
+        *((response, MED, 2) for response in THIRD_DIAGNOSIS),
+        *((response, DYES, 3) for response in FOURTH_DYE),
     ],
 )
-def test_nothing_is_chosen(response: str, reason: Reason) -> None:
-    answer = found(response)
-    assert (answer.picked, answer.reason) == (None, reason)
+def test_an_option_is_chosen(response: str, options: Sequence[str], position: int) -> None:
+    answer = found(response, options)
+    assert (answer.position, answer.picked, answer.reason) == (position, position, None)
+
+
+@pytest.mark.parametrize(
+    ("response", "options", "reason"),
+    [
+        *((response, WEATHER, reason) for response, reason in pairs(NOTHING)),
+        *((response, DYES, reason) for response, reason in pairs(NO_DYE)),
+        *((response, MED, None) for response in NO_DIAGNOSIS),
+    ],
+)
+def test_nothing_is_chosen(response: str, options: Sequence[str], reason: Reason | None) -> None:
+    answer = found(response, options)
+    assert answer.picked is None
+    assert answer.reason is (reason or answer.reason)
 
 
 @pytest.mark.parametrize("response", ["If the answer is C, then", "The incorrect answer is C", "The answer could be A"])
@@ -153,13 +205,8 @@ def test_a_doubted_answer_does_not_count_next_to_a_stated_one(response: str) -> 
 
 def test_the_pronoun_i_is_not_option_i() -> None:
     nine = [f"weather {number}" for number in range(9)]
-    for response in (
-        "The best answer is I don't know",
-        "I don't know",
-        "I think it may rain",
-        "I am not sure.",
-        "I would wait",
-    ):
+    words = ("The best answer is I don't know", "I don't know", "I think it may rain", "I am not sure.", "I would wait")
+    for response in words:
         assert found(response, nine).position is None, response
     for response in ("I", "I.", "(I)", "The answer is I", "The answer is I.", "I. weather 8"):
         assert found(response, nine).position == 8, response
@@ -179,23 +226,17 @@ def test_a_number_after_a_letter_must_match_its_option() -> None:
     assert found("A. 2 + 38 = 40", shares).position == 0
 
 
-@pytest.mark.parametrize(
-    ("said", "position"),
-    [
-        *(
-            ("36", 0),
-            ("-36", 1),
-            ("−36", 1),
-            ("$-36$", 1),
-            ("5", 2),
-            ("5.5", 3),
-            ("1/5", 4),
-            ("5.", 2),
-            ("5 apples", 2),
-        ),
-        *((other, None) for other in ("3*6", "5/2", "5%", "5.25", "-5", "136", "36.5", "5^2", "5°")),
-    ],
-)
+NUMBERS = {
+    0: ("36",),
+    1: ("-36", "−36", "$-36$"),
+    2: ("5", "5.", "5 apples"),
+    3: ("5.5",),
+    4: ("1/5",),
+    None: ("3*6", "5/2", "5%", "5.25", "-5", "136", "36.5", "5^2", "5°"),
+}
+
+
+@pytest.mark.parametrize(("said", "position"), pairs(NUMBERS))
 def test_a_number_within_another_number_does_not_count(said: str, position: int | None) -> None:
     assert found(f"The answer is {said}", ["36", "-36", "5", "5.5", "1/5"]).position == position
 
@@ -211,7 +252,7 @@ def test_if_options_combine_parts_the_text_must_be_complete() -> None:
     pairs = ["True, False", "False, True", "True, True"]
     assert found("A. True for the first statement", pairs).reason is Reason.CONTRADICTION
     assert found("A. True, False", pairs).position == 0
-    assert found("A. Tr", pairs).position == 0  # cut off
+    assert found("A. Tr", pairs).position == 0
 
 
 def test_the_longer_of_two_overlapping_texts_counts() -> None:
@@ -236,54 +277,31 @@ def test_a_number_counts_alone_or_at_the_end_of_a_single_sentence() -> None:
 
 def test_equal_texts_are_one_option_only_if_they_have_the_same_identity() -> None:
     twice = ["rain", "rain", "snow"]
-    assert LETTER.flexible("It is rain.", {"printed": [7, 7, 2], "choices": twice}).picked == 7
-    assert LETTER.flexible("A. rain", {"printed": [6, 7, 2], "choices": twice}).picked == 6
-    assert LETTER.flexible("B. rain", {"printed": [6, 7, 2], "choices": twice}).picked == 7
+    assert found("It is rain.", twice, [7, 7, 2]).picked == 7
+    assert [found(f"{letter}. rain", twice, [6, 7, 2]).picked for letter in "AB"] == [6, 7]
 
 
 def test_the_answer_has_the_identity_of_the_printed_option() -> None:
-    assert LETTER.flexible("The answer is C.", {"printed": PRINTED, "choices": WEATHER}).picked == 26
-    assert LETTER.flexible("It is dew.", {"printed": PRINTED, "choices": WEATHER}).picked == 26
+    assert found("The answer is C.", printed=PRINTED).picked == found("It is dew.", printed=PRINTED).picked == 26
 
 
-@pytest.mark.parametrize(
-    ("response", "settled"),
-    [
-        ("C", False),
-        ("C. Dew", False),
-        ("C\n", False),
-        ("C\n\nIt is water", True),
-        ("The answer is C.\n\nIt is water", True),
-        ("A. Ice\nB. Fog", False),
-        ("C. Dew\nD", False),
-        ("C. Dew\nD. ", False),
-        ("Let me think.\n\nThe answer is C.\n\nDew is water", False),
-    ],
-)
+SETTLED = {
+    False: (
+        *("C", "C. Dew", "C\n", "A. Ice\nB. Fog", "C. Dew\nD", "C. Dew\nD. "),
+        "Let me think.\n\nThe answer is C.\n\nDew is water",
+    ),
+    True: ("C\n\nIt is water", "The answer is C.\n\nIt is water"),
+}
+
+
+@pytest.mark.parametrize(("response", "settled"), pairs(SETTLED))
 def test_an_answer_at_the_beginning_is_settled_once_another_line_has_begun(response: str, settled: bool) -> None:
     assert found(response).settled is settled
 
 
-PIECES = st.sampled_from(
-    [
-        *("A", "B", "C", "D", "E", "I", "a", "b", "Ice", "Fog", "Dew", "steam", "cloud", "The answer is", "answer:"),
-        *("not", "or", "and", "option", "is correct", "is wrong", "therefore", "wait,", "because", "none of the above"),
-        *(".", ",", ":", "(", ")", "\n", "\n\n", " ", "**", "$", r"\boxed{", "}", "<think>", "</think>", "<answer>"),
-        *("I would choose", "Options:", "'", '"', "-", "/", "5", "1,000", "\u200b", "\ud83d", "é", "ｃ"),
-    ]
-)
-
-
-@given(st.lists(PIECES, max_size=30), st.booleans())
-def test_any_response_has_an_answer_or_a_reason(pieces: list[str], spaced: bool) -> None:
-    answer = found((" " if spaced else "").join(pieces))
-    assert (answer.picked is None) is (answer.reason is not None)
-    assert answer.picked is None or 0 <= answer.picked < len(WEATHER)
-
-
 @given(st.permutations(range(5)), st.sampled_from("ABCDE"), st.sampled_from(["{}", "The answer is {}.", "({}) "]))
 def test_the_letter_alone_determines_the_position(printed: list[int], letter: str, style: str) -> None:
-    answer = LETTER.flexible(style.format(letter), {"printed": printed, "choices": WEATHER})
+    answer = found(style.format(letter), printed=printed)
     assert answer.position == "ABCDE".index(letter)
     assert answer.picked == printed["ABCDE".index(letter)]
 
@@ -296,12 +314,11 @@ def test_the_flexible_reader_does_not_contradict_the_strict_one(letter: str, res
     assert flexible.position in (strict.position, None) or "answer" in rest
 
 
-@pytest.mark.parametrize("size", [1_000_000, 2_000_000])
 @pytest.mark.parametrize(
     "piece", ["A ", "the answer is ", "A. Ice\n", "answer: ", "is ", "\\boxed{", "A, ", "not A ", " \n", "(", "n't "]
 )
-def test_megabytes_are_read_in_linear_time(piece: str, size: int) -> None:
-    answer = found(piece * (size // len(piece)))
+def test_megabytes_are_read_in_linear_time(piece: str) -> None:
+    answer = found(piece * (1_000_000 // len(piece)))
     assert (answer.picked is None) is (answer.reason is not None)
 
 
@@ -311,148 +328,11 @@ def test_a_response_is_not_used_as_a_pattern() -> None:
         assert found("It is dew.", [response, "Dew"]).position == 1
 
 
-MED = ["Pneumonia", "Asthma", "Pulmonary embolism", "Bronchitis", "Lung cancer"]
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        "A. Pneumonia - presents with fever, which is absent here.\nB. Asthma - wheezing.\n\nThe correct answer is C.",
-        "**A. Pneumonia**\nThis is absent here.\n\n**B. Asthma**\nNo wheezing.\n\n**Answer: C**",
-        "Option A: Pneumonia. Fever.\n\nOption B: Asthma. No.\n\nOption C: Pulmonary embolism.\n\nThe answer is C.",
-        "A - incorrect\nB - incorrect\nC. Pulmonary embolism",
-        "A CT scan shows a filling defect. The most likely cause is C. Pulmonary embolism",
-        "A = 100.\n\nThe answer is C.",
-        "The obvious answer is A. However, it is wrong. Option C is correct.",
-        "C\n\nQuestion: Which of the following is actually a virus?\nA. HIV\nB. E\nAnswer: A",
-        "C<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nA",
-        "analysisThe answer is A I think. But let me check.assistantfinalThe answer is C.",
-        "<|channel|>final <|constrain|>json<|message|>C",
-        "◁think▷The answer is A.◁/think▷C",
-    ],
-)
-def test_the_third_diagnosis_is_chosen(response: str) -> None:
-    assert found(response, MED).position == 2
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        *("A: Asthma", "Option A: Asthma", "The correct answer is A: Asthma.", "The answer is A (Asthma)"),
-        *(
-            "Asthma is wrong.",
-            "Asthma? No.",
-            "Is it asthma?",
-            "Unlike asthma, this has no wheezing.",
-            "Pneumonia is out.",
-        ),
-        *("If he had asthma, he would wheeze.", "I don't think it's A.", "What if it's A?", "Is the answer A? No."),
-        *("A 45-year-old man has it.", "A 5% solution", "B cells", "C > A > B", "(B)(C)", "B+C", "A:B = 2:3"),
-        *("I disagree with A.",),
-        *("A) Pneumonia or C) Pulmonary embolism", "B. Asthma and C. Pulmonary embolism", "We have a patient with d"),
-        "Let's analyze each option:\n\nA. Pneumonia: This would typically present with fever and a cough that brings",
-    ],
-)
-def test_no_diagnosis_is_chosen(response: str) -> None:
-    assert found(response, MED).position is None
-
-
 def test_texts_that_begin_with_a_letter_or_differ_in_case() -> None:
     assert found("E. coli", ["S. aureus", "E. coli", "C. difficile", "B. cereus", "H. pylori"]).position == 1
     genes = ["AA", "Aa", "aa", "None of these"]
     assert [found(f"The answer is {gene}", genes).position for gene in genes[:3]] == [0, 1, 2]
     assert found("A. aa", genes).reason is Reason.CONTRADICTION
-
-
-DYES = ["red dye", "green dye", "blue dye", "pink dye"]
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        # A stated answer wins, whatever was mentioned before.
-        "(i) holds. (ii) does not hold. The answer is (D).",
-        "Option A is cheap.\nOption B fades.\nThe correct structure is **D. pink dye**.",
-        "Therefore, $I(X) = 2$. The answer is (D).",
-        "They call it “a dye of the second kind.” The answer is (D).",
-        "$$\\frac{1}{2} = 0.5$$ The answer is (D).",
-        "The answer is (A). No: it fades, so the answer is (D).",
-        # The response ends where a new question or a recap begins.
-        "The answer is (D).\n\nNow, combining all the answers:\nThe answer is (A).\nThe answer is (B).",
-        "The answer is (D).\n\nQ: Which dye is cheap?\n(A) red (B) green\nA: The answer is (B).",
-        "The answer is (D).\n\nHuman: Which dye is cheap?\nThe answer is (B).",
-        # A letter with its own text is a choice wherever the response ends.
-        "Only one colour is left in the cloth after the sample was washed twice and dried. So the product is:\n\n"
-        "**D. pink dye**",
-        "It was washed twice and dried in the sun, so that only one colour could remain in the cloth.\n\nD) Pink  dye",
-        # Later mentions are explanations.
-        'The most likely product is D. It is a mixture.\n\nOption C, a "double" dye, is not a valid explanation.',
-        "(A) This statement is correct. (B) So is this. (C) And this. Therefore, the answer is (D).",
-        "a) It is red.\n\nb) It is green.\n\nc) It is blue.\n\nTherefore, the answer is (D).",
-        "The incorrect statement is D.",
-        # Letters in other forms.
-        *(
-            "Answer: d",
-            "The answer is d.",
-            "**Answer:** d",
-            "option d",
-            "D!",
-            "Answer: D!",
-            "Answer -> D",
-            "Answer → D",
-        ),
-        *(
-            "-> D",
-            "__D__",
-            "【D】",
-            "「D」",
-            "Ｄ",
-            "Ⓓ",
-            "ⓓ",
-            "𝐃",
-            "🅳",
-            "🄳",
-            "\u202aD\u202c",
-            "\u200bD",
-            "D\x1b[0m",
-            "d",
-            "D D",
-        ),
-        "My answer would have to be D.",
-        # Verdicts on each option.
-        "A. red dye - no\nB. green dye - no\nC. blue dye - no\nD. pink dye - yes",
-        *("A ❌\nB ❌\nC ❌\nD ✅", "- [ ] A\n- [ ] B\n- [x] D", "A: incorrect\nB: wrong\nD: correct"),
-        # Boxes, tags and objects.
-        *("\\boxed{D}", "\\boxed{pink dye}", "\\boxed{D. pink dye}", "<answer> (D) pink dye </answer>"),
-        '{"explanation": "The red dye fades.", "final_answer": "D"}',
-    ],
-)
-def test_the_fourth_dye_is_chosen(response: str) -> None:
-    assert found(response, DYES).position == 3
-
-
-@pytest.mark.parametrize(
-    ("response", "reason"),
-    [
-        ("Therefore, none of the given options (A, B, C or D) is correct.", Reason.NONE_FITS),
-        ("The answer is (None).", Reason.NONE_FITS),
-        ("The answer is (A),(B),(D).", Reason.SEVERAL),
-        ("A: 10%\nB: 20%\nC: 30%\nD: 40%", Reason.SEVERAL),
-        ("A is red. B is green.", Reason.NO_LETTER),
-        (
-            "La risposta giusta sarebbe un'altra, ma non posso dire quale sia tra queste quattro opzioni date.",
-            Reason.NO_LETTER,
-        ),
-        ("Es wurde gewaschen und getrocknet। " * 4, Reason.NO_LETTER),
-        ("Since the length of the pipe must be a", Reason.NO_LETTER),
-        (
-            "Let me check each option:\n\nA. red dye: it would fade after a day in the sun, so it can hardly",
-            Reason.CUT_OFF,
-        ),
-    ],
-)
-def test_no_dye_is_chosen(response: str, reason: Reason) -> None:
-    assert found(response, DYES).reason is reason
 
 
 @pytest.mark.parametrize(
@@ -495,3 +375,46 @@ def test_an_invalid_answer_says_what_was_found_and_why_it_does_not_count() -> No
     response = "Option A or B. It cannot be **C. Dew**."
     places = [(place.position, response[slice(*place.span)], place.void) for place in found(response).found]
     assert places == [(0, "A", Reason.SEVERAL), (2, "C. Dew", Reason.REJECTED)]
+
+
+# ---- the value of JSON that is the answer
+
+KEYS = ("answer", "final_answer", "Correct Answer", "correctAnswer", "selected_option", "answer_choice", "choice")
+OTHER_KEYS = ("letter", "prediction", "result", "response", "output")
+
+
+@pytest.mark.parametrize("key", [*KEYS, "choice", "prediction", "result", "response", "output"])
+@pytest.mark.parametrize(
+    "layout", ['{{"{0}": "B"}}', '{{"why": "A is gas.", "{0}": "B"}}', "{{'{0}': 'B', 'C': 'no'}}"]
+)
+def test_the_key_of_an_answer_decides(key: str, layout: str) -> None:
+    text = layout.format(key)
+    answer = found(text, WEATHER[:3])
+    assert (answer.position, answer.rule) == (1, "a value of JSON")
+    assert text[slice(*answer.span or ())] == "B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"A": false, "B": true, "C": false}',
+        '{"name": "reply", "arguments": {"choice": "B"}}',
+        'submit(answer="B")',
+        '<function=reply>{"x": "B"}</function>',
+        '{"answer": ["B"]}',
+        '{"answer": "A", "thought": "no"} Sorry. {"answer": "B"}',
+    ],
+)
+def test_other_layouts(text: str) -> None:
+    assert (found(text, WEATHER[:3]).position, found(text, WEATHER[:3]).rule) == (1, "a value of JSON")
+
+
+def test_several_values() -> None:
+    assert found('{"answer": ["A", "B"]}').reason is Reason.SEVERAL
+
+
+@pytest.mark.parametrize(
+    "text", ["B", "The answer is B.", '{"explanation": "A is gas."}', '"' * 1000, '{"a": ' * 100_000]
+)
+def test_without_a_key_of_an_answer(text: str) -> None:
+    assert found(text, WEATHER[:3]).rule != "a value of JSON"

@@ -13,52 +13,18 @@ from lm_eval_cora.answers.equivalence import canonical, same_number, same_words
 @pytest.mark.parametrize(
     ("written", "text"),
     [
-        ("5", "5"),
-        (" 5 ", "5"),
-        ("5.", "5"),
-        ("$5$", "5"),
-        ("$5$.", "5"),
-        ("$$5$$", "5"),
-        (r"\$5", "5"),
-        (r"50\%", "50%"),
-        (r"50 \%", "50%"),
-        (r"\dfrac{1}{2}", r"\frac{1}{2}"),
-        (r"\tfrac12", r"\frac12"),
-        (r"\cfrac{1}{2}", r"\frac{1}{2}"),
-        (r"\displaystyle\frac{1}{2}", r"\frac{1}{2}"),
-        (r"\left( 3,\, \dfrac{1}{2} \right)", r"(3,\frac{1}{2})"),
-        (r"\left[0,1\right)", "[0,1)"),
-        (r"10,\!000", "10000"),
-        ("10{,}000", "10000"),
-        ("1,000", "1000"),
-        ("-1,234,567.5", "-1234567.5"),
-        ("(1,000)", "(1,000)"),
-        ("100, 200", "100, 200"),
-        ("1 , 2", "1,2"),
-        (r"3 \text{ or } 5", "3,5"),
-        ("3 and -5", "3,-5"),
-        ("x ** 2", "x^2"),
-        ("x\n+  1", "x+1"),
-        ("x~+~1", "x+1"),
-        (r"x \quad + \qquad 1", "x+1"),
-        ("−5", "-5"),
-        # Notation with meaning is kept.
-        ("2 1/2", "2 1/2"),
-        (r"\text{no solution}", r"\text{no solution}"),
-        (r"a\\b", r"a\\b"),
-        (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix}1 \\ 2 \end{pmatrix}"),
-        (r"x \le 2", r"x \le 2"),
-        (r"a \leftarrow b", r"a \leftarrow b"),
-        (r"\limits_a", "_a"),
-        ("-.5", "-.5"),
-        ("(A)", "(A)"),
-        ("Evelyn", "Evelyn"),
-        # Empty answers.
-        ("", ""),
-        (" ", ""),
-        ("$.$", ""),
-        (r"\,", ""),
-        ("...", ""),
+        *(("5", "5"), (" 5 ", "5"), ("5.", "5"), ("$5$", "5"), ("$5$.", "5"), ("$$5$$", "5"), (r"\$5", "5")),
+        *((r"50\%", "50%"), (r"50 \%", "50%"), (r"\dfrac{1}{2}", r"\frac{1}{2}"), (r"\tfrac12", r"\frac12")),
+        *((r"\cfrac{1}{2}", r"\frac{1}{2}"), (r"\displaystyle\frac{1}{2}", r"\frac{1}{2}")),
+        *((r"\left( 3,\, \dfrac{1}{2} \right)", r"(3,\frac{1}{2})"), (r"\left[0,1\right)", "[0,1)")),
+        *((r"10,\!000", "10000"), ("10{,}000", "10000"), ("1,000", "1000"), ("-1,234,567.5", "-1234567.5")),
+        *(("(1,000)", "(1,000)"), ("100, 200", "100, 200"), ("1 , 2", "1,2"), (r"3 \text{ or } 5", "3,5")),
+        *(("3 and -5", "3,-5"), ("x ** 2", "x^2"), ("x\n+  1", "x+1"), ("x~+~1", "x+1")),
+        *((r"x \quad + \qquad 1", "x+1"), ("−5", "-5"), ("2 1/2", "2 1/2")),
+        *((r"\text{no solution}", r"\text{no solution}"), (r"a\\b", r"a\\b")),
+        *((r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix}1 \\ 2 \end{pmatrix}"), (r"x \le 2", r"x \le 2")),
+        *((r"a \leftarrow b", r"a \leftarrow b"), (r"\limits_a", "_a"), ("-.5", "-.5"), ("(A)", "(A)")),
+        *(("Evelyn", "Evelyn"), ("", ""), (" ", ""), ("$.$", ""), (r"\,", ""), ("...", "")),
     ],
 )
 def test_notation_without_meaning_is_removed(written: str, text: str) -> None:
@@ -72,21 +38,10 @@ SOME_TEXT = st.one_of(
 )
 
 
-WHOLE = [
-    r"\left(",
-    r"\right)",
-    r"\left\{",
-    r"\dfrac{1}{2}",
-    r"\tfrac12",
-    r"\,",
-    r"\!",
-    r"\ ",
-    r"\quad ",
-    r"\%",
-    r"\$",
-    "{,}",
-    "**",
-]
+WHOLE = (
+    *(r"\left(", r"\right)", r"\left\{", r"\dfrac{1}{2}", r"\tfrac12", r"\,", r"\!", r"\ ", r"\quad ", r"\%", r"\$"),
+    *("{,}", "**"),
+)
 """Parts of LaTeX that adjacent text cannot turn into another command."""
 
 
@@ -142,37 +97,13 @@ def test_more_digits_than_python_reads_do_not_raise(text: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("5", "5.0"),
-        ("5", "5."),
-        ("5", "+5"),
-        ("5", "05"),
-        ("0", "-0"),
-        ("0.5", ".5"),
-        ("-0.5", "-.5"),
-        ("2 1/2", "2.5"),
-        (r"2\frac{1}{2}", "2.5"),
-        (r"-2\frac12", "-2.5"),
-        (r"\frac{1}{2}", "0.5"),
-        (r"\frac{2}{4}", r"\frac{1}{2}"),
-        (r"\frac12", "1/2"),
-        (r"-\frac{1}{2}", r"\frac{-1}{2}"),
-        (r"\frac{6}{3}", "2"),
-        # Six places.
-        (r"\frac{1}{3}", "0.333333"),
-        (r"\frac{2}{3}", "0.6666667"),
-        ("3.1415927", "3.141593"),
-        # Repeating: 0.1666... = 1/10 + 6/90.
-        (r"0.\overline{3}", r"\frac{1}{3}"),
-        (r"0.1\overline{6}", r"\frac{1}{6}"),
-        (r"0.\overline{9}", "1"),
-        (r"-1.\overline{27}", "-14/11"),
-        (r".\overline{3}", "1/3"),
-        # 1202 in base 3 is 27 + 18 + 2 = 47.
-        ("1202_3", "1202_{3}"),
-        ("1202_3", "1202"),
-        ("1202_3", "47_{10}"),
-        ("101_2", "5_{10}"),
-        ("10_{11}", "11_{10}"),
+        *(("5", "5.0"), ("5", "5."), ("5", "+5"), ("5", "05"), ("0", "-0"), ("0.5", ".5"), ("-0.5", "-.5")),
+        *(("2 1/2", "2.5"), (r"2\frac{1}{2}", "2.5"), (r"-2\frac12", "-2.5"), (r"\frac{1}{2}", "0.5")),
+        *((r"\frac{2}{4}", r"\frac{1}{2}"), (r"\frac12", "1/2"), (r"-\frac{1}{2}", r"\frac{-1}{2}")),
+        *((r"\frac{6}{3}", "2"), (r"\frac{1}{3}", "0.333333"), (r"\frac{2}{3}", "0.6666667")),
+        *(("3.1415927", "3.141593"), (r"0.\overline{3}", r"\frac{1}{3}"), (r"0.1\overline{6}", r"\frac{1}{6}")),
+        *((r"0.\overline{9}", "1"), (r"-1.\overline{27}", "-14/11"), (r".\overline{3}", "1/3"), ("1202_3", "1202_{3}")),
+        *(("1202_3", "1202"), ("1202_3", "47_{10}"), ("101_2", "5_{10}"), ("10_{11}", "11_{10}")),
     ],
 )
 def test_equal_numbers(one: str, other: str) -> None:
@@ -183,22 +114,10 @@ def test_equal_numbers(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("5", "6"),
-        ("5", "-5"),
-        ("2 1/2", "1"),
-        ("12 1/2", "1 21/2"),
-        ("0.5", "0.51"),
-        (r"\frac{1}{3}", "0.33"),
-        (r"\frac{1}{3}", "0.3333"),
-        (r"\frac{1}{1000000}", r"\frac{1}{1000001}"),
-        ("1000000", "1000001"),
-        ("0.333333", "0.333334"),
-        (r"0.\overline{3}", "0.3"),
-        (r"0.\overline{12}", r"0.1\overline{2}"),
-        ("1202_3", "1202_4"),
-        ("1202_3", "47"),
-        ("12_2", "12_3"),  # no 2 in base 2
-        ("12_{1}", "12_{37}"),  # no such bases
+        *(("5", "6"), ("5", "-5"), ("2 1/2", "1"), ("12 1/2", "1 21/2"), ("0.5", "0.51"), (r"\frac{1}{3}", "0.33")),
+        *((r"\frac{1}{3}", "0.3333"), (r"\frac{1}{1000000}", r"\frac{1}{1000001}"), ("1000000", "1000001")),
+        *(("0.333333", "0.333334"), (r"0.\overline{3}", "0.3"), (r"0.\overline{12}", r"0.1\overline{2}")),
+        *(("1202_3", "1202_4"), ("1202_3", "47"), ("12_2", "12_3"), ("12_{1}", "12_{37}")),
     ],
 )
 def test_other_numbers(one: str, other: str) -> None:
@@ -259,10 +178,6 @@ def test_numbers_in_two_bases_are_equal_if_their_values_are(number: int, one: in
     st.text("0123456789", max_size=3), st.text("0123456789", max_size=4), st.text("0123456789", min_size=1, max_size=4)
 )
 def test_a_repeating_decimal_equals_its_fraction(whole: str, before: str, period: str) -> None:
-    # Twenty periods are enough: further digits do not change the rounded value.
-    text = whole + "." + before + period * 20
-    value = Fraction(text if text[0] != "." else "0" + text)
-    assert same_number(rf"{whole}.{before}\overline{{{period}}}", f"{float(value):.9f}") in (True, False)
     exact = Fraction(
         int(whole + before + period or 0) - int(whole + before or 0), 10 ** len(before) * (10 ** len(period) - 1)
     )
@@ -275,30 +190,14 @@ def test_a_repeating_decimal_equals_its_fraction(whole: str, before: str, period
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ("east", "east", True),
-        ("East", "east", True),
-        (r"\text{east}", "east", True),
-        (r"\text{East}", r"\textbf{east}", True),
-        (r"\text{ east }", "east", True),
-        (r"\mbox{no solution}", "No solution", True),
-        (r"\text{no}\text{ solution}", "no solution", True),
-        (r"\text{I}", r"\mathrm{i}", True),
-        ("Straße", "STRASSE", True),
-        ("восток", "Восток", True),
-        ("East", "seat", False),
-        (r"\text{dog}", r"\text{god}", False),
-        (r"\text{no}", r"\text{on}", False),
-        (r"\text{Evelyn}", r"\text{Angela}", False),
-        ("no solution", "nosolution", False),
-        # Not certainly words: a product of letters, a number, an expression.
-        ("abc", "acb", None),
-        ("east", "5", None),
-        ("east", "x+1", None),
-        ("east", "", None),
-        (r"\text{5 cm}", "east", None),
-        (r"5\text{ inches}", "inches", None),
-        (r"\alpha", "alpha", None),
-        ("east1", "east", None),
+        *(("east", "east", True), ("East", "east", True), (r"\text{east}", "east", True)),
+        *((r"\text{East}", r"\textbf{east}", True), (r"\text{ east }", "east", True)),
+        *((r"\mbox{no solution}", "No solution", True), (r"\text{no}\text{ solution}", "no solution", True)),
+        *((r"\text{I}", r"\mathrm{i}", True), ("Straße", "STRASSE", True), ("восток", "Восток", True)),
+        *(("East", "seat", False), (r"\text{dog}", r"\text{god}", False), (r"\text{no}", r"\text{on}", False)),
+        *((r"\text{Evelyn}", r"\text{Angela}", False), ("no solution", "nosolution", False), ("abc", "acb", None)),
+        *(("east", "5", None), ("east", "x+1", None), ("east", "", None), (r"\text{5 cm}", "east", None)),
+        *((r"5\text{ inches}", "inches", None), (r"\alpha", "alpha", None), ("east1", "east", None)),
     ],
 )
 def test_words(one: str, other: str, same: bool | None) -> None:

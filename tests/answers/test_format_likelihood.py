@@ -1,3 +1,5 @@
+"""Answers that are scored by their log-likelihoods."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -15,61 +17,29 @@ from lm_eval_cora.answers.letter import LETTER
 from lm_eval_cora.answers.yes_no import YES_NO
 
 
-def most_likely(values: Sequence[Any], printed: Sequence[int]) -> Answer:
+def most_likely(values: Sequence[Any], printed: Sequence[int] = (4, 0, 26)) -> Answer:
     return LETTER.pick(values, {"printed": printed})
 
 
-def yes_or_no(values: Sequence[Any], printed: Sequence[int]) -> Answer:
-    return YES_NO.pick(values, {"printed": printed})
+def yes_or_no(*values: Any) -> Answer:
+    return YES_NO.pick(values, {"printed": [4]})
 
 
-def test_the_most_likely_letter() -> None:
+def test_the_first_of_the_most_likely_letters_is_picked_and_a_tie_is_marked() -> None:
     # Printed A = option 4, B = option 0, C = "None of the above": B is the most likely.
-    answer = most_likely([-3.0, -0.5, -0.6], [4, 0, 26])
-    assert (answer.picked, answer.tied, answer.reason) == (0, False, None)
-
-
-def test_the_first_of_tied_letters_is_picked_and_marked() -> None:
-    answer = most_likely([-3.0, -0.5, -0.5], [4, 0, 26])
+    answer = most_likely([-3.0, -0.5, -0.6])
+    assert (answer.picked, answer.position, answer.tied, answer.reason) == (0, 1, False, None)
+    answer = most_likely([-3.0, -0.5, -0.5])
     assert (answer.picked, answer.tied) == (0, True)
-    # Equal values below the highest one are not a tie.
-    assert not most_likely([-0.5, -3.0, -3.0], [4, 0, 26]).tied
-    # Two letters of the same option are not a tie.
+    # Equal values below the highest one are not a tie, nor are two letters of the same option.
+    assert not most_likely([-0.5, -3.0, -3.0]).tied
     assert not most_likely([-0.5, -0.5, -3.0], [1, 1, 0]).tied
-
-
-def test_minus_infinity_is_a_valid_log_likelihood() -> None:
     assert most_likely([-inf, -9.0], [0, 1]).picked == 1
     assert most_likely([-inf, -inf], [0, 1]).tied
 
 
-def test_numbers_of_other_libraries() -> None:
-    assert most_likely([np.float32(-2), np.float64(-1), -3], [4, 0, 26]).picked == 0
-    assert most_likely([np.array(-2.0), Fraction(-1, 2)], [4, 0]).picked == 0
-
-
-class Overflowing:
-    """A number of another library that fails to convert."""
-
-    def __float__(self) -> float:
-        raise RuntimeError("value cannot be converted without overflow")
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        *([nan, -1.0], [-1.0, None], [-1.0], [-1.0, -2.0, -3.0], [], ["-1", -2.0], [True, -1.0]),
-        *([np.float32("nan"), -1.0], [np.array([1, 2]), -1.0], [10**400, -1.0], [object(), -1.0], [1j, -1.0]),
-        [Overflowing(), -1.0],
-    ],
-)
-def test_a_value_that_is_not_a_likelihood_makes_the_answer_invalid(values: list[Any]) -> None:
-    answer = most_likely(values, [0, 1])
-    assert (answer.picked, answer.reason) == (None, Reason.NO_LIKELIHOOD)
-
-
 @given(st.lists(st.tuples(st.floats(max_value=0, allow_nan=False), st.integers(0, 26)), min_size=1, max_size=26))
-def test_the_first_of_the_most_likely_ones(scored: list[tuple[float, int]]) -> None:
+def test_any_likelihoods_of_letters(scored: list[tuple[float, int]]) -> None:
     values, printed = [value for value, _ in scored], [identity for _, identity in scored]
     answer = most_likely(values, printed)
     assert answer.picked == printed[values.index(max(values))]
@@ -77,28 +47,14 @@ def test_the_first_of_the_most_likely_ones(scored: list[tuple[float, int]]) -> N
     assert answer.tied == (len(rivals) > 1)
 
 
-def test_yes_or_no() -> None:
-    answer = yes_or_no([-0.25, -1.5], [4])
-    assert (answer.selected, answer.yes, answer.no, answer.tied) == ((4,), -0.25, -1.5, False)
-    assert (answer.picked, answer.reason) == (None, None)
-    answer = yes_or_no([-1.5, -0.25], [4])
-    assert (answer.selected, answer.yes, answer.no, answer.tied) == ((), -1.5, -0.25, False)
-    assert (answer.picked, answer.reason) == (None, None)
+@given(st.floats(max_value=0, allow_nan=False), st.floats(max_value=0, allow_nan=False))
+def test_yes_is_selected_unless_no_is_more_likely(yes: float, no: float) -> None:
+    answer = yes_or_no(yes, no)
+    assert (answer.selected, answer.tied) == (() if no > yes else (4,), yes == no)
+    assert (answer.yes, answer.no, answer.picked, answer.reason) == (yes, no, None, None)
 
 
-def test_equal_likelihoods_of_yes_and_no_are_a_marked_yes() -> None:
-    answer = yes_or_no([-0.5, -0.5], [26])
-    assert (answer.selected, answer.yes, answer.no, answer.tied) == ((26,), -0.5, -0.5, True)
-
-
-def test_minus_infinity_is_a_valid_log_likelihood_of_yes_and_no() -> None:
-    assert yes_or_no([-inf, -9.0], [4]).selected == ()
-    assert yes_or_no([-9.0, -inf], [4]).selected == (4,)
-    answer = yes_or_no([-inf, -inf], [4])
-    assert (answer.selected, answer.tied, answer.yes, answer.no) == ((4,), True, -inf, -inf)
-
-
-class TorchLike:
+class Number:
     """A scalar like those of torch, which only `float` converts."""
 
     def __init__(self, value: float) -> None:
@@ -108,14 +64,21 @@ class TorchLike:
         return self.value
 
 
-@pytest.mark.parametrize("scalar", [float, np.float32, np.float64, np.float16, np.array, TorchLike, Fraction])
-def test_yes_or_no_reads_numbers_of_other_libraries(scalar: Callable[[float], Any]) -> None:
-    answer = yes_or_no([scalar(-2.0), scalar(-0.5)], [4])
+class Overflowing:
+    """A number of another library that fails to convert."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("value cannot be converted without overflow")
+
+
+@pytest.mark.parametrize("scalar", [float, np.float32, np.float64, np.float16, np.array, Number, Fraction])
+def test_numbers_of_other_libraries(scalar: Callable[[float], Any]) -> None:
+    assert most_likely([scalar(-2.0), scalar(-0.5), -3]).picked == 0
+    answer = yes_or_no(scalar(-2.0), scalar(-0.5))
     assert (answer.selected, answer.yes, answer.no) == ((), -2.0, -0.5)
     # Tables and files need Python's own types.
     assert (type(answer.yes), type(answer.no), type(answer.tied)) == (float, float, bool)
-    assert yes_or_no([scalar(-0.5), -2], [4]).selected == (4,)
-    assert yes_or_no([scalar(-0.5), scalar(-0.5)], [4]).tied is True
+    assert yes_or_no(scalar(-0.5), scalar(-0.5)).tied is True
 
 
 @pytest.mark.parametrize(
@@ -124,18 +87,12 @@ def test_yes_or_no_reads_numbers_of_other_libraries(scalar: Callable[[float], An
         *([nan, -1.0], [-1.0, nan], [nan, nan], [-1.0, None], [None, -1.0], [None, None]),
         *([-1.0], [-1.0, -2.0, -3.0], [], ["-1", -2.0], [b"-1", -2.0], [True, -1.0], [-1.0, False]),
         *([np.float32("nan"), -1.0], [np.array([1, 2]), -1.0], [10**400, -1.0], [object(), -1.0], [1j, -1.0]),
-        *([Overflowing(), -1.0], [-1.0, Overflowing()], [TorchLike(nan), -1.0]),
+        *([Overflowing(), -1.0], [-1.0, Overflowing()], [Number(nan), -1.0]),
     ],
 )
-def test_a_value_that_is_not_a_likelihood_makes_yes_or_no_invalid(values: list[Any]) -> None:
-    answer = yes_or_no(values, [4])
+def test_a_value_that_is_not_a_likelihood_makes_the_answer_invalid(values: list[Any]) -> None:
+    answer = most_likely(values, [0, 1])
+    assert (answer.picked, answer.reason) == (None, Reason.NO_LIKELIHOOD)
+    answer = yes_or_no(*values)
     assert (answer.selected, answer.reason) == (None, Reason.NO_LIKELIHOOD)
     assert (answer.yes, answer.no, answer.tied) == (None, None, False)
-
-
-@given(st.floats(max_value=0, allow_nan=False), st.floats(max_value=0, allow_nan=False))
-def test_yes_is_selected_unless_no_is_more_likely(yes: float, no: float) -> None:
-    answer = yes_or_no([yes, no], [7])
-    assert answer.selected == (() if no > yes else (7,))
-    assert answer.tied == (yes == no)
-    assert (answer.yes, answer.no) == (yes, no)

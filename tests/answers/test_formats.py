@@ -1,17 +1,30 @@
+"""What all answer formats share."""
+
 from __future__ import annotations
 
-from typing import get_args
+from time import process_time
+from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Answer, Reader, Reason
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.template import READ_AFTER, Template, prompt_of
+from tests.support.responses import pairs
 
 QUESTION = Question("water-1", "What is the name for frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
 SOURCE = {"question_id": "q1", "kind": "x", "ordinal": 0, "variants": 1, "category": "", "original": False}
+BOTH = [(name, reader) for name in FORMATS for reader in get_args(Reader)]
+
+
+def doc_of(name: str) -> dict[str, Any]:
+    question = OpenQuestion("q1", "One half?", "0.5") if FORMATS[name].is_open else QUESTION
+    like = {"template": Template("brief", "{question}")} if name in READ_AFTER else {}
+    return FORMATS[name].exemplar(question, like, claimed=1)
 
 
 def test_each_format_has_its_own_description_and_an_instruction() -> None:
@@ -19,17 +32,110 @@ def test_each_format_has_its_own_description_and_an_instruction() -> None:
     assert all(answer_format.instruction for answer_format in FORMATS.values())
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("reader", get_args(Reader))
-def test_each_reader_reads_the_target_of_an_exemplar(name: str, reader: Reader) -> None:
-    answer_format = FORMATS[name]
-    question = OpenQuestion("q1", "One half?", "0.5") if answer_format.is_open else QUESTION
-    like = {"template": Template("brief", "{question}")} if name in READ_AFTER else {}
-    doc = answer_format.exemplar(question, like, claimed=1)
-    answer = answer_format.read(answer_format.target(doc), doc, reader)
+@pytest.mark.parametrize(("name", "reader"), BOTH)
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        " \n{}" + "\n" + " x" * 500_000,
+        " " * 1_000_000 + "{}",
+        "<think>yes? A, B! \\boxed{{1}}</think>\n\n{}",
+        "no, A</think>{}",
+        "<thinking>A</thinking> {}",
+        "[THINK]No. A?[/THINK]{}",
+        "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>{}",
+    ],
+)
+def test_each_reader_reads_the_target_of_an_exemplar(name: str, reader: Reader, around: str) -> None:
+    answer_format, doc = FORMATS[name], doc_of(name)
+    answer = answer_format.read(around.format(answer_format.target(doc)), doc, reader)
     record = Record.of({**SOURCE, **doc, "ask": name}, answer, matches=answer.written == "0.5")
     assert record.correct
     assert doc["text"] == prompt_of(doc, instruct=False)
+
+
+NOTHING = {
+    Reason.EMPTY: ("", " \n\t ", "\u3000", "<think>{}</think>\n"),
+    Reason.REFUSED: ("I'm sorry, but", "I’m sorry", "I cannot answer", "As an AI language model"),
+    Reason.CUT_OFF: ("<think>Okay, {}", "<|channel|>analysis<|message|>{}", "[THINK]{}"),
+}
+
+
+@pytest.mark.parametrize(("name", "reader"), BOTH)
+@pytest.mark.parametrize(("around", "reason"), pairs(NOTHING))
+def test_reasons_that_all_formats_share(name: str, reader: Reader, around: str, reason: Reason) -> None:
+    doc = doc_of(name)
+    target = "A" * 30 if reason is Reason.EMPTY else FORMATS[name].target(doc)  # a short answer may end the reasoning
+    assert FORMATS[name].read(around.format(target), doc, reader).reason is reason
+
+
+PIECES = (
+    *("best answer is", "Best Answer Is ", "best ", "option ", "\\boxed{", r"\fbox", "<b>", "<think>", "</think>"),
+    *("yes", "NO", "answer", "Answer: ", "is correct", " and ", "- ", "1. ", "Fog", "is", "\ud83d", "А", "\u212a", "ſ"),
+    *"ABCDEFZabciz ,.;:()[]{}*_-\n/&|'\"’$\\<>15",
+)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from(PIECES), max_size=30).map("".join)))
+def test_any_text_has_an_answer_or_a_reason(name: str, response: str) -> None:
+    doc = doc_of(name)
+    for reader in get_args(Reader):
+        answer = FORMATS[name].read(response, doc, reader)
+        given_answers = [answer.picked, answer.selected, answer.written]
+        assert len([one for one in given_answers if one is not None]) == (answer.reason is None)
+        assert answer.picked is None or doc["printed"][answer.position] == answer.picked
+
+
+UNITS = (
+    *(
+        "*",
+        "_",
+        "(",
+        "-",
+        "- ",
+        ",",
+        ", ",
+        "answer",
+        "answer:",
+        "the ",
+        "all ",
+        "and ",
+        "1. ",
+        "yes",
+        "\n",
+        "\n*",
+        "A, ",
+    ),
+    *(
+        "A",
+        "A\n",
+        "A ",
+        "(A",
+        "A. x, ",
+        "A,*",
+        "A and ",
+        "- A\n",
+        "*A\n\n",
+        "B. x\n",
+        "best",
+        "best answer ",
+        "{",
+        "\\",
+    ),
+    *("best" + " " * 1_000, "best answer is", "best answer is [", r"best answer is \boxed{", "best answer is <", " "),
+    *(r"\boxed{", r"\boxed", r"\boxed ", r"\boxed{\boxed{1}", r"\fbox{1}", "</think>", "<think>", "answer is "),
+)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_megabytes_are_read_in_linear_time(name: str) -> None:
+    doc = doc_of(name)
+    for unit in UNITS:
+        start = process_time()
+        FORMATS[name].read(unit * (500_000 // len(unit)), doc, "strict")
+        # It takes some hundredths of a second. With a rule that takes quadratic time this would not end.
+        assert process_time() - start < 5, unit
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -39,39 +145,40 @@ def test_wrong_and_invalid_answers_and_how_they_are_shown(name: str) -> None:
     invalid = Record.of(doc, Answer(reason=Reason.EMPTY))
     assert not invalid.correct
     assert answer_format.said(invalid, letters=True) is answer_format.said(invalid, letters=False) is None
-    wrong = {
-        "letter": Answer(picked=1, position=1),
-        "best_answer": Answer(picked=1, position=1),
-        "yes_no": Answer(selected=()),
-        "select_all": Answer(selected=(0, 1)),
-        "boxed": Answer(written="2"),
+    wrong, said, by_identity = {
+        "letter": (Answer(picked=1, position=1), "B", "1"),
+        "best_answer": (Answer(picked=1, position=1), "B", "1"),
+        "yes_no": (Answer(selected=()), "no", "no"),
+        "select_all": (Answer(selected=(0, 1)), "A, B", "0 1"),
+        "boxed": (Answer(written="2"), "2", "2"),
     }[name]
     record = Record.of(doc, wrong, matches=False)
-    said = {"letter": "B", "best_answer": "B", "yes_no": "no", "select_all": "A, B", "boxed": "2"}[name]
-    by_identity = {"letter": "1", "best_answer": "1", "select_all": "0 1"}.get(name, said)
     assert not record.correct
     assert answer_format.said(record, letters=True) == said
     assert answer_format.said(record, letters=False) == by_identity
 
 
+COMPLETE = {
+    "letter": ("B", "B. Fo", "The answer is B. It", "Sure! The answer is:\n\nB. Fog\n\nIt"),
+    "best_answer": ("It is wet. The best answer is B. ",),
+    "yes_no": ("Yes, be",),
+    "select_all": ("A, B\n\nIt",),
+    "boxed": ("\\boxed{2} is",),
+}
+INCOMPLETE = {
+    "letter": (
+        *("Okay, so A. Ice is", "Option B is Fog, which", "I think. So the answer is B. Or", "The answer is B"),
+    ),
+    "best_answer": ("It is wet, so the answer is B. But",),
+    "yes_no": ("Ice is",),
+    "select_all": ("A, B",),
+    "boxed": ("The answer is 2",),
+}
+
+
 @pytest.mark.parametrize(
-    ("ask", "response", "complete"),
-    [
-        *(
-            ("letter", said, True)
-            for said in ("B", "B. Fo", "The answer is B. It", "Sure! The answer is:\n\nB. Fog\n\nIt")
-        ),
-        *(
-            ("letter", said, False)
-            for said in ("Okay, so A. Ice is", "Option B is Fog, which", "I think. So the answer is B. Or")
-        ),
-        ("letter", "The answer is B", False),
-        ("best_answer", "It is wet. The best answer is B. ", True),
-        ("best_answer", "It is wet, so the answer is B. But", False),
-        *(("yes_no", said, complete) for said, complete in (("Yes, be", True), ("Ice is", False))),
-        *(("select_all", said, complete) for said, complete in (("A, B\n\nIt", True), ("A, B", False))),
-        *(("boxed", said, complete) for said, complete in (("\\boxed{2} is", True), ("The answer is 2", False))),
-    ],
+    ("response", "ask", "complete"),
+    [(*pair, complete) for complete, groups in ((True, COMPLETE), (False, INCOMPLETE)) for pair in pairs(groups)],
 )
 @pytest.mark.parametrize("opened", [False, True])
 def test_a_response_that_was_cut_off_counts_only_with_a_complete_answer(

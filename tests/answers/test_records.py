@@ -1,4 +1,4 @@
-"""Both readers of every format on 200,000 random responses. CORA_FUZZ sets another number."""
+"""Both readers of every format on 30,000 random responses. CORA_FUZZ sets another number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import read_response
 from tests.support.responses import made_up
 
-RESPONSES = int(os.environ.get("CORA_FUZZ", "200000"))
+RESPONSES = int(os.environ.get("CORA_FUZZ", "30000"))
 CHOICES = (
     ["Ice", "Fog", "Dew", "Steam"],
     ["1", "2", "12", "-2", "1,000"],
@@ -24,18 +24,8 @@ CHOICES = (
 
 def doc_of(ask: str, choices: list[str]) -> dict[str, Any]:
     chosen = {"boxed": [], "yes_no": choices[:1]}.get(ask, choices)
-    return {
-        "question_id": "q",
-        "kind": "x",
-        "ordinal": 0,
-        "original": False,
-        "variants": 1,
-        "category": "",
-        "ask": ask,
-        "printed": list(range(len(chosen))),
-        "choices": chosen,
-        "answer": 0,
-    }
+    source = {"question_id": "q", "kind": "x", "ordinal": 0, "original": False, "variants": 1, "category": ""}
+    return {**source, "ask": ask, "printed": list(range(len(chosen))), "choices": chosen, "answer": 0}
 
 
 @pytest.mark.parametrize("ask", FORMATS)

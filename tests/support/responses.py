@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from lm_eval_cora.questions.question import LETTERS
+
+T = TypeVar("T")
 
 STYLES: dict[str, Callable[[str, str], str]] = {
     "the letter": lambda letter, _: letter,
@@ -59,3 +62,8 @@ def _mutated(rng: random.Random, text: str) -> str:
             case _:
                 del characters[place:]
     return "".join(characters)
+
+
+def pairs(groups: Mapping[T, Iterable[str]]) -> list[tuple[str, T]]:
+    """Each response with what is expected of it, for `parametrize`."""
+    return [(response, expected) for expected, responses in groups.items() for response in responses]
