@@ -167,7 +167,11 @@ class AskingLM(ForwardingLM):
             logger.log(level, "%d of %d requests repeat others and are not sent again", repeats, len(requests))
             if progress is not None:
                 progress.skip(repeats)
-        fresh = iter(self._sent(method, asked, disable_tqdm=disable_tqdm) if asked else ())
+        fresh: Iterator[Any] = iter(())
+        if asked and method == "generate_until":
+            fresh = iter(generate(self.lm, asked, self.limits, disable_tqdm=disable_tqdm))
+        elif asked:
+            fresh = iter(ask(self.lm, method, asked, disable_tqdm=disable_tqdm))
         answers = []
         for key in keys:
             if key is None:
@@ -178,11 +182,6 @@ class AskingLM(ForwardingLM):
                 self._known[key] = next(fresh)
             answers.append(self._known[key])
         return answers
-
-    def _sent(self, method: str, requests: Sequence[Instance], *, disable_tqdm: bool) -> list[Any]:
-        if method == "generate_until":
-            return generate(self.lm, requests, self.limits, disable_tqdm=disable_tqdm)
-        return ask(self.lm, method, requests, disable_tqdm=disable_tqdm)
 
     # ---- early stopping, budgets and targets
 

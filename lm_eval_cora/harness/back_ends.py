@@ -169,8 +169,8 @@ def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
         )
 
 
-def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
-    """Check that the generation settings draw samples: greedy answers would all be the same."""
+def check_sampling(task: str, settings: Mapping[str, Any], options: Options, model: Any) -> None:
+    """Check that the generation settings draw samples, and that the model accepts seeds if they are to be sent."""
     if "seed" in settings:
         raise UserError(
             f"{task}: --gen_kwargs seed={settings['seed']} would send this seed with every request, so all samples of "
@@ -184,12 +184,7 @@ def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
             f"{task}: generation settings: expected do_sample=true and a temperature above 0, because this task "
             f"compares samples; got {dict(settings)}. Remove these settings from --gen_kwargs"
         )
-
-
-def check_seeds(task: str, options: Options, model: Any) -> None:
-    """Check that the model accepts seeds if the option `request_seeds` is set."""
-    bases = type(behind(model)).__mro__
-    if options.request_seeds and any(base.__name__ == "HFLM" for base in bases):
+    if options.request_seeds and any(base.__name__ == "HFLM" for base in type(behind(model)).__mro__):
         raise UserError(
             f"{task}: option 'request_seeds': the back end 'hf' does not accept a seed with a request. Its samples "
             "differ without one. Remove the option; --seed makes the samples reproducible"

@@ -96,10 +96,6 @@ class FailureCount:
         """Store the server's message about a failure."""
         self.said = shorten(text, 200)
 
-    def concerns_all(self, status: int | None) -> bool:
-        """Whether a status code means that the server would refuse every request."""
-        return status in _REFUSED or (status in _REFUSED_AT_FIRST and not self.answered)
-
     def note_attempt(self, now: float, patience: float = _PATIENCE) -> None:
         """Count a failed attempt, and give up after ten in a row over at least `patience` seconds."""
         self._since = self._since if self._attempts else now
@@ -270,8 +266,8 @@ class _Patient:
             self.tally.note_answer(0)
         elif again:
             self.tally.note_attempt(time.monotonic())
-        elif self.tally.concerns_all(status_of(error)):
-            self.tally.note_attempt(time.monotonic(), 0)
+        elif status_of(error) in (_REFUSED if self.tally.answered else (*_REFUSED, *_REFUSED_AT_FIRST)):
+            self.tally.note_attempt(time.monotonic(), 0)  # the server would refuse every request
         if again and number + 1 < at_most and not self.tally.gave_up:
             if kind not in self._reported:
                 self._reported.add(kind)

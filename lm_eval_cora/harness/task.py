@@ -223,8 +223,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 self.config.generation_kwargs["max_gen_toks"] = model.limits[-1]
         self.scoring.is_two_phase = "target" in self._left_out
         if self.probe.samples:
-            back_ends.check_sampling(self.task_name, self.config.generation_kwargs or {})
-            back_ends.check_seeds(self.task_name, self._options, model)
+            back_ends.check_sampling(self.task_name, self.config.generation_kwargs or {}, self._options, model)
             chosen = self._options.request_seeds
             self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if chosen is None else chosen
         compat.leave_out_empty_stops(compat.behind(model))
