@@ -164,14 +164,18 @@ class Scoring:
 
     def filter(self, instances: Sequence[Any]) -> None:
         """Filter the responses, except skipped ones, on which a user's own filter may fail."""
-        asked = [one for one in instances if not (one.resps and isinstance(one.resps[0], Skipped))]
+        asked: list[Any] = []
+        left_out: list[Any] = []
         for instance in instances:
-            instance.filtered_resps |= {ensemble.name: SKIPPED for ensemble in self.filters}
+            is_skipped = bool(instance.resps) and isinstance(instance.resps[0], Skipped)
+            (left_out if is_skipped else asked).append(instance)
         for ensemble in self.filters:
             if asked:
                 ensemble.apply(asked)
             for instance in asked:
                 _describe(instance, ensemble.name)
+            for instance in left_out:
+                instance.filtered_resps[ensemble.name] = SKIPPED
 
     def row(self, doc: Doc, results: Sequence[Any]) -> SampleRow:
         """Score a variant, and put its Record under every metric."""

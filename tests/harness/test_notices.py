@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 from lm_eval.models.api_models import JsonChatStr
-from lm_eval_cora.metrics.two_phase import Phases
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.notices import describe_bias, describe_cost, describe_incomplete, describe_whole, duration
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import Moments
+from lm_eval_cora.metrics.stopping import Moments, Phases
 
 
 def test_cost_on_one_of_several_ranks() -> None:
