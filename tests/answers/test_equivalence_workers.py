@@ -28,25 +28,11 @@ PS = pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps to find chi
 
 
 HOSTILE = [
-    "__import__('os').mkdir('x')",
-    "__import__('os').system('mkdir x')",
-    "().__class__.__base__.__subclasses__()",
-    "exec(open('x','w').close())",
-    r"\operatorname{__import__}('os').mkdir('x')",
-    r"\text{__import__('os').mkdir('x')}",
-    r"\write18{mkdir x}",
-    "9**9**9**9",
-    "9^{9^{9^{9}}}",
-    "factorial(10**7)",
-    "(10^7)!",
-    "1" * 100_000,
-    "x+" * 50_000 + "1",
-    "(" * 5_000 + "x" + ")" * 5_000,
-    r"\frac{1}{" * 5_000 + "x" + "}" * 5_000,
-    "{" * 10_000,
-    "\x00",
-    "\n",
-    "\ud83d",
+    *("__import__('os').mkdir('x')", "__import__('os').system('mkdir x')", "().__class__.__base__.__subclasses__()"),
+    *("exec(open('x','w').close())", r"\operatorname{__import__}('os').mkdir('x')"),
+    *(r"\text{__import__('os').mkdir('x')}", r"\write18{mkdir x}", "9**9**9**9", "9^{9^{9^{9}}}", "factorial(10**7)"),
+    *("(10^7)!", "1" * 100_000, "x+" * 50_000 + "1", "(" * 5_000 + "x" + ")" * 5_000),
+    *(r"\frac{1}{" * 5_000 + "x" + "}" * 5_000, "{" * 10_000, "\x00", "\n", "\ud83d"),
 ]
 
 

@@ -136,9 +136,8 @@ def test_how_options_are_printed() -> None:
 
 def test_our_own_templates() -> None:
     templates = own_templates()
-    assert (
-        len({template.name for template in templates.all}) == len({template.prompt for template in templates.all}) == 10
-    )
+    assert len({template.name for template in templates.all}) == 10
+    assert len({template.prompt for template in templates.all}) == 10
     assert templates.fixed in templates.all
     for template in templates.all:
         for field in ("{question}", "{options}", "{letters}"):
