@@ -10,12 +10,15 @@ import gc
 import importlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
+
+import pytest
 
 from lm_eval_cora.cli import main
 
@@ -26,6 +29,29 @@ CLOSED, UNREAD, FULL, KEPT = "closed", "unread", "full", "kept"
 
 MODULES = ("pandas", "scipy.special", "huggingface_hub", "lm_eval_cora.export.every_eval_ever")
 """What commands import when they need it."""
+
+
+class Cli:
+    """Runs a command in this process; what it wrote is in `out` and `err`."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+        self.out = self.err = ""
+
+    def __call__(self, line: str, *more: object) -> int:
+        """Run a line as typed in a shell, with further arguments, and return its exit status."""
+        self.capsys.readouterr()
+        try:
+            status: Any = main([*shlex.split(line), *map(str, more)])
+        except SystemExit as ended:
+            status = ended.code or 0
+        self.out, self.err = self.capsys.readouterr()
+        return int(status)
+
+    def printed(self, line: str, *more: object) -> str:
+        """Run a command that succeeds, and return what it printed."""
+        assert self(line, *more) == 0, self.err
+        return self.out
 
 
 class Command(NamedTuple):

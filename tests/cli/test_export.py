@@ -1,0 +1,56 @@
+"""`lm-eval-cora export`: every format from the command line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.messages import tells
+from tests.support.programs import Cli
+from tests.support.written import strict
+
+
+@pytest.mark.parametrize(
+    ("format_name", "told"),
+    [("csv", "Small one,cora_demo"), ("latex", "Small one & "), ("markdown", "| Small one "), ("model-index", "name:")],
+)
+def test_formats_of_one_file(format_name: str, told: str, cli: Cli, tmp_path: Path) -> None:
+    line = f"export one --label 'one=Small one' --format {format_name}"
+    printed = cli.printed(line)
+    assert told in printed
+    assert cli.printed(line, "-o", tmp_path / "new" / "x") == ""
+    assert (tmp_path / "new" / "x").read_text(encoding="utf-8") == printed
+
+
+def test_records(cli: Cli, tmp_path: Path) -> None:
+    line = "export one --label 'one=Small one' --organization 'Some Lab' --relationship third_party"
+    printed = cli.printed(line, "--format", "every-eval-ever", "-o", tmp_path)
+    (path,) = tmp_path.rglob("Small one/*[0-9a-f].json")
+    assert printed.splitlines()[0] == str(path)
+    record = strict(path.read_text())
+    assert record["model_info"]["id"] == "Small one"
+    source = record["source_metadata"]
+    assert (source["source_organization_name"], source["evaluator_relationship"]) == ("Some Lab", "third_party")
+
+
+def test_a_result_and_a_benchmark_of_the_hub(cli: Cli, tmp_path: Path) -> None:
+    place = tmp_path / "model" / ".eval_results" / "cora.yaml"
+    line = "export good.jsonl --format eval-results --dataset a/b --task-id answers"
+    assert cli(line, "--percent", "-o", place) == 0
+    (entry,) = yaml.safe_load(place.read_text("utf-8"))
+    assert entry["dataset"] == {"id": "a/b", "task_id": "answers"}
+    assert 1 < entry["value"] < 100
+    (entry,) = yaml.safe_load(cli.printed(line, "--metric", "mcqa"))
+    assert entry["notes"].startswith("mcqa of answers ")
+    printed = cli.printed("export good.jsonl worse.jsonl --format eval-yaml --dataset a/b")
+    assert yaml.safe_load(printed)["tasks"] == [{"id": "answers"}]
+    assert tells(cli.err, "huggingface.js")
+
+
+def test_an_error_leaves_the_previous_file(cli: Cli, tmp_path: Path) -> None:
+    shutil.copy("gate.yaml", tmp_path / "x.yaml")
+    assert cli("export good.jsonl --format eval-yaml --dataset ab -o", tmp_path / "x.yaml") == 3
+    assert (tmp_path / "x.yaml").read_bytes() == Path("gate.yaml").read_bytes()

@@ -1,0 +1,105 @@
+"""`lm-eval-cora report`: formats, labels, figures, and messages."""
+
+from __future__ import annotations
+
+import csv
+import struct
+from pathlib import Path
+
+import pytest
+
+from lm_eval_cora.report.sections import charts_of, make_report
+from lm_eval_cora.runs.grouping import read_runs
+from tests.support.by_hand import HOSTILE_NAMES
+from tests.support.messages import tells
+from tests.support.programs import Cli
+from tests.support.written import copied, lines_of, put, strict, varied, write
+
+
+@pytest.mark.parametrize("format_name", ["md", "json", "csv"])
+def test_a_report_as_text(format_name: str, cli: Cli, tmp_path: Path) -> None:
+    line = f"report one two --format {format_name}"
+    printed = cli.printed(line)
+    assert all(word in printed for word in ("cora_demo", "a/one", "b/two"))
+    if format_name == "json":
+        assert [entry["model"] for entry in strict(printed)] == ["a/one", "b/two"]
+    if format_name == "csv":
+        assert len({len(row) for row in csv.reader(printed.splitlines())}) == 1
+        assert cli.printed("export one two --format csv") == printed
+    path = tmp_path / "new" / "folders" / "x.md"  # the named format goes before the name of the file
+    assert cli.printed(line, "-o", path) == ""
+    assert cli.err.endswith(f"wrote {path}\n")
+    assert path.read_text(encoding="utf-8") == printed
+
+
+def test_a_report_as_a_page(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli("report", made / "one", "--title", "Mine & <yours>") == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Mine &amp; &lt;yours&gt;" in page
+    assert cli.printed("report -o - --title 'Mine & <yours>'", made / "one") == page
+
+
+def test_the_format_follows_the_name_of_the_file(cli: Cli, tmp_path: Path) -> None:
+    for name, start in {"X.MD": "# Consistency", "x.json": "[", "x.csv": "model,", "x.htm": "<!DOCTYPE"}.items():
+        assert cli("report one -o", tmp_path / name) == 0
+        assert (tmp_path / name).read_text(encoding="utf-8").lstrip().startswith(start)
+
+
+def test_warnings_are_on_stderr(cli: Cli, tmp_path: Path) -> None:
+    written = copied(write(tmp_path / "whole", varied, "cora_demo", {"questions": 2}), tmp_path / "damaged")
+    put(written.samples, ["{", *lines_of(written.samples)[1:]])
+    strict(cli.printed("report --format json", written.folder))
+    assert tells(
+        cli.err, "some-org/some-model, cora_demo: left out 1 line: 1 not JSON", "left out 1 question: variants"
+    )
+    assert "results file" in cli.err
+
+
+def test_text_that_cannot_be_encoded(cli: Cli, tmp_path: Path) -> None:
+    """An escaped lone surrogate (half an emoji). The harness writes none, other programs do."""
+    lines = lines_of(next(Path("one").rglob("samples_*.jsonl")))
+    for line in lines:
+        line["doc"]["category"] = line["doc"]["question_id"] + "\ud83d"
+    path = put(tmp_path / "samples.jsonl", lines)
+    for format_name in ("md", "json", "csv"):
+        assert cli(f"report {path} --format {format_name} -o", tmp_path / format_name) == 0
+
+
+def test_labels_may_contain_equals_signs_and_spell_paths_differently(cli: Cli, made: Path) -> None:
+    found = strict(cli.printed(f"report ./one two {made}/good.jsonl --label one/=Small --label 'two=Large = big' "
+                               f"--label {made}/good.jsonl=Good --format json"))  # fmt: skip
+    assert [run["model"] for run in found] == ["Small", "Large = big", "Good"]
+
+
+@pytest.mark.parametrize("names", [("line breaks", "HTML"), ("right to left", "long", "markup")], ids=", ".join)
+def test_hostile_labels(names: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:
+    paths = ["one", "two", "three"][: len(names)]
+    arguments = [*paths, *(f"--label={path}={HOSTILE_NAMES[name]}" for path, name in zip(paths, names, strict=True))]
+    printed = cli.printed("compare", *arguments)
+    assert {line[:1] for line in printed.split("\n") if " | " in line} == {"|"}
+    for name, marker in (("report.html", "<script>window.hacked"), ("report.md", "<script>")):
+        assert cli("report", *arguments, "-o", tmp_path / name) == 0
+        assert marker not in (tmp_path / name).read_text(encoding="utf-8")
+
+
+def width_of(png: Path) -> int:
+    return int(struct.unpack(">I", png.read_bytes()[16:20])[0])
+
+
+def test_every_figure_as_three_files(cli: Cli, tmp_path: Path) -> None:
+    charts = charts_of(make_report(read_runs([Path("one"), Path("two")])))
+    figures = tmp_path / "of" / "paper"
+    assert cli("report one two -o", tmp_path / "report.md", "--figures", figures) == 0
+    names = sorted(path.name for path in figures.iterdir())
+    assert len(names) == 3 * len(charts) > 12
+    assert {path.rpartition(".")[2] for path in names} == {"svg", "pdf", "png"}
+    assert len({path.rpartition(".")[0] for path in names}) == len(charts)
+    assert f"wrote {len(names)} files to {figures}" in cli.err
+    assert (tmp_path / "report.md").is_file()
+    assert {width_of(path) for path in figures.glob("*.png")} == {1020}  # 3.4 inches of 300 pixels
+
+
+def test_the_width_of_figures(cli: Cli, tmp_path: Path) -> None:
+    assert cli("report good.jsonl --format csv --width 7 --figures", tmp_path) == 0
+    assert {width_of(path) for path in tmp_path.glob("*.png")} == {7 * 300}

@@ -1,0 +1,82 @@
+"""`lm-eval-cora tasks`: the list, the folder, and the check."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.discovery.location import tasks_folder
+from tests.support.names import NAMES
+from tests.support.programs import Cli
+from tests.support.simulated import TASKS, Simulated, knows, run
+
+
+def listed(cli: Cli, *names: str) -> dict[str, list[str]]:
+    """The rows of the list, by task."""
+    rows = [line.split("|")[1:-1] for line in cli.printed("tasks", *names).splitlines() if line.startswith("| cora_")]
+    return {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
+
+
+def test_the_list_of_tasks(cli: Cli) -> None:
+    rows = listed(cli)
+    assert sorted(rows) == NAMES
+    assert rows["cora_medqa"] == ["1,273", "26"]
+    assert rows["cora_truthfulqa"] == ["817", "8 to 74"]
+    assert rows["cora_local"][0] == "yours"
+    assert cli.out.splitlines()[-1].endswith(f"The task files are in {tasks_folder()}")
+    assert cli.printed("tasks --path") == f"{tasks_folder()}\n"
+
+
+def test_names_and_groups_that_fit(cli: Cli) -> None:
+    assert list(listed(cli, "medqa_p")) == ["cora_medqa_plus", "cora_medqa_plus_mc", "cora_medqa_prompts"]
+    assert list(listed(cli, "cora_plus")) == ["cora_medmcqa_plus", "cora_mmlu_plus"]
+    assert len(listed(cli, "cora_score")) == 8
+    assert listed(cli, "demo_revas", "cora_plus") == {**listed(cli, "demo_revas"), **listed(cli, "cora_plus")}
+
+
+CHECKS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("cora_demo_mc", {"questions": 2, "seed": 5}, {"num_fewshot": 1}),
+    ("cora_demo_revas_mc", {"questions": 1}, {}),
+    ("cora_demo_plus", {}, {"limit": 2}),
+    ("cora_demo", {"questions": 10}, {"limit": 0.3}),
+]
+
+
+@pytest.mark.parametrize(("task", "options", "arguments"), CHECKS)
+def test_the_cost_of_a_run(task: str, options: dict[str, Any], arguments: dict[str, Any], cli: Cli) -> None:
+    more = [part for name, value in arguments.items() for part in (f"--{name}", value)]
+    (line,) = cli.printed(f"tasks --check {task} --metadata", json.dumps({"cora": options}), *more).splitlines()
+    model = Simulated(knows)
+    variants = len(run(model, task, options, TASKS / "demo", **arguments)["samples"][task])
+    assert line.startswith(f"{task}: ")
+    assert f", {len(model.prompts):,} requests" in line
+    assert (f", {variants:,} variants, " in line) == (len(model.prompts) > variants)
+
+
+def test_several_tasks_and_a_folder_of_the_user(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {tasks_folder()}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
+    )
+    line = """tasks --check cora_demo,cora_demo_order mine --metadata '{"cora": {"questions": 1}}' --include_path"""
+    names = [line.partition(":")[0] for line in cli.printed(line, tmp_path).splitlines()]
+    assert names == ["cora_demo", "cora_demo_order", "mine"]
+
+
+def test_a_foreign_task_ends_the_check(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "foreign.yaml").write_text(
+        "task: foreign\ndataset_path: nobody/nothing\noutput_type: generate_until\ntest_split: test\n"
+    )
+    assert cli("tasks --check foreign --include_path", tmp_path) == 1
+    assert "lm-eval-cora tasks: foreign: cannot be loaded: " in cli.err
+
+
+def test_task_files_that_are_missing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise FileNotFoundError("the task files are missing: looked for them everywhere")
+
+    monkeypatch.setattr("lm_eval_cora.cli.tasks.task_list", missing)
+    assert cli("tasks") == 1
+    assert cli.err == "lm-eval-cora tasks: the task files are missing: looked for them everywhere\n"
