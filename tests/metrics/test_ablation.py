@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import cache
 from math import isnan, sqrt
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
@@ -19,11 +18,9 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.divergent import divergent
 from lm_eval_cora.variants.variant import Variant
-from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.oracles_errors import paired_interval
-from tests.support.tables import random_questions, table_of, without_errors
-from tests.support.tables import resampled as of_questions
+from tests.support.tables import random_questions, table_of
 
 NAMES = ("mcqa_plus", "mv", "bmca@1.0", "ci", "cora")
 
@@ -131,49 +128,6 @@ def test_same_size_agrees_with_its_oracle(members: list[list[Record]]) -> None:
         assert isnan(change.stderr) == (len(members) < 2), name
 
 
-def test_errors_of_the_changes_use_differences_within_questions() -> None:
-    members = divergent_questions(50)
-    part = compared.same_size(members)
-    found = same_size(table_of(members))
-    of_one = {
-        "mcqa_plus": oracles.mcqa_plus,
-        "mv": oracles.mv,
-        "bmca@1.0": lambda questions: oracles.bmca(questions, 10),
-        "ci": oracles.ci,
-    }
-    for name, metric in of_one.items():
-        values = ([metric([records]) for records in questions] for questions in (members, part))
-        score, change = found[name]
-        assert tuple(change[:2]) == pytest.approx(compared.mean_difference(*values)), name
-        assert change.stderr > 0, name
-        own = [metric([records]) for records in part]
-        assert score.stderr == pytest.approx(compared.mean_difference([0] * len(own), own)[1]), name
-
-
-def test_changes_agree_with_a_paired_bootstrap() -> None:
-    table = table_of(divergent_questions(200, seed=1))
-    found = same_size(table)
-    rng = np.random.default_rng(0)
-    values: dict[str, list[float]] = {name: [] for name in NAMES}
-    with without_errors():
-        for _ in range(600):
-            for name, (_, change) in same_size(of_questions(table, rng.integers(200, size=200))).items():
-                values[name].append(change.value)
-    for name, (_, change) in found.items():
-        # The error of the bootstrap is 1 / sqrt(1200) = 2.9%.
-        assert change.stderr == pytest.approx(np.std(values[name], ddof=1), rel=0.12), name
-
-
-def test_nothing_changes_if_all_variants_have_the_same_size() -> None:
-    members = compared.same_size(divergent_questions(20))
-    for score, change in same_size(table_of(members)).values():
-        assert not isnan(score.value)
-        # No question of the sample changes, so others change rarely.
-        assert change.value == 0
-        assert -0.2 < change.low < 0 < change.high < 0.2
-        assert change.stderr == pytest.approx((change.high - change.low) / 3.919928, rel=1e-5)
-
-
 def test_same_size_without_questions() -> None:
     found = same_size(table_of([]))
     assert tuple(found) == NAMES
@@ -181,15 +135,6 @@ def test_same_size_without_questions() -> None:
         assert isnan(score.value)
         assert isnan(score.stderr)
         assert all(map(isnan, change))
-
-
-def test_same_size_of_one_question_has_no_error() -> None:
-    found = same_size(table_of(divergent_questions(1)))
-    for score, change in found.values():
-        assert not isnan(score.value)
-        assert not isnan(change.value)
-        assert isnan(score.stderr)
-        assert all(map(isnan, change[1:]))
 
 
 def test_same_size_without_originals_has_no_ci() -> None:
@@ -234,45 +179,6 @@ def test_two_draws_of_two_variants_by_hand() -> None:
     assert found["cora"].change == pytest.approx(found["cora"].mean - 1 / 2)
 
 
-@settings(max_examples=15)
-@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 999))
-def test_few_draws_agree_with_the_enumeration_of_all_draws(variants: int, draws: int, seed: int) -> None:
-    hits = random_hits(4, variants, seed)
-    found = resampled(ResponseTable.from_hits(hits), draws=draws, times=20_000)
-    for name, (mean, sd) in compared.every_draw(hits, draws).items():
-        assert found[name].mean == pytest.approx(mean, abs=5 * sd / sqrt(20_000) + 1e-9), name
-        # Tolerance: five errors of the variance; the values, and so their fourth moment, are from 0 to 1.
-        assert found[name].sd ** 2 == pytest.approx(sd**2, abs=5 * sd / sqrt(20_000) + 1e-9), name
-
-
-def test_draws_agree_with_a_plain_loop() -> None:
-    hits = random_hits(40, 26)
-    found = resampled(ResponseTable.from_hits(hits), draws=100, times=4_000)
-    for name, drawn in compared.resampled(hits, draws=100, times=600, rng=random.Random(0)).items():
-        values = np.array([float(value) for value in drawn])
-        sd = values.std(ddof=1)
-        # Tolerance: five errors of the difference of two means and of two standard deviations (nearly normal values).
-        assert sd > 0
-        assert found[name].mean == pytest.approx(values.mean(), abs=5 * sd * sqrt(1 / 600 + 1 / 4_000)), name
-        assert found[name].sd == pytest.approx(sd, rel=5 * sqrt(1 / 1_200 + 1 / 8_000)), name
-
-
-def test_means_agree_with_the_exact_expectation() -> None:
-    hits = random_hits(200, 26, seed=1)
-    found = resampled(ResponseTable.from_hits(hits))
-    for name, expected in compared.expected(hits, draws=100).items():
-        assert found[name].sd > 0
-        assert found[name].mean == pytest.approx(expected, abs=5 * found[name].sd / sqrt(10_000)), name
-    whole = {
-        "mcqa_plus": np.mean(hits),
-        "mv": np.mean([2 * sum(row) > 26 for row in hits]),
-        "cora": np.mean([row[0] for row in hits])
-        * (1 - np.mean([row[0] for row in hits]) + np.mean([sum(row) == 26 for row in hits])),
-    }
-    for name, value in whole.items():
-        assert found[name].change == pytest.approx(found[name].mean - value, abs=1e-12), name
-
-
 def test_means_with_several_numbers_of_variants_agree_with_the_exact_expectation() -> None:
     hits = random_hits(60, 26) + random_hits(40, 14, seed=1) + random_hits(30, 8, seed=2)
     random.Random(0).shuffle(hits)
@@ -288,12 +194,6 @@ def test_all_questions_get_the_same_draw() -> None:
     assert found["mcqa_plus"].sd == pytest.approx(0.05, rel=0.05)
     # Opposite answers cancel only if both questions have the same draw.
     assert resampled(ResponseTable.from_hits([[1, 0], [0, 1]]))["mcqa_plus"].sd == pytest.approx(0, abs=1e-7)
-
-
-def test_questions_with_different_numbers_of_variants_get_different_draws() -> None:
-    # Two and four variants, the first half right. The draws are independent: variances 0.0025 / 4, sum 0.00125.
-    found = resampled(ResponseTable.from_hits([[1, 0], [1, 1, 0, 0]]))
-    assert found["mcqa_plus"].sd == pytest.approx(sqrt(0.00125), rel=0.05)
 
 
 @pytest.mark.parametrize("hits", [[[1, 1, 1], [0, 0, 0], [1, 1, 1]], [[1], [0], [1]], [[1, 1, 1], [0], [1, 1]]])
@@ -316,13 +216,6 @@ def test_draws_are_seeded() -> None:
     assert one == other
 
 
-def test_draws_do_not_depend_on_the_order_of_the_records() -> None:
-    records = [record for records in random_questions(20) for record in records]
-    one = resampled(ResponseTable.from_records(records), times=100)
-    random.Random(0).shuffle(records)
-    assert resampled(ResponseTable.from_records(records), times=100) == one
-
-
 def test_many_questions_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     hits = random_hits(30, 14) + random_hits(30, 8)
     expected = resampled(ResponseTable.from_hits(hits), times=101)
@@ -331,32 +224,11 @@ def test_many_questions_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -
         assert found == pytest.approx(expected[name], abs=1e-12)
 
 
-def test_a_single_draw() -> None:
-    # One of two variants is drawn, and it is right or wrong. So mcqa_plus, mv and the share right in all are equal.
-    found = resampled(ResponseTable.from_hits([[1, 0]]), draws=1, times=10_000)
-    assert found["mcqa_plus"][:2] == found["mv"][:2]
-    assert found["mcqa_plus"].mean == pytest.approx(0.5, abs=5 * 0.5 / 100)
-    assert found["cora"][:2] == pytest.approx(found["mv"][:2])
-
-
 def test_the_standard_deviation_is_that_of_a_sample() -> None:
     # Values 0 and 1 with mean p: sum of squares n p (1 - p), over n - 1.
     found = resampled(ResponseTable.from_hits([[1, 0]]), draws=1, times=7)["mcqa_plus"]
     assert 0 < found.mean < 1
     assert found.sd == pytest.approx(sqrt(7 / 6 * found.mean * (1 - found.mean)))
-
-
-def test_half_of_the_draws_is_not_a_majority() -> None:
-    # Two draws from one right and one wrong variant: a majority only if both are right, with probability 1/4.
-    found = resampled(ResponseTable.from_hits([[1, 0]]), draws=2, times=10_000)
-    assert found["mv"].mean == pytest.approx(0.25, abs=5 * sqrt(0.25 * 0.75) / 100)
-
-
-def test_draws_from_a_thousand_variants() -> None:
-    hits = random_hits(5, 1000)
-    found = resampled(ResponseTable.from_hits(hits), times=2_000)
-    expected = compared.expected(hits, draws=100)["mcqa_plus"]
-    assert found["mcqa_plus"].mean == pytest.approx(expected, abs=5 * found["mcqa_plus"].sd / sqrt(2_000))
 
 
 def test_resampling_without_questions() -> None:

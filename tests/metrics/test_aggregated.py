@@ -81,23 +81,3 @@ def test_the_aggregated_row_without_questions() -> None:
     ):
         assert all(isnan(value) for estimate in row[:5] for value in estimate)
         assert (row.predictions, row.questions) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("prompts", "order", "printed"),
-    [
-        (798, 831, 81.45),  # Llama-3.1 405B on MMLU-Pro: tables 4 and 5, printed 81.5 in table 7
-        (743, 780, 76.15),  # Mistral Large 123B on AGIEval, printed 76.2
-        (702, 791, 74.65),  # Mistral Large 123B on MMLU-Pro, printed 74.7
-        (805, 808, 80.65),  # Qwen-2 72B on AGIEval, printed 80.7
-    ],
-)
-def test_table_7_is_the_mean_of_tables_4_and_5(prompts: int, order: int, printed: float) -> None:
-    # 1,000 questions with two variants each; the number of questions with equal answers gives the consistency rate.
-    def agreeing(count: int) -> ResponseTable:
-        return hits(["11"] * count + ["10"] * (1000 - count))
-
-    row = metrics.aggregated(prompts=agreeing(prompts), order=agreeing(order), sampling=agreeing(0))
-    assert 100 * row.cr_prompts_order.value == pytest.approx(printed)
-    # With sampling, as in the paper's text, the mean is below the printed value: here (p + o + 0) / 3.
-    assert row.cr_all.value == pytest.approx((prompts + order) / 3000)

@@ -21,7 +21,7 @@ from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.divergent import divergent
 from tests.support import oracles
 from tests.support import oracles_compare as compared
-from tests.support.score_tables import A, asked, random_score_questions, random_written_questions, written
+from tests.support.score_tables import A, asked, random_written_questions, written
 from tests.support.tables import questions, random_study_questions, table_of
 
 
@@ -54,12 +54,6 @@ def test_with_the_same_options_in_all_variants_the_rate_is_one_over_their_number
     assert chance_consistency_rate(table) == pytest.approx(1 / options, abs=4 * 0.5 / sqrt(5_000 * comb(options, 2)))
 
 
-def test_questions_with_different_numbers_of_options_have_the_same_weight() -> None:
-    # Three and ten options, ten and forty-five pairs: the mean of 1/3 and 1/10, not weighted by pairs.
-    members = [asked("p", [A] * 3, 3), asked("q", [A] * 10, 10)]
-    assert chance_consistency_rate(table_of(members)) == pytest.approx((1 / 3 + 1 / 10) / 2, abs=0.01)
-
-
 def test_two_variants_by_hand() -> None:
     # Three options, then two of them: a pair is comparable with probability 2/3 * 1, and half of those agree. So 3,333
     # of 5,000 tries count.
@@ -77,12 +71,6 @@ def test_a_pair_that_is_seldom_comparable_by_hand() -> None:
     assert chance_consistency_rate(table_of(members[:1])) == 1
 
 
-def test_divergence_sets_of_two_options_agree_with_all_ways_to_pick() -> None:
-    members = [divergence_set("q", 2)]  # eight variants, 2^6 * 3^2 = 576 ways
-    expected = exact(members)
-    assert chance_consistency_rate(table_of(members)) == pytest.approx(expected, abs=0.01)
-
-
 def test_divergence_sets_of_five_options() -> None:
     members = [divergence_set(f"q{number}", 5) for number in range(10)]
     # 26 variants are too many to enumerate. The ratio of the expected pairs is close to the expected ratio.
@@ -91,13 +79,6 @@ def test_divergence_sets_of_five_options() -> None:
     assert found == pytest.approx(0.46, abs=0.01)
     assert found == pytest.approx(float(agreeing / comparable), abs=0.01)
     assert found == pytest.approx(compared.rate_of_random_picks(members, 200, random.Random(0)), abs=0.01)
-
-
-@pytest.mark.parametrize("options", [(3,), (4,), (10,), (2, 3, 4, 5)])
-def test_divergence_sets_agree_with_a_simulation(options: Sequence[int]) -> None:
-    members = [divergence_set(f"q{number}", options[number % len(options)]) for number in range(8)]
-    expected = compared.rate_of_random_picks(members, 150, random.Random(1))
-    assert chance_consistency_rate(table_of(members)) == pytest.approx(expected, abs=0.012)
 
 
 @settings(max_examples=6, deadline=None)  # few questions are simulated thousands of times
@@ -140,12 +121,6 @@ def test_the_simulation_is_seeded() -> None:
     assert chance_consistency_rate(table_of(members)) == chance_consistency_rate(table_of(members))
 
 
-def test_more_questions_than_are_simulated() -> None:
-    table = ResponseTable.from_hits([[1, 0, 1]] * 6_000)
-    # The rate of a question with three pairs of two options is 1 or 1/3: variance 1/12, error 0.29 / 77 = 0.004.
-    assert chance_consistency_rate(table) == pytest.approx(0.5, abs=0.02)
-
-
 @given(questions())
 def test_the_rate_is_a_share_or_undefined(members: list[list[Record]]) -> None:
     with mock.patch("lm_eval_cora.metrics.chance._QUESTIONS", 10):
@@ -169,23 +144,11 @@ def test_with_one_variant_the_rate_is_undefined() -> None:
     assert isnan(chance_consistency_rate(ResponseTable.from_hits([[1], [0], [1]])))
 
 
-def test_a_question_without_a_pair_is_left_out() -> None:
-    assert chance_consistency_rate(ResponseTable.from_hits([[1], [1, 0]])) == pytest.approx(0.5, abs=0.03)
-
-
 def test_the_largest_identities_are_picked() -> None:
     # The 26th filler is 52. Picks of two options agree with probability 1/2.
     found = chance_consistency_rate(table_of([printing("q", (0, 52), (52, 0), (0, 52))]))
     assert found == pytest.approx(0.5, abs=0.03)
     assert chance_consistency_rate(table_of([printing("q", (52,), (52,), picked=52)])) == 1
-
-
-def test_for_prompts_the_rate_is_one_over_the_number_of_options() -> None:
-    members = random_score_questions(40, "prompts", (4,))
-    for records in members:  # no two options with the same text
-        assert len(records) == 10
-    plain = [records for records in members if len(set(records[0].printed)) == 4]
-    assert chance_consistency_rate(table_of(plain)) == pytest.approx(1 / 4, abs=0.01)
 
 
 LEVELS = [tenths / 10 for tenths in range(11)]

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, product_of, ratio_of
 from lm_eval_cora.metrics.paired import difference
 from tests.support.oracles_errors import bootstrap_error, samples
@@ -59,29 +58,6 @@ def test_the_error_of_a_difference_of_products_is_that_of_all_bootstrap_samples(
     if expected > 1e-9:
         assert found.stderr == pytest.approx(expected, abs=1e-9)
     assert difference(after, before) == pytest.approx((-found.value, found.stderr, -found.high, -found.low), abs=1e-9)
-
-
-def populations(count: int) -> list[list[int]]:
-    """Numbers of ten questions with each of 9 joint outcomes of two models that often agree."""
-    generator = np.random.default_rng(1)
-    found = []
-    for number in range(count):
-        one, other = generator.dirichlet([0.5, 0.5, 0.5], 2)
-        if number % 3 == 0:  # close to mcqa 0.5 and bmca 0
-            one = other = np.array([0.02, 0.49, 0.49])
-        joint = 0.6 * np.diag(one) + 0.4 * np.outer(one, other)
-        found.append(generator.multinomial(10, joint.ravel()).tolist())
-    return found
-
-
-def test_the_error_of_a_difference_of_two_coras_with_ten_questions() -> None:
-    # 36 populations, with the edge at which the gradient of both is 0. Every bootstrap sample has its probability.
-    joint = np.array([[*one, *other] for one in OUTCOMES for other in OUTCOMES])
-    for counts in populations(36):
-        rows = np.repeat(joint, counts, axis=0).tolist()
-        expected = bootstrap_error(lambda a, b, c, d: a * b - c * d, rows)
-        if expected > 1e-9:
-            assert difference(*products(rows)).stderr == pytest.approx(expected, abs=1e-9), counts
 
 
 @pytest.mark.parametrize("questions", [10, 14, 25, 60])

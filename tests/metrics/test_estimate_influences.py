@@ -200,22 +200,6 @@ def test_the_mean_of_the_outcomes_is_the_value(probe: str) -> None:
     assert shares >= 1
 
 
-@given(questions())
-def test_outcomes_of_any_answers(members: list[list[Record]]) -> None:
-    found = estimates(METRICS, table_of(members))
-    for name, estimate in found.items():
-        if estimate.outcomes is not None:
-            counted = estimate.outcomes[~np.isnan(estimate.outcomes)]
-            assert set(counted.tolist()) <= {0.0, 1.0}, name
-            assert counted.mean() == pytest.approx(estimate.value), name
-    for name in ("mcqa", "mv", "ci", "bmca@0.5", "bmca@1.0"):
-        outcomes = found[name].outcomes
-        assert outcomes is not None
-        assert not np.isnan(outcomes).any(), name
-    for name in ("cora", "core", "acc_min", "acc_max"):
-        assert found[name].outcomes is None, name
-
-
 def test_outcomes_by_hand() -> None:
     table = ResponseTable.from_hits([[1, 0], [1, 1], [0, 1]])
     assert metrics.mcqa(table).outcomes.tolist() == [1, 1, 0]
@@ -264,27 +248,9 @@ def test_a_share_of_some_questions() -> None:
     assert mean_of(np.array([1.0, 0.0, 0.0]), between=(-1.0, 1.0)).interval[0] < 0
 
 
-@given(values_and_members)
-def test_values_outside_the_subset_do_not_matter(rows: list[tuple[float, bool]]) -> None:
-    values, members = np.array([value for value, _ in rows]), np.array([inside for _, inside in rows])
-    found, blanked = mean_of(values, members), mean_of(np.where(members, values, np.nan), members)
-    assert tuple(found) == pytest.approx(tuple(blanked), nan_ok=True)
-    assert np.array_equal(found.influence, blanked.influence)
-
-
 def test_mean_of_no_member_is_undefined() -> None:
     found = mean_of(np.array([1.0, 0.0]), np.array([False, False]))
     assert isnan(found.value)
     assert isnan(found.stderr)
     assert found.influence is None
     assert found.outcomes is None
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_fewer_than_two_questions_have_no_error(count: int) -> None:
-    for name, estimate in estimates(
-        METRICS, ResponseTable.from_hits([[1, 0]] * count) if count else table_of([])
-    ).items():
-        assert isnan(estimate.stderr), name
-        assert isnan(estimate.value) == (not count), name
-        assert estimate.influence is None or len(estimate.influence) == count, name

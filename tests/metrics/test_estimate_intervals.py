@@ -7,8 +7,6 @@ from math import comb, inf, isfinite, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, difference
@@ -30,19 +28,10 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles_errors as slow
 from tests.support.oracles_errors import splits
 
-JOINT = np.array([[*one, *other] for one in OUTCOMES for other in OUTCOMES])
-"""The columns of `cora` of two models for the 9 joint outcomes of a question."""
-
 
 def cora_of(counts: Sequence[int]) -> Estimate:
     """`cora` of questions that are right in all variants, in the original only, or wrong in the original."""
     return product_of(*np.repeat(OUTCOMES, counts, axis=0).T)
-
-
-def two_coras(counts: Sequence[int]) -> tuple[Estimate, Estimate]:
-    """`cora` of two models, from the number of questions with each of the 9 joint outcomes."""
-    rows = np.repeat(JOINT, counts, axis=0)
-    return product_of(*rows[:, :2].T), product_of(*rows[:, 2:].T)
 
 
 def assert_is(found: tuple[float, float], expected: tuple[float, float], within: float = 1e-6) -> None:
@@ -103,15 +92,6 @@ def test_interval_of_a_paired_difference_by_hand() -> None:
 def test_interval_of_a_paired_difference_agrees_with_its_oracle(questions: int) -> None:
     for lost, gained, _ in list(splits(questions, 3))[:: 1 + 2 * questions]:
         assert_is(tango(lost, gained, questions), slow.paired_interval(lost, gained, questions), within=1e-6)
-
-
-def test_intervals_of_all_paired_differences() -> None:
-    for questions in (1, 2, 3, 10, 25):
-        for lost, gained, _ in splits(questions, 3):
-            low, high = tango(lost, gained, questions)
-            assert -1 <= low <= (gained - lost) / questions <= high <= 1
-            assert low < high
-            assert_is(tango(gained, lost, questions), (-high, -low), within=1e-12)
 
 
 # Means of several answers
@@ -197,22 +177,8 @@ def test_every_interval_is_inside_the_range_and_contains_the_value(questions: in
             assert estimate.stderr > 0, (name, seed)
 
 
-@pytest.mark.parametrize("questions", [2, 12])
-def test_every_difference_is_inside_the_range(questions: int) -> None:
-    for seed in range(4):
-        for other in (seed, seed + 1):
-            one, two = sample(seed, questions), sample(other, questions)
-            for name, before in one.items():
-                after = two[name]
-                value, stderr, low, high = difference(before, after)
-                assert -1 <= low <= value <= high <= 1, (name, seed)
-                assert low < high, (name, seed)
-                assert stderr > 0, (name, seed)
-                assert difference(after, before) == pytest.approx((-value, stderr, -high, -low), abs=1e-6), name
-
-
 def test_a_higher_level_has_a_wider_interval() -> None:
-    before, after = two_coras((4, 1, 0, 0, 2, 0, 1, 0, 4))
+    before, after = cora_of((5, 3, 4)), cora_of((5, 2, 5))
     levels = (0.1, 0.5, 1.0, 1.96, 3.0, 6.0)
     for make in (
         lambda z: wilson(3, 10, z),
@@ -226,14 +192,6 @@ def test_a_higher_level_has_a_wider_interval() -> None:
         assert list(highs) == sorted(highs)
 
 
-def test_intervals_shrink_with_the_root_of_the_number_of_questions() -> None:
-    # Far from the edge the interval is the value -+ 1.96 standard errors.
-    for factor in (100, 10_000):
-        estimate = cora_of((6 * factor, 2 * factor, 2 * factor))
-        expected = estimate.value - IN_95_PERCENT * estimate.stderr, estimate.value + IN_95_PERCENT * estimate.stderr
-        assert_is(estimate.interval, expected, within=20 / (10 * factor))
-
-
 @pytest.mark.parametrize("questions", [10, 40])
 def test_a_sample_that_does_not_vary_has_the_error_of_its_interval(questions: int) -> None:
     # The error is the width of the interval / (2 * 1.96): for 0 of 40, 0.0876 / 3.92 = 0.0224.
@@ -243,57 +201,12 @@ def test_a_sample_that_does_not_vary_has_the_error_of_its_interval(questions: in
     assert share_of(np.zeros(40, dtype=bool)).stderr == pytest.approx(0.02235, abs=5e-6)
 
 
-def test_identical_runs_have_a_difference_of_0_with_an_interval() -> None:
-    before, after = two_coras((3, 0, 0, 0, 4, 0, 0, 0, 3))
-    value, stderr, low, high = difference(before, after)
-    assert value == 0
-    assert low == pytest.approx(-high)
-    assert stderr == pytest.approx(high / IN_95_PERCENT)
-    # With ten times the questions the difference is known better, although no question differs.
-    more = difference(*two_coras((30, 0, 0, 0, 40, 0, 0, 0, 30)))
-    assert 0 < more.high < high / 3
-
-
 # Hostile numbers
-
-
-@pytest.mark.parametrize("questions", [2, 10, 40])
-@pytest.mark.parametrize("low", [-700.0, -300.0, -40.0, -1.0])
-@pytest.mark.parametrize("certain", ["right", "wrong", "neither"])
-def test_tiny_probabilities_have_finite_intervals(questions: int, low: float, certain: str) -> None:
-    generator = np.random.default_rng(questions)
-    right, wrong = np.exp(generator.uniform(low, low / 2, (2, questions)))
-    if certain == "right":
-        right = np.ones(questions)
-    if certain == "wrong":
-        wrong = np.ones(questions)
-    with np.errstate(over="ignore"):
-        between = float(wrong.min() / right.max()), float(wrong.max() / right.min())
-    found = ratio_of(wrong, right, between=between)
-    if not isfinite(found.value):  # the ratio overflows
-        return
-    assert 0 <= found.interval[0] <= found.value <= found.interval[1] < float("inf")
-    assert 0 < found.stderr < float("inf")
-    mean = mean_of(right)
-    assert 0 <= mean.interval[0] <= mean.value <= mean.interval[1] <= 1
-    assert 0 < mean.stderr <= 1
 
 
 def test_a_tiny_mean_keeps_its_own_error() -> None:
     # 1e-20, 2e-20 and 3e-20: sd 1e-20, error 1e-20 / sqrt(3). It is not the error of a sample that does not vary.
     assert mean_of(np.array([1e-20, 2e-20, 3e-20])).stderr == pytest.approx(1e-20 / sqrt(3))
-
-
-def test_fourteen_thousand_different_questions() -> None:
-    generator = np.random.default_rng(0)
-    right, wrong = generator.random((2, 14_042))
-    with np.errstate(over="ignore"):
-        between = float(wrong.min() / right.max()), float(wrong.max() / right.min())
-    found = ratio_of(wrong, right, between=between)
-    low, high = found.interval
-    assert (low, high) == pytest.approx(
-        (found.value - IN_95_PERCENT * found.stderr, found.value + IN_95_PERCENT * found.stderr), abs=2e-3
-    )
 
 
 def test_an_interval_of_its_own_is_kept() -> None:
@@ -317,25 +230,11 @@ def test_cora_of_a_model_without_consistent_questions_has_an_error(questions: in
     assert 0 <= low < 0.25 < high <= 1
 
 
-def test_none_of_forty_has_an_error_and_an_interval() -> None:
-    found = metrics.bmca(ResponseTable.from_hits([[1, 0]] * 40), level=1.0)
-    assert found.value == 0
-    assert found.stderr == pytest.approx(0.0224, abs=5e-5)
-    assert found.interval == (0, pytest.approx(0.0876, abs=5e-5))
-
-
 def test_a_metric_that_cannot_vary_has_the_error_0() -> None:
     # With one variant per question ci is 1 for all possible answers.
     found = metrics.ci(ResponseTable.from_hits([[1], [0], [1]]))
     assert tuple(found) == (1, 0)
     assert found.interval == (1, 1)
-
-
-@given(st.lists(st.booleans(), min_size=2, max_size=40), st.lists(st.booleans(), min_size=40, max_size=40))
-def test_no_interval_of_a_difference_of_shares_leaves_its_range(before: list[bool], after: list[bool]) -> None:
-    found = difference(share_of(np.array(before)), share_of(np.array(after[: len(before)])))
-    assert -1 <= found.low <= found.value <= found.high <= 1
-    assert found.low < found.high
 
 
 def test_the_interval_of_a_difference_stays_in_bounds_for_larger_quantiles() -> None:

@@ -41,11 +41,6 @@ def test_by_hand() -> None:
     assert metrics.cora(correct, original=2).value == 0.5
 
 
-def test_rows_of_different_lengths() -> None:
-    assert metrics.mcqa_plus([[True, False], [True, True, True, True]]).value == 0.75
-    assert metrics.acc([[True, False], [True, True, True, True]]).value == pytest.approx(5 / 6)
-
-
 @pytest.mark.parametrize(
     "correct",
     [
@@ -140,16 +135,6 @@ def test_skipped_variants_leave_a_value_only_if_no_answer_could_change_it(correc
             continue
         assert len(values) == 1, metric
         assert values == {found}, metric
-
-
-@given(rows)
-def test_exact_metrics_are_known_as_soon_as_each_question_is_settled(correct: list[list[float]]) -> None:
-    """After an original and a wrong answer, the rest of a question does not matter for cora."""
-    settled = [row for row in correct if not isnan(row[0]) and (0.0 in row or nan not in row)]
-    known = [row for row in settled if 0.0 in row or not any(map(isnan, row))]
-    if known:
-        filled = [[0.0 if isnan(one) else one for one in row] for row in known]
-        assert metrics.cora(known).value == metrics.cora(filled).value
 
 
 def _filled(correct: list[list[float]]) -> list[list[list[float]]]:

@@ -48,14 +48,6 @@ def test_a_model_that_always_picks_the_same_wrong_text() -> None:
     assert metrics.acc(table).value == 0
 
 
-def test_empty_answers_do_not_agree() -> None:
-    table = hits(["-" * 10])
-    assert metrics.consistency_rate(table).value == 0
-    assert metrics.all_equal(table).value == 0
-    assert metrics.equal_at(table, level=0.8).value == 0
-    assert metrics.invalid(table).value == 1
-
-
 def test_right_in_every_order() -> None:
     # Three of three, two of three, three of three with five options: 2/3; 1, 0, 1: sd = sqrt(1/3).
     table = table_of(
@@ -107,17 +99,6 @@ def test_harder_questions_with_more_options_do_not_make_the_last_positions_look_
     assert (metrics.acc_min(table).value, metrics.acc_max(table).value) == (0, 0.5)
 
 
-def test_adjusted_positions_are_plain_accuracies_if_all_questions_have_all_positions() -> None:
-    # A: 2/2, B: 1/2, C: 0/2.
-    table = table_of([asked("p", [A, B, A], 3), asked("q", [A, A, A], 3)])
-    assert metrics.acc_min(table, positions=True).value == pytest.approx(metrics.acc_min(table).value) == 0
-    assert metrics.acc_max(table, positions=True).value == pytest.approx(metrics.acc_max(table).value) == 1
-    kinds = metrics.each_kind(table, positions=True)
-    # 1/2 of two questions: their influences are 1/2 and -1/2, sd = sqrt(1/2), / sqrt(2); adjusted or not.
-    assert_is(kinds["answer_at_B"]["accuracy"], 0.5, 0.5)
-    assert_is(kinds["answer_at_B"]["adjusted"], 0.5, 0.5)
-
-
 def test_categories_have_the_same_weight() -> None:
     # law: 1, 1/2, 0; physics: 1/2 and 1/2; so (1/2 + 1/2) / 2, and (s/sqrt(n))^2: law 1/4 / 3, physics 0.
     rows = ["11", "10", "00", "10", "01"]
@@ -128,12 +109,6 @@ def test_categories_have_the_same_weight() -> None:
     assert metrics.acc_min(table, macro=True).value == pytest.approx(5 / 12)
     # Micro: 3/5 and 2/5.
     assert (metrics.acc_max(table).value, metrics.acc_min(table).value) == (0.6, 0.4)
-
-
-def test_a_category_with_one_question_is_pooled() -> None:
-    # law 1, 0: 1/2; art 1: (1/2 + 1) / 2. The variance of 1, 0, 1 is 1/3, that of a mean of two plus a mean of
-    # one is 1/3 (1/2 + 1) = 1/2; sqrt(1/2) / 2.
-    assert_is(metrics.macro_acc(hits(["11", "00", "11"], categories=["law", "law", "art"])), 0.75, sqrt(1 / 8))
 
 
 def test_macro_leaves_out_categories_without_the_position() -> None:
@@ -223,13 +198,6 @@ def test_written_answers_by_hand() -> None:
     assert metrics.equal_at(table, level=0.6).value == pytest.approx(2 / 3)
     assert metrics.invalid(table).value == pytest.approx(1 / 9)
     assert metrics.acc(table).value == pytest.approx(8 / 9)
-
-
-def test_questions_without_any_written_answer_have_no_agreement() -> None:
-    # As for empty answers to a question with options: neither question's pair agrees.
-    table = written([None, None], [None, None])
-    assert_is(metrics.consistency_rate(table), 0, OF_TWO)
-    assert_is(metrics.all_equal(table), 0, OF_TWO)
 
 
 def test_timeouts() -> None:

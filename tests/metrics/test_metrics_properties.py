@@ -19,7 +19,6 @@ from tests.support.tables import (
     Metrics,
     estimates,
     questions,
-    random_questions,
     random_study_questions,
     study_questions,
     table_of,
@@ -101,14 +100,6 @@ def test_every_error_is_positive_and_every_interval_is_in_the_range(members: lis
         assert low < high, name
 
 
-def test_a_larger_table_agrees_with_the_oracles() -> None:
-    members = random_questions(60) + [
-        [replace(record, question_id=f"{record.question_id}+", variants=14) for record in records[:14]]
-        for records in random_questions(40, seed=1)
-    ]
-    assert computed(members) == pytest.approx(oracles.all_metrics(members))
-
-
 WHOLE = {"acc", "mcqa", "invalid", "followed", "ties", "nota_acc", "nota_acc_h", "nota_acc_diff", "nota_acc_h_diff"}
 """The metrics of the study that use all questions, besides those with `...@n`."""
 
@@ -170,8 +161,3 @@ def test_larger_tables_of_the_study_agree_with_the_oracles(scored: bool) -> None
     undefined = {name for name, value in values.items() if isnan(value) and not name.startswith("sc_buckets ")}
     forms = ("multi_share", "recall_") if scored else ("confidence_", "yes_no_mass")
     assert all(name.startswith(forms) for name in undefined)
-
-
-def test_a_larger_table_of_mcqa_plus_agrees_with_the_oracles() -> None:
-    members = random_study_questions(150, probe="plus")
-    assert_agreement(members, oracles.plus_metrics(members), PLUS)

@@ -95,14 +95,6 @@ def test_larger_tables_of_cyclic_orders_agree_with_the_oracles() -> None:
     assert not any(map(isnan, values.values()))
 
 
-def test_larger_tables_of_written_answers_agree_with_the_oracles() -> None:
-    members = random_written_questions(120, "prompts")
-    values = values_of(PROMPTS, written_table(members, NOT_TRANSITIVE))
-    assert_agreement(values, oracles.prompts_metrics(members, NOT_TRANSITIVE))
-    assert not any(map(isnan, values.values()))
-    assert values["timeouts"] > 0.05
-
-
 @pytest.mark.parametrize("macro", [False, True])
 @pytest.mark.parametrize("chosen", [("prompts", "order", "sampling"), ("prompts", "order"), ("sampling", "order")])
 def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[Probe], macro: bool) -> None:
@@ -123,21 +115,6 @@ def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[Probe], macr
 def _same_questions(count: int) -> dict[Probe, Members]:
     """Return tables of the three probes with the same ids and categories but different answers."""
     return {probe: random_score_questions(count, probe, seed=number) for number, probe in enumerate(LISTS)}
-
-
-@settings(max_examples=15, deadline=None)
-@given(verdicts, written_questions("prompts"), written_questions("sampling"))
-def test_the_aggregated_row_of_written_answers_agrees_with_its_oracle(
-    same: Verdicts, by_prompts: Members, by_sampling: Members
-) -> None:
-    probes = {"prompts": by_prompts, "sampling": by_sampling}
-    with without_errors():
-        found = metrics.aggregated(**{probe: written_table(members, same) for probe, members in probes.items()})
-    expected = oracles.aggregated(probes, same=same)
-    assert found.acc_mean.value == pytest.approx(expected["acc_mean"])
-    assert found.cr_all.value == pytest.approx(expected["cr_all"])
-    assert isnan(found.cr_prompts_order.value)
-    assert (found.predictions, found.questions) == (9 + 5, expected["questions"])
 
 
 NEED_TEN_QUESTIONS = ("position_chi_square", "position_p_value", "acc_pride", "recall_spread_by_chance")
@@ -176,16 +153,6 @@ def test_every_metric_is_in_its_range_and_they_are_ordered(probed: tuple[Probe, 
             assert sum(values[f"picks_by_letter {letter} {part}"] for letter in letters) == pytest.approx(1)
 
 
-@settings(max_examples=40, deadline=None)
-@given(verdicts, written_questions("prompts"))
-def test_written_answers_that_are_all_equal_agree_in_every_pair(same: Verdicts, members: Members) -> None:
-    values = values_of(PROMPTS, written_table(members, same))
-    assert values["all_equal"] <= values["consistency_rate"] + 1e-12
-    assert values["all_equal"] <= values["equal@0.8"] + 1e-12
-    assert isnan(values["timeouts"]) or 0 <= values["timeouts"] <= 1
-    assert values["invalid"] < 1 or isnan(values["timeouts"])
-
-
 @settings(max_examples=30, deadline=None)
 @given(score_tables, st.integers(0, 99))
 def test_the_order_of_the_records_does_not_matter(probed: tuple[Probe, Members], seed: int) -> None:
@@ -194,15 +161,6 @@ def test_the_order_of_the_records_does_not_matter(probed: tuple[Probe, Members],
     random.Random(seed).shuffle(records)
     values = values_of(LISTS[probe], table_of(members))
     assert values_of(LISTS[probe], ResponseTable.from_records(records)) == pytest.approx(values, nan_ok=True)
-
-
-@settings(max_examples=20, deadline=None)
-@given(verdicts, written_questions("prompts"), st.integers(0, 99))
-def test_the_order_of_written_answers_does_not_matter(same: Verdicts, members: Members, seed: int) -> None:
-    records = [record for one in members for record in one]
-    random.Random(seed).shuffle(records)
-    values = values_of(PROMPTS, written_table(members, same))
-    assert values_of(PROMPTS, written_table([records], same)) == pytest.approx(values, nan_ok=True)
 
 
 def columns(table: ResponseTable) -> dict[str, list[object]]:
@@ -234,17 +192,6 @@ def test_some_kinds_of_a_table_are_the_table_of_their_records(
     assert columns(table.where(~table.is_kind(*gone))) == columns(table_of(_kept(probed[1], gone)))
 
 
-@settings(max_examples=50, deadline=None)
-@given(verdicts, written_questions("prompts"), st.data())
-def test_some_kinds_of_written_answers_are_the_table_of_their_records(
-    same: Verdicts, members: Members, data: st.DataObject
-) -> None:
-    table = written_table(members, same)
-    assert columns(table.where(np.full(len(table.kind), True))) == columns(table)
-    gone = data.draw(st.sets(st.sampled_from(table.kinds)))
-    assert columns(table.where(~table.is_kind(*gone))) == columns(written_table(_kept(members, gone), same))
-
-
 NO_ERROR = (" questions", " outlier", " even", " picks", "acc_range", "acc_range_by_chance", "acc_range_p")
 """Counts, and numbers that are compared with an expectation or are one."""
 
@@ -273,10 +220,3 @@ def test_a_resampled_table_is_the_table_of_the_resampled_records() -> None:
     copies = [[replace(record, question_id=f"{i:06d}") for record in members[q]] for i, q in enumerate(drawn)]
     table = resampled(written_table(members, NOT_TRANSITIVE), drawn)
     assert columns(table) == columns(written_table(copies, NOT_TRANSITIVE))
-
-
-def test_the_bootstraps_are_seeded() -> None:
-    table = table_of(random_score_questions(30, "order"))
-    assert metrics.acc_min(table, positions=True) == metrics.acc_min(table, positions=True)
-    assert metrics.aggregated(order=table) == metrics.aggregated(order=table)
-    assert metrics.acc_max(table, positions=True, macro=True).stderr > 0

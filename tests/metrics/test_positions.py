@@ -135,12 +135,6 @@ def test_chi_square_agrees_with_its_oracle(orders: Orders, options: list[int], m
     assert position_chi_square(table_of(members)).value == pytest.approx(expected)
 
 
-def test_chi_square_with_a_few_questions_with_more_options_agrees_with_its_oracle() -> None:
-    members = answers(has_preferences, "swap", 100, [4] * 19 + [10], invalid=0.1)
-    expected = oracles.position_chi_square(members)
-    assert position_chi_square(table_of(members)).value == pytest.approx(expected)
-
-
 def test_p_value_agrees_with_all_rotations() -> None:
     # 20 questions with two options. Eight of them have two picks of one letter: A six times, B twice. D = (4, -4).
     table = hits(["10"] * 12 + ["11"] * 6 + ["00"] * 2)
@@ -151,13 +145,7 @@ def test_p_value_agrees_with_all_rotations() -> None:
     assert position_p_value(table).value == pytest.approx(exact, abs=4 * error)
 
 
-def test_p_value_does_not_depend_on_the_order_of_the_records() -> None:
-    members = answers(is_70_percent_right, "swap", 60, [4])
-    shuffled = random.Random(1).sample(members, len(members))
-    assert position_p_value(table_of(members)).value == position_p_value(table_of(shuffled)).value
-
-
-RUNS = 30
+RUNS = 20
 
 NO_PREFERENCE = [prefers_a_wrong_option, is_70_percent_right, has_preferences, has_a_letter_per_question]
 
@@ -168,20 +156,8 @@ def test_level(model: Picks, orders: Orders) -> None:
     # More simulations are in benchmarks/letter_preference.py.
     tables = [table_of(answers(model, orders, 40, [4], seed, invalid=0.05)) for seed in range(RUNS)]
     rejected = np.mean([position_p_value(table).value <= 0.05 for table in tables])
-    # The share of 30 runs has an error of 0.04.
-    assert rejected <= 0.05 + 3 * 0.04
-
-
-def test_a_preferred_wrong_option_is_not_a_preferred_letter() -> None:
-    """The earlier statistic of swapped orders had a mean of 59.6 and rejected in all runs."""
-    tables = [table_of(answers(prefers_a_wrong_option, "swap", 300, [4], seed, invalid=0.02)) for seed in range(10)]
-    assert np.mean([position_chi_square(table).value for table in tables]) < 6  # 3 degrees of freedom, error 0.8
-    assert min(position_p_value(table).value for table in tables) > 0.001
-
-
-def test_thirty_questions_with_ten_letters_have_no_test() -> None:
-    """The earlier statistic rejected in 38% of the runs without any preference."""
-    assert isnan(position_p_value(table_of(answers(is_70_percent_right, "swap", 30, [10]))).value)
+    # The share of 20 runs has an error of 0.05.
+    assert rejected <= 0.05 + 3 * 0.05
 
 
 @pytest.mark.parametrize(("orders", "options"), [("swap", 4), ("swap", 10), ("cyclic", 4), ("cyclic", 10)])

@@ -1,251 +1,224 @@
-"""Skipped variants: a metric is defined only if the skipped answers cannot change its value."""
+"""Lowest and highest accuracy of kinds: errors, intervals, the range by chance, and Cochran's Q."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import product
-from math import isnan
-from typing import Any
+from collections.abc import Sequence
+from itertools import permutations, product
+from math import comb, isfinite, isnan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
-from lm_eval_cora.answers.records import Record
-from lm_eval_cora.discovery.task_files import probe_metrics
-from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.entries import compute
-from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.tables import KINDS
+from lm_eval_cora.metrics import acc_max, acc_mean, acc_min, acc_range, acc_range_by_chance, acc_range_p, macro_acc
+from lm_eval_cora.metrics.responses import Bools, ResponseTable
+from tests.support.score_tables import hits
 
-ENTRIES = probe_metrics("divergent")
-
-PRINTED = ((0, 1), (0, 1, 2), (0, 2))
-"""The right option is 0."""
-
-MOST_NOT_ASKED = 4
-"""So a table has at most 4 ** 4 = 256 completions."""
-
-Questions = list[list[Record]]
-
-slowly = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
+pytestmark = pytest.mark.filterwarnings("error")
 
 
-@st.composite
-def partly_asked(draw: st.DrawFn, original_first: bool = False) -> Questions:
-    """Draw up to three questions of up to four variants, some of which were skipped."""
-    questions: Questions = []
-    left = MOST_NOT_ASKED
-    for number in range(draw(st.integers(1, 3))):
-        variants = draw(st.integers(1, 4))
-        records = []
-        begun = draw(st.booleans()) or draw(st.booleans())
-        for ordinal in range(variants):
-            printed = draw(st.sampled_from(PRINTED))
-            picked = draw(st.sampled_from([0, 0, *printed, None]))
-            asked = begun and (left == 0 or (original_first and not ordinal) or draw(st.booleans()))
-            left -= begun and not asked
-            records.append(one(f"q{number}", ordinal, variants, printed, picked, draw(st.sampled_from(KINDS[1:]))))
-            if not asked:
-                records[-1] = skipped(records[-1])
-        questions.append(records)
-    return questions
-
-
-def one(
-    name: str, ordinal: int, variants: int, printed: tuple[int, ...], picked: int | None, kind: str = "shuffled"
-) -> Record:
-    return Record(
-        question_id=name,
-        kind=kind if ordinal else KINDS[0],
-        ordinal=ordinal,
-        variants=variants,
-        printed=printed,
-        answer=0,
-        picked=picked,
-        position=None if picked is None else printed.index(picked),
-        original=not ordinal,
+def table_of(right: Bools, present: Bools | None = None, categories: Sequence[str] = ()) -> ResponseTable:
+    """Return a table of (N, G) answers, without those that are not present."""
+    present = np.ones(right.shape, dtype=np.bool_) if present is None else present
+    question, kind = np.nonzero(present)
+    return ResponseTable.from_columns(
+        [f"q{number:04d}" for number in range(len(right))],
+        present.sum(axis=1),
+        right[question, kind],
+        kinds=[f"kind {number:02d}" for number in range(right.shape[1])],
+        kind=kind,
+        **({"categories": categories} if categories else {}),
     )
 
 
-def skipped(record: Record) -> Record:
-    return replace(record, picked=None, position=None, skipped=True)
+# ---- values, errors and intervals
 
 
-def row(name: str, hits: str) -> list[Record]:
-    """Return a question from a text: 1 is right, 0 is wrong, ? was skipped. The first variant is the original."""
-    records = [one(name, ordinal, len(hits), (0, 1), 0 if hit == "1" else 1) for ordinal, hit in enumerate(hits)]
-    return [skipped(record) if hit == "?" else record for record, hit in zip(records, hits, strict=True)]
+def test_values_by_hand() -> None:
+    # Kinds 3/4, 1/4 and 2/4.
+    table = hits(["111", "100", "101", "000"])
+    values = acc_min(table).value, acc_max(table).value, acc_range(table).value
+    assert values == (0.25, 0.75, 0.5)
+    assert isnan(acc_range(table).stderr)
+    assert acc_min(table) == acc_min(hits(["111", "100", "101", "000"])), "a fixed seed"
 
 
-def table_of(questions: Questions) -> ResponseTable:
-    return ResponseTable.from_records(record for records in questions for record in records)
+@pytest.mark.parametrize(("questions", "kinds"), [(10, 2), (12, 6), (100, 10)])
+def test_the_errors_agree_with_a_bootstrap_of_all_questions(questions: int, kinds: int) -> None:
+    rng = np.random.default_rng(kinds)
+    right = rng.random((questions, kinds)) < rng.random((questions, 1))
+    drawn = rng.integers(questions, size=(8_000, questions))
+    means = right[drawn].mean(axis=1)
+    factor = sqrt(questions / (questions - 1))
+    table = table_of(right)
+    assert acc_min(table).stderr == pytest.approx(means.min(axis=1).std() * factor, rel=0.05)
+    assert acc_max(table).stderr == pytest.approx(means.max(axis=1).std() * factor, rel=0.05)
 
 
-def begun(questions: Questions) -> Questions:
-    return [records for records in questions if not all(record.skipped for record in records)]
-
-
-def completions(questions: Questions) -> Iterator[ResponseTable]:
-    """Yield the tables with all possible answers to the skipped variants: each printed option, or an invalid one."""
-    records = [record for records in begun(questions) for record in records]
-
-    def answers(record: Record) -> list[Record]:
-        if not record.skipped:
-            return [record]
-        picks: Sequence[int | None] = [*record.printed, None]
-        return [
-            replace(record, skipped=False, picked=pick, position=None if pick is None else record.printed.index(pick))
-            for pick in picks
-        ]
-
-    for chosen in product(*map(answers, records)):
-        yield ResponseTable.from_records(chosen)
-
-
-def is_undefined(estimate: Estimate) -> bool:
-    return isnan(estimate.value) and isnan(estimate.stderr)
-
-
-def same(one: Estimate, other: Estimate) -> bool:
-    pairs = [one.value, one.stderr], [other.value, other.stderr]
-    return bool(np.isclose(*pairs, rtol=1e-12, atol=1e-12, equal_nan=True).all())
-
-
-def check_all_metrics(questions: Questions) -> None:
-    table = table_of(questions)
-    printed = {entry["metric"]: (entry, compute(entry, table)) for entry in ENTRIES}
-    printed = {name: found for name, found in printed.items() if not is_undefined(found[1])}
-    for completed in completions(questions) if printed else ():
-        assert not completed.skipped.any()
-        for name, (entry, estimate) in printed.items():
-            full = compute(entry, completed)
-            assert same(estimate, full), (name, estimate, full, completed.correct.tolist())
-
-
-# ---- every metric
-
-
-@slowly
-@given(partly_asked(original_first=True))
-def test_a_defined_metric_equals_that_of_every_full_run(questions: Questions) -> None:
-    # As in real runs: the original of a question is asked first.
-    check_all_metrics(questions)
-
-
-@slowly
-@given(partly_asked())
-def test_a_defined_metric_equals_that_of_every_full_run_without_originals(questions: Questions) -> None:
-    check_all_metrics(questions)
-
-
-@pytest.mark.parametrize("name", ["cora", "ci", "mcqa"])
-def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name: str) -> None:
-    # Each question has a wrong variant, so y = 0 and b = 0. cora = m (1 - m + b) is 0 if both originals are wrong
-    # (m = 0), 0 if both are right (1 * 0), and 1/2 * 1/2 = 1/4 if one is right. The value is unknown although both
-    # extremes are equal.
-    questions = [row("q0", "?0"), row("q1", "?0")]
-    (entry,) = [entry for entry in ENTRIES if entry["metric"] == name]
-    fulls = {round(compute(entry, completed).value, 12) for completed in completions(questions)}
-    assert fulls == {"cora": {0.0, 0.25}, "ci": {0.0, 0.5, 1.0}, "mcqa": {0.0, 0.5, 1.0}}[name]
-    assert is_undefined(compute(entry, table_of(questions)))
-
-
-def test_the_four_metrics_of_a_run_that_stops_at_the_first_miss() -> None:
-    # All right; first miss at the second variant, at the third, at the original. x = 1 1 1 0, y = 1 0 0 0: m = 3/4,
-    # b = 1/4, ci = 1/2, cora = 3/8.
-    questions = [row("q0", "1111"), row("q1", "10??"), row("q2", "110?"), row("q3", "0???")]
-    table = table_of(questions)
-    printed = {entry["metric"]: compute(entry, table) for entry in ENTRIES}
-    known = {name: estimate.value for name, estimate in printed.items() if not is_undefined(estimate)}
-    assert known == pytest.approx({"mcqa": 3 / 4, "bmca@1.0": 1 / 4, "ci": 1 / 2, "cora": 3 / 8})
-    # ci: 1 - x + y = 1 0 0 1, sd = sqrt(4 * 1/4 / 3), error sqrt(1/3) / 2.
-    assert printed["ci"].stderr == pytest.approx((1 / 3) ** 0.5 / 2)
-
-
-@slowly
-@given(partly_asked())
-def test_without_skipped_variants_the_metrics_are_unchanged(questions: Questions) -> None:
-    questions = [[replace(record, skipped=False) for record in records] for records in questions]
-    table = table_of(questions)
-    for entry in ENTRIES:
-        plain = entry["aggregation"](table, **({"level": entry["level"]} if "level" in entry else {}))
-        assert same(compute(entry, table), plain), entry["metric"]
-
-
-# ---- questions and records
-
-
-@slowly
-@given(partly_asked())
-def test_a_question_with_only_skipped_variants_is_left_out(questions: Questions) -> None:
-    table, without = table_of(questions), table_of(begun(questions))
-    assert table.not_begun == len(questions) - len(begun(questions))
-    assert without.not_begun == 0
-    assert table.incomplete == without.incomplete == 0
-    assert (
-        table.question_ids
-        == without.question_ids
-        == tuple(sorted(records[0].question_id for records in begun(questions)))
+def test_the_macro_errors_agree_with_a_bootstrap_within_categories() -> None:
+    rng = np.random.default_rng(1)
+    sizes = 30, 70
+    right = rng.random((100, 5)) < rng.random((100, 1))
+    table = table_of(right, categories=["a"] * 30 + ["b"] * 70)
+    parts = [right[:30], right[30:]]
+    means = np.mean(
+        [part[rng.integers(n, size=(8_000, n))].mean(axis=1) for part, n in zip(parts, sizes, strict=True)], 0
     )
-    for entry in ENTRIES:
-        assert same(compute(entry, table), compute(entry, without)), entry["metric"]
+    # The factors sqrt(30 / 29) = 1.017 and sqrt(70 / 69) = 1.007 are below the tolerance.
+    assert acc_min(table, macro=True).stderr == pytest.approx(means.min(axis=1).std() * 1.013, rel=0.04)
+    assert acc_max(table, macro=True).stderr == pytest.approx(means.max(axis=1).std() * 1.013, rel=0.04)
 
 
-def test_an_incomplete_question_with_only_skipped_variants_is_not_begun() -> None:
-    # It counts as not begun and not also as incomplete. With one answer it counts as incomplete.
-    table = table_of([row("q0", "??")[:1], row("q1", "1?")[:1], row("q2", "11")])
-    assert (table.not_begun, table.incomplete, table.question_ids) == (1, 1, ("q2",))
+def test_all_right_has_an_error_and_an_interval() -> None:
+    # Four kinds that do not vary count as independent: (2 Phi(z) - 1)^4 = 0.95, z = 2.491: tails of
+    # 0.00637. The lower end is 0.00637^(1/40) = 0.8812; the error is half the width / 1.96 = 0.0303.
+    for extreme in (acc_min(hits(["1111"] * 40)), acc_max(hits(["1111"] * 40))):
+        assert extreme.value == extreme.interval[1] == 1
+        assert extreme.interval[0] == pytest.approx(0.8812, abs=0.003)
+        assert extreme.stderr == pytest.approx(0.0303, abs=0.001)
 
 
-@slowly
-@given(partly_asked())
-def test_a_skipped_record_has_no_answer(questions: Questions) -> None:
-    table = table_of(questions)
-    rows = [record for records in begun(questions) for record in records]
-    assert table.skipped.tolist() == [record.skipped for record in rows]
-    missing = table.skipped
-    assert not table.correct[missing].any()
-    assert not table.invalid[missing].any()
-    assert (table.picked[missing] < 0).all()
-    assert (table.position[missing] < 0).all()
-    assert (table.alike[missing] == 0).all()
-    assert not table.tied[missing].any()
-    assert table.invalid.tolist() == [not record.skipped and record.picked is None for record in rows]
-    # `alike` of the other records does not change: it counts equal picks of the same question.
-    alike = [
-        sum(
-            record.picked is not None and (r.question_id, r.picked) == (record.question_id, record.picked) for r in rows
-        )
-        for record in rows
-    ]
-    assert table.alike.tolist() == alike
+def test_a_kind_of_one_question_has_the_interval_of_one_question() -> None:
+    # The second kind: 1 of 1, so its interval starts below 0.025. The first one: 20 of 21.
+    right, present = np.ones((21, 2), dtype=np.bool_), np.ones((21, 2), dtype=np.bool_)
+    right[0, 0], present[1:, 1] = False, False
+    low, high = acc_max(table_of(right, present)).interval
+    assert high == 1
+    assert acc_min(table_of(right, present)).interval[0] < 0.025
+    assert 0.6 < low < 20 / 21
 
 
-@pytest.mark.parametrize("ask", ["letter", "best_answer", "yes_no", "select_all", "boxed"])
-def test_a_skipped_record_of_each_answer_format(ask: Any) -> None:
-    asked = one("q0", 0, 2, (0, 1), 0)
-    said = {"boxed": {"written": "7", "matches": True}, "select_all": {"selected": (0,)}, "yes_no": {"selected": (0,)}}
-    picks = {"picked": None, "position": None} if ask in said else {}
-    asked = replace(asked, ask=ask, **picks, **said.get(ask, {}))
-    missing = skipped(replace(one("q0", 1, 2, (0, 1), 0), ask=ask))
-    assert asked.correct
-    assert not missing.correct
-    assert not missing.invalid
-    table = table_of([[asked, missing]])
-    assert table.correct.tolist() == [True, False]
-    assert table.invalid.tolist() == [False, False]
-    assert table.alike[1] == 0, "a skipped answer agrees with none"
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.booleans())
+def test_nothing_is_undefined_from_two_questions_on(seed: int, positions: bool) -> None:
+    rng = np.random.default_rng(seed)
+    questions, kinds = int(rng.integers(2, 14)), int(rng.integers(1, 6))
+    present = rng.random((questions, kinds)) < rng.choice([0.2, 0.6, 1.0])
+    present[np.arange(questions), rng.integers(0, kinds, questions)] = True
+    present = present[:, present.any(axis=0)]
+    right = rng.random(present.shape) < rng.choice([0.0, 0.5, 1.0])
+    right = right[:, [0] * right.shape[1]] if rng.random() < 0.2 else right
+    categories = [f"c{number}" for number in rng.integers(0, rng.choice([1, 2, 5, 50]), questions)]
+    table = table_of(right, present, categories)
+    for macro in (False, True):
+        for extreme in (acc_min, acc_max):
+            found = extreme(table, positions=positions, macro=macro)
+            low, high = found.interval
+            assert low <= found.value <= high
+            assert found.stderr > 0
+            assert low < high
+        assert acc_range(table, positions=positions, macro=macro).value >= 0
+        by_chance = acc_range_by_chance(table, positions=positions, macro=macro).value
+        assert by_chance >= 0 if questions >= 10 else isnan(by_chance)
+    assert macro_acc(table).stderr > 0
+    p_value = acc_range_p(table).value
+    assert 0 < p_value <= 1 if questions >= 10 and len(table.kinds) > 1 else isnan(p_value)
 
 
-@slowly
-@given(partly_asked(), st.randoms(use_true_random=False))
-def test_where_keeps_skipped_records(questions: Questions, rng: Any) -> None:
-    table = table_of(questions)
-    kept = np.array([rng.random() < 0.6 for _ in table.picked], dtype=np.bool_)
-    rows = [record for records in begun(questions) for record in records]
-    assert table.where(kept).skipped.tolist() == [r.skipped for r, keep in zip(rows, kept, strict=True) if keep]
+@pytest.mark.parametrize("accuracies", [[0.7] * 4, [0.5, 0.7, 0.9], [0.95] * 20])
+def test_coverage_with_few_questions(accuracies: list[float]) -> None:
+    # 60 samples: 0.95 - 3 * sqrt(0.95 * 0.05 / 60) = 0.866. With Wilson's intervals 0.69 for twenty kinds.
+    rng, inside = np.random.default_rng(0), np.zeros(2)
+    for _ in range(60):
+        table = table_of(rng.random((12, len(accuracies))) < accuracies)
+        ends = acc_min(table).interval, acc_max(table).interval
+        inside += [low <= end <= high for (low, high), end in zip(ends, (accuracies[0], accuracies[-1]), strict=True)]
+    assert (inside / 60 > 0.866).all()
+
+
+# ---- the range by chance
+
+
+@pytest.mark.parametrize(("questions", "expected"), [(100, 0.122), (500, 0.055), (2_340, 0.026)])
+def test_the_range_of_ten_equal_kinds_by_chance(questions: int, expected: float) -> None:
+    # Ten independent kinds, accuracy 0.8: 3.078 * sqrt(0.16 / N) = 0.123, 0.055, 0.0255.
+    right = np.random.default_rng(0).random((questions, 10)) < 0.8
+    assert acc_range_by_chance(table_of(right)).value == pytest.approx(expected, rel=0.06)
+
+
+# ---- Cochran's Q
+
+
+def test_cochrans_q_by_hand() -> None:
+    # 3 kinds, 120 questions: 40 times 100, 30 times 010, 50 times 011. Right answers by kind 40, 80, 50, T = 170, row
+    # totals 70 times 1 and 50 times 2. Q = (k - 1) (k sum C^2 - T^2) / (k T - sum R^2)
+    # = 2 (3 * (1600 + 6400 + 2500) - 28900) / (510 - (70 + 200)) = 2 * 2600 / 240 = 21.667. Without effect: 111, 000.
+    table = hits(["100"] * 40 + ["010"] * 30 + ["011"] * 50 + ["111"] * 9 + ["000"] * 7)
+    assert acc_range_p(table).value == pytest.approx(chi2.sf(5200 / 240, 2), rel=1e-9)
+
+
+def two_kinds(lost: int, gained: int) -> float:
+    return acc_range_p(hits(["10"] * lost + ["01"] * gained + ["11"] * 10)).value
+
+
+def test_few_informative_questions_have_the_exact_p_value_of_the_sign_test() -> None:
+    # 8 lost, 2 gained: 2 (1 + 10 + 45) / 1024 = 0.109. 1,999 exchanges: an error of 0.007.
+    assert two_kinds(8, 2) == pytest.approx(112 / 1024, abs=0.028)
+    assert two_kinds(5, 5) == 1
+    assert two_kinds(0, 0) == 1
+    assert two_kinds(14, 0) <= 2 / 2000
+
+
+@pytest.mark.parametrize("informative", [11, 24, 36])
+def test_the_level_with_few_informative_questions(informative: int) -> None:
+    # The chi-square distribution rejects 6.5% of the samples for 11 and 36, and 6.4% for 24.
+    def level(p_value: Sequence[float]) -> float:
+        chances = [comb(informative, lost) / 2**informative for lost in range(informative + 1)]
+        return sum(chance for chance, p in zip(chances, p_value, strict=True) if p <= 0.05)
+
+    splits = [(lost, informative - lost) for lost in range(informative + 1)]
+    assert level([chi2.sf((lost - gained) ** 2 / informative, 1) for lost, gained in splits]) > 0.06
+    assert level([two_kinds(*split) for split in splits]) <= 0.06
+
+
+def test_the_permutation_test_agrees_with_all_exchanges() -> None:
+    # Three kinds, six questions: 3^6 = 729 exchanges. The statistic grows with the sum of squared totals.
+    rows = ["100", "100", "110", "101", "010", "100"]
+    totals = [np.sum([list(map(int, row)) for row in each], axis=0) for each in product(*map(exchanges, rows))]
+    squares = np.array([(total**2).sum() for total in totals])
+    observed = (np.sum([list(map(int, row)) for row in rows], axis=0) ** 2).sum()
+    expected = (squares >= observed).mean()
+    assert 0.05 < expected < 0.5
+    # 4 * sqrt(0.25 / 1,999) = 0.045 at most.
+    assert acc_range_p(hits([*rows, "111", "000", "111", "111"])).value == pytest.approx(expected, abs=0.045)
+
+
+def exchanges(row: str) -> list[tuple[str, ...]]:
+    return sorted(set(permutations(row)))
+
+
+def test_missing_kinds_are_not_exchanged() -> None:
+    # Kinds 0 and 2 share 120 questions and are equally good. Kinds 0 and 1 share 120 others: kind 0 is right in all of
+    # them and kind 1 in none; in the second table each is right in 60.
+    right, present = np.zeros((240, 3), dtype=np.bool_), np.ones((240, 3), dtype=np.bool_)
+    present[:120, 1], present[120:, 2] = False, False
+    right[:60, 0], right[60:120, 2], right[120:, 0] = True, True, True
+    assert acc_range_p(table_of(right, present)).value < 1e-9
+    right[120:180, 0], right[120:180, 1] = False, True
+    assert acc_range_p(table_of(right, present)).value == pytest.approx(1)
+
+
+def test_the_level_with_equal_kinds() -> None:
+    # 200 samples of correlated answers: 0.05 + 3 * sqrt(0.05 * 0.95 / 200) = 0.096.
+    rng = np.random.default_rng(0)
+    count = 0
+    for _ in range(200):
+        shared, own = rng.random((300, 1)), rng.random((300, 5))
+        right = np.where(rng.random((300, 5)) < 0.5, shared, own) < 0.7
+        present = rng.random((300, 5)) < 0.8
+        present[:, 0] = True
+        count += acc_range_p(table_of(right, present)).value <= 0.05
+    assert count / 200 < 0.096
+
+
+def test_when_the_p_value_is_not_printed() -> None:
+    assert isnan(acc_range_p(hits(["10"] * 9)).value)
+    assert isfinite(acc_range_p(hits(["10"] * 10)).value)
+    assert isnan(acc_range_p(hits(["1"] * 20)).value)
+    # `from_hits` has the original and two shuffled variants: the mean of two answers varies less.
+    assert isnan(acc_range_p(ResponseTable.from_hits([[1, 0, 1]] * 20)).value)
+    nothing = ResponseTable.from_records(())
+    for metric in (acc_min, acc_max, acc_range, acc_range_by_chance, acc_range_p, acc_mean):
+        assert all(isnan(number) for number in metric(nothing))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pickle
 import random
 from dataclasses import replace
 
@@ -53,13 +52,6 @@ def test_the_order_of_the_records_does_not_matter() -> None:
     shuffled = records.copy()
     random.Random(1).shuffle(shuffled)
     assert columns(ResponseTable.from_records(shuffled)) == columns(ResponseTable.from_records(records))
-
-
-def test_records_gathered_from_two_ranks() -> None:
-    records = [record(f"q{q}", o) for q in range(7) for o in range(2)]
-    ranks = [pickle.loads(pickle.dumps(records[rank::2])) for rank in range(2)]
-    gathered = [one for rank in ranks for one in rank]
-    assert columns(ResponseTable.from_records(gathered)) == columns(ResponseTable.from_records(records))
 
 
 def test_an_incomplete_question_is_left_out_and_counted() -> None:

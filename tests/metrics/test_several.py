@@ -27,23 +27,6 @@ def test_holm_by_hand() -> None:
     assert holm([]) == []
 
 
-def test_two_models_have_the_interval_and_the_p_value_of_one_comparison() -> None:
-    one, other = cora_of(1, 0.99), cora_of(2, 0.7)
-    (pair,) = pairwise([one, other])
-    assert pair.change == difference(one, other)
-    assert pair.p_value == pair.adjusted == p_value(one, other)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(seed: int) -> None:
-    one, other = cora_of(seed, 0.97), cora_of(seed + 100, 0.9)
-    p = p_value(one, other)
-    for factor, excludes in ((0.99, True), (1.01, False)):
-        z = factor * norm.isf(p / 2)
-        change = difference(one, other, z=z)
-        assert (change.low > 0 or change.high < 0) is excludes
-
-
 def test_a_p_value_agrees_with_the_interval() -> None:
     """Also for means and for CoRA of models that differ by 0 to 4 standard errors."""
     rng = np.random.default_rng(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any
 
@@ -16,7 +15,7 @@ from lm_eval_cora.metrics.entries import saves_requests
 from lm_eval_cora.metrics.stopping import place_of
 from lm_eval_cora.variants.probes import PROBES, Probe
 from tests.support.simulated import Simulated, knows, run, scores
-from tests.support.stopping import Moody, chance, known
+from tests.support.stopping import Moody, known
 
 STOPPABLE = (
     *("cora_demo", "cora_demo_mc", "cora_demo_plus", "cora_demo_plus_mc"),
@@ -24,8 +23,6 @@ STOPPABLE = (
 )
 
 ROW = {"id": "q", "question": "Q?", "choices": ["a", "b", "c", "d", "e"], "answer": 2, "category": ""}
-
-HOSTILE = ["", "x" * 1_000_000, "答案是乙", "\ud83d", "__import__('os')", "\x00\x1b[2J", "A" * 9, "1" * 5_000, "٤", " "]
 
 
 QUESTIONS = {"questions": 6}
@@ -121,16 +118,6 @@ def test_where_all_is_right_everything_is_asked(task: str) -> None:
     assert sorted(model.prompts) == sorted(plain.prompts)
 
 
-@pytest.mark.parametrize("task", ["cora_demo_sampling", "cora_demo_revas", "cora_demo_revas_mc"])
-def test_a_task_without_anything_to_stop_for_is_asked_whole(task: str) -> None:
-    options = {"questions": 2}
-    plain, stopped = Moody(1), Moody(1)
-    everything = scores(run(plain, task, options=options), task)
-    found = scores(run(stop_early(stopped), task, options=options), task)
-    assert json.dumps(found) == json.dumps(everything)  # as text, because nan != nan
-    assert set(stopped.asked) == set(plain.asked)
-
-
 def test_the_signature_says_the_rule_and_the_share_that_was_asked() -> None:
     model = Moody(1)
     results = run(stop_early(model), options=QUESTIONS)
@@ -141,49 +128,3 @@ def test_the_signature_says_the_rule_and_the_share_that_was_asked() -> None:
     whole = run(Moody(1), options=QUESTIONS)["configs"]["cora_demo"]["metadata"]["signature"]
     assert "stop:" not in whole
     assert "asked:" not in whole
-
-
-def test_a_single_question_has_the_full_runs_missing_errors() -> None:
-    for seed in (3, 4):
-        found = scores(run(stop_early(Moody(seed)), options={"questions": 1}))
-        everything = scores(run(Moody(seed), options={"questions": 1}))
-        assert {name: found[name] for name in ("cora", "ci", "mcqa", "bmca@1.0")} == {
-            name: everything[name] for name in ("cora", "ci", "mcqa", "bmca@1.0")
-        }
-        assert found["cora_stderr"] == everything["cora_stderr"] == "N/A"
-
-
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_order", "cora_demo_plus"])
-def test_whatever_is_written_the_score_is_that_of_the_full_run(task: str) -> None:
-    def answer(doc: dict[str, Any]) -> str:
-        place = int(chance(doc["question_id"], doc["ordinal"]) * 100)
-        return HOSTILE[place] if place < len(HOSTILE) else knows(doc)
-
-    everything = scores(run(answer, task, options=QUESTIONS), task)
-    found = scores(run(stop_early(Simulated(answer)), task, options=QUESTIONS), task)
-    for name in known(task):
-        assert found[name] == everything[name]
-        assert found[f"{name}_stderr"] == everything[f"{name}_stderr"]
-
-
-@pytest.mark.parametrize("text", ["x" * 1_000_000, "\ud83d", None])
-def test_a_model_that_says_nothing_but_that_is_scored(text: str | None) -> None:
-    found = scores(run(stop_early(Simulated(lambda doc: text)), options={"questions": 2}))  # type: ignore[arg-type]
-    assert found["cora"] == 0.0
-
-
-@pytest.mark.parametrize("cut", [{"limit": 4}, {"samples": {"cora_demo": [0, 3, 7]}}])
-def test_a_part_of_the_questions_is_exact_for_them(cut: dict[str, Any]) -> None:
-    everything, found = scores(run(Moody(SEEDS[0]), **cut)), scores(run(stop_early(Moody(SEEDS[0])), **cut))
-    for name in known("cora_demo"):
-        assert found[name] == everything[name]
-        assert found[f"{name}_stderr"] == everything[f"{name}_stderr"]
-
-
-@pytest.mark.parametrize("orders", ["cyclic", "all"])
-def test_the_other_orders_are_exact_too(orders: str) -> None:
-    options = {"questions": 3, "orders": orders}
-    everything = scores(run(Moody(SEEDS[1]), "cora_demo_order", options=options), "cora_demo_order")
-    found = scores(run(stop_early(Moody(SEEDS[1])), "cora_demo_order", options=options), "cora_demo_order")
-    assert {name for name in found if "_stderr" not in name} == known("cora_demo_order")
-    assert found == {name: everything[name] for name in found}

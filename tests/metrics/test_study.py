@@ -24,7 +24,7 @@ from tests.support.study_answers import (
     table,
     true_or_false,
 )
-from tests.support.tables import PLUS, STUDY, estimates, random_study_questions, table_of
+from tests.support.tables import PLUS, STUDY, estimates
 
 
 def test_accuracy_with_a_number_of_options_uses_the_first_order() -> None:
@@ -59,23 +59,6 @@ def test_consistency_score() -> None:
     # Only the last question prints three options.
     assert_is(metrics.sc(answers, options=3), 1.0, float("nan"))
     assert isnan(metrics.sc(answers, options=6).value)
-
-
-def test_consistency_and_hard_accuracy_with_mixed_numbers_of_options() -> None:
-    answers = table(
-        original(0, 0, 0, 0) + orders("options_10", *[0] * 7, None, None, None, printed=TEN),  # 7/10, not all right
-        original(*[0] * 10, printed=TEN),  # 10/10, all right
-        original(*[4] * 10, printed=TEN),  # 10/10, all wrong
-        original(3, 0, 0, 0) + orders("options_10", *[0] * 10, printed=TEN),  # 10/10, all right
-    )
-    # 0.7, 1, 1, 1: mean 0.925; squares 0.225^2 + 3 * 0.075^2 = 0.0675, / 3 = 0.15^2, / 2.
-    assert_is(metrics.sc(answers, options=10), 0.925, 0.075)
-    # 0, 1, 0, 1: sd = sqrt(1/3).
-    assert_is(metrics.acc_h(answers, options=10), 0.5, sqrt(1 / 3) / 2)
-    # Own options: 1, 1, 0, 0. Four options: 1, 0.
-    assert_is(metrics.acc_h(answers, options="original"), 0.5, sqrt(1 / 3) / 2)
-    assert metrics.acc_h(answers, options=4).value == 0.5
-    assert isnan(metrics.acc_h(answers, options=8).value)
 
 
 def test_buckets_of_table_2() -> None:
@@ -144,12 +127,6 @@ def test_nota_as_the_answer_of_questions_always_right(with_nota: ResponseTable) 
     assert_is(metrics.nota_acc_h_diff(with_nota, subset="always_right"), -2 / 3, error)
 
 
-def test_questions_without_a_nota_variant_are_left_out_of_its_metrics(with_nota: ResponseTable) -> None:
-    some = table(original(0, 0) + nota(NOTA, NOTA), original(0, 0), original(1, 1))
-    assert [metric(some).value for metric in (metrics.nota_acc, metrics.nota_acc_h)] == [1.0, 1.0]
-    assert [metric(some).value for metric in (metrics.nota_acc_diff, metrics.nota_acc_h_diff)] == [0.0, 0.0]
-
-
 def test_true_or_false_of_questions_always_right() -> None:
     answers = table(
         original(0, 0, 0, 0) + true_or_false(True, False, False, None),  # right; 2 of 3: invalid is not "no"
@@ -203,13 +180,6 @@ def test_replacement_of_the_misleading_option(misled: ResponseTable) -> None:
     assert_is(metrics.replaced_acc(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
 
 
-def test_replacement_of_two_equal_options() -> None:
-    # Options 0, 1, 1, 3: both copies of the misleading option are replaced in one variant.
-    parts = original(1, 1, printed=(0, 1, 1, 3)) + replaced(0, 3, 3)[:1] + replaced(3, 3, 3)[2:]
-    parts[2]["printed"], parts[3]["printed"] = (0, 28, 29, 3), (0, 1, 1, 30)
-    assert metrics.replaced_acc(table(parts)).value == 1.0
-
-
 def test_sizes_of_the_subsets(misled: ResponseTable, with_nota: ResponseTable) -> None:
     sizes = {"all": 6, "always_right": 1, "wrong": 5, "misled": 4, "no_misleading_option": 1}
     assert metrics.subset_sizes(misled) == sizes
@@ -229,14 +199,6 @@ def test_an_empty_subset_is_undefined(name: str) -> None:
     assert_is(STUDY[name](sometimes), float("nan"), float("nan"))
     always, misled = table(original(0, 0) + tail), table(original(1, 0) + tail)
     assert not isnan(STUDY[name](misled if name in MISLED else always).value)
-
-
-def test_a_question_without_an_original_is_in_no_subset() -> None:
-    answers = table(nota(NOTA, NOTA) + true_or_false(True, False) + select_all(0, 1) + replaced(0, 0, 0))
-    sizes = {"all": 1, "always_right": 0, "wrong": 0, "misled": 0, "no_misleading_option": 0}
-    assert metrics.subset_sizes(answers) == sizes
-    assert all(isnan(STUDY[name](answers).value) for name in ALWAYS_RIGHT + MISLED)
-    assert metrics.sc_buckets(answers) == {}
 
 
 def test_an_unknown_subset_or_number_of_options_is_refused() -> None:
@@ -269,14 +231,3 @@ def test_without_questions_the_study_is_undefined(name: str) -> None:
 @pytest.mark.parametrize("name", PLUS)
 def test_without_questions_mcqa_plus_is_undefined(name: str) -> None:
     assert_is(PLUS[name](ResponseTable.from_records([])), float("nan"), float("nan"))
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_one_question_has_no_errors(seed: int) -> None:
-    values = set()
-    for metrics_of_probe, probe in ((STUDY, "revas"), (PLUS, "plus")):
-        answers = table_of(random_study_questions(1, seed=seed, probe=probe, scored=seed % 2 == 1))
-        found = estimates(metrics_of_probe, answers)
-        assert all(isnan(estimate.stderr) for estimate in found.values())
-        values |= {name for name, estimate in found.items() if not isnan(estimate.value)}
-    assert values >= {"acc", "mcqa", "sc@10", "acc@original", "nota_acc_h", "questions all", "mcqa_plus_diff"}

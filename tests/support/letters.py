@@ -83,19 +83,6 @@ def planted(
     return table, float((fair[:, 0].argmax(axis=1) == right).mean())
 
 
-def random_scored_questions(questions: int, seed: int) -> list[list[Record]]:
-    """Questions in cyclic orders, answered with a planted prior. The right options do not depend on the seed."""
-    rng = np.random.default_rng(seed)
-    size = len(PRIOR)
-    members = []
-    for number in range(questions):
-        of_options = rng.normal(0, 1, size)
-        of_options[number % size] += 1.2 * rng.exponential()
-        rows = [np.exp(np.roll(of_options, -first) + rng.normal(0, 0.7, size) + np.log(PRIOR)) for first in range(size)]
-        members.append(scored(f"{number:06d}", [(row / row.sum()).tolist() for row in rows], number % size))
-    return members
-
-
 class Biased(Simulated):
     """Knows some answers, and multiplies the probabilities of the letters with its prior."""
 

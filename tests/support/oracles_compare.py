@@ -32,20 +32,6 @@ def at_least(variants: int, rate: Fraction) -> list[Fraction]:
     return tails[::-1]
 
 
-def msgr(variants: int, p: int, certain: Fraction) -> Fraction:
-    """The smallest rate, up to 2^-40, whose upper tail reaches a level; the tail only grows with the rate."""
-    if p == 0:
-        return Fraction(0)  # 0 or more are right whatever the rate
-    low, high = Fraction(0), Fraction(1)
-    for _ in range(40):
-        middle = (low + high) / 2
-        if at_least(variants, middle)[p] >= certain:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
 def same_size(questions: Questions) -> list[list[Record]]:
     """The variants that print all options of the question, as if no others had been asked."""
     kept = []
@@ -77,17 +63,6 @@ def resampled_once(hits: Sequence[Sequence[int]], mcqa: Fraction, drawn: Sequenc
         "mv": Fraction(sum(share > Fraction(1, 2) for share in shares), len(shares)),
         "cora": mcqa * (1 - (mcqa - full)),
     }
-
-
-def resampled(hits: Sequence[Sequence[int]], draws: int, times: int, rng: random.Random) -> dict[str, list[Fraction]]:
-    """One value per draw. All questions have the same number of variants; the first is the original."""
-    mcqa = Fraction(sum(row[0] for row in hits), len(hits))
-    found: dict[str, list[Fraction]] = {"mcqa_plus": [], "mv": [], "cora": []}
-    for _ in range(times):
-        drawn = [rng.randrange(len(hits[0])) for _ in range(draws)]
-        for name, value in resampled_once(hits, mcqa, drawn).items():
-            found[name].append(value)
-    return found
 
 
 def every_draw(hits: Sequence[Sequence[int]], draws: int) -> dict[str, tuple[float, float]]:
