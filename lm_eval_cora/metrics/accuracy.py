@@ -78,7 +78,6 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
 
     This share is RC(i) = K_i / M_i, where K_i of the M_i variants of question i are answered correctly. Every question
     has the same weight. If all questions have the same number of variants, this is CoRA's eq. 2 and equals `acc`.
-
     Range: 0 to 1. Source: MCQA+; CoRA, eq. 2 and 3.
 
     Example:
@@ -100,7 +99,6 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     This is the mean of RC(i) - x_i, where RC(i) is the share of the variants of question i answered correctly, and x_i
     is 1 if the original is, else 0. The standard error is smaller than for two independent scores, because a hard
     question is hard in all its variants.
-
     Range: -1 to 1; nan if a question has no original. Source: MCQA+, table 7, in brackets.
 
     Example:
@@ -123,7 +121,6 @@ def mv(answers: ResponseTable) -> Estimate:
 
     Exactly half is not a majority. The comparison uses integers: 2 K_i > M_i, where K_i of the M_i variants of question
     i are answered correctly.
-
     Range: 0 to 1. Source: CoRA, eq. 4.
 
     Example:
@@ -143,7 +140,6 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
 
     Question i counts if K_i / M_i >= level, where K_i of its M_i variants are answered correctly. The comparison uses
     integers, never floats: 7 of 10 reach level 0.7. A level outside 0 to 1 is a ValueError.
-
     Range: 0 to 1; it falls with the level. Source: CoRA, eq. 5.
 
     Example:
@@ -191,7 +187,6 @@ def followed(table: ResponseTable) -> Estimate:
     These are the responses that the strict reader can read. The reader in use does not matter. If the share is low, the
     scores depend on the reader: with `strict` they measure whether a model follows the format rather than what it
     knows.
-
     Range: 0 to 1, with the standard error of a pooled share; nan if it is unknown for a response: for answers scored by
     likelihood, and for a table without the column `followed`. Source: ours.
     """
@@ -204,7 +199,6 @@ def ties(table: ResponseTable) -> Estimate:
 
     The first of several tied letters counts as picked. A share that is not small therefore makes "A" look better than
     it is.
-
     Range: 0 to 1, with the standard error of a pooled share. Source: ours.
     """
     return _pooled(table, table.tied)

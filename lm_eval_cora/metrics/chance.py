@@ -23,7 +23,6 @@ def chance_consistency_rate(table: ResponseTable) -> float:
     ones, two picks are compared only if each is printed in the other variant too, and the rate is not 1 / A: it is
     about 0.46 on the divergent probe with five options. It is then simulated with a fixed seed on 5,000 questions or
     more (copies of these), which gives two digits. The answers do not matter.
-
     Range: 0 to 1; nan for questions without options. Source: ours.
 
     Example:
@@ -54,7 +53,6 @@ def chance_bmca(table: ResponseTable, levels: Sequence[float]) -> list[float]:
     For question i, the number of right answers is a sum of M_i independent picks, each right with probability 1 / A for
     a variant with A options. The BMCA by chance is the mean over questions of P(K_i >= level * M_i). The levels are
     those of `bmca`.
-
     Range: a share from 0 to 1 per level; empty without questions, and if a variant has no options. Source: ours, after
     CoRA, appendix A.
 

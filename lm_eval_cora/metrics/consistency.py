@@ -24,7 +24,6 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     The formula is 1 - (mcqa - bmca@1.0), where mcqa - bmca@1.0 is the share of questions that are right in the original
     but not in all variants. So the index is the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
     answered correctly and y_i is 1 if all its variants are.
-
     Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 6.
 
     Example:
@@ -51,7 +50,6 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     (1 - 2m + b)(x_i - m) + m(y_i - b), where x_i is 1 if its original is answered correctly and y_i is 1 if all its
     variants are. This is 0 for all questions if m = 1/2 and b = 0, so the standard error also has the terms of second
     order (see `metrics.estimate.product_of`).
-
     Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 7.
 
     Example:
@@ -82,7 +80,6 @@ def core(answers: ResponseTable) -> Estimate:
     Both factors are means over questions. If L/10 is the highest level that a question reaches, it contributes
     min((L + 0.5) / 10, 1) to the area and L / 10 to the height. The standard error is that of a product of two means,
     with the terms of second order.
-
     Range: 0 to 1. Source: code of CoRA's authors.
 
     Example:
@@ -109,7 +106,6 @@ def consistency_rate(table: ResponseTable) -> Estimate:
     is about 0.46 (see `chance_consistency_rate`).
 
     Answers to questions without options (MATH) agree if they are equivalent, and every pair is comparable.
-
     Range: 0 to 1; nan if no question has a comparable pair. Source: SCORE, eq. 1, restricted to comparable pairs for
     CoRA's variants.
 
@@ -140,7 +136,6 @@ def all_equal(table: ResponseTable) -> Estimate:
     """Share of questions whose variants all get the same answer, right or wrong.
 
     An invalid answer is not the same as any other answer.
-
     Range: 0 to 1. Source: SCORE, section 4.3 ("identical predictions").
 
     Example:
@@ -160,7 +155,6 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
 
     An invalid answer is not the same as any other answer. Equivalence of written answers (MATH) may not be transitive;
     then the answer with the most equivalent answers counts. The level is that of `bmca`: 8 of 10 reach level 0.8.
-
     Range: 0 to 1. Source: SCORE, section 4.1 ("at least eight equivalent predictions" of ten).
     """
     exact = exact_level(level)
@@ -174,7 +168,6 @@ def timeouts(table: ResponseTable) -> Estimate:
     """Share of equivalence checks of written answers that ran out of time or memory; they count as not equivalent.
 
     A question with v valid answers needs v checks against the reference and v(v - 1) / 2 checks between answers.
-
     Range: 0 to 1, with the standard error of a pooled share; nan without a check. Source: ours.
 
     Example:

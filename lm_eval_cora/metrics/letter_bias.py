@@ -45,7 +45,6 @@ def acc_permuted(table: ResponseTable) -> Estimate:
         (1 / A) sum over o of P_i(letter of j in o | o).
 
     A preference for a letter favours each option once, so it cancels. Equal distractors count separately.
-
     Range: 0 to 1. Ties take the first option. A question with an unscored letter counts as wrong. nan for other orders,
     and for written answers. Source: Zheng et al. 2024, debiasing by cyclic permutations.
 
@@ -94,7 +93,6 @@ def acc_pride(table: ResponseTable) -> Estimate:
 
     with x_i = 1 if i is right, its own prior q_i, and g_d the derivative by log prior(d) of the accuracy on the n
     questions with as many options. The derivative is a central difference with steps of n^(-1/5).
-
     Range: 0 to 1. Ties take the first letter. A question with an unscored letter counts as wrong. nan if no number of
     options has ten questions, for other orders, and for written answers. Source: Zheng et al. 2024, PriDe: the prior of
     a question, its mean, and the division by it. Cross-fitting and the standard error are ours.

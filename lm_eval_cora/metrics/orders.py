@@ -42,7 +42,6 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     """Hard accuracy: share of questions answered correctly in all orders of a given number of options.
 
     If the orders are the rotations of the options, this is CircularEval's score. `options` is that of `acc_at`.
-
     Range: 0 to 1; nan if no question is printed with this number of options. Source: MCQA+, appendix A (Acc-H; REVAS,
     section 3.3).
 
@@ -64,7 +63,6 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     For a question with n orders, Sc = (number of times of its most frequent pick) / n. The score is the mean over
     questions. An invalid answer equals no other answer, so a question with only invalid answers has Sc = 1 / n.
     `options` is that of `acc_at`.
-
     Range: 1 / n to 1, whether the picks are right or wrong; nan if no question is printed with this number of options.
     Source: MCQA+, eq. 1 and 2 (REVAS, section 3.3).
     """

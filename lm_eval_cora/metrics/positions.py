@@ -98,7 +98,6 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     1 / n of a question to each of its letters.
 
     All variants of a question must print the same options.
-
     Range: at least 0, without a standard error; 0 if all questions have d = 0, such as those that always get the same
     option. nan with fewer than ten questions with a pick per letter. Source: Cochran 1950 (Q),
     doi:10.1093/biomet/37.3-4.256; ours for the picks by letter.
@@ -123,7 +122,6 @@ def position_p_value(table: ResponseTable) -> Estimate:
     has a probability of at most 0.05, for any number of questions and any preferences for options.
 
     The p-value is (1 + number of rotated statistics that are at least as large) / 2,000.
-
     Range: 0.0005 to 1, without a standard error; nan if `position_chi_square` is nan. Source: randomization test; ours
     for the picks by letter.
 
@@ -243,7 +241,6 @@ def recall_spread(table: ResponseTable) -> Estimate:
 
     The influence of single questions is undefined, as for `acc_min`: the bias differs between models, so a difference
     of spreads has no error.
-
     Range: 0 to 0.5, slightly above at most because of the adjustment; nan for kinds that are not letters of the right
     option. Source: RStd of Zheng et al. 2024 (arXiv:2309.03882), which uses the original order only.
 
@@ -279,7 +276,6 @@ def recall_spread_by_chance(table: ResponseTable) -> Estimate:
 
     This is the mean spread of normal variables with the covariance of the recalls over questions. Answers to the same
     question depend on each other, so it is smaller than for independent samples.
-
     Range: at least 0, without a standard error; nan with fewer than ten questions, and for kinds that are not letters.
     Source: ours.
 

@@ -56,7 +56,6 @@ def acc_mean(table: ResponseTable) -> Estimate:
 
     The mean within a question is over its kinds of variants (kinds, templates, positions or samples, by probe). If
     every question has every kind, this is the mean of the accuracies of the kinds.
-
     Range: 0 to 1. Source: SCORE, section 3.4.
 
     Example:
@@ -75,7 +74,6 @@ def macro_acc(table: ResponseTable) -> Estimate:
     C has n_c questions and s_c is the standard deviation (ddof 1) of their means. The s_c of categories
     with one question is pooled: it is that of the questions of all of them. If there is only one such category, it is
     pooled with the smallest other category.
-
     Range: 0 to 1. Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
 
     Example:
@@ -217,7 +215,6 @@ def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     """Highest accuracy among the kinds of variants.
 
     The arguments, the accuracy of a kind, the standard error and the interval are those of `acc_min`.
-
     Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
     (accuracy range).
     """
@@ -230,7 +227,6 @@ def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = Fa
 
     Even equally good kinds differ by chance, so compare it with `acc_range_by_chance`. The arguments are those of
     `acc_min`.
-
     Range: at least 0, without a standard error. Source: SCORE, section 3.4 (accuracy range).
     """
     lowest, highest = _extremes(table, positions, macro)
@@ -244,7 +240,6 @@ def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro:
     This is the mean range of normal variables with the covariance of the accuracies over questions. Answers to the same
     question depend on each other, so it is smaller than for independent samples. Ten templates with independent answers
     and an accuracy of 0.8 differ by 0.123 at 100 questions. The arguments are those of `acc_min`.
-
     Range: at least 0, without a standard error; nan with fewer than ten questions. Source: ours.
 
     Example:
@@ -274,7 +269,6 @@ def acc_range_p(table: ResponseTable) -> Estimate:
 
     The test assumes that all pairs of kinds are equally correlated. If ten equally accurate templates form two groups
     that are more alike, it rejects in about 10% of the samples instead of 5%.
-
     Range: 0 to 1, without a standard error; 1 if no question's answers differ. nan with fewer than ten questions, with
     a single kind, or if a question has several variants of a kind: their means vary less, so kinds of different size
     cannot be exchanged. Source: Cochran 1950 (Q); with missing kinds the statistic of Skillings and Mack 1981.

@@ -34,7 +34,6 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Accuracy if NOTA ("None of the above") replaces the right option and is printed last.
 
     The `subset` is `all` questions, or those `always_right`: answered correctly in all orders of the original.
-
     Range: 0 to 1; nan if no question of the subset has such a variant. Source: MCQA+, table 3 (Acc).
 
     Example:
@@ -64,7 +63,6 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the accuracy: nota_acc - mcqa, paired by question.
 
     The `mcqa` of the questions that are `always_right` is 1.
-
     Range: -1 to 1; nan if no question of the subset has such a variant. Source: MCQA+, table 3 (Acc, in brackets).
     """
     chosen = table.is_kind(NOTA_ANSWER)
@@ -79,7 +77,6 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the hard accuracy: nota_acc_h - acc_h, paired by question.
 
     The `acc_h` of the questions that are `always_right` is 1.
-
     Range: -1 to 1; nan if no question of the subset has such variants. Source: MCQA+, table 3 (Acc-H, in brackets).
     """
     chosen, right = _nota_orders(table)
@@ -112,7 +109,6 @@ def tf_wrong(table: ResponseTable) -> Estimate:
     """Share of "no" when asked whether a wrong option is right, on questions always answered correctly.
 
     All wrong options of the questions are pooled.
-
     Range: 0 to 1, with the standard error of a pooled share; nan if there is no such question. Source: MCQA+, table 4
     (T/F: wrong).
     """
@@ -156,7 +152,6 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
     """Share of misled questions on which the model selects the misleading option again if asked for all right ones.
 
     `several` is that of `recall_right`.
-
     Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall m).
     """
     return _recall(table, _picked_first(table)[table.question], several)
@@ -294,7 +289,6 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
 
     For each question, one true-or-false variant per wrong option asks whether it is right. The arguments are those of
     `confidence_right`.
-
     Range: 0 to 1; nan if no question is always answered correctly. A question with a missing probability is left out.
     Source: MCQA+, table 5.
     """
@@ -308,7 +302,6 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
 
     C_c is `confidence_right` and C_d is `confidence_wrong`. Above 1, the model is more confident in a wrong option than
     in the right one. The interval assumes that no other question is more extreme than those of the sample.
-
     Range: at least 0; nan if no question is always answered correctly. Source: MCQA+, table 5; 32.48 / 35.04 = 92.69%.
     """
     right, wrong, inside = _confidences(table, normalised)
@@ -323,7 +316,6 @@ def yes_no_mass(table: ResponseTable) -> Estimate:
     """Mean of P(yes) + P(no) over all true-or-false variants.
 
     If it is small, the model prefers other replies, such as "Yes" or "The". The confidence metrics then say little.
-
     Range: 0 to 1, with the standard error of a pooled share; nan without such variants. Source: ours.
     """
     mass = np.exp(np.minimum(table.yes, 0.0)) + np.exp(np.minimum(table.no, 0.0))
