@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from lm_eval.models.api_models import JsonChatStr
-from lm_eval_cora.metrics.two_phase import Phases
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.notices import describe_bias, describe_cost, describe_incomplete, describe_whole, duration
