@@ -76,13 +76,10 @@ def test_records_give_the_same_values_but_an_unpaired_comparison(runs: Path, rec
         assert {str(row.lead) for row in one.rows} == {str(row.lead) for row in other.rows}
         assert [row.entry.signature for row in one.rows] == [row.entry.signature for row in other.rows]
     assert [board.basis for board in of_records] == [UNPAIRED, "", UNPAIRED]
-
-
-def test_a_run_and_its_record_count_once(runs: Path, records: Path) -> None:
-    boards, notes = read(records, runs)
-    assert shape(boards) == SHAPE
+    together, notes = read(records, runs)  # a run and its record count once
+    assert shape(together) == SHAPE
     assert notes == []
-    assert [board.basis for board in boards] == [PAIRED, "", PAIRED]
+    assert [board.basis for board in together] == [PAIRED, "", PAIRED]
 
 
 def test_pages_beside_the_runs_are_linked(runs: Path, tmp_path: Path) -> None:

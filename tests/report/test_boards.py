@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from math import nan
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate, share_of
-from lm_eval_cora.report.boards import PAIRED, UNPAIRED, UNRANKED, boards_of, comparable, one_per_model
-from tests.support.leaderboards import entry
+from lm_eval_cora.questions.benchmark import Data
+from lm_eval_cora.report.boards import (
+    PAIRED,
+    UNPAIRED,
+    UNRANKED,
+    boards_of,
+    comparable,
+    find_records,
+    one_per_model,
+    settings_of,
+)
+from tests.support.leaderboards import entry, put_record, record
 
 
 def test_models_are_sorted_and_grouped_by_their_errors() -> None:
@@ -75,3 +88,89 @@ def test_scores_without_an_error_are_not_grouped() -> None:
     assert [(row.entry.model, row.group, row.lead.best) for row in board.rows] == [("a", 0, False), ("b", 0, False)]
     assert board.basis == UNRANKED
     assert boards_of("cora_x", [entry("c", nan, scores={})]) == []
+
+
+SIGNATURE = "cora|task:cora_x@1|data_files:a.csv|shots:0|stop:exact|target:whole:0.01|n:9x20|invalid:1.0%|v0.2.0"
+
+
+def test_how_much_was_asked_is_not_a_setting_but_a_sample_in_two_phases_is() -> None:
+    found = settings_of(SIGNATURE, Data("x", "1a2b"), "strict", is_two_phase=True)
+    assert found == {"task": "cora_x@1", "shots": "0", "target": "whole:0.01", "reader": "strict"}
+    assert "target" not in settings_of(SIGNATURE, Data("x", "1a2b"), None, is_two_phase=False)
+
+
+def test_files_identify_questions_without_a_digest() -> None:
+    assert settings_of(SIGNATURE, Data("x"), None, is_two_phase=False)["data_files"] == "a.csv"
+    assert settings_of("", Data(), None, is_two_phase=False) == {}
+
+
+def test_a_record_has_its_scores_and_its_signature(tmp_path: Path) -> None:
+    path = put_record(tmp_path / "data" / "org", 1, record("org/m", {"cora_x": 0.5, "cora_y/my": 0.25}))
+    (one, other), notes = find_records(tmp_path)
+    assert notes == []
+    assert (one.model, one.name, one.part, one.data.digest) == ("org/m", "cora_x", "", "1a2b3c4d")
+    assert tuple(one.scores["cora"]) == (0.5, 0.02)
+    assert one.scores["cora"].interval == (0.46, 0.54)
+    assert one.settings == {
+        "task": "cora_x@1",
+        "probe": "divergent",
+        "form": "generate",
+        "shots": "0",
+        "reader": "flexible",
+    }
+    assert (one.size, one.questions, one.asked, one.is_paired) == ("100x26", 100, "", False)
+    assert (one.date, one.source) == ("2026-11-24T12-32-27", path)
+    assert (other.name, other.part) == ("cora_y", "my")
+
+
+def test_other_files_are_passed_over(tmp_path: Path) -> None:
+    put_record(tmp_path, 1, {**record("m", {"cora_x": 0.5}), "source_metadata": {"source_name": "another"}})
+    (tmp_path / "results_2026-01-01T00-00-00.json").write_text("{}")
+    (tmp_path / "settings.json").write_text("[1")
+    assert find_records(tmp_path) == ([], [])
+    assert find_records(tmp_path / "samples_x.jsonl") == ([], [])
+
+
+def _set(place: list[str | int], value: Any) -> dict[str, Any]:
+    changed = record("m", {"cora_x": 0.5})
+    *path, last = place
+    inside: Any = changed
+    for key in path:
+        inside = inside[key]
+    inside[last] = value
+    return changed
+
+
+_SCORE: list[str | int] = ["evaluation_results", 0, "score_details"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"schema_version": "0.3.0", ',
+        "[" * 200,
+        _set([*_SCORE, "score"], "0.5"),
+        _set([*_SCORE, "score"], 7),
+        _set([*_SCORE, "score"], nan),
+        _set([*_SCORE, "score"], True),
+        _set([*_SCORE, "uncertainty", "standard_error", "value"], -1),
+        _set([*_SCORE, "details", "questions"], "many"),
+        _set([*_SCORE, "details"], None),
+        _set(["evaluation_results", 0, "evaluation_timestamp"], "1e300"),
+        _set(["evaluation_results"], 1),
+        _set(["model_info"], "m"),
+    ],
+)
+def test_a_damaged_record_is_left_out_with_one_line(content: Any, tmp_path: Path) -> None:
+    path = put_record(tmp_path, 1, content)
+    put_record(tmp_path, 2, record("good", {"cora_x": 0.5}))
+    entries, (note,) = find_records(tmp_path)
+    assert [entry.model for entry in entries] == ["good"]
+    assert note.startswith(f"left out {path}: it is not a")
+    assert "\n" not in note
+
+
+def test_a_record_without_an_error(tmp_path: Path) -> None:
+    put_record(tmp_path, 1, _set([*_SCORE, "uncertainty"], {"num_samples": 1}))
+    (entry,), _ = find_records(tmp_path)
+    assert str(entry.scores["cora"]) == "Estimate(value=0.5, stderr=nan)"

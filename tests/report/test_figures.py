@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
 import warnings
+from dataclasses import replace
+from functools import cache
 from math import nan
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,8 +16,8 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.canvas import theme_colours
-from lm_eval_cora.report.content import Chart, Dots, Number
-from lm_eval_cora.report.figures import FORMATS, figure, write_figures
+from lm_eval_cora.report.content import Band, Changes, Chart, Curve, Dots, HeatMap, Number, Ranges, Table
+from lm_eval_cora.report.figures import FORMATS, draw, figure, write_figures
 from tests.support import made_up
 from tests.support.messages import tells
 
@@ -152,3 +155,132 @@ def test_one_figure_in_all_formats() -> None:
 def test_no_charts_no_files(tmp_path: Path) -> None:
     assert write_figures((), tmp_path) == []
     assert list(tmp_path.iterdir()) == []
+
+
+NOTHING = Table("numbers", ("Name", "Value"), ())
+OF_MODELS = ("curve", "ranges", "dots", "changes")
+ALL = (*OF_MODELS, "heat_map")
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+def made(name: str) -> Chart:
+    chart: Chart = getattr(made_up, name)()
+    return chart
+
+
+@cache
+def drawing(name: str) -> str:
+    return draw(made(name))
+
+
+def texts(svg: str) -> list[str]:
+    return [
+        "".join(element.itertext()) for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("text")
+    ]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_it_says_what_it_shows_in_text(name: str) -> None:
+    root = ElementTree.fromstring(drawing(name))
+    # The children of an image are hidden from screen readers, so a chart with links is a group.
+    assert root.attrib["role"] == ("group" if name == "heat_map" else "img")
+    assert root.attrib["aria-label"] == made(name).title
+    assert root.attrib["width"] == "100%"
+    assert "viewBox" in root.attrib
+    assert "height" not in root.attrib
+    assert any(text.startswith("<b>$x_1$</b> &") for text in texts(drawing(name)))
+
+
+@pytest.mark.parametrize("name", OF_MODELS)
+def test_names_are_whole_and_colours_and_fonts_are_those_of_the_page(name: str) -> None:
+    svg = drawing(name)
+    assert made_up.MODELS[0] in texts(svg)
+    assert made_up.LONG in "".join(texts(svg))  # wrapped, for example after its hyphens
+    found = dict(re.findall(r"var\(--([\w-]+), (#[0-9a-f]{6})\)", svg))
+    assert {"text", "series-1", "series-2", "series-3"} <= set(found)
+    # The fallbacks are for copies of the chart in programs without variables.
+    assert found.items() <= theme_colours().items()
+    assert svg.count("var(") == len(re.findall(r"var\(--[\w-]+, #[0-9a-f]{6}\)", svg))
+    assert not re.search('[:"] ?#[0-9a-f]{6}[;"]', svg)
+    assert "<style" not in svg
+    assert "DejaVu" not in svg
+
+
+def test_what_a_point_is_can_be_seen_under_the_mouse() -> None:
+    tips = re.findall("<title>(.*?)</title>", drawing("ranges"))
+    assert "small-chat-360m, original: 0.740 ± 0.020" in tips
+    assert "small-chat-360m, consistency rate: 0.480 ± 0.021" in tips
+    change = Number(-0.25, 0.1, signed=True, ends=(-0.5, 0.125))
+    svg = draw(Dots(title="d", x_label="x", models=[("", {"b - a": change})], numbers=NOTHING, is_difference=True))
+    assert re.findall("<title>(.*?)</title>", svg) == ["b - a: -0.250 ± 0.100, 95% -0.500 to +0.125"]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_equal_charts_give_equal_drawings(name: str) -> None:
+    before, first = dict(matplotlib.rcParams), drawing(name)
+    with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "other", "lines.linewidth": 9}):
+        assert draw(made(name)) == first
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_ids_are_those_of_one_drawing() -> None:
+    found = {svg: set(re.findall(r' id="([^"]*)"', svg)) for svg in map(drawing, ALL)}
+    assert sum(map(len, found.values())) == len(set.union(*found.values())) > 0
+    for svg, own in found.items():
+        assert set(re.findall(r'(?:url\(#|<use href="#)([^)"]+)', svg)) == own
+
+
+def test_eight_models_have_eight_looks_and_names_that_are_not_cut_off() -> None:
+    (line, *_), names = made_up.curve().lines, [f"{made_up.LONG[:-1]}{number}" for number in range(8)]
+    svg = draw(replace(made_up.curve(), lines=[line._replace(name=name) for name in names]))
+    assert all(name in "".join(texts(svg)) for name in names)
+    assert len(set(re.findall(r"var\(--series-\d,", svg))) == 8
+
+
+def test_a_large_heat_map_is_a_small_element() -> None:
+    # No two neighbours are equal, so no cells can be merged.
+    bands = [
+        Band(f"questions {row}", [(row + place) % 11 / 10 for place in range(60)], f"q-{row}") for row in range(60)
+    ]
+    svg = draw(HeatMap(title="h", columns=[f"kind {column}" for column in range(60)], bands=bands, numbers=NOTHING))
+    assert len(svg) < 150_000
+    cells = [found for found in re.findall(r' d="([^"]*)"', svg) if found.count("z") > 100]
+    assert sum(path.count("z") for path in cells) == 3600
+
+
+def test_links_point_to_anchors_of_the_page_only() -> None:
+    bands = [Band("b", (1.0,), 'javascript:alert(1)" x="'), Band("c", (1.0,))]
+    svg = draw(HeatMap(title="h", columns=["a"], bands=bands, numbers=NOTHING))
+    assert re.findall('<a href="([^"]*)"', svg) == ["#javascript%3Aalert%281%29%22%20x%3D%22"]
+    assert "xlink" not in svg
+    assert "target=" not in svg
+    assert 'aria-label="b"' in svg
+
+
+@pytest.mark.parametrize("name", ["_hidden", "日本語のモデル" * 9, "a\x00\x1b\ud800b\nc", "", "&amp;<", "$\\frac$"])
+def test_models_may_have_any_name(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for chart in map(made, ALL):
+            shown = "".join("".join(texts(draw(named(chart, name)))).split())
+            assert shown.count("".join(part for part in name.split() if part.isprintable())[:14]) > 0
+
+
+def named(chart: Chart, name: str) -> Chart:
+    """A chart with the same name everywhere."""
+    if isinstance(chart, Curve):
+        return replace(chart, title=name, lines=[chart.lines[0]._replace(name=name)])
+    if isinstance(chart, Ranges):
+        return replace(chart, title=name, spreads=[chart.spreads[0]._replace(name=name)])
+    if isinstance(chart, Dots | Changes):
+        return replace(chart, title=name, models=[(name, {name: next(iter(chart.models[0][1].values()))})])
+    assert isinstance(chart, HeatMap)
+    return replace(chart, title=name, columns=[name] * 4, bands=[chart.bands[0]._replace(label=name, link=name)])
+
+
+def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UserError) as caught:
+        draw(made_up.curve())
+    assert tells(str(caught.value), "matplotlib", "pip install 'lm-eval-cora[report]'", "--format md")

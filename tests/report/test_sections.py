@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import isnan
 from pathlib import Path
@@ -13,7 +14,6 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.several import leading
 from lm_eval_cora.report.content import Block, Dots, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
@@ -37,21 +37,6 @@ def table_of(section: Section, title: str) -> dict[str, list[object]]:
     assert isinstance(block, Table)
     assert all(len(row) == len(block.columns) for row in block.rows)
     return {str(row[0]): list(row[1:]) for row in block.rows}
-
-
-def test_a_score_table_of_several_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
-    third = copied(demo["cora_demo"], tmp_path)
-    edit(third.samples, lambda line: line.update(filtered_resps=[""]))
-    runs = read_runs([demo["cora_demo"].folder, other.folder, tmp_path])
-    rows = table_of(section_of(make_report(runs), "cora_demo"), "All scores")
-    for name, lower in (("mcqa_plus", False), ("invalid", True)):
-        best = leading([run.estimates[name] for run in runs], higher=not lower)
-        assert [cell.best for cell in rows[name] if isinstance(cell, Number)] == [place in best for place in range(3)]
-        assert 2 not in best
-    assert [cell for cell in rows["questions"] if cell != ""] == [12, 12, 12]
-    # A model without any right answer has the highest CI.
-    for name in ("ci", "consistency_rate by chance"):
-        assert [cell.best for cell in rows[name] if isinstance(cell, Number)] == [False] * 3
 
 
 # ---- the least consistent questions
@@ -109,29 +94,21 @@ def test_incomplete_questions_are_not_examples(demo: dict[str, Written], tmp_pat
 # ---- tables
 
 
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
-def test_invalid_answers_by_reason(task: str, demo: dict[str, Written]) -> None:
+def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
+    task = "cora_demo"
     run = the_run(demo[task].folder)
     section = section_of(make_report([run]), task)
     counts = Counter(str(record.reason) for record in run.records if record.invalid)
-    if not counts:
-        assert not any(block.title == "Invalid answers" for block in (*section.blocks, *section.more))
-        return
     rows = table_of(section, "Invalid answers")
     assert {reason: row[0] for reason, row in rows.items()} == counts
     for row in rows.values():
         assert isinstance(row[1], Number)
         assert row[1].value == row[0] / len(run.records)  # type: ignore[operator]
-
-
-def test_invalid_answers_of_several_models(demo: dict[str, Written], other: Written) -> None:
-    runs = read_runs([demo["cora_demo"].folder, other.folder])
-    block = block_of(section_of(make_report(runs), "cora_demo"), "Invalid answers")
-    assert isinstance(block, Table)
-    found = {(row[0], row[1]): row[2] for row in block.rows}
-    assert found == Counter(
-        (str(record.reason), run.model) for run in runs for record in run.records if record.reason is not None
-    )
+    several = block_of(section_of(make_report([run, replace(run, model="other")]), task), "Invalid answers")
+    assert isinstance(several, Table)
+    assert {(row[0], row[1]): row[2] for row in several.rows} == {
+        (reason, model): count for reason, count in counts.items() for model in (run.model, "other")
+    }
 
 
 def part(run: Run, questions: set[str]) -> ResponseTable:

@@ -13,10 +13,13 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.paired import Compared
-from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
+from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched, matched_documents
 from lm_eval_cora.runs.comparable import not_comparable
-from lm_eval_cora.runs.grouping import read_contestants, read_runs
+from lm_eval_cora.runs.grouping import Contestant, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import Run
+from tests.support.answers_files import answers, write_answers
+from tests.support.by_hand import HOSTILE_NAMES
+from tests.support.documents import Models
 from tests.support.messages import tells
 from tests.support.simulated import knows, says
 from tests.support.written import (
@@ -104,16 +107,13 @@ def test_the_same_run_twice(task: str, demo: dict[str, Written]) -> None:
         assert row.test is None or row.test == (0, 0, 1.0)
 
 
-def test_every_metric_of_the_task_is_compared(demo: dict[str, Written], other: Written) -> None:
+def test_every_metric_is_compared_except_statistics_without_an_error(demo: dict[str, Written], other: Written) -> None:
     found = in_order(demo["cora_demo"].folder, other.folder)
     assert list(found) == list(the_run(other.folder).estimates)
     row = found["acc_min"]
     assert row.change.value == row.after.value - row.before.value
     assert isnan(row.change.stderr)
     assert isnan(row.change.low)
-
-
-def test_statistics_without_an_error_are_not_compared(demo: dict[str, Written]) -> None:
     found = in_order(demo["cora_demo_order"].folder, demo["cora_demo_order"].samples)
     assert {"acc_min", "acc_max"} <= set(found)
     assert not {"acc_range", "acc_range_by_chance", "acc_range_p"} & set(found)
@@ -170,30 +170,33 @@ def test_another_form(demo: dict[str, Written], tmp_path: Path) -> None:
     assert "scored" in told
 
 
-def test_another_variant(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_another_variant_and_an_incomplete_question(demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
     lines = lines_of(written.samples)
     lines[7]["doc_hash"] = "0" * 64
     put(written.samples, lines)
-    told = refusal(demo["cora_demo"].folder, tmp_path)
-    assert "1 of 312 variants differ" in told
-    assert lines[7]["doc"]["question_id"] in told
-
-
-def test_incomplete_questions_are_reported_as_different(demo: dict[str, Written], tmp_path: Path) -> None:
-    written = copied(demo["cora_demo"], tmp_path)
-    put(written.samples, lines_of(written.samples)[1:])
+    assert tells(
+        refusal(demo["cora_demo"].folder, tmp_path), "1 of 312 variants differ", lines[7]["doc"]["question_id"]
+    )
+    put(written.samples, lines[1:])
     assert "1 of 12 questions are only in the first" in refusal(demo["cora_demo"].folder, tmp_path)
+
+
+def edit_results(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the metadata of each task in the results files below a folder."""
+    for path in folder.rglob("results_*.json"):
+        results = json.loads(path.read_text())
+        for config in results["configs"].values():
+            change(config["metadata"])
+        path.write_text(json.dumps(results))
 
 
 def test_invalid_answers_and_versions_may_differ(demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
     edit(written.samples, lambda line: line.update(filtered_resps=[otherwise(line["doc"])]))
-    results = json.loads(written.results.read_text())
-    metadata = results["configs"]["cora_demo"]["metadata"]
-    before = metadata["signature"]
-    metadata["signature"] = before.rpartition("|")[0].rpartition("|")[0] + "|invalid:99.0%|v9.9.9"
-    written.results.write_text(json.dumps(results))
+    edit_results(
+        tmp_path, lambda data: data.update(signature=data["signature"].rsplit("|", 2)[0] + "|invalid:99.0%|v9.9.9")
+    )
     assert in_order(demo["cora_demo"].folder, tmp_path)
 
 
@@ -218,22 +221,17 @@ def test_two_models_on_one_file_with_one_name_or_two(tmp_path: Path) -> None:
     assert in_order(*on_files(tmp_path / "two", "my1", "my2"))
 
 
-@pytest.mark.parametrize("names", [("my", "other"), ("my", "my")])
-def test_one_task_on_different_data(names: tuple[str, str], tmp_path: Path) -> None:
-    one, other = on_files(tmp_path, "my", "other")
-    for folder, name in zip((one, other), names, strict=True):
-        rename(folder, name)
-    data = [the_run(folder).data for folder in (one, other)]
-    assert tells(refusal(one, other), str(data[0]), "first", str(data[1]), "second")
-
-
 def rename(folder: Path, name: str) -> None:
     """Set the name of the data in the results file below a folder."""
-    (path,) = folder.rglob("results_*.json")
-    results = json.loads(path.read_text())
-    for config in results["configs"].values():
-        config["metadata"]["benchmark"]["name"] = name
-    path.write_text(json.dumps(results))
+    edit_results(folder, lambda data: data["benchmark"].update(name=name))
+
+
+def test_one_task_on_different_data(tmp_path: Path) -> None:
+    folders = on_files(tmp_path, "my", "other")
+    for name in ("other", "my"):
+        rename(folders[1], name)
+        data = [str(the_run(folder).data) for folder in folders]
+        assert tells(refusal(*folders), data[0], "first", data[1], "second")
 
 
 def test_each_data_set_is_compared_with_itself(tmp_path: Path) -> None:
@@ -241,40 +239,157 @@ def test_each_data_set_is_compared_with_itself(tmp_path: Path) -> None:
         for name in names:
             rows = [{"question": f"{name}?", "choices": ["Ice", "Fog"], "answer": 0}]
             path = put(tmp_path / f"{name}.jsonl", rows)
-            folder = tmp_path / side / name
-            write(folder, varied, "cora_local_order", {"data_files": str(path)})
-            rename(folder, name)
+            write(tmp_path / side / name, varied, "cora_local_order", {"data_files": str(path)})
+            rename(tmp_path / side / name, name)
     pairs, alone = groups_of(tmp_path / "before", tmp_path / "after")
     assert [(one.data.name, other.data.name) for one, other in pairs] == [("a", "a"), ("b", "b")]
     assert alone == ["cora_local_order (c)"]
-    for one, other in pairs:
-        assert not_comparable(one, other) == ""
+    assert [not_comparable(one, other) for one, other in pairs] == ["", ""]
 
 
 def test_several_data_sets_without_a_common_one(tmp_path: Path) -> None:
-    folders = on_files(tmp_path, "my", "other", "third")
-    for folder in folders:
-        rename(folder, "my")
-    for path in folders[2].rglob("*_*.json*"):
-        path.rename(folders[1] / "a__1" / path.name)
-    results = next((folders[1] / "a__1").glob("results_*.json")).read_text()
-    model = json.loads(results)["model_name"]
-    for path in (folders[1] / "a__1").glob("results_*.json"):
-        path.write_text(json.dumps({**json.loads(path.read_text()), "model_name": model}))
-    with pytest.raises(UserError) as caught:
-        compare_models(folders[:2])
-    digests = [run.data.digest for folder in folders[:2] for run in read_runs([folder])]
+    """They are named by their digests if they have one name."""
+    sides = [tmp_path / "before", tmp_path / "after"]
+    for place, name in enumerate(("my", "other", "third")):
+        path = put(tmp_path / f"{name}.jsonl", [{"question": f"{name}?", "choices": ["Ice", "Fog"], "answer": 0}])
+        side = sides[place > 0]
+        write(side / name, varied, "cora_local_order", {"data_files": str(path)}, f"org/{side.name}")
+        rename(side / name, "my")
+    digests = [run.data.digest for run in read_runs(sides)]
     assert len(set(digests)) == 3
+    with pytest.raises(UserError) as caught:
+        compare_models(sides)
     assert all(f"cora_local_order (my {digest})" in str(caught.value) for digest in digests)
 
 
 def test_an_old_run_and_a_new_one_are_compared(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
     """The variants show that the questions are the same, although one run has no digest."""
+
+    def without_digest(data: dict[str, Any]) -> None:
+        digest = data.pop("benchmark")["questions"]
+        data["signature"] = data["signature"].replace(f"data:{digest}|", "")
+
     old = copied(demo["cora_demo"], tmp_path)
-    results = json.loads(old.results.read_text())
-    metadata = results["configs"]["cora_demo"]["metadata"]
-    digest = metadata.pop("benchmark")["questions"]
-    metadata["signature"] = metadata["signature"].replace(f"data:{digest}|", "")
-    old.results.write_text(json.dumps(results))
+    edit_results(tmp_path, without_digest)
     assert in_order(old.folder, other.folder)
     assert in_order(other.folder, old.folder)
+
+
+def names(found: list[Contestant]) -> list[str]:
+    for contestant in found:
+        assert {run.model for run in (*contestant.runs, *contestant.documents)} == {contestant.name}
+    return [contestant.name for contestant in found]
+
+
+def tasks_of(groups: list[list[object]]) -> list[tuple[str, list[str]]]:
+    return [(group[0].task, [run.model for run in group]) for group in groups]  # type: ignore[attr-defined]
+
+
+# ---- names
+
+
+def test_models_are_in_the_order_of_the_paths_and_named_by_labels(demo: dict[str, Written], other: Written) -> None:
+    paths = [other.folder, demo["cora_demo"].folder]
+    assert names(read_contestants(paths)) == ["another-org/another-model", "some-org/some-model"]
+    assert names(read_contestants(paths[::-1])) == ["some-org/some-model", "another-org/another-model"]
+    assert names(read_contestants(paths, labels=dict(zip(paths, ("Small", "Large"), strict=True)))) == [
+        "Small",
+        "Large",
+    ]
+
+
+def test_a_folder_may_have_several_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    for written in (demo["cora_demo"], demo["cora_demo_mc"], other):
+        copied(written, tmp_path)
+    found = read_contestants([tmp_path])
+    assert sorted(names(found)) == ["another-org/another-model", "some-org/some-model"]
+    assert {contestant.path for contestant in found} == {tmp_path}
+    (some,) = [contestant for contestant in found if contestant.name.startswith("some")]
+    assert some.tasks == ["cora_demo", "cora_demo_mc"]
+
+
+def test_two_models_of_one_name_have_their_path(demo: dict[str, Written], tmp_path: Path) -> None:
+    first = demo["cora_demo"].folder
+    second = copied(demo["cora_demo"], tmp_path).folder
+    assert names(read_contestants([first, second])) == [f"some-org/some-model ({path})" for path in (first, second)]
+    assert names(read_contestants([first, first, first])) == [
+        *(f"some-org/some-model ({place})" for place in ("first", "second", "third"))
+    ]
+
+
+def test_hostile_names_stay_apart(demo: dict[str, Written], other: Written) -> None:
+    label = HOSTILE_NAMES["line breaks"]
+    found = names(
+        read_contestants(
+            [demo["cora_demo"].folder, other.folder],
+            labels=dict.fromkeys((demo["cora_demo"].folder, other.folder), label),
+        )
+    )
+    assert len(set(found)) == 2
+    assert all(told.startswith(label) for told in found)
+
+
+def test_a_label_for_two_models_is_an_error(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    for written in (demo["cora_demo"], other):
+        copied(written, tmp_path)
+    with pytest.raises(UserError) as caught:
+        read_contestants([tmp_path, other.folder], labels={tmp_path: "Both"})
+    assert tells(str(caught.value), f"--label {tmp_path}=Both", "one model", "2", "Pass the folder of one model")
+    assert "\n" not in str(caught.value)
+
+
+# ---- errors
+
+
+def test_errors(demo: dict[str, Written], tmp_path: Path) -> None:
+    path = demo["cora_demo"].folder
+    with pytest.raises(UserError) as caught:
+        read_contestants([path])
+    assert tells(str(caught.value), "two or more models, got one", str(path), "some-org/some-model", "another model")
+    with pytest.raises(UserError) as caught:
+        read_contestants([path, tmp_path])
+    assert tells(str(caught.value), f"{tmp_path}: there are no samples", "--log_samples")
+
+
+# ---- groups
+
+
+def test_runs_of_one_task_are_a_group(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    """Also those of a task that the first model lacks."""
+    third = write(tmp_path, varied, "cora_demo", {"questions": 12}, "org/third")
+    for first, expected in (
+        ("cora_demo", ["some-org/some-model", "another-org/another-model", "org/third"]),
+        ("cora_demo_mc", ["another-org/another-model", "org/third"]),
+    ):
+        found = read_contestants([demo[first].folder, other.folder, third.folder])
+        groups, alone = matched([contestant.runs for contestant in found])
+        assert tasks_of(groups) == [("cora_demo", expected)]  # type: ignore[arg-type]
+        assert alone == ["cora_demo_mc"] * first.endswith("mc")
+
+
+def test_files_of_answers_with_other_questions_are_still_a_group(tmp_path: Path) -> None:
+    """So that the comparison can say what differs."""
+    paths = [
+        write_answers(tmp_path / "a.csv", answers("a")),
+        write_answers(tmp_path / "b.csv", answers("b", questions=7)),
+    ]
+    groups, alone = matched([contestant.runs for contestant in read_contestants(paths)])
+    assert [[run.model for run in group] for group in groups] == [["a", "b"]]
+    assert not alone
+
+
+def test_nothing_in_common(demo: dict[str, Written]) -> None:
+    found = read_contestants([demo["cora_demo"].folder, demo["cora_demo_plus"].folder])
+    assert matched([contestant.runs for contestant in found]) == ([], ["cora_demo", "cora_demo_plus"])
+    assert matched([]) == ([], [])
+
+
+def test_documents_are_matched_by_task_and_filter(models: Models) -> None:
+    found = read_contestants([models.one, models.two])
+    assert all(not contestant.runs for contestant in found)
+    groups, alone = matched_documents([contestant.documents for contestant in found])
+    assert alone == []
+    assert {(group[0].name, group[0].filter) for group in groups} == {
+        *(("tiny_choice", "none"), ("tiny_written", "strict"), ("tiny_written", "letter"))
+    }
+    assert all([run.model for run in group] == ["org/one", "org/two"] for group in groups)
