@@ -144,6 +144,8 @@ def test_a_task_that_the_baseline_lacks_is_named(demo: dict[str, Written], other
     found = compare_models([tmp_path / "both", second, other.folder], baseline=str(other.folder))
     assert [value["task"] for value in found.values] == ["cora_demo"]
     assert "cora_demo_mc: not compared, because the baseline another-org/another-model does not have it" in found.notes
+    found = compare_models([tmp_path / "both", other.folder])
+    assert "not compared, because only one model has it: cora_demo_mc" in found.notes
 
 
 # ---- what cannot be compared
