@@ -10,7 +10,7 @@ from lm_eval_cora.answers import Answer, Reason, rules
 from lm_eval_cora.answers.format import Doc, picked_at
 from lm_eval_cora.answers.places import AT_THE_END, Place, Text
 from lm_eval_cora.answers.plain import (
-    before_next_question,
+    NEXT_QUESTION,
     is_reasoning,
     plain,
     start_of_answer,
@@ -51,7 +51,7 @@ def find_letter(response: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
     said = without_later_reasoning(said)
-    if (before := before_next_question(said)).strip():
+    if (question := NEXT_QUESTION.search(said)) and (before := said[: question.start()]).strip():
         answer = _read(before, offset, doc, at_the_end=at_the_end)
         if answer.position is not None:
             return replace(answer, settled=not at_the_end)

@@ -29,7 +29,7 @@ _ROLE = re.compile(
 )
 """The header of a turn, which some servers leave in the response."""
 
-_NEXT_QUESTION = re.compile(
+NEXT_QUESTION = re.compile(
     r"(?i)\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>"
     r"|###\s?(?:instruction|human|user))"
     r"|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}"
@@ -86,12 +86,6 @@ def without_later_reasoning(said: str) -> str:
     """Drop the reasoning that begins within a response."""
     opens = _OPENS.search(said)
     return said[: opens.start()] if opens and said[: opens.start()].strip() else said
-
-
-def before_next_question(said: str) -> str:
-    """Return what stands before a question that the response invents; empty if there is none."""
-    question = _NEXT_QUESTION.search(said)
-    return said[: question.start()] if question else ""
 
 
 def is_reasoning(head: str) -> bool:

@@ -44,7 +44,6 @@ _BETWEEN = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LETTER = re.compile(r"([A-Za-z])(?![^\W_]|['’][^\W_])")
-_GLUED_LETTER = re.compile(r"([A-Z])(?=[.):]+[^\W_])")
 _BEFORE_TEXT = re.compile(r"[ \t.:)(\]}*_\"'`–—-]*")
 _TAG = re.compile(r"</?[\w|]{1,30}>")
 _IN_ONE_WORD = re.compile(r"\W*([A-Z]{2,})\W*")
@@ -208,12 +207,10 @@ def _named(text: str, choices: Sequence[str]) -> list[_Named]:
     position = 0
     while True:
         start = skip(_BETWEEN, text, position)
-        match = _LETTER.match(text, start) or _GLUED_LETTER.match(text, start)
+        match = _LETTER.match(text, start)
         if match is None or (match.group().islower() and _place(match) >= len(choices)):
             return named
         end = _text_of(match, text, choices)
-        if not end and _LETTER.match(text, start) is None:
-            return named
         if named and bool(end) != named[0].with_text and "\n" in text[position:start]:
             if named[0].with_text and text[match.end() : match.end() + 1] in (".", ")", ":"):
                 raise _Unclear  # "A. Steam\nB. vapour": not the text of the option, or a remark on it
@@ -230,15 +227,15 @@ def _text_of(match: re.Match[str], text: str, choices: Sequence[str]) -> int:
     start = skip(_BEFORE_TEXT, text, match.end())
     found = text[start : start + len(wanted)]
     end = start + len(found)
-    cut_off = end == len(text) and len(found) < len(wanted)
-    if not found or found.casefold() != wanted[: len(found) if cut_off else None].casefold():
+    if end == len(text):  # the response may be cut off
+        wanted = wanted[: len(found)]
+    if not found or found.casefold() != wanted.casefold() or (found[-1].isalnum() and text[end : end + 1].isalnum()):
         return 0
-    in_a_word = found[-1].isalnum() and text[end : end + 1].isalnum()
-    return 0 if in_a_word else end
+    return end
 
 
 def _place(letter: re.Match[str]) -> int:
-    return LETTERS.index(letter.group(1).upper())
+    return LETTERS.index(letter[1].upper())
 
 
 def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[str]:

@@ -13,7 +13,6 @@ from queue import LifoQueue
 from typing import Any, Generic, TypeVar
 
 W = TypeVar("W", bound="Worker")
-T = TypeVar("T")
 R = TypeVar("R")
 
 # Isolated and without `-m`, so that neither the working directory nor the environment changes what the worker imports.
@@ -83,13 +82,13 @@ class Pool(Generic[W]):
         for worker in self.workers:
             worker.stop()
 
-    def map(self, work: Callable[[W, T], R], items: Iterable[T], at_once: int, *, wait: bool = True) -> Iterator[R]:
+    def map(self, work: Callable[[W, Any], R], items: Iterable[Any], at_once: int, *, wait: bool = True) -> Iterator[R]:
         """Call a function with a free worker and each item; yield the results in order.
 
         If the caller reads no further, calls that have begun end before this returns, unless `wait` is False.
         """
 
-        def call(item: T) -> R:
+        def call(item: Any) -> R:
             worker = self._free.get()
             try:
                 return work(worker, item)

@@ -98,13 +98,7 @@ KINDS = {
 
 
 def source_options(question: Question, nota_text: str) -> list[Option]:
-    """Return the options of the source; one with the same words as `nota_text` is NOTA: both are the same answer.
-
-    Example:
-        >>> question = Question("q1", "What is frozen water?", ("Ice", "Fog", "None of the above."), 0)
-        >>> source_options(question, "None of the above")
-        [(0, 'Ice'), (1, 'Fog'), (26, 'None of the above.')]
-    """
+    """Return the options of the source; one with the same words as `nota_text` is NOTA: both are the same answer."""
     return [
         (NOTA if _plain(text) == _plain(nota_text) else identity, text)
         for identity, text in zip(question.identities, question.choices, strict=True)
@@ -141,14 +135,7 @@ def resized(options: Sequence[Option], answer: int, more: Sequence[Option], *key
 
 
 def in_orders(kind: str, options: Sequence[Option], right: int, count: int, *key: str | int) -> Iterator[Altered]:
-    """Yield a variant in the given order, then shuffled ones in distinct orders; `count` in total if so many exist.
-
-    Orders that differ only in the places of equal options are the same order.
-
-    Example:
-        >>> [(one.kind, one.options[0][1]) for one in in_orders("original", [(0, "Fog"), (1, "Ice")], 1, 4, "q1")]
-        [('original', 'Fog'), ('shuffled', 'Ice')]
-    """
+    """Yield a variant in the given order, then shuffled ones; `count` in total if so many distinct orders exist."""
     yield letters(kind, options, right)
     text = dict(reversed(options))
     orders = distinct_orders([identity for identity, _ in options], count, *key, shuffled(kind))
@@ -164,8 +151,7 @@ def letters(kind: str, options: Sequence[Option], right: int) -> Altered:
 def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:
     """Remove the right option and add NOTA, which is then right, at the end.
 
-    A distractor that is NOTA itself is removed, too, so that NOTA is printed once. It stays if it is the only
-    distractor.
+    A distractor that is NOTA itself is removed, too, unless it is the only one, so that NOTA is printed once.
     """
     distractors = [option for position, option in enumerate(options) if position != answer]
     return [*([option for option in distractors if option[0] != NOTA] or distractors), (NOTA, nota_text)]

@@ -39,9 +39,6 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
         seed: Seed of the reorderings.
         nota_text: Text of NOTA.
 
-    Returns:
-        The variants, numbered from 0 by `ordinal`. The first one is the original.
-
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
         >>> variants = divergent(question)

@@ -36,9 +36,6 @@ def order(question: Question, *, orders: Orders = "swap", template: Template | N
             permutations, starting with the question's own order.
         template: The template of the prompt. None asks for a letter, for the loglikelihood form.
 
-    Returns:
-        The variants. Their kinds name the position of the right option.
-
     Raises:
         UserError: If `orders` is `all` and the question has more than five options.
 

@@ -29,8 +29,6 @@ from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, vari
 
 NAME = "plus"
 
-_REORDERINGS = 3
-
 
 def plus(question: Question, *, seed: int = 0, nota_text: str = "None of the above") -> list[Variant]:
     """Make the MCQA+ set of a question: 14 variants for four options; 9, 12, 15 and 19 for 2, 3, 5 and 10.
@@ -51,9 +49,6 @@ def plus(question: Question, *, seed: int = 0, nota_text: str = "None of the abo
         seed: Seed of the reorderings, removed distractors and fillers.
         nota_text: Text of NOTA.
 
-    Returns:
-        The variants, numbered from 0 by `ordinal`. The first one is the original.
-
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
         >>> variants = plus(question)
@@ -73,7 +68,7 @@ def _altered(question: Question, seed: int, nota_text: str) -> Iterator[Altered]
     right = options[question.answer][0]
     key = (seed, question.id, NAME)
     more = filler_options(question, nota_text, seed)
-    yield from in_orders(ORIGINAL, options, right, 1 + _REORDERINGS, *key)
+    yield from in_orders(ORIGINAL, options, right, 1 + 3, *key)
     for kind, arrangement in resized(options, question.answer, more, *key).items():
         yield letters(kind, arrangement, right)
     yield letters(NOTA_ANSWER, nota_as_answer(options, question.answer, nota_text), NOTA)
@@ -90,10 +85,7 @@ def _expand(question: Question, setting: Setting) -> list[Variant]:
     return [replace(drawn, ordinal=0, variants=1)]
 
 
-_KINDS = (
-    *(ORIGINAL, shuffled(ORIGINAL), *map(with_options, COUNTS)),
-    *(NOTA_ANSWER, TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG),
-)
+_OTHERS = (NOTA_ANSWER, TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG)
 
 PLUS = Probe(
     name=NAME,
@@ -102,7 +94,7 @@ PLUS = Probe(
     "true-or-false questions (MCQA+)",
     expand=_expand,
     formats={"generate": LETTER, "loglikelihood": LETTER},
-    kinds={kind: KINDS[kind] for kind in _KINDS},
+    kinds={kind: KINDS[kind] for kind in (ORIGINAL, shuffled(ORIGINAL), *map(with_options, COUNTS), *_OTHERS)},
     options=("variants",),
     # docs/cost.md: SmolLM2-135M got nearly all variants of the first two kinds wrong, 82% of `shuffled`, and none of
     # the other kinds.

@@ -23,12 +23,7 @@ def unaltered(
 def prompts(question: Question | OpenQuestion, templates: Templates) -> list[Variant]:
     """Ask a question with each template. Question and options are unchanged.
 
-    Args:
-        question: A question, with or without options.
-        templates: The templates. Their names are the kinds, and the variant of the fixed template is the original.
-
-    Returns:
-        One variant per template.
+    The names of the templates are the kinds, and the variant of the fixed template is the original.
 
     Example:
         >>> from lm_eval_cora.variants.template import own_templates
@@ -75,13 +70,6 @@ _KINDS = {f"sample_{number}": f"Random sample {number} of 5 with the same prompt
 
 def sampling(question: Question | OpenQuestion, template: Template) -> list[Variant]:
     """Ask a question five times. None of the five variants is the original.
-
-    Args:
-        question: A question, with or without options.
-        template: The template of the prompt.
-
-    Returns:
-        Five variants that differ only in their kinds.
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice"), 1)

@@ -29,8 +29,6 @@ from lm_eval_cora.variants.variant import Altered, Probe, Variant, variants_of
 
 NAME = "revas"
 
-_NOTA_ORDERS = 4
-
 
 def revas(
     question: Question, *, seed: int = 0, nota_text: str = "None of the above", select_all: bool = True
@@ -58,9 +56,6 @@ def revas(
         nota_text: Text of NOTA.
         select_all: Whether to ask for all right letters. The loglikelihood form cannot ask for them.
 
-    Returns:
-        The variants, numbered from 0 by `ordinal`. The first one is the original.
-
     Example:
         >>> variants = revas(Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1))
         >>> from collections import Counter
@@ -83,7 +78,7 @@ def _altered(question: Question, seed: int, nota_text: str, select_all: bool) ->
     for kind, arrangement in arrangements.items():
         yield from in_orders(kind, arrangement, right, len(arrangement), *key)
     with_nota = nota_as_answer(options, question.answer, nota_text)
-    yield from in_orders(NOTA_ANSWER, with_nota, NOTA, _NOTA_ORDERS, *key)
+    yield from in_orders(NOTA_ANSWER, with_nota, NOTA, 4, *key)
     yield from true_or_false(options, right)
     if select_all:
         yield Altered(SELECT_ALL, options, right, template.SELECT_ALL)
