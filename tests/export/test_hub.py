@@ -9,12 +9,15 @@ from typing import Any
 import huggingface_hub
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.hub import Filing, eval_results, metric_of, run_to_file
+from lm_eval_cora.export.hub import Filing, as_yaml, eval_results, metric_of, run_to_file
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
+from lm_eval_cora.questions.question import printable
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers
@@ -77,20 +80,17 @@ def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hub", "revision", "written"),
+    ("hub", "revision", "is_written"),
     [
-        ("org/bench", COMMIT, COMMIT),
-        ("org/bench", "main", None),
-        ("org/bench", None, None),
-        ("org/other", COMMIT, None),
-        (["org/bench", "org/other"], COMMIT, None),
+        *(("org/bench", COMMIT, True), ("org/bench", "main", False), ("org/bench", None, False)),
+        *(("org/other", COMMIT, False), (["org/bench", "org/other"], COMMIT, False)),
     ],
 )
 def test_the_revision_is_a_commit_of_the_same_dataset(
-    runs: list[Run], hub: Any, revision: str | None, written: str | None
+    runs: list[Run], hub: Any, revision: str | None, is_written: bool
 ) -> None:
-    entry = entry_of(asked_from(runs[0], hub=hub, revision=revision))
-    assert entry["dataset"].get("revision") == written
+    dataset = entry_of(asked_from(runs[0], hub=hub, revision=revision))["dataset"]
+    assert dataset.get("revision") == (revision if is_written else None)
 
 
 def test_questions_of_another_dataset_are_named(runs: list[Run]) -> None:
@@ -103,17 +103,12 @@ def test_questions_of_another_dataset_are_named(runs: list[Run]) -> None:
 
 
 def test_percent(runs: list[Run]) -> None:
-    share, percent = entry_of(runs[0], metric="acc"), entry_of(runs[0], metric="acc", percent=True)
+    share, percent = (entry_of(runs[0], metric="acc", percent=percent) for percent in (False, True))
     assert percent["value"] == pytest.approx(100 * share["value"])
-    numbers = r"standard error (\S+); 95% interval (\S+) to (\S+);"
-    of_share, of_percent = (re.search(numbers, entry["notes"]) for entry in (share, percent))
-    assert of_share
-    assert of_percent
-    assert [float(one) for one in of_percent.groups()] == pytest.approx(
-        [100 * float(one) for one in of_share.groups()], rel=1e-4
-    )
-    assert "in percent" in percent["notes"]
-    assert "in percent" not in share["notes"]
+    numbers = re.compile(r"standard error (\S+); 95% interval (\S+) to (\S+);")
+    (of_share,), (of_percent,) = (numbers.findall(entry["notes"]) for entry in (share, percent))
+    assert list(map(float, of_percent)) == pytest.approx([100 * float(number) for number in of_share], rel=1e-4)
+    assert ["in percent" in entry["notes"] for entry in (share, percent)] == [False, True]
 
 
 def test_percent_of_a_metric_without_a_highest_value(runs: list[Run]) -> None:
@@ -211,3 +206,24 @@ def test_wrong_places(wrong: dict[str, str], told: str) -> None:
     with pytest.raises(UserError, match=told) as raised:
         replace(HERE, **wrong)
     assert str(raised.value).isprintable()  # one line
+
+
+# ---- YAML
+
+TRICKY = ["08", "1e3", "0o7", "on", "null", "2026-11-24", "- a: b", "a: b # c", "&x", "*x", "!!python/none", "", "%"]
+
+
+def test_texts_come_back_in_quotes() -> None:
+    value = [{"texts": [*TRICKY, *HOSTILE], "number": 0.5, "nested": {"text": "on"}}]
+    assert yaml.safe_load(as_yaml(value)) == value
+    assert as_yaml({"id": "08", "value": 1e-9}) == 'id: "08"\nvalue: 1.0e-09\n'
+
+
+@given(st.text(max_size=20))
+def test_any_printable_text_is_one_line_of_yaml(text: str) -> None:
+    line = printable(text)
+    written = as_yaml({"a": line})
+    assert written.count("\n") == 1
+    assert written.encode()
+    assert yaml.safe_load(written) == {"a": line}
+    assert printable(line) == line

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import yaml
@@ -12,11 +13,15 @@ from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import HOSTILE, asked_from
 
 
+def content_of(runs: list[Run], metric: str = "") -> dict[str, Any]:
+    text, note = eval_yaml(runs, "org/bench", metric)
+    assert text.startswith(f"# {note}\n")
+    content: dict[str, Any] = yaml.safe_load(text)
+    return content
+
+
 def test_the_content(runs: list[Run]) -> None:
-    own = [asked_from(run, hub="org/bench", config="five", split="test", revision="main") for run in runs]
-    written, note = eval_yaml(own, "org/bench")
-    assert written.startswith(f"# {note}\n")
-    content = yaml.safe_load(written)
+    content = content_of([asked_from(run, hub="org/bench", config="five", split="test") for run in runs])
     assert list(content) == ["name", "description", "evaluation_framework", "tasks"]
     assert content["name"] == "bench: consistency"
     assert content["evaluation_framework"] == "lm-evaluation-harness"
@@ -25,43 +30,27 @@ def test_the_content(runs: list[Run]) -> None:
     for name, metric in zip(names, ["cora", "cora", "acc_h@original"], strict=True):
         assert f"{name} asks " in content["description"]
         assert f"; its value is {metric}. " in content["description"]
+    assert content_of(runs[:2], "mcqa")["description"].count("value is mcqa. Share of questions whose original") == 2
 
 
 def test_questions_that_are_not_on_the_hub_have_no_configuration(runs: list[Run]) -> None:
     for run in (runs[0], asked_from(runs[0], data_files="my.jsonl", split="test")):
-        assert yaml.safe_load(eval_yaml([run], "org/bench")[0])["tasks"] == [{"id": "cora_demo"}]
+        assert content_of([run])["tasks"] == [{"id": "cora_demo"}]
 
 
-def test_a_task_of_several_models_is_listed_once(runs: list[Run]) -> None:
-    both = [runs[0], replace(runs[0], model="other")]
-    assert eval_yaml(both, "org/bench") == eval_yaml(runs[:1], "org/bench")
-
-
-def test_different_data_of_a_task_have_different_ids(runs: list[Run]) -> None:
+def test_a_task_of_several_models_is_listed_once_and_different_data_separately(runs: list[Run]) -> None:
+    assert content_of([runs[0], replace(runs[0], model="other")]) == content_of(runs[:1])
     both = [replace(runs[0], data=Data(name), label=name) for name in ("german", "french")]
-    ids = [task["id"] for task in yaml.safe_load(eval_yaml(both, "org/bench")[0])["tasks"]]
-    assert ids == ["cora_demo/french", "cora_demo/german"]
+    assert [task["id"] for task in content_of(both)["tasks"]] == ["cora_demo/french", "cora_demo/german"]
 
 
-def test_another_metric(runs: list[Run]) -> None:
-    description = yaml.safe_load(eval_yaml(runs[:2], "org/bench", "mcqa")[0])["description"]
-    assert description.count("its value is mcqa. Share of questions whose original") == 2
+def test_errors(runs: list[Run]) -> None:
     with pytest.raises(UserError, match="--metric mccqa: there is no such metric"):
         eval_yaml(runs, "org/bench", "mccqa")
-
-
-def test_questions_of_another_dataset(runs: list[Run]) -> None:
     with pytest.raises(UserError, match=r"cora_demo: expected questions from org/bench, .* org/other"):
         eval_yaml([asked_from(runs[0], hub="org/other")], "org/bench")
-
-
-def test_several_configurations(runs: list[Run]) -> None:
-    run = asked_from(runs[0], hub="org/bench", config=["algebra", "geometry"])
     with pytest.raises(UserError, match=r"one configuration of org/bench, got 2: algebra, geometry"):
-        eval_yaml([run], "org/bench")
-
-
-def test_a_wrong_dataset(runs: list[Run]) -> None:
+        eval_yaml([asked_from(runs[0], hub="org/bench", config=["algebra", "geometry"])], "org/bench")
     with pytest.raises(UserError, match=r"--dataset 'bench'"):
         eval_yaml(runs, "bench")
 
@@ -70,7 +59,6 @@ def test_a_wrong_dataset(runs: list[Run]) -> None:
 def test_hostile_names(runs: list[Run], text: str) -> None:
     run = replace(asked_from(runs[0], hub="org/bench", config=text, split=text), label=text)
     written, _ = eval_yaml([run], "org/bench")
-    content = yaml.safe_load(written)
     cleaned = " ".join(text.replace("\x00", "\ufffd").split())
-    assert content["tasks"] == [{"id": f"cora_demo/{cleaned}", "config": cleaned, "split": cleaned}]
+    assert yaml.safe_load(written)["tasks"] == [{"id": f"cora_demo/{cleaned}", "config": cleaned, "split": cleaned}]
     assert written.count("\n") == 8

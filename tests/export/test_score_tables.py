@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.export.score_tables import as_latex, escaped, tables_as_markdown
-from lm_eval_cora.report.result_tables import model_table
-from lm_eval_cora.runs.grouping import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand
 from tests.support.messages import tells
 
@@ -40,65 +39,63 @@ def columns_of(latex: str) -> list[int]:
     return [len(spec) for spec in re.findall(r"\\begin\{tabular\}\{(l?r*)\}", latex)]
 
 
-# ---- LaTeX
+def cells_of(markdown: str) -> list[list[str]]:
+    """The rows of a Markdown table without the ruler. A bar in a cell has a backslash."""
+    lines = [line for line in markdown.splitlines() if line.startswith("|") and not line.startswith("|:")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
-def test_a_table_has_the_scores_with_errors_and_bold(three: list[Run]) -> None:
-    latex = as_latex(three)
-    head, *rows = rows_of(latex)
+def test_scores_with_errors_and_bold(three: list[Run]) -> None:
+    head, *rows = rows_of(as_latex(three))
     assert head == ["model", "cora", r"95\% of cora", "mcqa", "bmca@1.0", "acc"]
     assert [row[0] for row in rows] == ["good", "alike", "bad"]
     # 0.9 (1 - 0), 0.9 (1 - 0.02) and 0.4 (1 - 0.3).
     assert [re.findall(r"\d\.\d+", row[1])[0] for row in rows] == ["0.900", "0.882", "0.280"]
-    error = f"{three[1].estimates['cora'].stderr:.3f}"
-    assert rows[0][1] == rf"$\mathbf{{0.900 \pm {error}}}$"
+    cora = three[1].estimates["cora"]
+    assert rows[0][1:3] == [rf"$\mathbf{{0.900 \pm {cora.stderr:.3f}}}$", "{:.3f} to {:.3f}".format(*cora.interval)]
     assert [r"\mathbf" in row[1] for row in rows] == [True, True, False]
     assert rows[2][3].startswith(r"$0.400 \pm 0.0")
-    assert (
-        rows[0][2]
-        == three[1].estimates["cora"].interval[0].__format__(".3f")
-        + " to "
-        + f"{three[1].estimates['cora'].interval[1]:.3f}"
-    )
+    markdown = tables_as_markdown(three)
+    bold = re.compile(r"\\mathbf\{(.*)\}")
+    plain = [
+        [bold.sub(r"\1", cell).replace(r"\pm", "±").replace("\\", "").strip("$") for cell in row]
+        for row in (head, *rows)
+    ]
+    assert [[cell.strip("*") for cell in row] for row in cells_of(markdown)] == plain
+    assert [row[1].startswith("**0.") for row in cells_of(markdown)[1:]] == [True, True, False]
+    assert markdown.startswith("### answers, 50 questions\n")
+    assert "Bold" in markdown.splitlines()[-1]
 
 
 def test_every_row_has_the_cells_of_its_tabular(runs: list[Run]) -> None:
     latex = as_latex(runs)
-    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 3
-    sizes = columns_of(latex)
-    assert len(sizes) == 3
-    assert {len(row) for row in rows_of(latex)} == set(sizes)
+    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == len(columns_of(latex)) == 3
+    assert {len(row) for row in rows_of(latex)} == set(columns_of(latex))
     assert "nan" not in latex
 
 
-def test_the_caption_names_the_task_and_the_questions(three: list[Run]) -> None:
-    latex = as_latex(three)
-    caption = re.search(r"\\caption\{(.*)\}\n", latex)
-    assert caption
-    assert tells(caption[1], "answers, 50 questions.", "Value ± standard error", "Bold")
-    labels = re.findall(r"\\label\{(.*)\}", latex)
-    assert labels == ["tab:answers--50-questions"]
-
-
-def test_a_table_per_task_with_its_own_label(three: list[Run]) -> None:
+def test_a_table_per_task_with_caption_and_label(three: list[Run]) -> None:
     latex = as_latex([*three, *(replace(run, name="other_task") for run in three)])
+    captions = re.findall(r"\\caption\{(.*)\}\n", latex)
+    assert tells(captions[0], "answers, 50 questions.", "Value ± standard error", "Bold")
+    assert captions[1].startswith(r"other\_task, 50")
     assert re.findall(r"\\label\{(.*)\}", latex) == ["tab:answers--50-questions", "tab:other-task--50-questions"]
-    assert r"\caption{other\_task, 50" in latex
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_hostile_names_stay_in_their_cell(name: str, tmp_path: Path) -> None:
     runs = runs_by_hand(tmp_path, {HOSTILE_NAMES[name]: MODELS["good"], "bad": MODELS["bad"]})
-    latex = as_latex(runs)
-    rows = rows_of(latex)
+    rows = rows_of(as_latex(runs))
     assert len(rows) == 3
-    assert {len(row) for row in rows} == set(columns_of(latex))
-    cell = rows[1][0]
-    assert cell == escaped(HOSTILE_NAMES[name])
-    assert cell.isprintable()
+    assert {len(row) for row in rows} == set(columns_of(as_latex(runs)))
+    assert rows[1][0] == escaped(HOSTILE_NAMES[name])
+    assert rows[1][0].isprintable()
     # Without its commands and escaped characters, nothing has a meaning in LaTeX.
-    plain = re.sub(r"\\text[a-z]+\{\}|\\[&%$#_{}]", "", cell)
-    assert not set(plain) & set("\\&%$#_{}~^<>|")
+    assert not set(re.sub(r"\\text[a-z]+\{\}|\\[&%$#_{}]", "", rows[1][0])) & set("\\&%$#_{}~^<>|")
+    cells = cells_of(tables_as_markdown(runs))
+    assert {len(row) for row in cells} == {len(rows[0])}
+    assert len(cells) == 3
+    assert "<" not in tables_as_markdown(runs)
 
 
 def test_all_special_characters_are_escaped() -> None:
@@ -106,25 +103,18 @@ def test_all_special_characters_are_escaped() -> None:
     assert escaped("&%$#_{}") == r"\&\%\$\#\_\{\}"
     assert escaped("~^<>|") == r"\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}\textbar{}"
     assert escaped(" two\n\n lines\u2028\ttab ") == "two lines tab"
-    assert escaped("\u202e\x00\x1b") == "\ufffd\ufffd\ufffd"
-    assert escaped("naïve 日本") == "naïve 日本"
+    assert escaped("\u202e\x00\x1b naïve 日本") == "\ufffd\ufffd\ufffd naïve 日本"
 
 
-def test_undefined_scores(tmp_path: Path) -> None:
+def test_undefined_scores(three: list[Run], tmp_path: Path) -> None:
     """With one question there are no errors; without an original there is no CoRA."""
-    single = as_latex([run_by_hand(tmp_path, {"original": "1", "a": "0"})])
-    (_, row) = rows_of(single)
-    assert row[1] == "$0.000$"
+    single = as_latex([run_by_hand(tmp_path / "single", {"original": "1", "a": "0"})])
+    assert rows_of(single)[1][1] == "$0.000$"
     assert r"\pm" not in single
-    bare = as_latex([run_by_hand(tmp_path / "bare", {"a": "10", "b": "11"})])
-    assert rows_of(bare)[0][1] == "acc"
-
-
-def test_nothing_defined_makes_no_table(three: list[Run]) -> None:
+    assert rows_of(as_latex([run_by_hand(tmp_path / "bare", {"a": "10", "b": "11"})]))[0][1] == "acc"
     table = three[0].table
     empty = replace(three[0], table=table.where(table.correct & ~table.correct))
-    assert as_latex([empty]) == tables_as_markdown([empty]) == ""
-    assert as_latex([]) == tables_as_markdown([]) == ""
+    assert as_latex([empty]) == tables_as_markdown([empty]) == as_latex([]) == tables_as_markdown([]) == ""
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX: apt-get install texlive-latex-recommended")
@@ -133,41 +123,9 @@ def test_the_tables_compile(three: list[Run], runs: list[Run], tmp_path: Path) -
     text = "\n".join(map(as_latex, (three, runs, hostile)))
     head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\usepackage[T1]{fontenc}\n\\begin{document}\n"
     (tmp_path / "paper.tex").write_text(f"{head}{text}\\end{{document}}\n", encoding="utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], cwd=tmp_path, capture_output=True
-    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True)
     assert done.returncode == 0, done.stdout[-2000:]
-
-
-# ---- Markdown
-
-
-def cells_of(line: str) -> list[str]:
-    """The cells of a row of a Markdown table. A bar in a cell has a backslash."""
-    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-
-
-def test_markdown_has_the_same_numbers(three: list[Run]) -> None:
-    lines = tables_as_markdown(three).splitlines()
-    assert lines[0] == "### answers, 50 questions"
-    table = model_table(three, "cora", alike=True)
-    rows = [cells_of(line) for line in lines if line.startswith("|")]
-    assert rows[0] == list(table.columns)
-    assert {len(row) for row in rows} == {len(table.columns)}
-    assert [row[0] for row in rows[2:]] == ["good", "alike", "bad"]
-    assert [row[1].startswith("**0.") for row in rows[2:]] == [True, True, False]
-    assert rows[2][1] == f"**0.900 ± {three[1].estimates['cora'].stderr:.3f}**"
-    assert "Bold" in lines[-1]
-
-
-@pytest.mark.parametrize("name", HOSTILE_NAMES)
-def test_hostile_names_in_markdown(name: str, tmp_path: Path) -> None:
-    runs = runs_by_hand(tmp_path, {HOSTILE_NAMES[name]: MODELS["good"], "bad": MODELS["bad"]})
-    text = tables_as_markdown(runs)
-    rows = [cells_of(line) for line in text.splitlines() if line.startswith("|")]
-    assert len(rows) == 4
-    assert len({len(row) for row in rows}) == 1
-    assert "<" not in text
 
 
 def test_models_that_were_not_asked_the_same_are_not_bold(three: list[Run], tmp_path: Path) -> None:
