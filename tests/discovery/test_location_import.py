@@ -55,81 +55,75 @@ def harness(tmp_path: Path) -> Path:
     return folder
 
 
-def python(*arguments: str, path: tuple[Path, ...] = (), **variables: str) -> tuple[Any, str]:
-    """Run a new Python with the checkout on its path. Return its JSON output and its stderr."""
+def python(code: str, *path: Path, **variables: str) -> tuple[Any, str]:
+    """Run code in a new Python with the checkout on its path. Return its JSON output and its stderr."""
     environment = {key: value for key, value in os.environ.items() if key != SWITCH}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, (*path, REPOSITORY)))
     done = subprocess.run(
-        [sys.executable, *arguments], env=environment | variables, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], env=environment | variables, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), done.stderr
 
 
-def searched(harness: Path, call: str = "TaskManager()", before: str = "", **variables: str) -> list[str]:
-    """Return the folders that a TaskManager searches while the start-up module is active."""
+def searched(harness: Path, *calls: str, before: str = "", **variables: str) -> list[list[str]]:
+    """Return the folders that TaskManagers search while the start-up module is active."""
     code = (
         f"import json, sys\nfrom pathlib import Path\nimport _lm_eval_cora_startup\n{before}\n"
-        f"from lm_eval.tasks import TaskManager\nprint(json.dumps({call}.searched))"
+        f"from lm_eval.tasks import TaskManager\nprint(json.dumps([each.searched for each in [{', '.join(calls)}]]))"
     )
-    found, said = python("-c", code, path=(harness,), **variables)
+    found, said = python(code, harness, **variables)
     assert not said
     assert isinstance(found, list)
     return found
 
 
-@pytest.mark.parametrize(
-    ("given", "users"),
-    [
-        ("", []),
-        ("include_path='mine'", ["mine"]),
-        ("include_path=Path('mine')", ["mine"]),
-        ("include_path=['mine', Path('yours')]", ["mine", "yours"]),
-        ("include_path=('mine',)", ["mine"]),
-        ("include_path=[]", []),
-        ("include_path=''", []),
-    ],
-)
-@pytest.mark.parametrize("defaults", [True, False])
-def test_our_folder_is_searched_after_the_harness_and_before_the_users(
-    harness: Path, given: str, users: list[str], defaults: bool
-) -> None:
-    arguments = ", ".join(filter(None, (given, f"include_defaults={defaults}")))
-    theirs = [str(harness / "lm_eval" / "tasks")] if defaults else []
-    assert searched(harness, f"TaskManager({arguments})") == [*theirs, str(OURS), *users]
-
-
-@pytest.mark.parametrize("folder", [OURS, OURS.parent, os.path.relpath(OURS), OURS / "demo" / ".."])
-def test_a_folder_that_the_user_names_is_not_searched_twice(harness: Path, folder: Path | str) -> None:
-    found = searched(harness, f"TaskManager(include_path=[{str(folder)!r}, 'mine'])")
-    assert found[1:] == [str(folder), "mine"]
-
-
-def test_a_part_of_our_folder_is_not_searched_twice(harness: Path) -> None:
-    found = searched(harness, f"TaskManager(include_path=['mine', {str(OURS / 'demo')!r}])")
-    assert found[1:] == [str(OURS), "mine"]
-
-
-def test_a_link_to_our_folder_is_not_searched_twice(harness: Path, tmp_path: Path) -> None:
+def test_our_folder_is_searched_after_the_harness_and_before_the_users(harness: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(OURS)
-    assert searched(harness, f"TaskManager(include_path={str(tmp_path / 'link')!r})")[1:] == [str(tmp_path / "link")]
+    users: dict[str, list[str]] = {
+        **{given: [str(OURS)] for given in ("", "include_path=[]", "include_path=''")},
+        **{given: [str(OURS), "mine"] for given in ("include_path='mine'", "include_path=Path('mine')")},
+        "include_path=('mine', Path('yours'))": [str(OURS), "mine", "yours"],
+        # A folder that the user names is not searched twice.
+        **{
+            f"include_path=[{str(folder)!r}, 'mine']": [str(folder), "mine"]
+            for folder in (OURS, OURS.parent, os.path.relpath(OURS), OURS / "demo" / "..", tmp_path / "link")
+        },
+        f"include_path=['mine', {str(OURS / 'demo')!r}]": [str(OURS), "mine"],
+    }
+    theirs = [str(harness / "lm_eval" / "tasks")]
+    for defaults in (True, False):
+        found = searched(harness, *(f"TaskManager(include_defaults={defaults}, {given})" for given in users))
+        assert found == [[*theirs * defaults, *folders] for folders in users.values()]
 
 
 def test_a_harness_that_discovers_packages_finds_us_by_itself(harness: Path) -> None:
     call = "type('Discovering', (TaskManager,), {'discovers': True})(include_path='mine')"
-    expected = [str(harness / "lm_eval" / "tasks"), str(OURS), "mine"]
+    expected = [[str(harness / "lm_eval" / "tasks"), str(OURS), "mine"]]
     assert searched(harness, call) == expected
     assert searched(harness, call, **{SWITCH: "0"}) == expected  # through the entry point
 
 
-def test_the_switch(harness: Path) -> None:
-    assert searched(harness, **{SWITCH: "0"}) == [str(harness / "lm_eval" / "tasks")]
-    assert searched(harness, **{SWITCH: "1"}) == [str(harness / "lm_eval" / "tasks"), str(OURS)]
+@pytest.mark.parametrize(
+    ("before", "variables", "is_found"),
+    [
+        ("", {SWITCH: "0"}, False),
+        ("", {SWITCH: "1"}, True),
+        ("import importlib, lm_eval.tasks.manager\nimportlib.reload(lm_eval.tasks.manager)", {}, True),
+        ("sys.modules['lm_eval_cora'] = None", {}, False),  # removed while this Python runs
+    ],
+    ids=["off", "on", "a reloaded harness", "a removed package"],
+)
+def test_the_switch_and_changes(harness: Path, before: str, variables: dict[str, str], is_found: bool) -> None:
+    (found,) = searched(harness, "TaskManager()", before=before, **variables)
+    assert found == [str(harness / "lm_eval" / "tasks"), *[str(OURS)] * is_found]
 
 
-def test_a_reloaded_harness(harness: Path) -> None:
-    before = "import importlib, lm_eval.tasks.manager\nimportlib.reload(lm_eval.tasks.manager)"
-    assert searched(harness, before=before)[1:] == [str(OURS)]
+def test_a_damaged_package(harness: Path) -> None:
+    (harness / "lm_eval_cora").mkdir()
+    (harness / "lm_eval_cora" / "__init__.py").write_text("half a line of (")
+    before = "sys.path.remove('')"  # the checkout
+    assert searched(harness, "TaskManager()", before=before) == [[str(harness / "lm_eval" / "tasks")]]
 
 
 def test_the_harness_looks_as_if_it_had_been_loaded_without_us(harness: Path) -> None:
@@ -138,39 +132,23 @@ def test_the_harness_looks_as_if_it_had_been_loaded_without_us(harness: Path) ->
         "print(json.dumps([type(manager.__loader__).__name__, type(manager.__spec__.loader).__name__, "
         "inspect.getsource(manager.TaskManager)]))"
     )
-    (loader, of_spec, source), _ = python("-c", code, path=(harness,))
+    (loader, of_spec, source), _ = python(code, harness)
     assert loader == of_spec == "SourceFileLoader"
     assert source.startswith("class TaskManager:")
 
 
 def test_nothing_happens_without_the_harness(harness: Path) -> None:
-    code = "import json, sys, _lm_eval_cora_startup\nimport csv\nprint(json.dumps([*sys.modules]))"
-    modules, _ = python("-c", code, path=(harness,))
+    modules, _ = python(
+        "import json, sys, _lm_eval_cora_startup\nimport csv\nprint(json.dumps([*sys.modules]))", harness
+    )
     assert "_lm_eval_cora_startup" in modules
     assert "lm_eval_cora" not in modules
-
-
-def test_it_imports_nothing_but_sys() -> None:
     tree = ast.parse(STARTUP.read_text())
     assert [ast.unparse(line) for line in tree.body if isinstance(line, ast.Import | ast.ImportFrom)] == ["import sys"]
-    line = STARTUP.with_name("lm_eval_cora_startup.pth").read_text()
-    assert line == f"import {STARTUP.stem}\n"
+    assert STARTUP.with_name("lm_eval_cora_startup.pth").read_text() == f"import {STARTUP.stem}\n"
 
 
-def test_a_package_that_has_been_removed(harness: Path) -> None:
-    # The package is removed while a Python with the start-up module still runs.
-    before = "sys.modules['lm_eval_cora'] = None"
-    assert searched(harness, before=before) == [str(harness / "lm_eval" / "tasks")]
-
-
-def test_a_damaged_package(harness: Path) -> None:
-    (harness / "lm_eval_cora").mkdir()
-    (harness / "lm_eval_cora" / "__init__.py").write_text("half a line of (")
-    before = "sys.path.remove('')"  # the checkout
-    assert searched(harness, before=before) == [str(harness / "lm_eval" / "tasks")]
-
-
-@pytest.mark.parametrize("place", ["0", "1", "len(sys.meta_path)"])
+@pytest.mark.parametrize("place", ["0", "len(sys.meta_path)"])
 def test_another_finder_that_asks_the_others(harness: Path, place: str) -> None:
     # Each of the two finders calls the other.
     before = f"""
@@ -180,12 +158,12 @@ class Asking:
         others = [finder for finder in sys.meta_path if finder is not cls]
         return next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
 sys.meta_path.insert({place}, Asking)
+from lm_eval.tasks import manager
 """
-    assert searched(harness, before=before) == [str(harness / "lm_eval" / "tasks"), str(OURS)]
     # The harness' class has been replaced only once.
-    import_it = "from lm_eval.tasks import manager"
     depth = "type('Found', (), {'searched': [str(len(manager.TaskIndex.mro()))]})"
-    assert searched(harness, depth, before=f"{before}\n{import_it}") == ["3"]
+    found = searched(harness, "TaskManager()", depth, before=before)
+    assert found == [[str(harness / "lm_eval" / "tasks"), str(OURS)], ["3"]]
 
 
 def test_what_only_looks_for_the_harness_does_not_load_it(harness: Path) -> None:
@@ -196,7 +174,7 @@ def test_what_only_looks_for_the_harness_does_not_load_it(harness: Path) -> None
         "print(json.dumps(['lm_eval.tasks.manager' in sys.modules, spec.loader.get_source(spec.name)]))"
     )
     (harness / "lm_eval" / "tasks" / "__init__.py").write_text("")
-    assert python("-c", code, path=(harness,)) == ([False, MANAGER], "")
+    assert python(code, harness) == ([False, MANAGER], "")
 
 
 def test_the_classes_of_the_harness_stay_as_they_are(harness: Path) -> None:
@@ -205,9 +183,8 @@ def test_the_classes_of_the_harness_stay_as_they_are(harness: Path) -> None:
     (harness / "lm_eval" / "tasks" / "manager.py").write_text(
         MANAGER.replace("class TaskManager", "from lm_eval.tasks.index import TaskIndex\nclass TaskManager")
     )
-    before = "from lm_eval.tasks import index"
-    found = searched(harness, "type('Found', (), {'searched': index.TaskIndex.build(['x'])})", before=before)
-    assert found == ["x"]
+    call = "type('Found', (), {'searched': index.TaskIndex.build(['x'])})"
+    assert searched(harness, call, before="from lm_eval.tasks import index") == [["x"]]
 
 
 @pytest.mark.parametrize(
@@ -226,7 +203,7 @@ def test_what_goes_wrong_is_said_and_does_not_end_the_harness(
         "location.__file__ = '/nowhere/lm_eval_cora/discovery/location.py'\n"
         "from lm_eval.tasks import TaskManager\nprint(json.dumps(TaskManager().searched))"
     )
-    found, said = python("-c", code, path=(harness,))
+    found, said = python(code, harness)
     assert found == (expected or [str(harness / "lm_eval" / "tasks")])
     (line,) = said.splitlines()
     assert line.startswith("lm-eval-cora: cannot add its tasks (")
@@ -239,7 +216,7 @@ def test_an_error_of_the_harness_is_its_own(harness: Path) -> None:
         "import json, _lm_eval_cora_startup\n"
         "try:\n    import lm_eval.tasks\nexcept RuntimeError as error:\n    print(json.dumps(str(error)))"
     )
-    assert python("-c", code, path=(harness,)) == ("theirs", "")
+    assert python(code, harness) == ("theirs", "")
 
 
 def test_the_real_harness(tmp_path: Path) -> None:
@@ -255,7 +232,7 @@ calls = [{{}}, {{"include_defaults": False}}, {{"include_path": ours}}, {{"inclu
 managers = [manager.TaskManager(**call) for call in calls]
 print(json.dumps([[one.all_tasks, str(one.task_index["cora_demo"].yaml_path)] for one in managers]))
 """
-    found, said = python("-c", code, path=(STARTUP.parent,), HF_HUB_OFFLINE="1")
+    found, said = python(code, STARTUP.parent, HF_HUB_OFFLINE="1")
     ours, mine = str(OURS / "demo" / "cora_demo.yaml"), str(tmp_path / "mine" / "mine.yaml")
     assert found == [[sorted([*NAMES, *GROUPS]), path] for path in (ours, ours, ours, mine)]
     # The user's task overrides ours. The harness warns about it, as it does for its own tasks.
