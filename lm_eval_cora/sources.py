@@ -27,8 +27,15 @@ from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs import grouping as harness_runs
-from lm_eval_cora.runs.answer_metrics import ENTRIES, compute_answers, left_out, notes_of, undefined_metrics
-from lm_eval_cora.runs.answer_rows import AnswerRows, read_answers
+from lm_eval_cora.runs.collected import (
+    ENTRIES,
+    Collected,
+    compute_collected,
+    left_out,
+    notes_of,
+    read_answers,
+    undefined_metrics,
+)
 from lm_eval_cora.runs.files import part_of
 from lm_eval_cora.runs.samples import is_ours, probe_of
 from lm_eval_cora.scores import Scores
@@ -100,9 +107,9 @@ def score(
     return scores_of_rows(read_answers(data, names))
 
 
-def scores_of_rows(rows: AnswerRows) -> Scores:
+def scores_of_rows(rows: Collected) -> Scores:
     """The scores of answers in a table or file; see `score`."""
-    functions = {entry["metric"]: partial(compute_answers, entry) for entry in ENTRIES}
+    functions = {entry["metric"]: partial(compute_collected, entry) for entry in ENTRIES}
     return Scores(rows.table, functions, reasons=undefined_metrics(rows.table, rows.known), notes=notes_of(rows))
 
 

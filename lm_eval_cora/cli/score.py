@@ -9,7 +9,7 @@ from lm_eval_cora.cli import console
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.answer_columns import COLUMNS
-from lm_eval_cora.runs.answer_rows import read_answers
+from lm_eval_cora.runs.collected import read_answers
 from lm_eval_cora.sources import scores_of_rows
 
 SUMMARY = "compute the metrics of answers that were not collected with the harness"

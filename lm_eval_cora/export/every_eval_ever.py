@@ -19,7 +19,6 @@ from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import REPLICATES
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
-from lm_eval_cora.runs.answers_file import AnswersRun
 from lm_eval_cora.runs.files import chat_template_of, part_of
 from lm_eval_cora.runs.model_run import Run
 
@@ -129,7 +128,7 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
             "additional_details": as_texts({"undefined_results": undefined or None, "notes": notes or None}),
         },
         "eval_library": {
-            "name": "unknown" if isinstance(newest, AnswersRun) else "lm_eval",
+            "name": "unknown" if newest.collected else "lm_eval",
             "version": _version(newest),
             "additional_details": as_texts(
                 {"plugin": "lm-eval-cora", "plugin_version": __version__, "git_hash": newest.results.get("git_hash")}

@@ -13,15 +13,15 @@ from lm_eval_cora.answers.formats import FORMATS, format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.export.provenance import as_texts, evaluation_name
 from lm_eval_cora.questions.question import LETTERS
-from lm_eval_cora.runs.answers_file import AnswersRun
+from lm_eval_cora.runs.collected import Collected
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.parts import BYTES_WORTH_A_BAR
-from lm_eval_cora.runs.samples import parsed_line
+from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, arguments_in, parsed_line
 
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
     """Make the rows in the order of the files, linked to the result that the rows of complete questions make up."""
-    yield from _of_answers(run, result_id) if isinstance(run, AnswersRun) else _of_samples(run, result_id)
+    found = run.collected
+    yield from _of_answers(run, found, result_id) if found else _of_samples(run, result_id)
 
 
 _FIELDS = ("question_id", "ordinal", "kind", "variants", "category", "ask", "original")
@@ -58,32 +58,33 @@ def _row(
     return {key: value for key, value in row.items() if value is not None}
 
 
-def _of_answers(run: AnswersRun, result_id: str | None) -> Iterator[dict[str, Any]]:
+def _of_answers(run: Run, answers: Collected, result_id: str | None) -> Iterator[dict[str, Any]]:
     """The rows of a file of answers. It has no texts of questions, so ids replace them."""
-    method = ", ".join(run.readers) or "unknown"
-    for record in run.records:
+    method = ", ".join(answers.readers) or "unknown"
+    for record in (record for question in answers.places for record in answers.records(question)):
         if record.skipped:
             continue
-        texts = run.records.texts(record)
-        reference = [] if texts.answer is None else [texts.answer]
-        choices = list(texts.printed or ()) or None
+        columns = ("variant", "picked", "answer", "printed")
+        variant, picked, answer, printed = (answers.value(record, column) for column in columns)
+        reference = [] if answer is None else [answer]
+        choices = list(printed or ()) or None
         yield _row(
             run,
             record,
             result_id,
-            variant=texts.variant,
+            variant=variant,
             asked={"raw": record.question_id, "reference": reference, "choices": choices},
-            output=[] if texts.picked is None else [texts.picked],
-            picked=texts.picked,
+            output=[] if picked is None else [picked],
+            picked=picked,
             method=method,
             metadata={
                 "raw_input": "the id of the question",
                 "question_id": record.question_id,
-                "variant": texts.variant,
+                "variant": variant,
                 "variants": record.variants,
-                "kind": record.kind if "kind" in run.known else None,
+                "kind": record.kind if "kind" in answers.known else None,
                 "category": record.category,
-                "original": record.original if "original" in run.known else None,
+                "original": record.original if "original" in answers.known else None,
             },
         )
 
@@ -95,7 +96,7 @@ def _of_samples(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
         if record.skipped:
             continue
         doc, counts = line["doc"], record.question_id in complete
-        raw, reference, prompt = _question(doc), format_of(doc).reference(doc), _text(_arguments(line)[0][0])
+        raw, reference, prompt = _question(doc), format_of(doc).reference(doc), _text(arguments_in(line)[0][0])
         choices = list(map(str, doc["choices"])) or None
         yield _row(
             run,
@@ -132,11 +133,11 @@ def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:
         hidden = True if path.stat().st_size < BYTES_WORTH_A_BAR else None
         with path.open("rb") as file:
             for place in tqdm(range(number, number + count), desc=path.name, unit=" lines", disable=hidden):
-                if (key := run.records.key(place)) in seen:  # the first answer to a variant counts
+                if (key := run.samples.records.key(place)) in seen:  # the first answer to a variant counts
                     continue
                 seen.add(key)
                 file.seek(run.samples.offsets[place])
-                yield run.records[place], parsed_line(file.readline())
+                yield run.samples.records[place], parsed_line(file.readline())
         number += count
 
 
@@ -152,21 +153,13 @@ def _hash(raw: str, reference: Sequence[str]) -> str:
     return sha256(canonical.encode()).hexdigest()
 
 
-def _arguments(line: Mapping[str, Any]) -> list[Sequence[Any]]:
-    """The arguments of each request: the prompt, and the generation settings or the scored answer."""
-    return [
-        (request["arg_0"], request.get("arg_1")) if isinstance(request, dict) else request
-        for request in line["arguments"].values()
-    ]
-
-
 def _output(run: Run, line: Mapping[str, Any]) -> list[str]:
     """The responses; for scored answers, each answer with its log-likelihood."""
     repeated = line.get("resps") or line["filtered_resps"]  # `resps` has a list of repetitions per request
     responses = [response for several in repeated for response in (several if isinstance(several, list) else [several])]
     if run.form != "loglikelihood":
         return [_text(response) for response in responses]
-    answers = [_text(arguments[1]).strip() for arguments in _arguments(line)]
+    answers = [_text(arguments[1]).strip() for arguments in arguments_in(line)]
     scored = [response[0] if isinstance(response, list) and response else response for response in responses]
     return [f"{answer}: {likelihood}" for answer, likelihood in zip(answers, scored, strict=False)]
 

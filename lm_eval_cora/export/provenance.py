@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.runs.answers_file import AnswersRun
 from lm_eval_cora.runs.files import hub_name, part_of
 from lm_eval_cora.runs.model_run import Run
 
@@ -36,7 +35,7 @@ class Dataset:
 
 def dataset_of(run: Run) -> Dataset:
     """Find the source of the questions of a run. A file of answers does not name it."""
-    if isinstance(run, AnswersRun):
+    if run.collected:
         return Dataset("unknown")
     options, declared = part_of(part_of(run.config, "metadata"), "cora"), part_of(run.config, "benchmark")
     name = str(run.data.name or declared.get("name") or run.name)

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.boards import Board, Entry, boards_of, entry_of, find_records, one_per_model
-from lm_eval_cora.runs.answers_file import TASK, is_answers_file, read_answers_file
 from lm_eval_cora.runs.files import SamplesFile, files_in, find_files, grouped, part_of, read_json, short_names
-from lm_eval_cora.runs.grouping import check_label, runs_of
+from lm_eval_cora.runs.grouping import TASK, RunReader, is_answers_file, labelled
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.parts import SamplesReaders
-from lm_eval_cora.runs.signature import Asked, how_asked, labels
+from lm_eval_cora.runs.signature import data_labels, how_asked
 
 REPORT = "report.html"
 """Name of a page beside the files of a run, to which the leaderboard links."""
@@ -32,7 +30,6 @@ class Sources:
 
     def __init__(self, paths: Sequence[Path], reader: Reader | None, named: Mapping[Path, str]) -> None:
         self._reader = reader
-        self._checker = EquivalenceChecker()
         self._files: list[SamplesFile] = []
         self._records: list[Entry] = []
         self._answers: list[tuple[Path, str]] = []
@@ -61,10 +58,8 @@ class Sources:
         records, notes = find_records(path)
         self.notes += [f"left out {file.path}: {file.unchecked}" for file in found if file.unchecked]
         self.notes += [*_results_alone(path, found), *notes]
-        if path in named:
-            check_label(path, named[path], [*(file.model for file in files), *(entry.model for entry in records)])
-            files = [replace(file, model=named[path]) for file in files]
-            records = [replace(entry, model=named[path]) for entry in records]
+        both: list[Any] = labelled([*files, *records], path, named)
+        files, records = both[: len(files)], both[len(files) :]
         known = {file.path.resolve() for file in self._files}
         self._files += [file for file in files if file.path.resolve() not in known]
         self._records += records
@@ -80,7 +75,8 @@ class Sources:
         boards: list[Board] = []
         found = 0
         # disable=None hides the bar unless stderr is a terminal.
-        with SamplesReaders() as readers, tqdm(total=len(self._files), unit="file", disable=None, leave=False) as bar:
+        bar = tqdm(total=len(self._files), unit="file", disable=None, leave=False)
+        with RunReader(self._reader) as readers, bar:
             for task in dict.fromkeys([*tasks, *([TASK] if self._answers else [])]):
                 entries = [
                     replace(entry, report=use(run) or self._page_beside(entry.source))
@@ -98,7 +94,7 @@ class Sources:
             most[board.task] = max(most.get(board.task, 0), len(board.rows))
         return sorted(boards, key=lambda board: (-most[board.task], board.task))
 
-    def _runs(self, task: str, readers: SamplesReaders, done: Callable[[int], object]) -> Iterator[tuple[Run, Entry]]:
+    def _runs(self, task: str, readers: RunReader, done: Callable[[int], object]) -> Iterator[tuple[Run, Entry]]:
         """Yield the runs of a task, the newest one of each model and setting."""
         for group in grouped(file for file in self._files if file.task == task):
             by_settings: dict[str, list[SamplesFile]] = {}
@@ -106,14 +102,14 @@ class Sources:
                 asked = how_asked(file.signature, known_data=bool(file.data.digest))
                 by_settings.setdefault(repr(asked), []).append(file)
             for files in by_settings.values():
-                runs, notes = runs_of(files, self._checker, self._reader, readers)
+                runs, notes = readers.merged(files)
                 done(len(files))
                 told = runs[0].notes if runs else notes
                 self.notes += [f"{files[0].model}, {task}: {note}" for note in told]
                 for run in runs:
                     yield run, entry_of(run, files[0].date)
         for path, name in self._answers if task == TASK else []:
-            run = replace(read_answers_file(path, self._reader), model=name)
+            run = replace(readers.collected(path), model=name)
             self.notes += [f"{name}: {note}" for note in run.notes]
             yield run, entry_of(run, "")
 
@@ -125,7 +121,7 @@ class Sources:
         for entry in kept:
             by_part.setdefault(entry.part, []).append(entry)
         for part, own in by_part.items():
-            names = {label for label in labels([Asked(entry.name, entry.name, entry.data) for entry in own]) if label}
+            names = {label for label in data_labels([(entry.name, entry.name, entry.data) for entry in own]) if label}
             details = ", ".join([*(names if len(names) == 1 else ()), *([part] if part else [])])
             yield from boards_of(f"{own[0].name} ({details})" if details else own[0].name, own)
 

@@ -17,7 +17,6 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import first_defined, spoken
-from lm_eval_cora.runs.answers_file import AnswersRun
 from lm_eval_cora.runs.files import files_in, part_of, read_json
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import how_asked, is_two_phase, signature_parts
@@ -249,7 +248,7 @@ def settings_of(signature: str, data: Data, reader: str | None, *, is_two_phase:
 
 def _asked(run: Run) -> str:
     """Digest of the questions and variants of a run. Without a signature it includes the prompts."""
-    if isinstance(run, AnswersRun):
+    if run.collected:
         return run.data.digest
     variants, prompts = run.samples.digests_of(run.rows)
     digest = sha256(repr(run.table.question_ids).encode("utf-8", "backslashreplace"))

@@ -19,7 +19,7 @@ from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.pictures import NOTE_ON_KINDS, kinds_compared, kinds_table, pairs_table
 from lm_eval_cora.report.result_tables import score_table
-from lm_eval_cora.runs.comparable import not_comparable, sent_apart, told_apart
+from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
 from lm_eval_cora.runs.model_run import Run
@@ -78,7 +78,7 @@ def compare_models(
         for runs in _comparable(group, found, one_pair=baseline is not None):
             for run in runs[1:]:
                 pair = task if len(runs) == 2 else f"{task}, {runs[0].model} and {run.model}"
-                found.notes += [f"{pair}: {note}" for note in _setting_differences(runs[0], run)]
+                found.notes += [f"{pair}: {note}" for note in setting_differences(runs[0], run)]
             if not any(run.estimates for run in runs):
                 found.refused.append(f"{task}: no metric is a mean over documents, so there is nothing to compare")
             elif len(runs) == 2:
@@ -94,12 +94,8 @@ def _warnings(run: Run | DocumentRun) -> Sequence[str]:
     return run.warnings if isinstance(run, Run) else run.notes
 
 
-def _setting_differences(before: Any, after: Any) -> list[str]:
-    return told_apart(before, after) if isinstance(before, Run) else sent_apart(before.sent, after.sent)
-
-
 def _size(run: Run | DocumentRun) -> tuple[int, str]:
-    return (len(run.table.sizes), "question") if isinstance(run, Run) else (run.questions, "document")
+    return (len(run.table.sizes), "question") if isinstance(run, Run) else (len(run.ids), "document")
 
 
 def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None) -> list[Contestant]:
@@ -154,7 +150,7 @@ def _compare_two(
         found.tables += filter(None, [kinds_table(before, kinds)])
         found.explanation = f"{NOTE} {NOTE_ON_KINDS}"
         notes = [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
-        value |= {"notes": notes + told_apart(before, after), "metrics": compared_rows, "kinds": kinds}
+        value |= {"notes": notes + setting_differences(before, after), "metrics": compared_rows, "kinds": kinds}
     else:
         value["metrics"] = compared_rows
     found.values.append(for_json(value))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
@@ -19,12 +18,10 @@ from lm_eval_cora.metrics.several import together
 from lm_eval_cora.questions.messages import check_metric, first_few
 from lm_eval_cora.report.content import Cell, History, Line, Number, Report, Section, Table
 from lm_eval_cora.report.headline import first_defined, spoken
-from lm_eval_cora.runs.answers_file import is_answers_file
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import SamplesFile, find_files, short_names
-from lm_eval_cora.runs.grouping import check_label, runs_of, with_labels
+from lm_eval_cora.runs.grouping import RunReader, is_answers_file, labelled, with_labels
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.parts import SamplesReaders
 
 NOTE = (
     "The versions are sorted by the date of the run. Differences are new minus old, paired by question: a version "
@@ -78,10 +75,10 @@ def read_history(
     notes: list[str] = []
     histories: list[TaskHistory] = []
     known: dict[str, None] = {}
-    with SamplesReaders() as readers:
+    with RunReader(reader) as readers:
         for task in sorted({file.task for file in files}):
             of_task = [file for file in files if file.task == task]
-            histories += _histories(of_task, names, reader, readers, metrics, notes, known)
+            histories += _histories(of_task, names, readers, metrics, notes, known)
     for name in metrics:
         check_metric(name, known)
     if not any(len(history.versions) > 1 for history in histories):
@@ -100,11 +97,7 @@ def _named(paths: Sequence[Path], labels: Mapping[Path, str]) -> Iterator[Sample
     for path in paths:
         if is_answers_file(path):
             raise UserError(f"{path}: --history needs runs of the harness, because a file of answers has no date")
-        files = find_files(path)
-        if path in labels:
-            check_label(path, labels[path], [file.model for file in files])
-            files = [replace(file, model=labels[path]) for file in files]
-        for file in files:
+        for file in labelled(find_files(path), path, labels):
             if (real := file.path.resolve()) not in seen:
                 seen.add(real)
                 yield file
@@ -127,20 +120,18 @@ def _labels_of(files: Sequence[SamplesFile]) -> dict[tuple[str, str], str]:
 def _histories(
     files: Sequence[SamplesFile],
     names: Mapping[tuple[str, str], str],
-    reader: Reader | None,
-    readers: SamplesReaders,
+    readers: RunReader,
     metrics: Sequence[str],
     notes: list[str],
     known: dict[str, None],
 ) -> list[TaskHistory]:
     """Make the history of each filter of a task. Only two runs are in memory at a time."""
-    checker = EquivalenceChecker()
     latest: dict[str, Run] = {}
     versions: dict[str, list[Version]] = {}
     for date, model in sorted({(file.date, file.model) for file in files}):
         of_version = [file for file in files if (file.date, file.model) == (date, model)]
         label = names[model, date]
-        runs, lost = runs_of(of_version, checker, reader, readers)
+        runs, lost = readers.merged(of_version)
         notes += [f"{label}, {of_version[0].task}: {note}" for note in (runs[0].notes if runs else lost)]
         for run in (replace(run, model=label) for run in runs):
             entries = {entry["metric"]: entry for entry in run.entries}

@@ -14,7 +14,7 @@ from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report import examples, pictures, result_tables, tables
 from lm_eval_cora.report.content import Block, Chart, Examples, HeatMap, Report, Section, Table
 from lm_eval_cora.report.headline import headline, lead_of
-from lm_eval_cora.runs.comparable import by_task, not_comparable, told_apart
+from lm_eval_cora.runs.comparable import by_task, not_comparable, setting_differences
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import Probe
 
@@ -103,7 +103,11 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
                 (model, f"not comparable with {first.model}, so no model is marked as the best: {why}")
                 for model, why in unlike
             ),
-            *((run.model, f"compared with {first.model}: {why}") for run in others for why in told_apart(first, run)),
+            *(
+                (run.model, f"compared with {first.model}: {why}")
+                for run in others
+                for why in setting_differences(first, run)
+            ),
         ],
     )
 

@@ -251,11 +251,11 @@ _WITH_AND_WITHOUT: tuple[Callable[[ResponseTable], Estimate], ...] = (
 
 def with_references(runs: Sequence[Run]) -> Table | None:
     """Tabulate the scores of questions with and without references to other options; None without references."""
-    if not any(run.references for run in runs):
+    if not any(run.samples.references for run in runs):
         return None
     cells: list[dict[str, list[Cell]]] = []
     for run in runs:
-        has = np.array([question in run.references for question in run.table.question_ids], dtype=np.bool_)
+        has = np.array([question in run.samples.references for question in run.table.question_ids], dtype=np.bool_)
         inside = has[run.table.question]
         parts = run.table.where(inside), run.table.where(~inside)
         cells.append({"questions": [len(part.sizes) for part in parts]})

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.runs.answers_file import AnswersRun, not_the_same
+from lm_eval_cora.runs.documents import DocumentRun
 from lm_eval_cora.runs.files import sent_with
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.signature import how_asked, signature_parts
+from lm_eval_cora.runs.signature import apart, how_asked, only_in_one, signature_parts
 
 
 def by_task(runs: Iterable[Run]) -> dict[str, list[Run]]:
@@ -39,8 +39,8 @@ _FORMS = {"generate": "written", "loglikelihood": "scored"}
 
 def not_comparable(before: Run, after: Run) -> str:
     """Reason why two runs of a task cannot be compared; empty if they can."""
-    if isinstance(before, AnswersRun) or isinstance(after, AnswersRun):
-        return not_the_same(before, after)
+    if before.collected or after.collected:
+        return _files_differ(before, after)
     if before.data.differs_from(after.data):
         return (
             f"they ran on different questions: {before.data} in the first, {after.data} in the second. "
@@ -54,11 +54,7 @@ def not_comparable(before: Run, after: Run) -> str:
     if before.signature and after.signature:
         same_data = bool(before.data.digest and after.data.digest)
         one, other = (how_asked(run.signature, known_data=same_data) for run in (before, after))
-        if differing := [name for name in dict.fromkeys((*one, *other)) if one.get(name) != other.get(name)]:
-            told = [
-                f"{name} is {one.get(name, 'not given')} in the first, {other.get(name, 'not given')} in the second"
-                for name in differing
-            ]
+        if told := apart(one, other, show=str):
             return f"their settings differ: {'; '.join(told)}"
     if before.reader and after.reader and before.reader != after.reader:
         return (
@@ -86,13 +82,32 @@ def not_comparable(before: Run, after: Run) -> str:
     return ""
 
 
-def only_in_one(before: Sequence[Any], after: Sequence[Any], what: str) -> str:
-    """Say how many ids only one of two runs has; empty if both have the same."""
-    told = []
-    for which, ids, others in (("first", before, after), ("second", after, before)):
-        if only := sorted(set(ids) - set(others)):
-            told.append(f"{len(only):,} of {len(ids):,} {what} are only in the {which} ({first_few(only)})")
-    return "; ".join(told)
+def _files_differ(before: Run, after: Run) -> str:
+    """Reason why a file of answers cannot be compared with another run; empty if it can."""
+    if not (before.collected and after.collected):
+        which = "first" if before.collected else "second"
+        return f"the {which} is a file of answers, the other is a run of the harness. Compare two of a kind"
+    if only := only_in_one([*before.collected.places], [*after.collected.places], "questions"):
+        return f"{only}. Give both files the same questions"
+    described, also_described = (run.collected.described for run in (before, after) if run.collected)
+    for which, columns, others in (("first", described, also_described), ("second", also_described, described)):
+        if lacking := [repr(name) for name in columns if name not in others]:
+            return (
+                f"only the {which} has the column{'s' * (len(lacking) > 1)} {', '.join(lacking)} in every row, so it "
+                "is unknown whether both were asked the same. Give both files the same columns"
+            )
+    one, other = before.collected.asked(), after.collected.asked()
+    if unlike := [repr(question) for question in one if one[question] != other[question]]:
+        return (
+            f"{len(unlike):,} of {len(one):,} questions were asked differently ({first_few(unlike)}): the columns "
+            f"{', '.join(map(repr, ('variant', *described)))} must be equal in both files"
+        )
+    if skipped := sorted({*before.table.question_ids} ^ {*after.table.question_ids}):
+        return (
+            f"in one of the two all variants of {len(skipped):,} of {len(one):,} questions were skipped "
+            f"({first_few(map(repr, skipped))}). Give both files answers to the same questions"
+        )
+    return ""
 
 
 def _unlike(before: Run, after: Run, part: Literal[0, 1]) -> list[str]:
@@ -113,24 +128,11 @@ def _variants(run: Run) -> list[tuple[str, int]]:
     return [(question, ordinal) for question, size in sizes for ordinal in range(size)]
 
 
-def told_apart(before: Run, after: Run) -> list[str]:
+def setting_differences(before: Run | DocumentRun, after: Run | DocumentRun) -> list[str]:
     """Differences in generation and prompt settings; such runs can still be compared."""
     if not before.results or not after.results:
         return []
-    return sent_apart(sent_with(before.results, before.name), sent_with(after.results, after.name))
-
-
-def sent_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> list[str]:
-    """Differences in generation and prompt settings; such runs can still be compared."""
-    return [
-        apart(name, value, other[name])
-        for name, value in (one or {}).items()
-        # Two models usually have different chat templates.
-        if other and value != other[name] and not (name == "chat_template_sha" and value and other[name])
-    ]
-
-
-def apart(name: str, one: Any, other: Any) -> str:
-    """A difference between two runs as text."""
-    first, second = shorten(repr(one), 90), shorten(repr(other), 90)
-    return f"{name} is {first} in the first, {second} in the second" if first != second else f"{name} differs"
+    one, other = (sent_with(run.results, run.name) for run in (before, after))
+    if one["chat_template_sha"] and other["chat_template_sha"]:  # two models usually have different chat templates
+        other["chat_template_sha"] = one["chat_template_sha"]
+    return apart(one, other)

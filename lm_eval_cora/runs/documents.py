@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
 from math import ceil, isclose, isfinite, nan
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
+from tqdm import tqdm
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.metrics.responses import Floats
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.runs.comparable import apart
-from lm_eval_cora.runs.document_lines import ADDRESS, Documents, Hashes, number, read_lines
-from lm_eval_cora.runs.files import SamplesFile, find_files, part_of, sent_with
+from lm_eval_cora.runs.files import SamplesFile, find_files, listed, part_of, sent_with, with_lost_notes
+from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, is_ours, parsed_line
+from lm_eval_cora.runs.signature import apart, only_in_one
 
 _ASKED = (
     *("output_type", "doc_to_text", "doc_to_target", "doc_to_choice", "description", "target_delimiter"),
@@ -24,25 +30,38 @@ _ASKED = (
 )
 """Keys of a task's configuration that change what a document asks or how its answer is scored."""
 
+_NO_METRIC = {
+    *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
+    *("doc_hash", "prompt_hash", "target_hash"),
+    "bypass",  # the placeholder of --predict_only
+}
+"""Keys of a line that are not metrics."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""The address of an object without a JSON form, such as an image or a function: another one in each run."""
+
+_HASH = 16
+
+
+class Hashes(NamedTuple):
+    """The harness' hashes of a document, its target and its prompt, shortened."""
+
+    doc: str
+    target: str
+    prompt: str
+
 
 @dataclass(frozen=True, eq=False)
 class DocumentRun:
     """The values of one model on the documents of one task, as one filter of the harness scored them.
 
     Attributes:
-        model: Name of the model.
-        name: Name of the task.
-        filter: Name of the filter.
         part: Name of the filter if the task has several filters; else empty.
-        files: The samples file that was read.
         ids: The documents by their number in the data set (doc_id), sorted.
         estimates: The mean of each metric over the documents, in the order of `ids`. A document without a value does
             not count for that metric.
         hashes: The hashes of each document.
-        settings: What the task asked and how it scored the answers; None without a results file.
-        sent: Settings for sending prompts, which may differ between models; None without a results file.
-        seed: Seed of the exemplars; None if there are none.
-        limit: `--limit` of the run; None without one.
+        results: Content of the results file; empty without one.
         notes: Messages about files, lines and metrics that were left out.
     """
 
@@ -54,10 +73,7 @@ class DocumentRun:
     ids: tuple[int, ...]
     estimates: dict[str, Estimate]
     hashes: Mapping[int, Hashes] = field(repr=False)
-    settings: Mapping[str, Any] | None = field(repr=False)
-    sent: Mapping[str, Any] | None = field(repr=False)
-    seed: Any
-    limit: Any
+    results: Mapping[str, Any] = field(repr=False)
     notes: tuple[str, ...] = ()
 
     @property
@@ -66,9 +82,16 @@ class DocumentRun:
         return f"{self.name} ({self.part})" if self.part else self.name
 
     @property
-    def questions(self) -> int:
-        """Number of documents."""
-        return len(self.ids)
+    def settings(self) -> dict[str, Any]:
+        """What the task asked and how it scored the answers; empty without a results file."""
+        if not self.results:
+            return {}
+        config = part_of(part_of(self.results, "configs"), self.name)
+        shots = part_of(self.results, "n-shot").get(self.name, config.get("num_fewshot"))
+        asked = {name: config.get(name) for name in _ASKED}
+        # An empty text means the same as a missing one.
+        texts = {name: _ADDRESS.sub("", value) or None for name, value in asked.items() if isinstance(value, str)}
+        return {"version": part_of(self.results, "versions").get(self.name), "num_fewshot": shots, **asked, **texts}
 
 
 def read_documents(path: Path) -> list[DocumentRun]:
@@ -82,184 +105,210 @@ def read_documents(path: Path) -> list[DocumentRun]:
     by_task: dict[tuple[str, str], list[SamplesFile]] = {}
     for file in find_files(path):
         by_task.setdefault((file.model, file.task), []).append(file)
-    runs: list[DocumentRun] = []
-    lost: list[str] = []
-    for _, files in sorted(by_task.items()):
-        found, notes = _newest(sorted(files, key=lambda file: file.date, reverse=True))
-        runs += found
-        lost += [] if found else notes
-    if runs and lost:  # notes of tasks without a run are shown with the first run
-        runs[0] = replace(runs[0], notes=(*runs[0].notes, *lost))
-    return runs
+    newest_first = (sorted(files, key=lambda file: file.date, reverse=True) for _, files in sorted(by_task.items()))
+    return with_lost_notes(map(_newest, newest_first))
 
 
 def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
     """Reason why two runs cannot be compared document by document; empty if they can.
 
     The task, its version, its number of exemplars, its prompts and scoring, and all documents must be the same. Chat
-    templates, system instructions and generation settings may differ; see `comparable.sent_apart`.
+    templates, system instructions and generation settings may differ; see `comparable.setting_differences`.
     """
     if (one.name, one.filter) != (other.name, other.filter):
-        return f"the first is {_full_name(one)}, the second is {_full_name(other)}"
-    if one.settings is not None and other.settings is not None:
-        names = [name for name in one.settings if one.settings[name] != other.settings[name]]
-        if names:
-            told = [apart(name, one.settings[name], other.settings[name]) for name in names]
-            return f"their settings differ: {'; '.join(told)}"
-    if one.ids != other.ids:
-        return _only_in_one(one, other)
-    if unlike := _unlike(one, other, "doc"):
+        first, second = (f"{run.name} with the filter {run.filter!r}" for run in (one, other))
+        return f"the first is {first}, the second is {second}"
+    if one.results and other.results and (told := apart(one.settings, other.settings)):
+        return f"their settings differ: {'; '.join(told)}"
+    limits = [part_of(run.results, "config").get("limit") for run in (one, other)]
+    if only := only_in_one(one.ids, other.ids, "documents"):
+        limited = f" --limit is {limits[0]} in the first, {limits[1]} in the second." if limits[0] != limits[1] else ""
+        return f"{only}.{limited} Run both on the same documents"
+    total = f"{len(one.ids):,}"
+    doc, target, prompt = ([key for key in one.ids if one.hashes[key][n] != other.hashes[key][n]] for n in range(3))
+    if doc:
         return (
-            f"{_of_all(unlike, one)} documents differ ({first_few(unlike)}). Run both on the same version of the "
-            "task and its data"
+            f"{len(doc):,} of {total} documents differ ({first_few(doc)}). Run both on the same version of the task "
+            "and its data"
         )
-    if unlike := _unlike(one, other, "target"):
-        return f"the targets of {_of_all(unlike, one)} documents differ ({first_few(unlike)})"
-    return _prompts_differ(one, other)
+    if target:
+        return f"the targets of {len(target):,} of {total} documents differ ({first_few(target)})"
+    return (
+        _prompts_differ(one, other, f"{len(prompt):,} of {total} prompts differ ({first_few(prompt)})")
+        if prompt
+        else ""
+    )
 
 
-def _full_name(run: DocumentRun) -> str:
-    return f"{run.name} with the filter {run.filter!r}"
-
-
-def _only_in_one(one: DocumentRun, other: DocumentRun) -> str:
-    told = []
-    for which, own, others in (("first", one, other), ("second", other, one)):
-        if ids := sorted(set(own.ids) - set(others.ids)):
-            told.append(f"{_of_all(ids, own)} documents are only in the {which} ({first_few(ids)})")
-    limited = f" --limit is {one.limit} in the first, {other.limit} in the second." if one.limit != other.limit else ""
-    return f"{'; '.join(told)}.{limited} Run both on the same documents"
-
-
-def _prompts_differ(one: DocumentRun, other: DocumentRun) -> str:
+def _prompts_differ(one: DocumentRun, other: DocumentRun, told: str) -> str:
     """Reason why different prompts do not come from the settings that may differ; empty if they may."""
-    unlike = _unlike(one, other, "prompt")
-    if not unlike:
-        return ""
-    told = f"{_of_all(unlike, one)} prompts differ ({first_few(unlike)})"
-    if one.sent is None or other.sent is None:
+    if not (one.results and other.results):
         return (
             f"{told}. Only the results files of both runs can show why. Put each results_<date>.json beside its samples"
         )
-    if one.seed != other.seed:
-        return (
-            f"{told}: fewshot_seed, which draws the exemplars, is {one.seed} in the first, {other.seed} in the second"
-        )
+    first, second = (part_of(run.results, "config").get("fewshot_seed") for run in (one, other))
+    if one.settings["num_fewshot"] and first != second:
+        return f"{told}: fewshot_seed, which draws the exemplars, is {first} in the first, {second} in the second"
     # Some chat templates contain the date, and options of the model can change what a template writes.
-    if one.sent["chat_template_sha"] or other.sent["chat_template_sha"]:
+    sent, also_sent = (sent_with(run.results, run.name) for run in (one, other))
+    if sent["chat_template_sha"] or also_sent["chat_template_sha"]:
         return ""
-    if one.sent["system_instruction"] != other.sent["system_instruction"]:
-        return ""
-    return f"{told}, although the settings are the same"
-
-
-def _unlike(one: DocumentRun, other: DocumentRun, part: Literal["doc", "target", "prompt"]) -> list[int]:
-    """The documents of two runs with the same ids whose hash differs."""
-    return [key for key in one.ids if getattr(one.hashes[key], part) != getattr(other.hashes[key], part)]
-
-
-def _of_all(some: Sequence[int], run: DocumentRun) -> str:
-    return f"{len(some):,} of {len(run.ids):,}"
+    same = sent["system_instruction"] == also_sent["system_instruction"]
+    return f"{told}, although the settings are the same" if same else ""
 
 
 def _newest(files: Sequence[SamplesFile]) -> tuple[list[DocumentRun], list[str]]:
     """Read the newest file of a task and model that has answers."""
     notes: list[str] = []
     for place, file in enumerate(files):
-        found, broken = read_lines(file.path)
-        defects = ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
+        found, broken = _read(file.path)
         if not found:
-            notes += [f"left out {file.path}: it has no answers ({defects})"] if broken else []
+            notes += [f"left out {file.path}: it has no answers ({listed(broken)})"] if broken else []
             continue
         notes += [f"left out {older.path}, older than {file.path}" for older in files[place + 1 :]]
-        notes += [f"left out {counted(broken.total(), 'line')}: {defects}"] if broken else []
-        return [_run(file, name, part, notes, alone=len(found) == 1) for name, part in found.items()], notes
+        notes += [f"left out {counted(broken.total(), 'line')}: {listed(broken)}"] if broken else []
+        return [lines.run(file, name, notes, alone=len(found) == 1) for name, lines in found.items()], notes
     return [], notes
 
 
-def _run(file: SamplesFile, name: str, part: Documents, notes: Sequence[str], *, alone: bool) -> DocumentRun:
-    ids = tuple(sorted(part.hashes))
-    estimates, told = _estimates(file, name, part, ids)
-    if part.repeated:
-        told.append(f"left out {counted(part.repeated, 'repeated line')} of a document")
-    config = part_of(file.results, "config")
-    settings = _settings(file) if file.results else None
-    return DocumentRun(
-        model=file.model,
-        name=file.task,
-        filter=name,
-        part="" if alone else name,
-        files=(file.path,),
-        ids=ids,
-        estimates=estimates,
-        hashes=part.hashes,
-        settings=settings,
-        sent=sent_with(file.results, file.task) if file.results else None,
-        seed=config.get("fewshot_seed") if settings and settings["num_fewshot"] else None,
-        limit=config.get("limit"),
-        notes=(*notes, *told),
-    )
+def _read(path: Path) -> tuple[dict[str, _Lines], Counter[str]]:
+    """Read a samples file: its lines by filter, and the number of lines that were left out by reason."""
+    found: dict[str, _Lines] = {}
+    broken: Counter[str] = Counter()
+    try:
+        for line in _lines(path):
+            try:
+                sample = parsed_line(line)
+                is_broken = not (ours := is_ours(sample)) and not _take(sample, line, found)
+            except (ValueError, RecursionError):
+                broken["not JSON"] += 1
+                continue
+            if ours and not found:
+                return {}, Counter()
+            if ours or is_broken:
+                broken["from an lm-eval-cora task" if ours else "incomplete or altered"] += 1
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return found, broken
 
 
-def _settings(file: SamplesFile) -> dict[str, Any]:
-    shots = part_of(file.results, "n-shot").get(file.task)
-    asked = {name: file.config.get(name) for name in _ASKED}
-    return {
-        "version": part_of(file.results, "versions").get(file.task),
-        "num_fewshot": file.config.get("num_fewshot") if shots is None else shots,
-        # An empty text means the same as a missing one.
-        **{name: ADDRESS.sub("", value) or None if isinstance(value, str) else value for name, value in asked.items()},
-    }
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file that are not empty, with a progress bar."""
+    size = path.stat().st_size
+    # None hides the bar of tqdm unless stderr is a terminal.
+    hidden = True if size < BYTES_WORTH_A_BAR else None
+    with path.open("rb") as file, tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden) as bar:
+        for line in file:
+            if line.strip():
+                yield line
+            bar.update(len(line))
 
 
-def _estimates(
-    file: SamplesFile, name: str, part: Documents, ids: Sequence[int]
-) -> tuple[dict[str, Estimate], list[str]]:
-    """The metrics that are means over documents, and notes about the others."""
-    printed = part_of(part_of(file.results, "results"), file.task)
-    expected = _evaluated(file, len(ids))
-    estimates: dict[str, Estimate] = {}
-    left_out, unchecked, notes = dict(part.unusable), [], []
-    for metric in sorted(part.values.keys() - part.unusable.keys()):
-        found = part.values[metric]
-        estimate = estimate_of(np.array([found.get(key, nan) for key in ids]))
-        value = printed.get(f"{metric},{name}")
-        if not isfinite(estimate.value):
-            left_out[metric] = "its values are too large"
-        elif file.results and expected == len(ids) and value is not None and not _is_close(value, estimate.value):
-            mean = f"{estimate.value:.6g}"
-            left_out[metric] = f"the results file has {shorten(str(value), 20)}, the mean over documents is {mean}"
-        else:
-            estimates[metric] = estimate
-            unchecked += [metric] if value is None else []
-            if len(found) < len(ids):
-                notes.append(f"{shorten(metric, 40)}: only {len(found):,} of {len(ids):,} documents have a value")
-    if left_out:
-        reasons = [f"{shorten(metric, 40)} ({reason})" for metric, reason in sorted(left_out.items())]
-        notes.append(f"left out metrics that are not a mean over documents: {first_few(reasons)}")
-    if not file.results:
-        notes.append(f"{file.unchecked}, so it is not known whether each metric is a mean over documents")
-    elif expected != len(ids):
-        told = f"the results file has {expected:,} documents, the samples have {len(ids):,}"
-        notes.append(f"{told}, so the means are not checked against it")
-    elif unchecked:
-        named = first_few(shorten(metric, 40) for metric in unchecked)
-        notes.append(f"not checked, because the results file does not have them: {named}")
-    return estimates, notes
+def _take(sample: Any, line: bytes, found: dict[str, _Lines]) -> bool:
+    """Add a line to `found`; return whether it is a document with an answer."""
+    key = sample.get("doc_id") if isinstance(sample, dict) else None
+    if type(key) is not int or "doc" not in sample or not isinstance(sample.get("filter", "none"), str):
+        return False
+    hashes = Hashes(_doc_hash(sample, line), *(str(sample.get(f"{n}_hash"))[:_HASH] for n in ("target", "prompt")))
+    lines = found.setdefault(sample.get("filter", "none"), _Lines())
+    if key in lines.hashes:  # the first of several lines of a document counts
+        lines.repeated += 1
+        return True
+    lines.hashes[key] = hashes
+    names = sample.get("metrics", sample)  # older versions of the harness do not list the metrics
+    for name in names if isinstance(names, list | dict) else ():
+        if isinstance(name, str) and name in sample and name not in _NO_METRIC:
+            value = sample[name]
+            if not isinstance(value, bool | int | float):
+                lines.unusable[name] = f"values of the type {type(value).__name__}"
+            elif not isfinite(value):
+                lines.unusable.setdefault(name, "nan or infinite for some documents")
+            else:
+                lines.values.setdefault(name, {})[key] = float(value)
+    return True
+
+
+def _doc_hash(sample: Mapping[str, Any], line: bytes) -> str:
+    """The harness' hash of a document; without addresses, if the document contains objects with addresses."""
+    known = sample.get("doc_hash")
+    if known is None or b" at 0x" in line:
+        text = json.dumps(sample["doc"], sort_keys=True)
+        if known is None or _ADDRESS.search(text):
+            known = sha256(_ADDRESS.sub("", text).encode()).hexdigest()
+    return str(known)[:_HASH]
+
+
+@dataclass
+class _Lines:
+    """The lines of one filter of a samples file.
+
+    Attributes:
+        hashes: The hashes of each document.
+        values: The value of each metric for each document.
+        unusable: Reason why a metric has no mean over the documents.
+        repeated: Number of further lines of a document; they are left out.
+    """
+
+    hashes: dict[int, Hashes] = field(default_factory=dict)
+    values: dict[str, dict[int, float]] = field(default_factory=dict)
+    unusable: dict[str, str] = field(default_factory=dict)
+    repeated: int = 0
+
+    def run(self, file: SamplesFile, name: str, notes: Sequence[str], *, alone: bool) -> DocumentRun:
+        """Make the run of a filter."""
+        ids = tuple(sorted(self.hashes))
+        estimates, told = self._estimates(file, name, ids)
+        if self.repeated:
+            told.append(f"left out {counted(self.repeated, 'repeated line')} of a document")
+        part, found = "" if alone else name, (*notes, *told)
+        return DocumentRun(
+            file.model, file.task, name, part, (file.path,), ids, estimates, self.hashes, file.results, found
+        )
+
+    def _estimates(self, file: SamplesFile, name: str, ids: Sequence[int]) -> tuple[dict[str, Estimate], list[str]]:
+        """The metrics that are means over documents, and notes about the others."""
+        printed = part_of(part_of(file.results, "results"), file.task)
+        expected = _evaluated(file, len(ids))
+        estimates: dict[str, Estimate] = {}
+        left_out, unchecked, notes = dict(self.unusable), [], []
+        for metric in sorted(self.values.keys() - self.unusable.keys()):
+            found = self.values[metric]
+            estimate = estimate_of(np.array([found.get(key, nan) for key in ids]))
+            value = printed.get(f"{metric},{name}")
+            if not isfinite(estimate.value):
+                left_out[metric] = "its values are too large"
+            elif file.results and expected == len(ids) and value is not None and not _is_close(value, estimate.value):
+                mean = f"{estimate.value:.6g}"
+                left_out[metric] = f"the results file has {shorten(str(value), 20)}, the mean over documents is {mean}"
+            else:
+                estimates[metric] = estimate
+                unchecked += [metric] if value is None else []
+                if len(found) < len(ids):
+                    notes.append(f"{shorten(metric, 40)}: only {len(found):,} of {len(ids):,} documents have a value")
+        if left_out:
+            reasons = [f"{shorten(metric, 40)} ({reason})" for metric, reason in sorted(left_out.items())]
+            notes.append(f"left out metrics that are not a mean over documents: {first_few(reasons)}")
+        if not file.results:
+            notes.append(f"{file.unchecked}, so it is not known whether each metric is a mean over documents")
+        elif expected != len(ids):
+            counts = f"the results file has {expected:,} documents, the samples have {len(ids):,}"
+            notes.append(f"{counts}, so the means are not checked against it")
+        elif unchecked:
+            named = first_few(shorten(metric, 40) for metric in unchecked)
+            notes.append(f"not checked, because the results file does not have them: {named}")
+        return estimates, notes
 
 
 def _evaluated(file: SamplesFile, found: int) -> int:
     """Number of documents according to the results file; the number of documents found if it does not say."""
     counts = part_of(part_of(file.results, "n-samples"), file.task)
-    original, effective = (number(counts.get(name)) for name in ("original", "effective"))
-    if effective is None or not isfinite(effective):
+    original, effective = counts.get("original"), counts.get("effective")
+    if not isinstance(effective, int) or not isinstance(original, int):
         return found
-    if effective >= found or original is None or not isfinite(original):
-        return int(effective)
+    if effective >= found:
+        return effective
     # lm-eval 0.4.12 counts the values of the last metric, which only some documents may have.
-    limit = number(part_of(file.results, "config").get("limit"))
-    if limit is None or not limit > 0:
-        return int(original)
+    limit = part_of(file.results, "config").get("limit") or original
     return int(min(original, ceil(original * limit) if limit < 1 else limit))
 
 
@@ -282,5 +331,4 @@ def estimate_of(values: Floats) -> Estimate:
 
 
 def _is_close(printed: Any, found: float) -> bool:
-    value = number(printed)
-    return value is not None and isclose(value, found, rel_tol=1e-6, abs_tol=1e-9)
+    return isinstance(printed, int | float) and isclose(printed, found, rel_tol=1e-6, abs_tol=1e-9)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
-from lm_eval_cora.questions.lines import LARGEST, is_deep, whole_number
 from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 _SNAPSHOT = re.compile(r".*models--(.+?)(?:/|__)snapshots(?:/|__)([0-9a-f]{40})/?")
 """A model in the cache of the Hub. The harness replaces slashes in the names of its folders."""
+
+_LARGEST = 200_000_000
+"""Size in bytes of a JSON file that is certainly not a results file or a record."""
+
+R = TypeVar("R", bound=Any)
 
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
@@ -29,8 +34,6 @@ class SamplesFile:
     """A samples file and the results file of the same run.
 
     Attributes:
-        path: Path of the samples file.
-        task: Name of the task.
         date: Date of the run; empty if the file name has none.
         model: Name of the model, from the results file, from another results file in the folder, or from the folder.
         results: Content of the results file; empty without one.
@@ -75,16 +78,6 @@ class SamplesFile:
         return parts, part_of(self.results, "config").get("model_args"), sent_with(self.results, self.task)
 
 
-def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
-    """Settings for sending prompts, beside the task itself. They may differ between models."""
-    return {
-        "generation_kwargs": part_of(part_of(results, "configs"), task).get("generation_kwargs"),
-        "chat_template_sha": chat_template_of(results),
-        "system_instruction": results.get("system_instruction") or results.get("system_instruction_sha"),
-        "fewshot_as_multiturn": results.get("fewshot_as_multiturn"),
-    }
-
-
 _CHAT_APIS = (
     *("local-chat-completions", "openai-chat-completions", "azure-openai-chat-completions"),
     *("anthropic-chat", "anthropic-chat-completions", "litellm", "litellm-chat", "litellm-chat-completions"),
@@ -110,6 +103,16 @@ def chat_template_of(results: Mapping[str, Any]) -> str | None:
     return None if sha is None else str(sha)
 
 
+def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """Settings for sending prompts, beside the task itself. They may differ between models."""
+    return {
+        "generation_kwargs": part_of(part_of(results, "configs"), task).get("generation_kwargs"),
+        "chat_template_sha": chat_template_of(results),
+        "system_instruction": results.get("system_instruction") or results.get("system_instruction_sha"),
+        "fewshot_as_multiturn": results.get("fewshot_as_multiturn"),
+    }
+
+
 def part_of(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return a mapping inside a results file; empty if it is missing or not a mapping."""
     part = whole.get(name)
@@ -125,7 +128,7 @@ def find_files(path: Path) -> list[SamplesFile]:
     except (OSError, ValueError) as error:  # ValueError: a null character
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if path.is_dir():
-        found = files_in(path, _is_samples)
+        found = files_in(path, lambda name: name.startswith("samples_") and name.endswith(".jsonl"))
     elif path.suffix == ".json":
         date = _DATE.search(path.stem)
         found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
@@ -136,30 +139,21 @@ def find_files(path: Path) -> list[SamplesFile]:
 
 
 def files_in(path: Path, wanted: Callable[[str], bool]) -> list[Path]:
-    """Find the files in a folder, also through symbolic links, whose name is wanted."""
-    return _once(Path(folder, name) for folder, names in _walk(path) for name in names if wanted(name))
-
-
-def _is_samples(name: str) -> bool:
-    return name.startswith("samples_") and name.endswith(".jsonl")
-
-
-def _walk(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield each folder in a folder with the names of its files. A folder that is reached again is left out."""
-    seen = set()
+    """Find the files in a folder whose name is wanted, each once, also through symbolic links."""
+    found: list[Path] = []
+    seen: set[str] = set()
     for folder, inside, names in os.walk(path, onerror=_refuse, followlinks=True):
-        try:
-            status = os.stat(folder)
-        except OSError as error:
-            _refuse(error)
-        identity = (status.st_dev, status.st_ino)
-        if identity in seen:  # a link to a folder above it, or to one beside it
+        if (real := os.path.realpath(folder)) in seen:  # a link to a folder above it, or to one beside it
             inside.clear()
             continue
-        seen.add(identity)
+        seen.add(real)
         # Folders come before links, so that files have the paths that the harness wrote.
         inside.sort(key=lambda name: (os.path.islink(os.path.join(folder, name)), name))
-        yield folder, names
+        found += [Path(folder, name) for name in names if wanted(name)]
+    by_file: dict[str, Path] = {}
+    for file in sorted(found, key=lambda file: (file.is_symlink(), file)):
+        by_file.setdefault(os.path.realpath(file), file)
+    return sorted(by_file.values())
 
 
 def _refuse(error: OSError) -> NoReturn:
@@ -167,12 +161,6 @@ def _refuse(error: OSError) -> NoReturn:
         f"{error.filename}: cannot be read: {error.strerror}. Change its permissions, or pass only the folders inside "
         "that you can read"
     ) from None
-
-
-def _once(paths: Iterable[Path]) -> list[Path]:
-    """Sort paths, and keep one of those that lead to the same file: the one that is not a link, if there is one."""
-    links_last = sorted(paths, key=lambda path: (path.is_symlink(), path))
-    return sorted({os.path.realpath(path): path for path in reversed(links_last)}.values())
 
 
 def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
@@ -186,11 +174,11 @@ def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
     for file in files:
         by_task.setdefault((file.model, file.task), []).append(file)
     groups: list[list[SamplesFile]] = []
-    for _, own in sorted(by_task.items()):
-        own.sort(key=lambda file: file.date, reverse=True)
-        newest = next((file.data for file in own if file.data.digest), Data())
+    for _, of_task in sorted(by_task.items()):
+        of_task.sort(key=lambda file: file.date, reverse=True)
+        newest = next((file.data for file in of_task if file.data.digest), Data())
         by_data: dict[Data, list[SamplesFile]] = {}
-        for file in own:
+        for file in of_task:
             by_data.setdefault(file.data if file.data.digest else newest, []).append(file)
         groups += [by_data[data] for data in sorted(by_data)]
     return groups
@@ -239,14 +227,29 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a file with a JSON object; empty if the file cannot be read, or has another value or deep nesting."""
+    """Read a file with a JSON object; empty if the file cannot be read or has another value."""
     try:
-        if path.stat().st_size > LARGEST:
-            return {}
-        found = json.loads(path.read_text(encoding="utf-8"), parse_int=whole_number)
+        found = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size < _LARGEST else {}
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) and not is_deep(found) else {}
+    return found if isinstance(found, dict) else {}
+
+
+def with_lost_notes(groups: Iterable[tuple[list[R], list[str]]]) -> list[R]:
+    """The runs of all groups of files. Notes of groups without a run are shown with the first run."""
+    runs: list[R] = []
+    lost: list[str] = []
+    for found, notes in groups:
+        runs += found
+        lost += [] if found else notes
+    if runs and lost:
+        runs[0] = replace(runs[0], notes=(*runs[0].notes, *lost))
+    return runs
+
+
+def listed(broken: Counter[str]) -> str:
+    """The reasons why lines were left out, with their numbers."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in broken.most_common())
 
 
 def hub_name(model: str, *, revision: bool = False) -> str:

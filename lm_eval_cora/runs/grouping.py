@@ -1,268 +1,301 @@
-"""Group samples files into runs."""
+"""Group samples files into runs, and read them: files of one model, one task and the same questions."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
-from typing import get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.runs.answers_file import is_answers_file, read_answers_file
+from lm_eval_cora.runs.collected import Collected, notes_of, read_answers, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
-from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, not_mergeable, short_names
+from lm_eval_cora.runs.files import (
+    SamplesFile,
+    find_files,
+    grouped,
+    listed,
+    not_mergeable,
+    short_names,
+    with_lost_notes,
+)
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.parts import SamplesReaders
-from lm_eval_cora.runs.samples import ANOTHER_TASK, Found, Samples, compared, probe_of
-from lm_eval_cora.runs.signature import Asked, family_of, is_two_phase, labels, merged_signature
+from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesReaders, compare_written, probe_of
+from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature
+from lm_eval_cora.variants.variant import Probe, Setting, Variant
+
+Labels = Mapping[Path, str]
+"""The name of the model in some of the paths."""
+
+TASK = "answers"
+"""The name of the task of all files of answers, and of their probe."""
+
+_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
+
+_OF_THE_HARNESS = re.compile(r"samples.*\.jsonl|results.*\.json|.*\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d.*\.jsonl?")
+
+_SAMPLE = re.compile(rb'"doc"\s*:\s*\{')
+
+_HEAD = 2**20
+
+N = TypeVar("N", bound=Any)
 
 
-def read_runs(
-    paths: Iterable[Path],
-    checker: EquivalenceChecker | None = None,
-    reader: Reader | None = None,
-    labels: Mapping[Path, str] | None = None,
-) -> list[Run]:
+def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Labels | None = None) -> list[Run]:
     """Read the output of the harness, and files of answers that were collected without it.
 
     The samples files of one task, one model and the same questions in one of the paths form one run. Files with the
     same settings and no common variant are merged; otherwise the newest file is used. The notes of the run name the
     files that were merged or left out. Different questions are different runs.
     """
-    with SamplesReaders() as readers:
-        return _named_apart(_found(paths, checker or EquivalenceChecker(), reader, labels, readers))
-
-
-def _found(
-    paths: Iterable[Path],
-    checker: EquivalenceChecker,
-    reader: Reader | None,
-    labels: Mapping[Path, str] | None,
-    readers: SamplesReaders,
-) -> list[tuple[Path, Run]]:
-    """The runs of `read_runs`, each with the path that it was found in."""
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
-    for path in paths:
-        runs = runs_in(path, checker, reader, labels, readers)
-        if not runs:
-            if others := sorted({file.task for file in find_files(path) if file.date and not file.signature}):
+    with RunReader(reader) as readers:
+        for path in paths:
+            runs = readers.runs_in(path, labels or {})
+            if not runs:
+                others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
+                if others:
+                    raise UserError(
+                        f"{path}: there are no samples of lm-eval-cora tasks, but of other tasks "
+                        f"({first_few(others)}). To compare two models on any tasks of the harness: lm-eval-cora "
+                        "compare OUT1 OUT2"
+                    )
                 raise UserError(
-                    f"{path}: there are no samples of lm-eval-cora tasks, but of other tasks ({first_few(others)}). To "
-                    "compare two models on any tasks of the harness: lm-eval-cora compare OUT1 OUT2"
+                    f"{path}: there are no samples of lm-eval-cora tasks (samples_<task>_<date>.jsonl). Run the "
+                    "harness with --output_path FOLDER --log_samples, and pass that FOLDER. Or pass a file of answers "
+                    "itself"
                 )
+            for run in runs:
+                files = {file.resolve() for file in run.files}
+                if not files <= seen:
+                    found.append((path, run))
+                seen |= files
+    return _named_apart(found)
+
+
+class RunReader(SamplesReaders):
+    """Reads runs of the harness and files of answers.
+
+    Attributes:
+        reader: The requested reader of written answers; None for that of each run.
+    """
+
+    def __init__(self, reader: Reader | None) -> None:
+        super().__init__()
+        self.reader = reader
+        self._checker = EquivalenceChecker()
+
+    def runs_in(self, path: Path, labels: Labels) -> list[Run]:
+        """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
+        if is_answers_file(path):
+            return labelled([self.collected(path)], path, labels)
+        return labelled(with_lost_notes(map(self.merged, grouped(find_files(path)))), path, labels)
+
+    def collected(self, path: Path) -> Run:
+        """Read a file of answers, with the usual names of columns (`answer_columns.COLUMNS`)."""
+        answers = read_answers(path)
+        notes = notes_of(answers)
+        undefined = undefined_metrics(answers.table, answers.known)
+        if why := undefined.get("cora"):
+            notes.append(f"undefined: {', '.join(name for name in undefined if undefined[name] == why)}: {why}")
+        if self.reader:
+            notes.append(f"--reader {self.reader} does not apply: the file has answers, not responses")
+        return Run(
+            model=path.stem,
+            name=TASK,
+            filter="none",
+            part="",
+            data=Data(digest=sha256(repr((answers.asked(), answers.described)).encode()).hexdigest()[:8]),
+            probe=_probe(answers),
+            form=None,
+            files=(path,),
+            results={},
+            signature="",
+            reader=None,
+            read_before="",
+            table=answers.table,
+            notes=tuple(notes),
+            collected=answers,
+        )
+
+    def merged(self, files: Sequence[SamplesFile]) -> tuple[list[Run], list[str]]:
+        """Make the run of each filter from the files of a group, the newest first; and notes about the files."""
+        used: list[SamplesFile] = []
+        parts: dict[str, Samples] = {}
+        notes: list[str] = []
+        broken: Counter[str] = Counter()
+        for file in files:
+            why = not_mergeable(used[0], file, self.reader) if used else ""
+            if not why:
+                found, defects = self.read(file.path, self._reader_of(file))
+                if not found and defects.keys() == {ANOTHER_TASK} and not file.signature:
+                    continue
+                if not found:
+                    why = f"it has no answers{f' ({listed(defects)})' if defects else ''}"
+                elif used and found.keys() != parts.keys():
+                    why = "its filters differ"
+                elif any(parts[name].records.keys() & found[name].records.keys() for name in parts):
+                    why = "the newer file has some of its variants"
+            if why:
+                notes.append(f"left out {file.path}{f', older than {used[0].path}' if used else ''}: {why}")
+                continue
+            used.append(file)
+            broken += defects
+            for name, samples in found.items():
+                parts.setdefault(name, Samples()).extend(samples)
+        if len(used) > 1:
+            notes.append(f"merged {len(used)} runs of one task: {', '.join(str(file.path) for file in used)}")
+        if broken:
+            notes.append(f"left out {counted(broken.total(), 'line')}: {listed(broken)}")
+        return [self._run(used, name, samples, notes, alone=len(parts) == 1) for name, samples in parts.items()], notes
+
+    def _reader_of(self, file: SamplesFile) -> Reader:
+        """The requested reader, else the reader of the run, else the default."""
+        own = next((known for known in get_args(Reader) if known == file.reader), None)
+        return self.reader or own or Options.reader
+
+    def _run(
+        self, files: Sequence[SamplesFile], name: str, samples: Samples, notes: Sequence[str], *, alone: bool
+    ) -> Run:
+        compare_written(samples, self._checker)
+        table, rows = ResponseTable.from_packed(samples.records, self._checker.verdict)
+        newest, reader = files[0], self._reader_of(files[0])
+        if newest.reader and newest.reader != reader and not table.is_whole:
             raise UserError(
-                f"{path}: there are no samples of lm-eval-cora tasks (samples_<task>_<date>.jsonl). Run the harness "
-                "with --output_path FOLDER --log_samples, and pass that FOLDER. Or pass a file of answers itself"
+                f"{newest.path}: --reader {reader}: expected --reader {newest.reader}, because its answers decided "
+                f"where the run stopped early. Leave --reader out, or repeat the run with the option 'reader': "
+                f"'{reader}'"
             )
-        for run in runs:
-            files = {file.resolve() for file in run.files}
-            if not files <= seen:
-                found.append((path, run))
-            seen |= files
-    return found
+        return Run(
+            model=newest.model,
+            name=newest.task,
+            filter=name,
+            part="" if alone else name,
+            data=newest.data,
+            probe=probe_of(newest.config, samples.records),
+            form=samples.form,
+            files=tuple(file.path for file in files),
+            results=newest.results,
+            signature=merged_signature([file.signature for file in files], table, reader, newest.reader),
+            reader=reader if samples.form == "generate" else None,
+            read_before=newest.reader,
+            table=table,
+            notes=(*notes, *_left_out(table, newest.signature)),
+            unchecked=newest.unchecked,
+            samples=samples,
+            rows=rows,
+        )
 
 
-def runs_in(
-    path: Path,
-    checker: EquivalenceChecker | None = None,
-    reader: Reader | None = None,
-    labels: Mapping[Path, str] | None = None,
-    readers: SamplesReaders | None = None,
-) -> Sequence[Run]:
-    """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
-    if is_answers_file(path):
-        runs: Sequence[Run] = [read_answers_file(path, reader)]
-    else:
-        with nullcontext(readers) if readers else SamplesReaders() as open_readers:
-            runs = _runs(find_files(path), checker or EquivalenceChecker(), reader, open_readers)
-    if labels is None or path not in labels:
-        return runs
-    check_label(path, labels[path], [run.model for run in runs])
-    return [labelled(run, labels[path]) for run in runs]
+def is_answers_file(path: Path) -> bool:
+    """Whether a path is a file of answers that were collected without the harness."""
+    if path.suffix.lower() not in _SUFFIXES or _OF_THE_HARNESS.fullmatch(path.name) or not path.is_file():
+        return False
+    if path.suffix.lower() != ".jsonl":
+        return True
+    with path.open("rb") as file:  # a renamed samples file
+        return _SAMPLE.search(file.read(_HEAD)) is None
 
 
-def labelled(run: Run, label: str) -> Run:
-    """A run whose model has the name of a label, in exports, too."""
-    return replace(run, model=label, results=run.results and {**run.results, "model_name": label})
+def _probe(answers: Collected) -> Probe:
+    """The tables and charts that the columns of a file of answers define."""
+    has_kinds = "kind" in answers.known and len(answers.table.kinds) > 1
+    has_picks = "picked" in answers.known
+    charts = {
+        "changes": has_kinds,
+        "heat_maps": has_kinds,
+        "bmca_curve": True,
+        "accuracy_ranges": has_kinds and has_picks,
+        "by_kind": has_kinds,
+        "picks_by_letter": has_picks and answers.are_balanced(),
+    }
+    return Probe(
+        name=TASK,
+        study="your own",
+        summary="answers from a file",
+        expand=_no_variants,
+        formats={},
+        note=Probe.note if len(set(answers.table.options.tolist())) > 1 else "",
+        charts=tuple(name for name, defined in charts.items() if defined),
+        tables=("by_category",) if "category" in answers.known else (),
+    )
 
 
-def check_label(path: Path, label: str, models: Iterable[str]) -> None:
-    """Raise a UserError if a path with a label has several models."""
-    if len(names := dict.fromkeys(models)) > 1:
+def _no_variants(question: Any, setting: Setting) -> list[Variant]:
+    """The variants of a file of answers cannot be made again."""
+    return []
+
+
+def labelled(found: Sequence[N], path: Path, labels: Labels) -> list[N]:
+    """Give runs, files or records of a path the name of the model that `--label` gives it, in exports, too."""
+    label = labels.get(path)
+    if label is None:
+        return list(found)
+    if len(names := dict.fromkeys(item.model for item in found)) > 1:
         raise UserError(
             f"--label {path}={label}: expected one model in {path}, got {len(names)}: {', '.join(names)}. "
             "Pass the folder of one model"
         )
-
-
-def _runs(
-    files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Reader | None, readers: SamplesReaders
-) -> list[Run]:
-    runs: list[Run] = []
-    lost: list[str] = []
-    for group in grouped(files):
-        found, notes = runs_of(group, checker, reader, readers)
-        runs += found
-        lost += [] if found else notes
-    if runs and lost:  # notes of tasks without a run are shown with the first run
-        runs[0] = replace(runs[0], notes=(*runs[0].notes, *lost))
-    return runs
-
-
-def runs_of(
-    files: Sequence[SamplesFile], checker: EquivalenceChecker, reader: Reader | None, readers: SamplesReaders
-) -> tuple[list[Run], list[str]]:
-    """Make the run of each filter from the files of a group."""
-    used: list[SamplesFile] = []
-    parts: Found = {}
-    notes: list[str] = []
-    broken: Counter[str] = Counter()
-    for file in files:
-        found: Found = {}
-        why = not_mergeable(used[0], file, reader) if used else ""
-        if not why:
-            found, defects = readers.read(file.path, _reader_of(file, reader))
-            if not found and defects.keys() == {ANOTHER_TASK} and not file.signature:
-                continue
-            if not found:
-                why = f"it has no answers{f' ({_listed(defects)})' if defects else ''}"
-            elif used:
-                why = _overlap(parts, found)
-        if why:
-            notes.append(f"left out {file.path}{f', older than {used[0].path}' if used else ''}: {why}")
-            continue
-        used.append(file)
-        broken += defects
-        for name, samples in found.items():
-            parts.setdefault(name, Samples()).extend(samples)
-    if not used:
-        return [], notes
-    if len(used) > 1:
-        notes.append(f"merged {len(used)} runs of one task: {', '.join(str(file.path) for file in used)}")
-    if broken:
-        notes.append(f"left out {counted(broken.total(), 'line')}: {_listed(broken)}")
-    alone = len(parts) == 1
-    read_by = _reader_of(used[0], reader)
-    return [_run(used, name, samples, checker, notes, read_by, alone=alone) for name, samples in parts.items()], notes
-
-
-def _reader_of(file: SamplesFile, reader: Reader | None) -> Reader:
-    """The requested reader, else the reader of the run, else the default."""
-    own = next((known for known in get_args(Reader) if known == file.reader), None)
-    return reader or own or Options.reader
-
-
-def _listed(broken: Counter[str]) -> str:
-    return ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
-
-
-def _overlap(parts: Found, found: Found) -> str:
-    """Reason why the samples of a file cannot be merged with the newer parts; empty if they can."""
-    if found.keys() != parts.keys():
-        return "its filters differ"
-    overlaps = any(samples.records.keys() & found[name].records.keys() for name, samples in parts.items())
-    return "the newer file has some of its variants" if overlaps else ""
-
-
-def _run(
-    files: Sequence[SamplesFile],
-    name: str,
-    samples: Samples,
-    checker: EquivalenceChecker,
-    notes: Sequence[str],
-    reader: Reader,
-    *,
-    alone: bool,
-) -> Run:
-    records = compared(samples, checker)
-    table, rows = ResponseTable.from_packed(records, checker.verdict)
-    newest = files[0]
-    if newest.reader and newest.reader != reader and not table.is_whole:
-        raise UserError(
-            f"{newest.path}: --reader {reader}: expected --reader {newest.reader}, because its answers decided where "
-            f"the run stopped early. Leave --reader out, or repeat the run with the option 'reader': '{reader}'"
-        )
-    return Run(
-        model=newest.model,
-        name=newest.task,
-        filter=name,
-        part="" if alone else name,
-        data=newest.data,
-        label="",
-        probe=probe_of(newest.config, records),
-        form=samples.form,
-        files=tuple(file.path for file in files),
-        results=newest.results,
-        signature=merged_signature([file.signature for file in files], table, reader, newest.reader),
-        reader=reader if samples.form == "generate" else None,
-        read_before=newest.reader,
-        table=table,
-        records=records,
-        samples=samples,
-        rows=rows,
-        references=frozenset(samples.references),
-        metrics=samples.metrics,
-        unchecked=newest.unchecked,
-        notes=(*notes, *_left_out(table, newest.signature)),
-    )
+    named = {"model_name": label}
+    return [
+        replace(item, model=label, **({"results": {**item.results, **named}} if getattr(item, "results", {}) else {}))
+        for item in found
+    ]
 
 
 def _left_out(table: ResponseTable, signature: str) -> list[str]:
-    told = []
+    notes = []
     if is_two_phase(signature):
-        told.append(
+        notes.append(
             "--target asked a sample of the questions in two phases: values, errors and intervals are estimates for "
             f"all {counted(len(table.sizes) + table.not_begun, 'question')}"
         )
     elif not table.is_whole:
-        told.append(
+        notes.append(
             f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that the "
             "other variants cannot change are shown"
         )
     if table.not_begun and not is_two_phase(signature):
-        told.append(f"--budget or --target-stderr skipped {counted(table.not_begun, 'question')} of the task")
+        notes.append(f"--budget or --target-stderr skipped {counted(table.not_begun, 'question')} of the task")
     if table.incomplete:
-        told.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
+        notes.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:
-        told.append(f"left out {counted(table.duplicates, 'repeated answer')} to a variant")
-    return told
+        notes.append(f"left out {counted(table.duplicates, 'repeated answer')} to a variant")
+    return notes
 
 
 def _named_apart(found: Sequence[tuple[Path, Run]]) -> list[Run]:
     """Shorten the names of the models; add the path if several paths have the same model and task."""
-    paths, runs = [path for path, _ in found], with_labels([run for _, run in found])
+    runs = with_labels([run for _, run in found])
     names = short_names(run.model for run in runs)
     tasks = Counter((run.model, run.task) for run in runs)
     twice = {model for (model, _), count in tasks.items() if count > 1}
     return [
         replace(run, model=f"{names[run.model]} ({path})" if run.model in twice else names[run.model])
-        for path, run in zip(paths, runs, strict=True)
+        for run, (path, _) in zip(runs, found, strict=True)
     ]
 
 
 def with_labels(runs: Sequence[Run]) -> list[Run]:
     """Label the runs so that different data of a task have different names."""
-    asked = [Asked(run.name, family_of(run.name, run.probe.name), run.data) for run in runs]
-    return [replace(run, label=label) for run, label in zip(runs, labels(asked), strict=True)]
+    labels = data_labels([(run.name, family_of(run.name, run.probe.name), run.data) for run in runs])
+    return [replace(run, label=label) for run, label in zip(runs, labels, strict=True)]
 
 
-@dataclass(frozen=True)
-class Contestant:
-    """The runs of one model in one of the paths.
+class Contestant(NamedTuple):
+    """The runs of one model in one of the paths: of tasks of lm-eval-cora or a file of answers, and of other tasks.
 
-    Attributes:
-        name: Name of the model, different for each contestant.
-        path: The path.
-        runs: Its runs of tasks of lm-eval-cora, or its file of answers.
-        documents: Its runs of other tasks of the harness.
+    The name is different for each contestant.
     """
 
     name: str
@@ -277,10 +310,11 @@ class Contestant:
 
 
 def read_contestants(
-    paths: Sequence[Path], reader: Reader | None = None, labels: Mapping[Path, str] | None = None
+    paths: Sequence[Path], reader: Reader | None = None, labels: Labels | None = None
 ) -> list[Contestant]:
     """Read the models to compare."""
-    found = [contestant for path in paths for contestant in _of_path(path, reader, labels or {})]
+    with RunReader(reader) as readers:
+        found = [contestant for path in paths for contestant in _of_path(path, readers, labels or {})]
     if len(found) < 2:
         only = f" of {found[0].name}" if found else ""
         raise UserError(
@@ -290,38 +324,34 @@ def read_contestants(
     names = _distinct([(contestant.name, contestant.path) for contestant in found])
     runs = iter(with_labels([run for contestant in found for run in contestant.runs]))
     return [
-        replace(
-            contestant,
-            name=name,
-            runs=[replace(next(runs), model=name) for _ in contestant.runs],
-            documents=[replace(run, model=name) for run in contestant.documents],
+        Contestant(
+            name,
+            path,
+            [replace(next(runs), model=name) for _ in of_model],
+            [replace(run, model=name) for run in documents],
         )
-        for contestant, name in zip(found, names, strict=True)
+        for name, (_, path, of_model, documents) in zip(names, found, strict=True)
     ]
 
 
-def _of_path(path: Path, reader: Reader | None, labels: Mapping[Path, str]) -> list[Contestant]:
-    runs = runs_in(path, reader=reader)
+def _of_path(path: Path, readers: RunReader, labels: Labels) -> list[Contestant]:
+    runs = readers.runs_in(path, {})
     documents = [] if is_answers_file(path) else read_documents(path)
-    if path in labels:
-        check_label(path, labels[path], [*(run.model for run in runs), *(run.model for run in documents)])
-        runs = [labelled(run, labels[path]) for run in runs]
-        documents = [replace(run, model=labels[path]) for run in documents]
-    models = dict.fromkeys([*(run.model for run in runs), *(run.model for run in documents)])
-    if not models:
+    every: list[Run | DocumentRun] = labelled([*runs, *documents], path, labels)
+    if not every:
         raise UserError(
             f"{path}: there are no samples (samples_<task>_<date>.jsonl). Run the harness with --output_path FOLDER "
             "--log_samples, and pass that FOLDER. Or pass a file of answers itself"
         )
-    names = short_names(models)
+    names = short_names(run.model for run in every)
     return [
         Contestant(
-            names[model],
+            name,
             path,
-            [run for run in runs if run.model == model],
-            [run for run in documents if run.model == model],
+            [run for run in every if isinstance(run, Run) and run.model == model],
+            [run for run in every if isinstance(run, DocumentRun) and run.model == model],
         )
-        for model in models
+        for model, name in names.items()
     ]
 
 
@@ -330,20 +360,12 @@ def _distinct(named: Sequence[tuple[str, Path]]) -> list[str]:
 
     Example:
         >>> _distinct([("m", Path("a")), ("m", Path("b")), ("n", Path("c")), ("n", Path("c"))])
-        ['m (a)', 'm (b)', 'n (first)', 'n (second)']
+        ['m (a)', 'm (b)', 'n (1)', 'n (2)']
     """
     counts = Counter(name for name, _ in named)
-    same = Counter(named)
-    seen: Counter[tuple[str, Path]] = Counter()
     names = []
-    for name, path in named:
-        seen[name, path] += 1
-        if same[name, path] > 1:
-            place = seen[name, path]
-            names.append(f"{name} ({_ORDINALS[place - 1] if place <= len(_ORDINALS) else place})")
-        else:
-            names.append(f"{name} ({path})" if counts[name] > 1 else name)
+    for place, (name, path) in enumerate(named, start=1):
+        same = [number for number, other in enumerate(named, start=1) if other == (name, path)]
+        number = f" ({same.index(place) + 1})" if len(same) > 1 else f" ({path})" if counts[name] > 1 else ""
+        names.append(f"{name}{number}")
     return names
-
-
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import isclose, isnan
 from pathlib import Path
@@ -18,12 +18,12 @@ from lm_eval_cora.discovery.task_files import applicable_metrics
 from lm_eval_cora.metrics.entries import Entry, compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import note_on_small_categories
-from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import Form
+from lm_eval_cora.runs.collected import ENTRIES, Collected, compute_collected, undefined_metrics
 from lm_eval_cora.runs.files import part_of
-from lm_eval_cora.runs.samples import Samples, read_line
+from lm_eval_cora.runs.samples import Samples
 from lm_eval_cora.runs.signature import family_of, is_two_phase
 from lm_eval_cora.variants.probes import Probe
 
@@ -38,7 +38,6 @@ class Run:
         filter: Name of the filter.
         part: Name of the filter if the task has several filters; else empty.
         data: Identity of the questions.
-        label: Name of the data; empty if the name of the task is sufficient (see `with_labels`).
         probe: The probe that made the variants.
         form: Whether answers were written or scored; None if unknown.
         files: The samples files, the newest first.
@@ -47,13 +46,12 @@ class Run:
         reader: Reader of written answers; None if answers were scored.
         read_before: Reader that the run itself used; empty if unknown.
         table: The answers.
-        records: The answers as records, in the order of the files.
-        samples: The samples of which the records are.
-        rows: (R,) place in `records` of each record of the table.
-        references: Ids of the questions with an option that refers to other options.
-        metrics: Names of the metrics that the run itself computed.
-        unchecked: Reason why there is no results file to check the numbers against; empty if there is one.
         notes: Messages about files that were merged or left out, and about lines that could not be read.
+        label: Name of the data; empty if the name of the task is sufficient (see `with_labels`).
+        unchecked: Reason why there is no results file to check the numbers against; empty if there is one.
+        samples: The samples of the run, as records; empty if it was not made with the harness.
+        rows: (R,) place in the samples of each record of the table.
+        collected: The answers of a file that were collected without the harness; None for a run of the harness.
     """
 
     model: str
@@ -61,7 +59,6 @@ class Run:
     filter: str
     part: str
     data: Data
-    label: str
     probe: Probe
     form: Form | None
     files: tuple[Path, ...]
@@ -70,13 +67,12 @@ class Run:
     reader: Reader | None
     read_before: str
     table: ResponseTable
-    records: PackedRecords
-    samples: Samples
-    rows: Ints
-    references: frozenset[str]
-    metrics: frozenset[str]
-    unchecked: str = ""
     notes: tuple[str, ...] = ()
+    label: str = ""
+    unchecked: str = ""
+    samples: Samples = field(default_factory=Samples)
+    rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    collected: Collected | None = None
 
     @property
     def task(self) -> str:
@@ -106,16 +102,22 @@ class Run:
     @cached_property
     def invalid(self) -> list[Record]:
         """The invalid answers to complete questions, in the order of the table."""
-        return [self.records[place] for place in self.rows[self.table.invalid].tolist()]
+        with_any = np.flatnonzero(self.table.any_by_question(self.table.invalid)).tolist()
+        records = (record for number in with_any for record in self.answers_to(self.table.question_ids[number]))
+        return [record for record in records if record.invalid]
 
     @cached_property
-    def entries(self) -> list[Mapping[str, Any]]:
-        """The entries of the probe's metrics that apply to this form and this benchmark.
+    def entries(self) -> list[Entry]:
+        """The entries of the metrics that apply to the probe, the form and the benchmark, or to the columns of a file.
 
         A run that stopped early has only the metrics that it printed.
         """
-        entries = applicable_metrics(self.probe, self.table, self.form, macro_average="macro_acc" in self.metrics)
-        return [entry for entry in entries if self.table.is_whole or entry["metric"] in self.metrics]
+        if self.collected:
+            undefined = undefined_metrics(self.table, self.collected.known)
+            return [entry for entry in ENTRIES if entry["metric"] not in undefined]
+        printed = self.samples.metrics
+        entries = applicable_metrics(self.probe, self.table, self.form, macro_average="macro_acc" in printed)
+        return [entry for entry in entries if self.table.is_whole or entry["metric"] in printed]
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
@@ -133,7 +135,7 @@ class Run:
 
     def function(self, entry: Entry) -> Callable[[ResponseTable], Any]:
         """The function that computes the metric of an entry from the answers."""
-        return partial(compute, entry, whole=self.is_two_phase)
+        return partial(compute_collected, entry) if self.collected else partial(compute, entry, whole=self.is_two_phase)
 
     @property
     def is_two_phase(self) -> bool:
@@ -175,7 +177,7 @@ class Run:
         if self.is_read_again:
             told.append(f"read again by the {self.reader} reader, so the numbers may differ from the results file")
         followed = self.estimates.get("followed", UNDEFINED).value
-        if followed < FEW_FOLLOWED:
+        if self.reader and followed < FEW_FOLLOWED:
             told.append(
                 f"{followed:.1%} of the responses follow the format, so the scores depend on the reader (here "
                 f"{self.reader}). Compare --reader strict and --reader flexible"
@@ -183,22 +185,26 @@ class Run:
         if self.differences:
             told.append(f"the results file differs from its samples: {'; '.join(self.differences)}")
         ours = {entry["metric"] for entry in self.entries}
-        if any(name.startswith("macro_") for name in self.estimates) and (note := note_on_small_categories(self.table)):
-            told.append(note)
-        if others := sorted(name for name in self.metrics - ours - {"bypass"} if not name.endswith("_stderr")):
+        note = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
+        told += [note] if note and note not in told else []
+        unknown = self.samples.metrics - ours - {"bypass"}
+        if others := sorted(name for name in unknown if not name.endswith("_stderr")):
             told.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
         return told
 
     def line(self, record: Record) -> Mapping[str, Any]:
-        """Read the line of a variant of a complete question in its samples file."""
-        start = self._starts[record.question_id]
-        return read_line(self.samples.place(int(self.rows[start + record.ordinal])))
+        """Read the line of a variant of a complete question in its samples file; make one for a file of answers."""
+        if self.collected:
+            return self.collected.line(record)
+        return self.samples.line(int(self.rows[self._starts[record.question_id] + record.ordinal]))
 
     def answers_to(self, question: str) -> list[Record]:
         """The records of a complete question in order, without repeated answers to a variant."""
+        if self.collected:
+            return self.collected.records(question)
         start = self._starts[question]
         size = int(self.table.sizes[self.table.question[start]])
-        return [self.records[place] for place in self.rows[start : start + size].tolist()]
+        return [self.samples.records[place] for place in self.rows[start : start + size].tolist()]
 
 
 def _same(printed: Any, found: float) -> bool:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
+import signal
+import sys
 from array import array
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import SKIPPED, Response, read_likelihoods, read_response, response_of, skipped
+from lm_eval_cora.answers.workers import Pool, Worker, command, processors
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints
-from lm_eval_cora.questions.lines import DEEPEST, LONGEST, bounded_lines, is_deep
 from lm_eval_cora.questions.question import MAX_OPTIONS, Form
 from lm_eval_cora.variants.probes import PROBES, Probe
 
@@ -33,15 +38,16 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 ANOTHER_TASK = "from another task"
 """Reason to leave out a line that is not of an lm-eval-cora task."""
 
+BYTES_WORTH_A_BAR = 20_000_000
+"""Size in bytes from which reading a file shows a progress bar and uses several processes."""
+
+_AT_A_TIME = 16_000_000
+
+_BYTES_OF_THE_HEAD = 1_000_000
+"""A file whose first lines up to here are all from another task is not read further."""
+
 _DIGEST = 16
 """Number of characters of a digest that are kept."""
-
-
-class Place(NamedTuple):
-    """File and byte offset of a line."""
-
-    path: Path
-    offset: int
 
 
 @dataclass
@@ -81,14 +87,14 @@ class Samples:
         self.references |= other.references
         self.written = {**other.written, **self.written}
 
-    def place(self, number: int) -> Place:
-        """Return the place of the line of a record, by its number in `records`."""
-        before = 0
-        for path, count in self.paths:
-            before += count
-            if number < before:
-                return Place(path, self.offsets[number])
-        raise IndexError(number)
+    def line(self, number: int) -> Mapping[str, Any]:
+        """Read the line of a record again, by its number in `records`."""
+        ends = accumulate(count for _, count in self.paths)
+        path = next(path for (path, _), end in zip(self.paths, ends, strict=True) if number < end)
+        with path.open("rb") as file:
+            file.seek(self.offsets[number])
+            line: Mapping[str, Any] = parsed_line(file.readline())
+            return line
 
     def digests_of(self, rows: Ints) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
         """The digests of the variants and of the prompts of some records."""
@@ -96,83 +102,130 @@ class Samples:
         return both[:, 0], both[:, 1]
 
 
-Found = dict[str, Samples]
-"""Samples by filter."""
-
-Broken = Counter[str]
-"""Number of lines that were left out, by reason."""
+Part = tuple[Path, int, int, Reader]
+"""The arguments of `read_part`."""
 
 
-def read_part(path: Path, start: int, end: int, reader: Reader) -> tuple[Found, Broken]:
+class Found(NamedTuple):
+    """Samples by filter, and the number of lines that were left out by reason."""
+
+    samples: dict[str, Samples]
+    broken: Counter[str]
+
+    def add(self, other: Found) -> None:
+        """Add what was found in other lines or in another file."""
+        self.broken.update(other.broken)
+        for name, samples in other.samples.items():
+            self.samples.setdefault(name, Samples()).extend(samples)
+
+
+def read_part(path: Path, start: int, end: int, reader: Reader) -> Found:
     """Read the lines of a samples file that begin in a range of bytes."""
-    found: Found = {}
-    broken: Broken = Counter()
+    found = Found({}, Counter())
     with path.open("rb") as file:
         if start:  # the line that contains the byte before belongs to the range before
             file.seek(start - 1)
-            while (skipped_part := file.readline(1 << 20)) and not skipped_part.endswith(b"\n"):
-                pass
-        for offset, _, line in bounded_lines(file, end):
-            if line is None:
-                broken[f"longer than {LONGEST // 1_000_000} MB"] += 1
-            elif line.strip() and (defect := _take(line, offset, found, reader)):
-                broken[defect] += 1
-    for samples in found.values():
+            file.readline()
+        while (offset := file.tell()) < end and (line := file.readline()):
+            if line.strip() and (defect := _take(line, offset, found.samples, reader)):
+                found.broken[defect] += 1
+    for samples in found.samples.values():
         samples.paths = [(path, len(samples.records))]
-    return found, broken
+    return found
 
 
-def merged(parts: Iterable[tuple[Found, Broken]]) -> tuple[Found, Broken]:
-    """Merge the parts of a file, in their order."""
-    whole: Found = {}
-    broken: Broken = Counter()
-    for found, defects in parts:
-        broken += defects
-        for name, samples in found.items():
-            whole.setdefault(name, Samples()).extend(samples)
-    return whole, broken
+class SamplesReaders(Pool[Worker]):
+    """Reads samples files, large ones in one process per processor. The processes start when they are first needed."""
+
+    def __init__(self, count: int | None = None) -> None:
+        super().__init__(Worker(command("lm_eval_cora.runs.samples")) for _ in range(count or processors()))
+
+    def read(self, path: Path, reader: Reader) -> Found:
+        """Read a samples file."""
+        try:
+            size = path.stat().st_size
+            if size < BYTES_WORTH_A_BAR:
+                return read_part(path, 0, size, reader)
+            found = read_part(path, 0, _BYTES_OF_THE_HEAD, reader)
+            if not found.samples and found.broken.keys() == {ANOTHER_TASK}:
+                return found
+            found = Found({}, Counter())
+            parts = [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
+            read = self.map(ask if len(self.workers) > 1 else _read_here, parts, len(self.workers), wait=False)
+            # None hides the bar of tqdm unless stderr is a terminal.
+            with tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=None) as bar:
+                for (_, start, end, _), part in zip(parts, read, strict=True):
+                    found.add(part)
+                    bar.update(end - start)
+            return found
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def compared(samples: Samples, checker: EquivalenceChecker) -> PackedRecords:
-    """Return the records of samples, with answers to questions without options compared to their references.
+def _read_here(_: Worker, part: Part) -> Found:
+    return read_part(*part)
 
-    All comparisons are made at once.
-    """
-    records, references = samples.records, samples.written
+
+def ask(worker: Worker, part: Part) -> Found:
+    """Let a process read a part of a file."""
+    try:
+        process = worker.start()
+        pickle.dump(part, process.stdin)
+        process.stdin.flush()
+        found: Found | OSError = pickle.load(process.stdout)  # written by `serve`
+    except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+        raise UserError(
+            f"{part[0]}: a process that read it was ended, probably because memory ran out. Free some memory, or "
+            "pass fewer files"
+        ) from None
+    if isinstance(found, OSError):
+        raise found
+    return found
+
+
+def serve() -> None:
+    """Read the parts that the parent process asks for, until it closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent ends this one
+    while True:
+        try:
+            part = pickle.load(sys.stdin.buffer)  # written by the parent process
+        except EOFError:
+            return
+        try:
+            reply: Found | OSError = read_part(*part)
+        except OSError as error:
+            reply = OSError(error.errno, error.strerror)
+        pickle.dump(reply, sys.stdout.buffer, protocol=pickle.HIGHEST_PROTOCOL)
+        sys.stdout.buffer.flush()
+
+
+def compare_written(samples: Samples, checker: EquivalenceChecker) -> None:
+    """Compare all answers to questions without options to their references, at once."""
+    references = samples.written
     if not references:
-        return records
+        return
     if find_spec("math_verify") is None:
         raise UserError(
             f"{samples.paths[0][0]}: comparing answers to MATH needs math-verify, which is not "
             "installed: pip install 'lm-eval-cora[math]'. Or pass only the other files"
         )
     groups: dict[str, list[str]] = {question: [reference] for question, reference in references.items()}
-    for record in records:
+    for record in samples.records:
         if record.written is not None:
             groups[record.question_id].append(record.written)
     checker.settle_within(groups.values())
-    return PackedRecords(
+    samples.records = PackedRecords(
         record
         if record.written is None
         else replace(record, matches=checker.verdict(record.written, references[record.question_id]))
-        for record in records
+        for record in samples.records
     )
-
-
-def read_line(place: Place) -> Mapping[str, Any]:
-    """Read one line of a samples file again."""
-    with place.path.open("rb") as file:
-        file.seek(place.offset)
-        line: Mapping[str, Any] = parsed_line(file.readline())
-        return line
 
 
 def parsed_line(line: bytes) -> Any:
     """Parse a line of JSON, without a byte order mark and with lone surrogates replaced: they cannot be written."""
     # json.loads would decode invalid bytes to lone surrogates.
     value = json.loads(line.removeprefix(BOM_UTF8).decode("utf-8"))
-    if line.count(b"[") + line.count(b"{") > DEEPEST and is_deep(value):
-        raise RecursionError
     if b"\\u" in line and _SURROGATE.search(line):
         text = json.dumps(value, ensure_ascii=False)
         value = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
@@ -201,7 +254,7 @@ def known_response(sample: Mapping[str, Any]) -> Response:
     )
 
 
-def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:
+def _take(line: bytes, offset: int, found: dict[str, Samples], reader: Reader) -> str:
     """Add the sample of a line to `found`; return the reason if it cannot be used, else an empty text."""
     try:
         sample = parsed_line(line)
@@ -212,23 +265,17 @@ def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:
     doc = sample["doc"]
     try:
         _check(doc)
-        responses = sample["filtered_resps"]
-        form = _form_of(sample)
+        form: Form = "loglikelihood" if isinstance(arguments_in(sample)[0][1], str) else "generate"
         # A request that the harness used as padding of a rank has several responses. The first one counts.
         if sample.get("resps") and all(received and received[0] == SKIPPED for received in sample["resps"]):
             record = skipped(doc)
         elif form == "loglikelihood":
-            record = read_likelihoods(doc, [_numbers(response) for response in responses])
+            record = read_likelihoods(doc, [_numbers(response) for response in sample["filtered_resps"]])
         else:
             record = read_response(doc, [known_response(sample)], reader=reader)
-        names = sample.get("metrics", ())
-        samples = found.get(str(sample.get("filter", "none")))
-        if samples is None or not samples.metrics:
-            metrics = frozenset(map(str, names))
-            samples = found.setdefault(str(sample.get("filter", "none")), Samples())
-            samples.metrics = metrics
-        else:
-            iter(names)  # TypeError if there are no names
+        metrics = frozenset(map(str, sample.get("metrics", ())))
+        samples = found.setdefault(str(sample.get("filter", "none")), Samples())
+        samples.metrics = samples.metrics or metrics
         samples.form = form
         samples.records.append(record)
         samples.offsets.append(offset)
@@ -238,7 +285,7 @@ def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:
             samples.references.add(record.question_id)
         if format_of(doc).is_open:
             samples.written.setdefault(record.question_id, doc["answer"])
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError):
         return "incomplete or altered"
     return ""
 
@@ -247,33 +294,32 @@ def _check(doc: dict[str, Any]) -> None:
     """Check that a doc is a valid variant, so that no metric fails on it later."""
     for name in ("question_id", "kind", "category"):
         doc[name] = intern(str(doc[name]))  # share equal texts between lines
+    answer, printed, choices = doc["answer"], doc["printed"], list(doc["choices"])
     is_open = format_of(doc).is_open
-    choices, printed = list(doc["choices"]), doc["printed"]
-    identities = [*doc["printed"], *([] if is_open else [doc["answer"]])]
-    if is_open and isinstance(doc["answer"], str):
-        doc["answer"] = intern(doc["answer"])
+    if is_open:
+        doc["answer"] = intern(answer)  # TypeError for another type
+    identities = [*printed, *([] if is_open else [answer])]
     if (
         not all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
         or not all(0 <= identity < IDENTITIES for identity in identities)
         or not len(choices) == len(printed) <= MAX_OPTIONS
         or not all(isinstance(choice, str) for choice in choices)
         or not isinstance(doc["original"], bool)
-        or (is_open and not isinstance(doc["answer"], str))
     ):
         raise ValueError("an altered variant")
 
 
-def _form_of(sample: Mapping[str, Any]) -> Form:
-    """Form of a sample. The second argument of a request is the scored answer, or the generation settings."""
-    (first, *_) = sample["arguments"].values()
-    settings = first["arg_1"] if isinstance(first, dict) else first[1]
-    return "loglikelihood" if isinstance(settings, str) else "generate"
+def arguments_in(line: Mapping[str, Any]) -> list[Sequence[Any]]:
+    """The arguments of each request: the prompt, and the generation settings or the scored answer."""
+    return [
+        (request["arg_0"], request["arg_1"]) if isinstance(request, dict) else request
+        for request in (line.get("arguments") or {}).values()
+    ]
 
 
 def prompt_in(line: Mapping[str, Any]) -> str:
     """The prompt of a samples line; of chat turns that a server formats, their texts. A file of answers has none."""
-    first = next(iter((line.get("arguments") or {}).values()), [""])
-    prompt = first["arg_0"] if isinstance(first, dict) else first[0]
+    prompt = next(iter(arguments_in(line)), [""])[0]
     try:
         turns = json.loads(prompt[0]) if isinstance(prompt, list) else prompt
         return turns if isinstance(turns, str) else "\n\n".join(str(turn["content"]) for turn in turns)

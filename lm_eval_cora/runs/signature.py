@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data, is_in_task_name
+from lm_eval_cora.questions.messages import first_few
+from lm_eval_cora.questions.question import shorten
 
 
 def family_of(task: str, probe: str) -> str:
@@ -21,37 +23,29 @@ def family_of(task: str, probe: str) -> str:
     return re.sub(rf"_{probe}\b", "", task)
 
 
-class Asked(NamedTuple):
-    """A task and its data.
-
-    Attributes:
-        task: Name of the task.
-        family: Name of the task without its probe. The tasks of a family use the same benchmark.
-        data: Identity of the questions.
-    """
-
-    task: str
-    family: str
-    data: Data
-
-
-def labels(asked: Sequence[Asked]) -> list[str]:
+def data_labels(runs: Sequence[tuple[str, str, Data]]) -> list[str]:
     """Make the labels that reports print in brackets after task names, so that different data have different names.
 
     A label is the name of the benchmark, or empty if the name of the task contains it. If a family has several data
     sets of the same name, the label also contains the digest.
+
+    Args:
+        runs: For each run its task, the family (its task without its probe), and its data.
     """
     digests: dict[tuple[str, str], set[str]] = {}
-    for _, family, data in asked:
+    for _, family, data in runs:
         digests.setdefault((family, data.name), set()).update(filter(None, [data.digest]))
     return [
         " ".join(
-            [
-                *([] if is_in_task_name(data.name, task) or not data.name else [data.name]),
-                *([data.digest] if data.digest and len(digests[family, data.name]) > 1 else []),
-            ]
+            filter(
+                None,
+                [
+                    "" if is_in_task_name(data.name, task) else data.name,
+                    data.digest if len(digests[family, data.name]) > 1 else "",
+                ],
+            )
         )
-        for task, family, data in asked
+        for task, family, data in runs
     ]
 
 
@@ -113,3 +107,23 @@ def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Re
         together |= {name: value for name, value in counted.items() if name in parts[0]}
     first, *_, last = signatures[0].split("|")
     return "|".join([first, *(f"{name}:{value}" for name, value in together.items()), last])
+
+
+def apart(one: Mapping[str, Any], other: Mapping[str, Any], show: Callable[[Any], str] = repr) -> list[str]:
+    """The settings that differ between two runs, as text."""
+    told = []
+    for name in dict.fromkeys((*one, *other)):
+        if one.get(name) != other.get(name):
+            first, second = (shorten(show(run[name]), 90) if name in run else "not given" for run in (one, other))
+            differ = f"{name} is {first} in the first, {second} in the second"
+            told.append(differ if first != second else f"{name} differs")
+    return told
+
+
+def only_in_one(before: Sequence[Any], after: Sequence[Any], what: str) -> str:
+    """Say how many ids only one of two runs has; empty if both have the same."""
+    told = []
+    for which, ids, others in (("first", before, after), ("second", after, before)):
+        if only := sorted(set(ids) - set(others)):
+            told.append(f"{len(only):,} of {len(ids):,} {what} are only in the {which} ({first_few(only)})")
+    return "; ".join(told)

@@ -6,7 +6,7 @@ from lm_eval_cora.questions.question import NOTA, Question
 from lm_eval_cora.questions.randomness import reordering
 from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, letters, shuffled, source_options
 from lm_eval_cora.variants.template import LETTER
-from lm_eval_cora.variants.variant import Altered, Option, Probe, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, Option, Probe, Setting, Variant, variants_of
 
 NAME = "divergent"
 
@@ -70,13 +70,15 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     return variants_of(question, altered)
 
 
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    return divergent(question, seed=setting.options.seed, nota_text=setting.options.nota_text)
+
+
 DIVERGENT = Probe(
     name=NAME,
     study="CoRA",
     summary="each question with its options reordered, removed or replaced by “None of the above” (CoRA)",
-    expand=lambda question, setting: divergent(
-        question, seed=setting.options.seed, nota_text=setting.options.nota_text
-    ),
+    expand=_expand,
     formats={"generate": LETTER, "loglikelihood": LETTER},
     kinds={
         ORIGINAL: KINDS[ORIGINAL],

@@ -9,7 +9,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.options import Orders
 from lm_eval_cora.questions.question import LETTERS, Question
 from lm_eval_cora.variants.template import BEST_ANSWER, LETTER, Template
-from lm_eval_cora.variants.variant import Altered, Probe, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
 
 NAME = "order"
 
@@ -82,15 +82,19 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
     return [tuple(swap.get(place, place) for place in source) for swap in swaps]
 
 
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    return order(
+        question,
+        orders=setting.options.orders,
+        template=setting.templates.fixed if setting.form == "generate" else None,
+    )
+
+
 ORDER = Probe(
     name=NAME,
     study="SCORE",
     summary="each question with the right option moved to each position (SCORE)",
-    expand=lambda question, setting: order(
-        question,
-        orders=setting.options.orders,
-        template=setting.templates.fixed if setting.form == "generate" else None,
-    ),
+    expand=_expand,
     formats={"generate": BEST_ANSWER, "loglikelihood": LETTER},
     kinds={kind: f"The right option has the letter {letter}." for kind, letter in zip(POSITIONS, LETTERS, strict=True)},
     options=("orders", "templates"),

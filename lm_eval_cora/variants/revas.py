@@ -25,7 +25,7 @@ from lm_eval_cora.variants.alterations import (
     true_or_false,
     with_options,
 )
-from lm_eval_cora.variants.variant import Altered, Probe, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
 
 NAME = "revas"
 
@@ -91,17 +91,21 @@ def _altered(question: Question, seed: int, nota_text: str, select_all: bool) ->
 _IN_ORDERS = (*map(with_options, COUNTS), NOTA_ANSWER)
 
 
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    return revas(
+        question,
+        seed=setting.options.seed,
+        nota_text=setting.options.nota_text,
+        select_all=setting.form == "generate",
+    )
+
+
 REVAS = Probe(
     name=NAME,
     study="REVAS",
     summary="each question reordered, with more or fewer options, with “None of the above” as the right answer, as "
     "true-or-false questions and as a select-all question (REVAS and MCQA+)",
-    expand=lambda question, setting: revas(
-        question,
-        seed=setting.options.seed,
-        nota_text=setting.options.nota_text,
-        select_all=setting.form == "generate",
-    ),
+    expand=_expand,
     formats={"generate": template.LETTER, "loglikelihood": template.LETTER},
     kinds={**KINDS, **{shuffled(kind): f"The options of {kind} in another order." for kind in _IN_ORDERS}},
     hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),

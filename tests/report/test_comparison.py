@@ -229,7 +229,7 @@ def test_hostile_names(files: Sequence[Path]) -> None:
 def test_two_models_of_one_name(files: Sequence[Path]) -> None:
     paths = [files[0], files[0], files[1]]
     (value,) = values_of(compare_models(paths))
-    assert value["models"] == ["low (first)", "low (second)", "middle"]
+    assert value["models"] == ["low (1)", "low (2)", "middle"]
     assert value["metrics"]["mcqa"]["pairs"][0]["difference"]["value"] == 0
     assert value["metrics"]["mcqa"]["pairs"][0]["p_holm"] == 1
 

@@ -313,7 +313,7 @@ def test_two_models_of_one_name_have_their_path(demo: dict[str, Written], tmp_pa
     second = copied(demo["cora_demo"], tmp_path).folder
     assert names(read_contestants([first, second])) == [f"some-org/some-model ({path})" for path in (first, second)]
     assert names(read_contestants([first, first, first])) == [
-        *(f"some-org/some-model ({place})" for place in ("first", "second", "third"))
+        *(f"some-org/some-model ({place})" for place in (1, 2, 3))
     ]
 
 

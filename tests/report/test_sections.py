@@ -56,7 +56,7 @@ def share_that_agrees(records: list[Record]) -> float | None:
 def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
     by_question: dict[str, list[Record]] = {}
-    for record in run.records:
+    for record in run.samples.records:
         by_question.setdefault(record.question_id, []).append(record)
     shares = {question: share_that_agrees(records) for question, records in by_question.items()}
     least = sorted(share for share in shares.values() if share is not None)[:10]
@@ -98,12 +98,12 @@ def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
     task = "cora_demo"
     run = the_run(demo[task].folder)
     section = section_of(make_report([run]), task)
-    counts = Counter(str(record.reason) for record in run.records if record.invalid)
+    counts = Counter(str(record.reason) for record in run.samples.records if record.invalid)
     rows = table_of(section, "Invalid answers")
     assert {reason: row[0] for reason, row in rows.items()} == counts
     for row in rows.values():
         assert isinstance(row[1], Number)
-        assert row[1].value == row[0] / len(run.records)  # type: ignore[operator]
+        assert row[1].value == row[0] / len(run.samples.records)  # type: ignore[operator]
     several = block_of(section_of(make_report([run, replace(run, model="other")]), task), "Invalid answers")
     assert isinstance(several, Table)
     assert {(row[0], row[1]): row[2] for row in several.rows} == {
@@ -112,7 +112,7 @@ def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
 
 
 def part(run: Run, questions: set[str]) -> ResponseTable:
-    return ResponseTable.from_records(record for record in run.records if record.question_id in questions)
+    return ResponseTable.from_records(record for record in run.samples.records if record.question_id in questions)
 
 
 def test_questions_with_option_references_and_without(demo: dict[str, Written], tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written],
 def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
     kinds = {"original", "shuffled", "with_nota", "with_nota_shuffled"}
-    kept = [record for record in run.records if record.kind in kinds]
+    kept = [record for record in run.samples.records if record.kind in kinds]
     assert all(len(record.printed) == 5 for record in kept)
     cells = table_of(section_of(make_report([run]), "cora_demo"), "Ablation: only variants with as many")["mcqa_plus"]
     shares = []

@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.paired import compared
-from lm_eval_cora.runs.comparable import sent_apart
+from lm_eval_cora.runs.comparable import setting_differences
 from lm_eval_cora.runs.documents import documents_differ, estimate_of, read_documents
 from lm_eval_cora.runs.grouping import read_contestants
 from tests.support.documents import DOCUMENTS, Models, change_results, results_of, run_of, samples_of, told, values_of
@@ -22,7 +22,7 @@ def test_the_means_are_those_of_the_results_file(models: Models) -> None:
     runs = read_documents(models.one)
     assert [run.task for run in runs] == ["tiny_choice", "tiny_written (strict)", "tiny_written (letter)"]
     for run in runs:
-        assert run.questions == DOCUMENTS
+        assert len(run.ids) == DOCUMENTS
         assert run.model == "org/one"
         for metric, estimate in run.estimates.items():
             assert estimate.value == pytest.approx(printed[run.name][f"{metric},{run.filter}"], abs=1e-12)
@@ -79,7 +79,7 @@ def test_the_order_of_the_lines_makes_no_difference(models: Models, copy: Path) 
 def test_runs_of_two_models_can_be_compared(models: Models) -> None:
     for one, two in zip(read_documents(models.one), read_documents(models.two), strict=True):
         assert documents_differ(one, two) == documents_differ(two, one) == ""
-        assert sent_apart(one.sent, two.sent) == []
+        assert setting_differences(one, two) == []
 
 
 def test_another_task_or_filter_is_refused(models: Models) -> None:
@@ -126,7 +126,8 @@ def test_other_exemplars_are_refused(models: Models) -> None:
     reason = documents_differ(shots, others)
     assert "prompts differ" in reason
     assert "fewshot_seed, which draws the exemplars, is 1234 in the first, 7 in the second" in reason
-    assert documents_differ(shots, replace(shots, seed=7)) == ""  # the same prompts in spite of another seed
+    same = replace(shots, results={**shots.results, "config": {"fewshot_seed": 7}})
+    assert documents_differ(shots, same) == ""  # the same prompts in spite of another seed
 
 
 @pytest.mark.parametrize(
@@ -174,11 +175,11 @@ def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models:
     change_results(copy, "system_instruction", value="Be brief.")
     one, other = run_of(models.one), run_of(copy)
     assert documents_differ(one, other) == ""
-    assert sent_apart(one.sent, other.sent) == ["system_instruction is None in the first, 'Be brief.' in the second"]
+    assert setting_differences(one, other) == ["system_instruction is None in the first, 'Be brief.' in the second"]
     change_results(copy, "chat_template_sha", value="abc")
     other = run_of(copy)
     assert documents_differ(one, other) == ""
-    assert "chat_template_sha is None in the first, 'abc' in the second" in sent_apart(one.sent, other.sent)
+    assert "chat_template_sha is None in the first, 'abc' in the second" in setting_differences(one, other)
 
 
 def test_without_a_results_file_the_prompts_decide(models: Models, copy: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.runs.comparable import sent_apart
 from lm_eval_cora.runs.files import find_files, grouped
 
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
@@ -95,8 +94,3 @@ def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(UserError, match=r"loop: cannot be read: Too many levels"):
         find_files(tmp_path / "loop")
-
-
-def test_two_models_may_have_different_chat_templates() -> None:
-    assert sent_apart({"chat_template_sha": "abc"}, {"chat_template_sha": "def"}) == []
-    assert sent_apart(None, {"chat_template_sha": "def"}) == []

@@ -11,7 +11,7 @@ import pytest
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.runs.comparable import not_comparable, told_apart
+from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
 from tests.support.written import Written, copied, lines_of, otherwise, put, the_run, varied, write
@@ -136,7 +136,7 @@ def test_other_differences_are_reported(tmp_path: Path, change: dict[str, Any]) 
     other.results.write_text(json.dumps(results))
     first, second = the_run(one.folder), the_run(other.folder)
     assert not_comparable(first, second) == ""
-    (told,) = told_apart(first, second)
+    (told,) = setting_differences(first, second)
     assert told.startswith(next(iter(change)))
 
 
@@ -147,13 +147,13 @@ def test_a_template_applied_by_the_server_is_not_missing(tmp_path: Path) -> None
     results["config"]["model"] = "local-chat-completions"
     other.results.write_text(json.dumps(results))
     first, second = the_run(one.folder), the_run(other.folder)
-    (told,) = told_apart(first, second)
+    (told,) = setting_differences(first, second)
     assert tells(told, "chat_template_sha", "None", "first", "'applied by the server'", "second")
-    assert told_apart(second, second) == []
+    assert setting_differences(second, second) == []
     # Runs started from Python may have the name of the model here, which is not the name of a back end.
     results["config"]["model"] = "org/llama-2-7b-chat-hf"
     other.results.write_text(json.dumps(results))
-    assert told_apart(first, the_run(other.folder)) == []
+    assert setting_differences(first, the_run(other.folder)) == []
 
 
 def test_a_task_with_a_blank_in_its_name_is_checked(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: dict[
             "followed": record.followed,
             "reader": run.reader or "none",
         }
-        for record in reversed(run.records)
+        for record in reversed(run.samples.records)
     ]
     scores = cora.score(put(tmp_path / "answers.jsonl", lines))
     told = demo[task].printed

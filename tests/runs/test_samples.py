@@ -235,7 +235,7 @@ def test_log_likelihoods(
     path = put(tmp_path / "samples.jsonl", lines)
     run = the_run(path)
     assert len(run.table.sizes) == len(the_run(demo["cora_demo_mc"].folder).table.sizes)
-    record = run.records[0]
+    record = run.samples.records[0]
     assert record.picked == picked
     assert (record.reason is None) == (reason is None)
     assert reason is None or reason in str(record.reason)
@@ -244,7 +244,7 @@ def test_log_likelihoods(
 
 def test_the_likelihoods_of_yes_and_no(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo_plus_mc"].folder)
-    asked = [record for record in run.records if record.ask == "yes_no"]
+    asked = [record for record in run.samples.records if record.ask == "yes_no"]
     assert asked
     for record in asked:
         assert {record.yes, record.no} <= {log(1 / 2), log(1 / 4), log(1 / 8)}
@@ -305,5 +305,5 @@ def test_each_line_is_found_again(demo: dict[str, Written], tmp_path: Path) -> N
     lines = lines_of(written.samples)
     put(written.samples, ["", *[json.dumps(line, ensure_ascii=False) + "\n\r" for line in lines]])
     run = the_run(tmp_path)
-    for record, line in zip(run.records, lines, strict=True):
+    for record, line in zip(run.samples.records, lines, strict=True):
         assert run.line(record) == line

@@ -11,7 +11,7 @@ from lm_eval_cora.harness.results_file import signature_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.runs.signature import Asked, labels, merged_signature, signature_parts
+from lm_eval_cora.runs.signature import data_labels, merged_signature, signature_parts
 
 HOSTILE = ["a|b", "a:b", "|form:generate|", "data:1|n:5", "two\nlines\r", "", "a, b", "%7C", "<b>", "\u202e"]
 
@@ -63,17 +63,17 @@ def test_the_name_of_a_task_that_names_its_benchmark_is_not_repeated() -> None:
     assert mmlu.in_signature("cora_mmlu_order_mc") == {"data": "1a2b3c4d"}
     assert mmlu.in_signature("mine") == {"benchmark": "mmlu", "data": "1a2b3c4d"}
     assert Data("mmlu").in_signature("cora_mmlu") == {}
-    assert labels([Asked("cora_mmlu", "cora_mmlu", mmlu), Asked("cora_mmlu_order", "cora_mmlu", mmlu)]) == ["", ""]
+    assert data_labels([("cora_mmlu", "cora_mmlu", mmlu), ("cora_mmlu_order", "cora_mmlu", mmlu)]) == ["", ""]
 
 
 def test_two_revisions_of_a_benchmark_have_their_digests() -> None:
     one, other, unknown = Data("mmlu", "1a2b3c4d"), Data("mmlu", "5e6f7a8b"), Data()
-    asked = [Asked("cora_mmlu", "cora_mmlu", data) for data in (one, other, unknown)]
-    assert labels(asked) == ["1a2b3c4d", "5e6f7a8b", ""]
+    asked = [("cora_mmlu", "cora_mmlu", data) for data in (one, other, unknown)]
+    assert data_labels(asked) == ["1a2b3c4d", "5e6f7a8b", ""]
     # Two probes on different revisions have different labels, because SCORE's row must not mix them.
-    probes = [Asked("cora_mmlu_order", "cora_mmlu", one), Asked("cora_mmlu_prompts", "cora_mmlu", other)]
-    assert labels(probes) == ["1a2b3c4d", "5e6f7a8b"]
-    assert labels([*asked[:1], Asked("mine", "mine", other)]) == ["", "mmlu"]
+    probes = [("cora_mmlu_order", "cora_mmlu", one), ("cora_mmlu_prompts", "cora_mmlu", other)]
+    assert data_labels(probes) == ["1a2b3c4d", "5e6f7a8b"]
+    assert data_labels([*asked[:1], ("mine", "mine", other)]) == ["", "mmlu"]
 
 
 def test_only_known_digests_differ() -> None:

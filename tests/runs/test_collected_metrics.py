@@ -7,7 +7,7 @@ from math import isnan
 from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.runs.answer_metrics import ENTRIES, compute_answers, undefined_metrics
+from lm_eval_cora.runs.collected import ENTRIES, compute_collected, undefined_metrics
 from lm_eval_cora.variants.probes import PROBES
 
 
@@ -26,7 +26,7 @@ def test_each_metric_has_a_meaning() -> None:
 
 def test_an_answer_that_cannot_change_the_value_may_be_skipped() -> None:
     table = ResponseTable.from_hits([[1, 0, None], [1, 1, 1]])
-    defined = {entry["metric"] for entry in ENTRIES if not isnan(compute_answers(entry, table).value)}
+    defined = {entry["metric"] for entry in ENTRIES if not isnan(compute_collected(entry, table).value)}
     # At level 0.5, question 0 has one or two of three variants right.
     assert defined == {"mcqa", "ci", "cora", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"}
 

@@ -4,26 +4,29 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.runs.answer_rows import read_answers
-from lm_eval_cora.runs.answers_file import AnswerRecords
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.runs.collected import Collected, read_answers
 from tests.support.answers_files import answers
 
 
+def records_of(found: Collected) -> list[Record]:
+    return [record for question in found.places for record in found.records(question)]
+
+
 def test_records_are_in_the_order_of_the_table() -> None:
-    rows = read_answers(answers()[::-1])
-    records = AnswerRecords(rows)
-    assert [record.question_id for record in records][::4] == list(rows.table.question_ids)
-    assert [record.correct for record in records] == rows.table.correct.tolist()
-    assert [record.invalid for record in records] == rows.table.invalid.tolist()
-    assert [-1 if record.position is None else record.position for record in records] == rows.table.position.tolist()
+    found = read_answers(answers()[::-1])
+    records, table = records_of(found), found.table
+    assert [record.question_id for record in records][::4] == list(table.question_ids)
+    assert [record.correct for record in records] == table.correct.tolist()
+    assert [record.invalid for record in records] == table.invalid.tolist()
+    assert [-1 if record.position is None else record.position for record in records] == table.position.tolist()
     assert len(records) == len(answers())
-    assert (records[-1], records[1:3]) == (list(records)[-1], list(records)[1:3])
 
 
 def test_many_options_are_written_answers() -> None:
     printed = [f"option {number}" for number in range(30)]
     row = {"question": "q", "variant": 0, "picked": printed[29], "answer": printed[29], "printed": printed}
-    (record,) = AnswerRecords(read_answers([row]))
+    (record,) = records_of(read_answers([row]))
     assert (record.correct, record.written, record.printed) == (True, "option 29", ())
 
 
@@ -31,7 +34,7 @@ def test_a_right_pick_without_an_answer_is_the_right_option() -> None:
     rows = [
         {"question": "q", "variant": n, "picked": "ab"[n], "correct": n == 1, "printed": ["a", "b"]} for n in range(2)
     ]
-    assert [record.correct for record in AnswerRecords(read_answers(rows))] == [False, True]
+    assert [record.correct for record in records_of(read_answers(rows))] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -43,4 +46,4 @@ def test_balanced_orders(orders: list[str], expected: bool) -> None:
         {"question": "q", "variant": n, "picked": "a", "answer": "a", "printed": list(order)}
         for n, order in enumerate(orders)
     ]
-    assert AnswerRecords(read_answers(rows)).are_balanced() == expected
+    assert read_answers(rows).are_balanced() == expected

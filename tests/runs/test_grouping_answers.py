@@ -15,9 +15,8 @@ from lm_eval_cora.report.comparison import compare_models, compared_metrics, mat
 from lm_eval_cora.report.examples import invalid_answers, least_consistent
 from lm_eval_cora.report.sections import BLOCKS
 from lm_eval_cora.report.text import as_csv, as_json
-from lm_eval_cora.runs.answers_file import is_answers_file
 from lm_eval_cora.runs.comparable import not_comparable
-from lm_eval_cora.runs.grouping import read_contestants, read_runs
+from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import WRITERS, Row, answers, write_answers
 from tests.support.messages import tells
@@ -212,7 +211,7 @@ def test_two_files_are_compared_like_their_scores(tmp_path: Path) -> None:
 
 
 UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
-    "fewer questions": (lambda rows: rows[:-4], "1 of 20 questions are only in the first ('q19')"),
+    "fewer questions": (lambda rows: rows[:-4], "1 of 20 questions are only in the first (q19)"),
     "fewer variants": (lambda rows: rows[:-1], "1 of 20 questions were asked differently ('q19')"),
     "other options": (
         lambda rows: [{**rows[0], "printed": ["Ice", "Fog", "Rain", "Hail"]}, *rows[1:]],

@@ -3,61 +3,53 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.lines import LONGEST
 from lm_eval_cora.report.text import as_csv
-from lm_eval_cora.runs import parts
-from lm_eval_cora.runs.files import find_files
+from lm_eval_cora.runs import samples
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.parts import SamplesReaders
-from lm_eval_cora.runs.samples import merged, read_part
+from lm_eval_cora.runs.samples import Found, SamplesReaders, read_part
 from tests.support.written import DEMO, Written, copied, lines_of, put
 
 
 def test_every_partition_gives_the_same(demo: dict[str, Written]) -> None:
     path = demo["cora_demo_order"].samples
     size = path.stat().st_size
-    (whole, _) = read_part(path, 0, size, "flexible")
+    whole = read_part(path, 0, size, "flexible").samples["none"]
     for step in (1_000, 7_919, size // 2, size):
-        ranges = [(start, min(start + step, size)) for start in range(0, size, step)]
-        found, broken = merged(read_part(path, start, end, "flexible") for start, end in ranges)
-        assert not broken
-        assert list(found) == list(whole)
-        for name, samples in found.items():
-            assert list(samples.records) == list(whole[name].records)
-            assert samples.offsets == whole[name].offsets
-            assert samples.digests == whole[name].digests
-            assert samples.metrics == whole[name].metrics
-            for number, line in enumerate(lines_of(path)):
-                place = samples.place(number)
-                with place.path.open("rb") as file:
-                    file.seek(place.offset)
-                    assert json.loads(file.readline()) == line
+        found = Found({}, Counter())
+        for start in range(0, size, step):
+            found.add(read_part(path, start, min(start + step, size), "flexible"))
+        assert not found.broken
+        (part,) = found.samples.values()
+        assert list(part.records) == list(whole.records)
+        assert (part.offsets, part.digests, part.metrics) == (whole.offsets, whole.digests, whole.metrics)
+        assert [part.line(number) for number in range(len(part.records))] == lines_of(path)
 
 
 def test_several_processes(demo: dict[str, Written], monkeypatch: pytest.MonkeyPatch) -> None:
     folders = [demo[task].folder for task in DEMO]
     before = as_csv(read_runs(folders))
-    monkeypatch.setattr(parts, "BYTES_WORTH_A_BAR", 0)
-    monkeypatch.setattr(parts, "_BYTES_AT_A_TIME", 50_000)
+    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(samples, "_AT_A_TIME", 50_000)
     for count in (1, 3):
-        monkeypatch.setattr(parts, "processors", lambda count=count: count)
+        monkeypatch.setattr(samples, "processors", lambda count=count: count)
         assert as_csv(read_runs(folders)) == before
 
 
 def test_errors_of_a_process(demo: dict[str, Written], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
     path = demo["cora_demo"].samples
     with SamplesReaders(2) as readers:
         with pytest.raises(UserError, match=r"cannot be read: Is a directory"):
             readers.read(tmp_path, "strict")
         with pytest.raises(IsADirectoryError):
-            parts.ask(readers.workers[0], (tmp_path, 0, 1, "strict"))
-        assert len(readers.read(path, "strict")[0]["none"].records) > 0
+            samples.ask(readers.workers[0], (tmp_path, 0, 1, "strict"))
+        assert len(readers.read(path, "strict").samples["none"].records) > 0
         for process in filter(None, (worker.process for worker in readers.workers)):
             process.kill()
             process.wait()
@@ -66,7 +58,7 @@ def test_errors_of_a_process(demo: dict[str, Written], tmp_path: Path, monkeypat
 
 
 def test_a_process_ends_with_its_parent(demo: dict[str, Written], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
     with SamplesReaders(2) as readers:
         readers.read(demo["cora_demo"].samples, "strict")
         processes = [worker.process for worker in readers.workers if worker.process]
@@ -74,37 +66,18 @@ def test_a_process_ends_with_its_parent(demo: dict[str, Written], monkeypatch: p
     assert all(process.poll() is not None for process in processes)
 
 
-HOSTILE = {
-    "longer than 16 MB": b'{"doc": "' + b"x" * LONGEST + b'"}',
-    "not JSON": b'{"a": ' + b"1" * 5_000 + b"}",
-}
-
-
-@pytest.mark.parametrize("text", ["1" * 4_000, "-" + "1" * 4_000, "1e999", "[" * 90 + "]" * 90, "[" * 950 + "]" * 950])
-@pytest.mark.parametrize("name", ["variants", "ordinal", "answer", "question_id", "category", "kind", "printed"])
+@pytest.mark.parametrize("text", ["1" * 4_000, "1e999", "[" * 950 + "]" * 950])
+@pytest.mark.parametrize("name", ["variants", "ordinal", "answer", "question_id", "category", "printed"])
 def test_hostile_values(name: str, text: str, demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo_order"], tmp_path)
     lines = lines_of(written.samples)
     first = lines[0]
     first["doc"][name] = "HERE"
-    put(written.samples, [json.dumps(first).replace('"HERE"', text), *lines[1:], *HOSTILE.values()])
+    put(written.samples, [json.dumps(first).replace('"HERE"', text), *lines[1:]])
     (run,) = read_runs([written.folder])
     assert len(run.table.sizes) == len({line["doc"]["question_id"] for line in lines[1:]}) - 1 or name in (
-        *("question_id", "category", "kind", "answer"),
+        *("question_id", "category", "answer"),
     )
-    assert "1 longer than 16 MB" in " ".join(run.warnings)
-    assert as_csv([run])
-
-
-@pytest.mark.parametrize("text", ["1" * 4_000, "[" * 950 + "]" * 950, '"' + "x" * 1_000 + '"'])
-@pytest.mark.parametrize("key", ["date", "configs", "config", "results", "model_name", "chat_template_sha"])
-def test_hostile_results_files(key: str, text: str, demo: dict[str, Written], tmp_path: Path) -> None:
-    written = copied(demo["cora_demo_order"], tmp_path)
-    results = {**json.loads(written.results.read_text()), key: "HERE"}
-    written.results.write_text(json.dumps(results).replace('"HERE"', text))
-    (run,) = read_runs([written.folder])
-    assert run.table.answers == len(lines_of(written.samples))
-    assert find_files(written.folder)[0].model
     assert as_csv([run])
 
 
@@ -115,14 +88,14 @@ def test_a_large_file_of_another_task_is_not_read_to_its_end(
     others = [{"doc_id": number, "doc": {"query": "?"}, "filter": "none", "acc": 1.0} for number in range(100)]
     path = written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl")
     put(path, others)
-    monkeypatch.setattr(parts, "BYTES_WORTH_A_BAR", 0)
-    monkeypatch.setattr(parts, "_BYTES_OF_THE_HEAD", 500)
+    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(samples, "_BYTES_OF_THE_HEAD", 500)
     with SamplesReaders(1) as readers:
         found, broken = readers.read(path, "strict")
         assert not found
         assert 0 < broken["from another task"] < 20
         put(path, [*others[:1], *lines_of(written.samples)])
-        assert len(readers.read(path, "strict")[0]["none"].records) == len(lines_of(written.samples))
+        assert len(readers.read(path, "strict").samples["none"].records) == len(lines_of(written.samples))
 
 
 def test_files_of_other_tasks_are_left_out_without_a_note(demo: dict[str, Written], tmp_path: Path) -> None:
