@@ -1,14 +1,24 @@
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import math
+import time
+from typing import Any
 
+import numpy
+import pandas
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lm_eval_cora.questions.cells import option_text, parse_cell, read_options
+from lm_eval_cora.questions.cells import option_text, parse_cell, parse_literal, read_options
 from lm_eval_cora.questions.question import UnusableQuestion
 
 TEXTS = ["None", "N/A", "1", "Ice, or fog"]
 LABELS = ["A", "B", "C", "D"]
+PAIRS = dict(zip(LABELS, TEXTS, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -16,21 +26,18 @@ LABELS = ["A", "B", "C", "D"]
     [
         (TEXTS, None),
         (tuple(TEXTS), None),
-        (dict(zip(LABELS, TEXTS, strict=True)), LABELS),
-        ({**dict(zip(LABELS, TEXTS, strict=True)), "E": None}, LABELS),
-        ({"text": TEXTS, "label": LABELS}, LABELS),
+        (PAIRS, LABELS),
+        ({**PAIRS, "E": None}, LABELS),
         ({"label": LABELS, "text": TEXTS}, LABELS),
         ({"text": TEXTS}, None),
-        ([{"key": key, "value": text} for key, text in zip(LABELS, TEXTS, strict=True)], LABELS),
-        ([{"label": key, "text": text} for key, text in zip(LABELS, TEXTS, strict=True)], LABELS),
+        ([{"key": key, "value": text} for key, text in PAIRS.items()], LABELS),
         ([{"text": text} for text in TEXTS], None),
     ],
 )
 @pytest.mark.parametrize("write", [lambda cell: cell, json.dumps, repr])
-def test_shapes_of_options(cell: object, labels: list[str] | None, write: object) -> None:
-    assert callable(write)
-    found = read_options(write(cell))
-    assert (list(found.texts), found.labels) == (TEXTS, labels)
+def test_shapes_of_options(cell: object, labels: list[str] | None, write: Any) -> None:
+    options = read_options(write(cell))
+    assert (list(options.texts), options.labels) == (TEXTS, labels)
 
 
 def test_only_the_last_options_of_a_mapping_may_be_missing() -> None:
@@ -77,7 +84,120 @@ def test_what_is_not_an_option(option: object) -> None:
         option_text(option)
 
 
-def test_cells_of_csv_files() -> None:
-    assert parse_cell('["Ice"]') == parse_cell("['Ice']") == ["Ice"]
-    assert parse_cell("Ice") == "Ice"
-    assert parse_cell("[" * 100_000) == "[" * 100_000
+@pytest.mark.parametrize("cell", ["Ice", "[Ice]", "[" * 100_000, "[" + "1" * 5_000 + "]", 5, None, ["Ice"]])
+def test_a_cell_that_is_no_list_is_unchanged(cell: object) -> None:
+    assert parse_cell(cell) is cell
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("['Ice', 'Fog']", ["Ice", "Fog"]),
+        ("('Ice',)", ("Ice",)),
+        ("{'A': 'Ice', 'B' : 'Fog'}", {"A": "Ice", "B": "Fog"}),
+        ("[{'label': 'A', 'text': 'Ice'}, {'label': 'B', 'text': \"it's\"}]",
+         [{"label": "A", "text": "Ice"}, {"label": "B", "text": "it's"}]),
+        ("[]", []),
+        ("()", ()),
+        ("{}", {}),
+        (" \n['Ice', \t'Fog',]\r\n", ["Ice", "Fog"]),
+        ("[u'Ice', u'\\u05e9']", ["Ice", "ש"]),
+        ("['# no comment', '...', 'array([1])', '']", ["# no comment", "...", "array([1])", ""]),
+        ("[True, False, None, nan, NaT, 1, -2.5, 1e3, -inf]", [True, False, None, None, None, 1, -2.5, 1e3, -math.inf]),
+        # numpy's str(), without commas
+        ("['Ice' 'Fog'\n 'Dew']", ["Ice", "Fog", "Dew"]),
+        ("['' '' \"it's\"]", ["", "", "it's"]),
+        ("[ 3 -4 -inf nan]", [3, -4, -math.inf, None]),
+        ("[3.  4.5 nan]", [3.0, 4.5, None]),
+        ("[[1 2]\n [3 4]]", [[1, 2], [3, 4]]),
+        ("[True False None]", [True, False, None]),
+        ("[{'A': 'Ice'} {'A': 'Fog'}]", [{"A": "Ice"}, {"A": "Fog"}]),
+        ("[list(['Ice', 'Fog']) list(['Dew'])]", [["Ice", "Fog"], ["Dew"]]),
+        # numpy's repr()
+        ("{'text': array(['Ice', 'Fog'], dtype=object), 'label': array(['A', 'B'], dtype=object)}",
+         {"text": ["Ice", "Fog"], "label": ["A", "B"]}),
+        ("[array(['Ice'], dtype='<U3') array(['Fog'], dtype='<U3')]", [["Ice"], ["Fog"]]),
+        ("[array([], shape=(0, 2), dtype=float64)]", [[]]),
+        ("[np.str_('Ice'), np.int64(3), np.float64(nan), np.True_]", ["Ice", 3, None, True]),
+    ],
+)  # fmt: skip
+def test_what_python_and_numpy_print(text: str, expected: object) -> None:
+    parsed = parse_literal(text)
+    assert parsed == expected
+    assert repr(parsed) == repr(expected)  # 1, 1.0 and True are equal
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "  ", "Ice", "'Ice'", "3", "[", "]", "['Ice'", "['Ice]", "['Ice')", "[Ice, Fog]", "(a) Ice"),
+        *("(1) Ice (2) Fog", "('Ice')", "(3)", "array([1])", "[1], [2]", "[1]\n[2]", "[1]; [2]", "[1] # one"),
+        *("{'Ice', 'Fog'}", "{**{}}", "[*[]]", "{'A': 1, 'A': 2}", "{[1]: 2}"),
+        # adjacent texts that numpy does not print in this way
+        *("['Ice', 'Fog' 'Dew']", "['Ice' 'Fog', 'Dew']", "['Ice' 'Fog',]", "['Ice''Fog']", "('Ice' 'Fog')"),
+        *("('Ice' 'Fog',)", "{'A': 'Ice' 'Fog'}", "{'A' 'B': 'Ice'}", "{'A': 'Ice' 'B': 'Fog'}"),
+        "[array(['Ice'] dtype=object)]",
+        # calculations, names, calls
+        *("[1 - 2]", "[1-2]", "[- 1]", "[--1]", "[-True]", "[1+2j]", "[2j]", "[1][0]", "[x for x in (1, 2)]"),
+        *("[lambda: 0]", "[print('Ice')]", "[__import__('os').system('false')]", "[array.__class__]", "[array]"),
+        *("[array(['Ice']).tolist()]", "[array(['Ice'], order='C')]", "[array(['Ice'], 'Fog')]", "[np]", "[np.array]"),
+        *("[nan(1)]", "[object()]", "['Ice'('Fog')]"),
+        # shortened by numpy
+        *("[0 1 ... 998 999]", "['Ice' ...\n 'Fog']", "[array([0, ..., 9])]"),
+        # other texts
+        *("[b'Ice']", "[r'Ice']", "[f'{1}']", "['''Ice''']", '["""Ice"""]', "['\\sin x']", "['\\frac12']", "['\\xzz']"),
+        *("['\\N{SNOWFLAKE}']", "['Ice\\\n']", "['Ice\nFog']", "['Ice\0']", "[\0]", "[$]", "['\ud800']", "[007]"),
+    ],
+    ids=lambda text: repr(text)[:40],
+)
+def test_what_is_something_else(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  # no user sees it
+        parse_literal(text)
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+nested = st.recursive(
+    scalars,
+    lambda items: st.lists(items) | st.lists(items).map(tuple) | st.dictionaries(st.text() | st.integers(), items),
+    max_leaves=8,
+)
+
+
+@given(st.lists(nested) | st.lists(nested).map(tuple) | st.dictionaries(st.text(), nested))
+def test_what_python_prints_is_read_back(value: Any) -> None:
+    assert parse_literal(repr(value)) == value
+
+
+@given(st.lists(st.text() | st.integers(-(2**31), 2**31) | st.floats(allow_nan=False, width=32)))
+def test_what_numpy_prints_is_read_back(items: list[Any]) -> None:
+    array = numpy.array([*items, None], dtype=object)[:-1]
+    assert parse_literal(str(array)) == items
+    assert parse_literal(repr({"text": array})) == {"text": items}
+    floats = [numpy.float64(item) for item in items if isinstance(item, float)]
+    assert parse_literal(repr(floats)) == floats
+
+
+@given(st.text(alphabet="[](){}'\"\\,:. -=1npafarystx\n#", max_size=30))
+def test_any_other_text_is_a_value_error(text: str) -> None:
+    for brackets in ("{}", "[{}]", "[['{}']]"):
+        with contextlib.suppress(ValueError):
+            assert isinstance(parse_literal(brackets.replace("{}", text)), (list, tuple, dict))
+
+
+def test_a_csv_file_that_pandas_wrote() -> None:
+    cell = {"text": numpy.array(["Ice", 'Fog, "thick"', "x" * 100], dtype=object), "label": numpy.array(["A", "B"])}
+    texts = ["it's", 'a "b"', "line\nbreak", "x" * 100]
+    file = io.StringIO(pandas.DataFrame({"a": [cell], "b": [numpy.array(texts, dtype=object)]}).to_csv())
+    row = pandas.read_csv(file).iloc[0]
+    assert parse_literal(row["a"]) == {"text": ["Ice", 'Fog, "thick"', "x" * 100], "label": ["A", "B"]}
+    assert parse_literal(row["b"]) == texts
+
+
+@pytest.mark.parametrize("item", ["'Ice' ", "'" + "x" * 100 + "'\n", "[1] "])
+def test_the_time_is_about_proportional_to_the_length(item: str) -> None:
+    seconds = []
+    for count in (500, 5_000):
+        started = time.process_time()
+        assert len(parse_literal(f"[{item * count}]")) == count
+        seconds.append(time.process_time() - started)
+    assert seconds[1] < 40 * seconds[0]  # 100 times as long if it were quadratic

@@ -1,0 +1,185 @@
+"""Rows of the package's benchmarks, as their sources have them, and the demo questions."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from math import sqrt
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.discovery.task_files import benchmark
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.loading import collect_questions, count_left_out
+from lm_eval_cora.questions.question import LETTERS, UnusableQuestion, refers_to_options
+from lm_eval_cora.questions.rows import read_rows
+from tests.support.rows import question_of
+
+TEXTS = ["Steam", "Ice", "Fog", "Dew"]
+VITAMINS = {key: f"Vitamin {key}" for key in "ABCDE"}
+TEN = [f"option {n}" for n in range(10)]
+
+ROWS: dict[str, dict[str, Any]] = {
+    "arc_challenge": {
+        "id": "Mercury_1",
+        "question": "Which of these is frozen water?",
+        "choices": {"text": TEXTS, "label": ["A", "B", "C", "D"]},
+        "answerKey": "B",
+    },
+    "medmcqa": {
+        "id": "e9ad821a",
+        "question": "Which of these is frozen water?",
+        "subject_name": "Physiology",
+        "opa": "Steam",
+        "opb": "1",
+        "opc": "None",
+        "opd": "Ice",
+        "cop": 3,
+    },
+    "medqa": {
+        "meta_info": "step1",
+        "question": "Which vitamin is missing in scurvy?",
+        "answer_idx": "C",
+        "answer": "Vitamin C",
+        "options": [{"key": key, "value": text} for key, text in VITAMINS.items()],
+    },
+    "mmlu": {
+        "question": "Which of these is frozen water?",
+        "subject": "conceptual_physics",
+        "choices": TEXTS,
+        "answer": 1,
+    },
+    "mmlu_pro": {
+        "question_id": 0,
+        "question": "Which of these is frozen water?",
+        "category": "physics",
+        "options": ["Steam", "Fog", "Ice"],
+        "answer": "C",
+        "answer_index": 2,
+    },
+    "truthfulqa": {
+        "question": "What is frozen water?",
+        "mc1_targets": {"choices": ["Ice", "Steam", "Fog", "Dew"], "labels": [1, 0, 0, 0]},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "expected"),
+    [
+        ("arc_challenge", {}, ("Mercury_1", tuple(TEXTS), 1, "")),
+        # "3" is the label of the third option here, not index 3.
+        *(
+            ("arc_challenge", {"choices": {"text": TEXTS, "label": ["1", "2", "3", "4"]}, "answerKey": key},
+             ("Mercury_1", tuple(TEXTS), 2, ""))
+            for key in ("3", 3)
+        ),
+        # three options, in a csv file without ids
+        ("arc_challenge", {"id": None, "choices": json.dumps({"text": TEXTS[:3], "label": ["A", "B", "C"]})},
+         ("test-7", tuple(TEXTS[:3]), 1, "")),
+        ("medmcqa", {}, ("e9ad821a", ("Steam", "1", "None", "Ice"), 3, "Physiology")),
+        ("medmcqa", {"id": "", "subject_name": None}, ("test-7", ("Steam", "1", "None", "Ice"), 3, "")),
+        ("medqa", {}, ("test-7", tuple(VITAMINS.values()), 2, "step1")),
+        # the authors' files, and a csv file without the text of the answer
+        ("medqa", {"options": VITAMINS}, ("test-7", tuple(VITAMINS.values()), 2, "step1")),
+        ("medqa", {"options": json.dumps(VITAMINS), "answer": None},
+         ("test-7", tuple(VITAMINS.values()), 2, "step1")),
+        ("mmlu", {}, ("test-7", tuple(TEXTS), 1, "conceptual_physics")),
+        ("mmlu", {"choices": ["None", "N/A", "1", "0"]},
+         ("test-7", ("None", "N/A", "1", "0"), 1, "conceptual_physics")),
+        ("mmlu", {"choices": '["None", "N/A", "1", "0"]', "answer": "1"},
+         ("test-7", ("None", "N/A", "1", "0"), 1, "conceptual_physics")),
+        ("mmlu_pro", {}, ("0", ("Steam", "Fog", "Ice"), 2, "physics")),
+        *(
+            ("mmlu_pro", {"options": TEN, "answer": LETTERS[n], "answer_index": n}, ("0", tuple(TEN), n, "physics"))
+            for n in range(10)
+        ),
+    ],
+)  # fmt: skip
+def test_a_row_becomes_a_question(name: str, change: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    question = question_of(name, {**ROWS[name], **change}, "test-7")
+    assert (question.id, question.choices, question.answer, question.category) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        *(("arc_challenge", {"answerKey": key}, "an answer outside the options: ") for key in ("E", "1", None)),
+        *(
+            ("arc_challenge", {"choices": choices}, "options ")
+            for choices in (None, {"text": "Ice", "label": ["A"]}, "Ice")
+        ),
+        ("arc_challenge", {"choices": {"text": ["Steam", "Ice"], "label": ["A", "B", "C"]}}, "expected 2 labels, .*C"),
+        ("medmcqa", {"cop": -1}, "an answer outside the options: -1"),  # the test split has no answers
+        ("medqa", {"answer_idx": "F"}, r"'F' .*A, B, C, D, E"),
+        ("medqa", {"answer_idx": "B"}, r"'B' is 'Vitamin B', .* 'Vitamin C'"),
+        *(("medqa", {"options": options}, "options ") for options in (None, "A B", [{"key": "A"}])),
+        ("mmlu", {"answer": 3.5}, r"an answer outside the options: 3.5 "),
+        *(("mmlu_pro", change, "contradict") for change in ({"answer": "B"}, {"answer_index": 0}, {"answer": "D"})),
+        *(
+            ("truthfulqa", {"mc1_targets": {"choices": TEXTS, "labels": labels}}, "an answer outside the options")
+            for labels in ([0, 0, 0, 0], [1, 1, 0, 0], [1, 0, 0])
+        ),
+        *(
+            ("truthfulqa", {"mc1_targets": targets}, r"no mc1_targets.choices")
+            for targets in (None, "Ice", ["Ice"], {"labels": [1]})
+        ),
+    ],
+)
+def test_a_row_that_is_no_question(name: str, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UnusableQuestion, match=message):
+        question_of(name, {**ROWS[name], **change}, "test-7")
+
+
+@pytest.mark.parametrize("cop", [4, "4"])
+def test_a_file_that_counts_from_1_is_refused_as_a_whole(cop: object) -> None:
+    with pytest.raises(UserError, match=r"medmcqa: .* count from 1"):
+        question_of("medmcqa", {**ROWS["medmcqa"], "cop": cop}, "")
+
+
+def test_two_equal_distractors_are_one_option_and_an_option_equal_to_the_right_one_drops_the_question() -> None:
+    row = ROWS["mmlu"]
+    twins = {**row, "choices": ["Steam", "Ice", "Steam", "Dew"]}
+    assert question_of("mmlu", twins, "test-0").identities == (0, 1, 0, 3)
+    rows = [("row 0", twins), ("row 1", {**row, "choices": ["Steam", "Ice", "Ice", "Dew"]}), ("row 2", row)]
+    questions, left_out, _ = collect_questions(benchmark("mmlu"), rows, id_prefix="test")
+    # The ids are row numbers, which rows that are left out do not change.
+    assert [question.id for question in questions] == ["test-0", "test-2"]
+    assert count_left_out(left_out) == "1 with an option equal to the right one (row 1)"
+
+
+def test_the_order_of_truthfulqa_is_drawn_by_the_id_alone() -> None:
+    # A fixed order, because a different one would change all scores.
+    question = question_of("truthfulqa", ROWS["truthfulqa"], "validation-2")
+    assert question.choices == ("Dew", "Fog", "Ice", "Steam")
+    for count in (2, 13):
+        targets = {"choices": [f"option {n}" for n in range(count)], "labels": [1] + [0] * (count - 1)}
+        question = question_of("truthfulqa", {"question": "?", "mc1_targets": targets}, "validation-0")
+        assert (question.choices[question.answer], len(question.choices)) == ("option 0", count)
+
+
+def test_the_right_answer_of_truthfulqa_stands_everywhere_equally_often() -> None:
+    # The source lists the right answer first. Without a new order, always picking A would be right.
+    source = benchmark("truthfulqa")
+    places = Counter(question_of(source, ROWS["truthfulqa"], f"validation-{n}").answer for n in range(2000))
+    # 500 expected each, standard deviation sqrt(2000 * 1/4 * 3/4) = 19.4.
+    assert all(abs(places[place] - 500) < 4 * sqrt(2000 * 3 / 16) for place in range(4))
+
+
+def test_the_demo_questions() -> None:
+    """Their facts were checked by hand twice, once without the answer key."""
+    demo = benchmark("demo")
+    questions, left_out, notes = collect_questions(demo, read_rows(demo.package_file), id_prefix="row")
+    assert (left_out, notes, len(questions), demo.published_rows) == ([], [], 120, 120)
+    assert {len(set(question.identities)) for question in questions} == {5}
+    assert len({question.stem for question in questions}) == 120
+    rows = [row for _, row in read_rows(demo.package_file)]
+    assert Counter(Counter(row["category"] for row in rows).values()) == {10: 12}
+    assert Counter(row["answer"] for row in rows) == dict.fromkeys("ABCDE", 24)
+    assert Counter(row["level"] for row in rows)["hard"] >= len(rows) / 3
+    assert not [row["id"] for row in rows if refers_to_options(row["choices"])]
+    # By chance, 24 of 120 right options are the longest, with a standard deviation of 4.4.
+    lengths = [([len(choice) for choice in row["choices"]], "ABCDE".index(row["answer"])) for row in rows]
+    for pick in (max, min):
+        assert sum(length[right] == pick(length) and length.count(pick(length)) == 1 for length, right in lengths) <= 37
