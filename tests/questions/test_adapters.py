@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.adapters import SUBSETS, agieval_question, subset_of
-from lm_eval_cora.questions.question import UnusableQuestion
+from lm_eval_cora.questions.adapters import MATH, SUBSETS, agieval_question, boxes, math_question, subject_of, subset_of
+from lm_eval_cora.questions.loading import collect_questions
+from lm_eval_cora.questions.question import OpenQuestion, UnusableQuestion
 
 
 def row(before: str, choices: list[str], gold: Any = 1, subset: str = "lsat-lr") -> dict[str, Any]:
@@ -54,13 +55,19 @@ def test_options_that_a_query_prints_in_another_way_are_cut_off_too() -> None:
     assert agieval_question(spaced, "").choices == ("Steam", "Ice", "Fog", "Dew")
 
 
-def test_the_article_a_stays() -> None:
-    choices = ["(A)A fall", "A rise", "(C) A (C) major", "(D)(A) and (B)"]
-    assert agieval_question(row("Q: Which?", choices), "").choices == ("A fall", "A rise", "A (C) major", "(A) and (B)")
-
-
-def test_a_letter_that_is_not_the_options_own_stays() -> None:
-    assert agieval_question(row("Q: Which?", ["(B)one", "(A)two"]), "").choices == ("(B)one", "(A)two")
+@pytest.mark.parametrize(
+    ("printed", "choices"),
+    [
+        # The article stays.
+        (
+            ["(A)A fall", "A rise", "(C) A (C) major", "(D)(A) and (B)"],
+            ("A fall", "A rise", "A (C) major", "(A) and (B)"),
+        ),
+        (["(B)one", "(A)two"], ("(B)one", "(A)two")),  # not their own letters
+    ],
+)
+def test_letters_of_options(printed: list[str], choices: tuple[str, ...]) -> None:
+    assert agieval_question(row("Q: Which?", printed), "").choices == choices
 
 
 def test_a_csv_file_holds_the_gold_as_text() -> None:
@@ -85,12 +92,9 @@ def test_rows_that_cannot_be_asked(changed: dict[str, Any], message: str) -> Non
         agieval_question({**row("Q: Which?", PLAIN), **changed}, "")
 
 
-def test_the_subset_is_in_the_name_of_the_source() -> None:
+def test_the_subset_is_in_the_row_or_the_name_of_the_source() -> None:
     assert [subset_of(f"hails/agieval-{subset}", {}) for subset in SUBSETS] == list(SUBSETS)
     assert subset_of("/data/sat-math/lsat-ar.jsonl", {}) == "lsat-ar"
-
-
-def test_a_subset_of_the_rows_own_goes_first() -> None:
     assert subset_of("/data/sat-math/all.jsonl", {"subset": "lsat-rc"}) == "lsat-rc"
     assert subset_of("/data/sat-math/all.csv", {"subset": ""}) == "sat-math"
 
@@ -99,3 +103,97 @@ def test_a_subset_of_the_rows_own_goes_first() -> None:
 def test_without_a_subset_ids_and_exemplars_would_be_others(row: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"agieval: mine.jsonl: .*'subset'"):
         subset_of("mine.jsonl", row)
+
+
+def test_repairs_of_agieval() -> None:
+    line = "larger than the.brains of others, and.so on "
+    damaged = agieval_question(
+        row(line * 10 + "in 0.7 U.S. foil-.covered back..“Indeed”", ["(A)one", "(B)two"]), ""
+    ).stem
+    assert damaged == "larger than the brains of others, and so on " * 10 + "in 0.7 U.S. foil-covered back.\n“Indeed”"
+    # A single match may be a typing error or a web address.
+    assert agieval_question(row(line, ["(A)one", "(B)two"]), "").stem == line.strip()
+    options = agieval_question(row("Which?", ["(A)(A)$\\quad 5$", "(B)(B)a DIRECTIONS"]), "").choices
+    assert options == ("$\\quad 5$", "a")
+
+
+def solved(solution: Any, problem: Any = "What is $1 + 1$?", **more: Any) -> dict[str, Any]:
+    return {"problem": problem, "level": "Level 2", "type": "Intermediate Algebra", "solution": solution, **more}
+
+
+@pytest.mark.parametrize(
+    ("text", "contents"),
+    [
+        ("", []),
+        ("no box", []),
+        (r"$\boxed{-2}$ or $\boxed{1}$", ["-2", "1"]),
+        (r"\fbox{1} \boxed 2", ["1", "2"]),
+        (r"\boxed{\boxed{1} and 2} \boxed{3}", [r"\boxed{1} and 2", "3"]),
+        (r"\boxed{1} \boxed{2", ["1"]),
+        (r"\boxed{} \boxed{3}", ["", "3"]),
+    ],
+)
+def test_all_boxes(text: str, contents: list[str]) -> None:
+    assert boxes(text) == contents
+
+
+@pytest.mark.parametrize(
+    ("solution", "answer"),
+    [
+        (r"It is $\boxed{2}$.", "2"),
+        (r"\[\boxed{\frac{1}{2}}.\]", r"\frac{1}{2}"),
+        (r"\[\boxed{\left\{1, 2\right\}}\]", r"\left\{1, 2\right\}"),
+        (r"The day is $\boxed{\text{Friday}}$.", r"\text{Friday}"),
+        # Several boxes are a list of answers without repeats.
+        (r"So $x$ is $\boxed{3}$ or $\boxed{\frac{2}{5}}$.", r"3, \frac{2}{5}"),
+        (r"Either way $\boxed{3}$; again $\boxed{3}$.", "3"),
+        (r"so $\boxed{\frac{3}{2}}$, or $\boxed{\frac32}$", r"\frac{3}{2}"),
+        (r"$\boxed{10\sqrt{2}}$ and $\boxed{10\sqrt 2}$", r"10\sqrt{2}"),
+        (r"$\boxed{\frac12}$ or $\boxed{1}$, the first is $\boxed{\frac{1}{2}}$", r"\frac12, 1"),
+        # Other spellings that TeX allows and some solutions use.
+        (r"It is $\boxed 2$.", "2"),
+        (r"It is \fbox{2}.", "2"),
+    ],
+)
+def test_the_answer_is_what_is_boxed(solution: str, answer: str) -> None:
+    assert math_question(solved(solution), "algebra-test-0") == OpenQuestion(
+        "algebra-test-0", "What is $1 + 1$?", answer, "Level 2"
+    )
+
+
+def test_a_problem_whose_solution_boxes_more_than_its_answer() -> None:
+    begins = "Find the coordinates of one of the foci of the hyperbola \\[x^2 - 10x = 4y^2 - 5.\\] (...)"
+    solution = r"They are $\boxed{(0,0)}$ and $\boxed{(10,0)}$."
+    assert math_question(solved(solution, begins), "").answer == "(0,0)"
+    # A solution with one box is not corrected.
+    assert math_question(solved(r"$\boxed{(10,0)}$", begins), "").answer == "(10,0)"
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (solved("It is 2."), "a solution without a box"),
+        (solved(r"It is $\boxed{}$."), "a solution without a box"),
+        (solved(r"It is $\boxed{2"), "a solution without a box"),
+        (solved(None), "a problem or solution that is not text"),
+        (solved(r"$\boxed{2}$", None), "a problem or solution that is not text"),
+        (solved(r"$\boxed{2}$", " "), "empty stem"),
+        (solved("$\\boxed{\ud83d}$"), "text that is not valid Unicode"),
+    ],
+)
+def test_a_row_that_cannot_be_asked(bad: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UnusableQuestion) as raised:
+        math_question(bad, "q")
+    assert raised.value.reason == reason
+
+
+def test_subjects_are_called_as_on_the_hub() -> None:
+    names = ["Algebra", "Counting & Probability", "Number Theory"]
+    assert [subject_of("x.jsonl", {"type": name}) for name in names] == [
+        *("algebra", "counting_and_probability", "number_theory")
+    ]
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(UserError, match="math: row 1: no column 'level'"):
+        collect_questions(MATH, [("row 1", {"problem": "?", "type": "Algebra", "solution": ""})], id_prefix="test")

@@ -6,6 +6,7 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Benchmark, declared
+from lm_eval_cora.questions.columns import Field, find_column
 from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import MissingColumn, UnusableQuestion
 from tests.support.messages import tells
@@ -16,6 +17,15 @@ ROW: dict[str, Any] = {"question": "Frozen?", "choices": ["Ice", "Fog", "Dew"], 
 
 def mine(**declaration: Any) -> Benchmark:
     return declared({"name": "mine", "open": True}, {"name": "mine", **declaration}, ("mine.jsonl",))
+
+
+def numbered(*rows: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Rows that differ in their questions and in these cells."""
+    return [(f"line {n}", {**ROW, "question": f"{n}?", **row}) for n, row in enumerate(rows)]
+
+
+def notes_on(rows: list[tuple[str, dict[str, Any]]], source: Benchmark = LOCAL) -> list[str]:
+    return collect_questions(source, rows, id_prefix="row").notes
 
 
 def test_parts_under_their_usual_names() -> None:
@@ -82,15 +92,26 @@ def test_a_forgotten_answer_column_is_an_error() -> None:
 
 
 def test_labels_in_a_column_of_their_own() -> None:
-    source = mine(labels="names")
-    row = {**ROW, "names": ["x", "y", "z"], "answer": "z"}
-    assert question_of(source, row).answer == 2
-    with pytest.raises(UnusableQuestion, match="expected 3 labels, got 2"):
-        question_of(source, {**row, "names": ["x", "y"]})
+    assert question_of(mine(labels="names"), {**ROW, "names": ["x", "y", "z"], "answer": "z"}).answer == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"question": 5}, "a question that is not text: it is 5"),
+        ({"choices": []}, "no options: in 'Frozen"),
+        ({"names": ["x", "y"]}, "expected 3 labels, got 2"),
+        ({"names": [["x"], ["y"], ["z"]]}, "labels in an unknown format"),
+        ({"names": [1, 0, 0]}, "repeated labels: 1, 0, 0"),
+    ],
+)
+def test_a_row_that_is_no_question(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UnusableQuestion, match=message):
+        question_of(mine(labels="names"), {**ROW, "names": ["x", "y", "z"], **change})
 
 
 def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
-    rows = [(f"line {n}", {**ROW, "question": f"{n}?", "kind": kind}) for n, kind in enumerate(["ok", "bad", "ok", 3])]
+    rows = numbered(*({"kind": kind} for kind in ("ok", "bad", "ok", 3)))
     questions, left_out, _ = collect_questions(mine(keep={"kind": ["ok"]}), rows, id_prefix="row")
     assert [question.id for question in questions] == ["row-0", "row-2"]
     assert [(where, error.reason) for where, error in left_out] == [("line 1", "kind 'bad'"), ("line 3", "kind 3")]
@@ -99,36 +120,23 @@ def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choices", "noted"),
-    [
-        (["AA", "Aa"], True),
-        (["ice cream", "icecream"], True),
-        (["Ice", "Fog"], False),
-        (["Fog", "Dew", "Dew"], True),
-        (["x  y", "x y", "z"], True),
-    ],
+    "choices", [["Aa", "AA"], ["ice cream", "icecream"], ["Fog", "Dew", "Dew"], ["z", "x  y", "x y"]]
 )
-def test_a_note_on_options_that_are_almost_equal(choices: list[str], noted: bool) -> None:
-    row = {"question": "?", "choices": choices, "answer": len(choices) - 1}
-    if choices[0] == "Fog":
-        row["answer"] = 0
-    _, _, notes = collect_questions(LOCAL, [("line 5", row)], id_prefix="row")
-    assert bool(notes) == noted
-    assert tells(" ".join(notes), *(("1 of 1", "equal", "case or white space", "line 5") if noted else ()))
+def test_a_note_on_options_that_are_almost_equal(choices: list[str]) -> None:
+    (note,) = notes_on(numbered({"choices": choices, "answer": 0}))
+    assert tells(note, "1 of 1", "equal", "case or white space", "line 0")
+    assert not notes_on(numbered({}))
 
 
 def test_a_note_on_a_question_with_two_answers() -> None:
-    rows = [(f"line {n}", {**ROW, "answer": n // 2}) for n in range(4)]
-    assert tells(collect_questions(LOCAL, rows, id_prefix="row")[2][0], "another right option", "line 0, line 2")
-    assert not collect_questions(LOCAL, rows[:2], id_prefix="row")[2]
+    rows = numbered(*({"question": "?", "answer": n // 2} for n in range(4)))
+    assert tells(notes_on(rows)[0], "another right option", "line 0, line 2")
+    assert not notes_on(rows[:2])
 
 
 @pytest.mark.parametrize("answers", ["ABC", (0, 1, 2), ("(A)1", "b. Fog", "C)  Dew"), ("1", "Fog", "Dew")])
 def test_labels_in_the_options_are_removed(answers: Any) -> None:
-    rows = [
-        (f"line {n}", {**ROW, "question": f"{n}?", "choices": ["(A)1", "b. Fog", "C)  Dew"], "answer": answer})
-        for n, answer in enumerate(answers)
-    ]
+    rows = numbered(*({"choices": ["(A)1", "b. Fog", "C)  Dew"], "answer": answer} for answer in answers))
     questions, _, notes = collect_questions(LOCAL, rows, id_prefix="row")
     assert [(question.choices, question.answer) for question in questions] == [
         (("1", "Fog", "Dew"), n) for n in (0, 1, 2)
@@ -138,23 +146,20 @@ def test_labels_in_the_options_are_removed(answers: Any) -> None:
 
 
 def test_labels_of_fewer_questions_are_texts() -> None:
-    rows = [(f"line {n}", {**ROW, "question": f"{n}?", "answer": n}) for n in range(3)]
-    rows[0][1]["choices"] = ["A. Smith", "B. Jones"]
+    rows = numbered({"choices": ["A. Smith", "B. Jones"]}, {"answer": 1}, {"answer": 2})
     questions, _, notes = collect_questions(LOCAL, rows, id_prefix="row")
     assert (questions[0].choices, notes) == (("A. Smith", "B. Jones"), [])
 
 
 def test_equal_options_behind_different_labels_are_an_error() -> None:
-    rows = [("line 1", {**ROW, "choices": ["A)6", "B)6", "C)8"], "answer": "A"})]
-    with pytest.raises(UserError, match="line 1: an option equal to the right one: '6' occurs twice"):
-        collect_questions(LOCAL, rows, id_prefix="row")
+    with pytest.raises(UserError, match="line 0: an option equal to the right one: '6' occurs twice"):
+        notes_on(numbered({"choices": ["A)6", "B)6", "C)8"], "answer": "A"}))
 
 
 @pytest.mark.parametrize("empty", ["question", "choices", "answer"])
 def test_a_column_that_is_empty_in_every_row(empty: str) -> None:
-    rows = [(f"line {n}", {**ROW, empty: blank, "other": "x"}) for n, blank in enumerate(["", None, " "])]
     with pytest.raises(UserError) as error:
-        collect_questions(LOCAL, rows, id_prefix="row")
+        notes_on(numbered(*({empty: blank, "other": "x"} for blank in ("", None, " "))))
     assert tells(str(error.value), "local: ", f"{empty!r} is empty in every row", f"Set {empty!r}", "'other'")
 
 
@@ -166,17 +171,11 @@ def test_a_column_in_use_is_not_suggested() -> None:
 
 
 def test_a_note_where_the_right_option_is_always_at_the_same_place() -> None:
-    rows = [(f"line {n}", {**ROW, "question": f"{n}?"}) for n in range(10)]
-    assert tells(collect_questions(LOCAL, rows, id_prefix="row")[2][0], "always A", "'shuffle': true")
-    assert not collect_questions(LOCAL, rows[:9], id_prefix="row")[2]
-    assert not collect_questions(mine(shuffle=True), rows, id_prefix="row")[2]
-    published = declared({"hub": "a/b", "split": "test", "published_rows": 10})
-    assert not collect_questions(published, rows, id_prefix="row")[2]
-
-
-def test_a_question_that_is_not_text() -> None:
-    with pytest.raises(UnusableQuestion, match="a question that is not text: it is 5"):
-        question_of(LOCAL, {**ROW, "question": 5})
+    rows = numbered(*[{}] * 10)
+    assert tells(notes_on(rows)[0], "always A", "'shuffle': true")
+    assert not notes_on(rows[:9])
+    assert not notes_on(rows, mine(shuffle=True))
+    assert not notes_on(rows, declared({"hub": "a/b", "split": "test", "published_rows": 10}))
 
 
 def test_numbers_become_text_and_ids_too() -> None:
@@ -212,12 +211,117 @@ def test_a_later_row_with_more_options_than_the_first_is_an_error() -> None:
     assert len(collect_questions(LOCAL, rows, id_prefix="row")[0]) == 2
 
 
-def test_repeated_labels_name_no_option() -> None:
-    row = {"question": "?", "choices": {"choices": ["Ice", "Fog", "Dew"], "labels": [1, 0, 0]}, "answer": 0}
-    with pytest.raises(UnusableQuestion, match="repeated labels: 1, 0, 0"):
-        question_of(LOCAL, row)
-
-
 def test_numbers_are_kept_as_numbers() -> None:
-    rows = [("line 1", {**ROW, "kind": 1.0}), ("line 2", {**ROW, "question": "!", "kind": 2.0})]
-    assert len(collect_questions(mine(keep={"kind": 1}), rows, id_prefix="row")[0]) == 1
+    rows = numbered({"kind": 1.0}, {"kind": 2.0})
+    assert len(collect_questions(mine(keep={"kind": 1}), rows, id_prefix="row").questions) == 1
+
+
+CELLS: dict[str, Any] = {
+    "Question": "Frozen?",
+    "choices": {"text": ["Ice", "Fog"], "label": ["A", "B"]},
+    "pairs": [{"key": "A", "value": "Ice"}, {"key": "B", "value": "Fog"}],
+    "cell": '{"text": ["Ice", "Fog"]}',
+    "a.b": "dotted",
+    "Correct Answer": "Ice",
+    "index": 1,
+    "nothing": None,
+    "text": "{{ 7 * 7 }}",
+}
+
+
+def value(text: str, row: dict[str, Any] = CELLS) -> Any:
+    return Field(text).getter(list(row))(row)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Question", "Frozen?"),
+        ("question", "Frozen?"),
+        (" QUESTION ", "Frozen?"),
+        ("correct answer", "Ice"),
+        ("choices.text", ["Ice", "Fog"]),
+        ("Choices.text", ["Ice", "Fog"]),
+        ("choices.text.1", "Fog"),
+        ("pairs.value", ["Ice", "Fog"]),
+        ("cell.text", ["Ice", "Fog"]),
+        ("a.b", "dotted"),
+        ("{{ Question }}", "Frozen?"),
+        ("Q: {{ Question }}", "Q: Frozen?"),
+        ("{{ index }}", 1),
+        ("{{ index - 1 }}", 0),
+        ("{{ choices.text }}", ["Ice", "Fog"]),
+        ("{{ row['Correct Answer'] }}", "Ice"),
+        ("{{ missing | default('') }}", ""),
+        ("{{ text }}", "{{ 7 * 7 }}"),
+        ("{% for one in choices.text %}{{ one }};{% endfor %}", "Ice;Fog;"),
+        ("{{ Question }}{{ index }}", "Frozen?1"),
+        ("{{- index -}}", 1),
+        ("{{- Question }} ", "Frozen?"),
+        ("{{ nothing }}", None),
+    ],
+)
+def test_where_a_value_is(text: str, expected: object) -> None:
+    assert value(text) == expected
+
+
+@pytest.mark.parametrize("text", ["answer", "answer.text", "question.", ".", "choices2.text"])
+def test_a_column_that_is_missing(text: str) -> None:
+    with pytest.raises(MissingColumn, match=rf"'{text}'") if text != "question." else pytest.raises(UnusableQuestion):
+        value(text)
+
+
+def test_a_similar_column_is_suggested() -> None:
+    with pytest.raises(MissingColumn, match="Did you mean 'Question'"):
+        value("questoin")
+
+
+def test_a_row_without_a_column_that_the_first_row_has() -> None:
+    read = Field("question").getter(["Question"])
+    with pytest.raises(MissingColumn, match="'Question'"):
+        read({"other": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("choices.texts", "no choices.texts"),
+        ("choices.text.7", "no choices.text.7"),
+        ("Question.text", "no Question.text"),
+        ("index.text", "no index.text"),
+        ("Question.0", "no Question.0"),  # not the first letter
+        ("Q: {{ nothing }}", "a template that fails: .* missing value"),
+        ("{{ choices.text.append(1) }}", "unsafe"),
+        ("{{ answer }}", "'answer' is undefined"),
+        ("Q: {{ answer }}", "'answer' is undefined"),
+        ("{{ index / 0 }}", "ZeroDivisionError"),
+        ("{{ choices.text[9] }}", "no element|undefined"),
+        ("{{ Question.__class__.__mro__ }}", "__class__|unsafe|undefined"),
+    ],
+)
+def test_a_row_that_lacks_the_rest(text: str, message: str) -> None:
+    with pytest.raises(UnusableQuestion, match=message):
+        value(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ question",
+        "{{ question | nofilter }}",
+        "{% if %}",
+        "{{ }}{{",
+        "{{ [1] | random }}",
+        f"{{{{ {'(' * 500}1{')' * 500} }}}}",
+        "{{ 10 ** 5000 }}",
+    ],
+)
+def test_a_template_that_cannot_be_compiled_is_an_error_at_once(text: str) -> None:
+    with pytest.raises(UserError) as error:
+        Field(text)
+    assert tells(str(error.value), "template", text.strip()[:8])
+
+
+def test_columns_that_differ_in_case_alone_are_not_guessed_at() -> None:
+    assert find_column("answer", ["Answer", "ANSWER"]) is None
+    assert find_column("ANSWER", ["Answer", "ANSWER"]) == "ANSWER"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import declared
-from lm_eval_cora.questions.loading import collect_questions
+from lm_eval_cora.questions.loading import Collected, collect_questions
 from lm_eval_cora.questions.question import UnusableQuestion
 from lm_eval_cora.questions.right_option import AnswerKey, Draft, meanings
 from tests.support.messages import tells
@@ -23,42 +25,37 @@ def right(answer: object, choices: list[str], key: AnswerKey | None = None, labe
     return place
 
 
-def answers_of(answers: list[Any], choices: list[str], **declaration: Any) -> list[int]:
-    """Return the right options of a file in which all questions have the same options."""
-    mine = declared({"name": "mine", "open": True}, declaration, ("mine.jsonl",))
+HUB = {"hub": ("a/mine",), "split": "test"}
+
+
+def collected(answers: Sequence[Any], choices: Any, **declaration: Any) -> Collected:
+    """Collect the questions of a source in which all questions have the same options."""
+    files = () if "hub" in declaration else ("mine.jsonl",)
+    mine = declared({"name": "mine", "open": True}, declaration, files)
     rows = [
         (f"line {number}", {"question": f"{number}?", "choices": choices, "answer": answer})
         for number, answer in enumerate(answers, start=1)
     ]
-    questions, _, _ = collect_questions(mine, rows, id_prefix="row")
-    return [int(question.answer) for question in questions]
+    return collect_questions(mine, rows, id_prefix="row")
+
+
+def answers_of(answers: list[Any], choices: Any, **declaration: Any) -> list[int]:
+    return [int(question.answer) for question in collected(answers, choices, **declaration).questions]
 
 
 @pytest.mark.parametrize(
     ("answer", "choices", "index"),
     [
         (0, ["Ice", "Fog"], 0),
-        ("B", ["Ice", "Fog"], 1),
-        ("b", ["Ice", "Fog"], 1),
-        ("(B)", ["Ice", "Fog"], 1),
-        ("B.", ["Ice", "Fog"], 1),
-        (" b) ", ["Ice", "Fog"], 1),
-        (" Fog ", ["Ice", "Fog"], 1),
-        ("FOG", ["Ice", "Fog"], 1),
+        *((answer, ["Ice", "Fog"], 1) for answer in ("B", "b", "(B)", "B.", " b) ", " Fog ", "FOG", "1", "1.0", 1.0)),
         ("dense  fog", ["Ice", "Dense fog"], 1),
         ("fog", ["Fog", "fog"], 1),
-        ("1", ["Ice", "Fog"], 1),
-        ("1.0", ["Ice", "Fog"], 1),
-        (1.0, ["Ice", "Fog"], 1),
         ("A", ["A", "B"], 0),
         ("4", ["3", "4"], 1),
         ("1", ["0", "1"], 1),
         (2, ["0", "1", "2"], 2),
         (4, ["3", "4"], 1),
-        ([0, 1], ["Ice", "Fog"], 1),
-        ("[0, 1]", ["Ice", "Fog"], 1),
-        ([1], ["Ice", "Fog"], 1),
-        (["Fog"], ["Ice", "Fog"], 1),
+        *((answer, ["Ice", "Fog"], 1) for answer in ([0, 1], "[0, 1]", [1], ["Fog"])),
     ],
 )
 def test_what_an_answer_means(answer: object, choices: list[str], index: int) -> None:
@@ -68,31 +65,31 @@ def test_what_an_answer_means(answer: object, choices: list[str], index: int) ->
 @pytest.mark.parametrize(
     ("answer", "choices", "message"),
     [
-        (
-            3,
-            ["Ice", "Fog"],
-            "3 is not an index from 0 to 1, the letter or the text of one of the 2 options",
+        (3, ["Ice", "Fog"], "3 is not an index from 0 to 1, the letter or the text of one of the 2 options"),
+        *(
+            (answer, ["Ice", "Fog"], f"{answer!r} is not an index")
+            for answer in (
+                -1,
+                "C",
+                "",
+                None,
+                True,
+                0.5,
+                math.nan,
+                [1, 1],
+                [0, 0],
+                [],
+                [[1], [0]],
+                [{}, {}],
+                {"a": 1},
+                "²",
+            )
         ),
-        (-1, ["Ice", "Fog"], "-1 is not an index"),
-        ("C", ["Ice", "Fog"], "'C' is not an index"),
-        ("", ["Ice", "Fog"], "'' is not an index"),
-        (None, ["Ice", "Fog"], "None is not an index"),
-        (True, ["Ice", "Fog"], "True is not an index"),
-        (0.5, ["Ice", "Fog"], "0.5 is not an index"),
-        (float("nan"), ["Ice", "Fog"], "nan is not an index"),
-        ([1, 1], ["Ice", "Fog"], "is not an index"),
-        ([0, 0], ["Ice", "Fog"], "is not an index"),
-        ([], ["Ice", "Fog"], "is not an index"),
-        ([[1], [0]], ["Ice", "Fog"], "is not an index"),
-        ([{}, {}], ["Ice", "Fog"], "is not an index"),
-        ({"a": 1}, ["Ice", "Fog"], "is not an index"),
         ("\ufb06", [f"option {n}" for n in range(26)], "is not an index"),  # its upper case is "ST"
         ("fog", ["FOG", "Fog"], "is not an index"),
         ("A", ["B", "A"], "an answer with two meanings: 'A' is the letter of option 0 and text of option 1"),
         ("1", ["1", "2"], "an answer with two meanings: '1' is the index of option 1 and text of option 0"),
         (2, ["1", "2", "3"], "an answer with two meanings: 2 "),
-        ("1" * 5000, ["Ice", "Fog"], "is not an index from 0 to 1"),
-        ("²", ["Ice", "Fog"], "'²' is not an index"),
     ],
 )
 def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], message: str) -> None:
@@ -113,18 +110,12 @@ def test_labels_are_what_the_source_calls_the_options() -> None:
 
 def test_answers_that_are_labels_in_some_rows_only_are_an_error() -> None:
     # With indices from 0 and the labels 1 to 4, three of four indices would be read as labels.
-    rows = [
-        (f"row {n}", {"question": f"{n}?", "choices": {"text": list("wxyz"), "label": list("1234")}, "answer": n})
-        for n in range(4)
-    ]
-    source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
+    choices = {"text": list("wxyz"), "label": list("1234")}
     with pytest.raises(UserError) as error:
-        collect_questions(source, rows, id_prefix="row")
-    assert tells(
-        str(error.value), "mine: row 0: ", "label (1, 2, 3, 4)", "got 0", "index", "'answer_is'", "'label' or 'index'"
-    )
-    indices = declared({"open": True}, {"hub": ("a/mine",), "split": "test", "answer_is": "index"})
-    assert [question.answer for question in collect_questions(indices, rows, id_prefix="row")[0]] == [0, 1, 2, 3]
+        answers_of([0, 1, 2, 3], choices)
+    parts = ("mine: line 1: ", "label (1, 2, 3, 4)", "got 0", "index", "'answer_is'", "'label' or 'index'")
+    assert tells(str(error.value), *parts)
+    assert answers_of([0, 1, 2, 3], choices, answer_is="index") == [0, 1, 2, 3]
 
 
 def test_a_label_that_two_options_have_means_the_first_and_is_not_guessed_regardless_of_case() -> None:
@@ -180,30 +171,22 @@ def test_a_few_zeros_or_missing_answers_do_not_hide_answers_from_1() -> None:
         with pytest.raises(UserError, match="from 1"):
             answers_of(answers, choices)
     # With many zeros, a few answers that are too large are defects of single rows.
-    source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
-    rows = [(f"row {n}", {"question": f"{n}?", "choices": choices, "answer": n % 4}) for n in range(8)]
-    questions, left_out, _ = collect_questions(source, [*rows, ("row 8", {**rows[0][1], "answer": 4})], id_prefix="t")
-    assert (len(questions), [where for where, _ in left_out]) == (8, ["row 8"])
+    questions, left_out, _ = collected([0, 1, 2, 3, 0, 1, 2, 3, 4], choices, **HUB)
+    assert (len(questions), [where for where, _ in left_out]) == (8, ["line 9"])
 
 
-def test_answers_from_0_although_declared_from_1() -> None:
+def test_answers_from_0() -> None:
     with pytest.raises(UserError, match=r"mine: .* from 0\. .*'answer_from': 0"):
         answers_of([0, 1, 2, 0], ["Ice", "Fog", "Dew"], answer_from=1)
-
-
-def test_a_0_among_the_answers_settles_where_they_begin() -> None:
     with pytest.raises(UserError, match=r"1 of 3 rows .*:\n  line 3: .* 3 is not an index"):
         answers_of([0, 1, 3], ["Ice", "Fog", "Dew"])
 
 
 def test_a_note_where_the_first_option_is_never_right() -> None:
-    rows = [(f"line {n}", {"question": f"{n}?", "choices": list("wxyz"), "answer": 1 + n % 2}) for n in range(10)]
-    _, _, notes = collect_questions(LOCAL, rows, id_prefix="row")
+    notes = collected([1, 2] * 5, list("wxyz")).notes
     assert tells(notes[0], "no answer is 0", "'answer_from': 1", "'answer_from': 0")
-    _, _, notes = collect_questions(LOCAL, rows[:9], id_prefix="row")
-    assert not notes
-    told = declared({"open": True}, {"answer_from": 0}, ("mine.jsonl",))
-    assert not collect_questions(told, rows, id_prefix="row")[2]
+    assert not collected([1, 2, 1, 2, 1, 2, 1, 2, 1], list("wxyz")).notes
+    assert not collected([1, 2] * 5, list("wxyz"), answer_from=0).notes
 
 
 def test_a_second_answer_must_name_the_same_option() -> None:
