@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from math import sqrt
 
 import pytest
@@ -26,12 +27,8 @@ def test_exemplars_depend_only_on_question_and_seeds() -> None:
     drawn = pool().draw(QUESTIONS[0], 5, 0, 1234)
     assert drawn == pool().draw(QUESTIONS[0], 5, 0, 1234)
     assert drawn == pool().draw(QUESTIONS[0], 11, 0, 1234)[:5]
-    others = [
-        pool().draw(QUESTIONS[1], 5, 0, 1234),
-        pool().draw(QUESTIONS[0], 5, 1, 1234),
-        pool().draw(QUESTIONS[0], 5, 0, 1),
-    ]
-    assert drawn not in others
+    others = [(QUESTIONS[1], 0, 1234), (QUESTIONS[0], 1, 1234), (QUESTIONS[0], 0, 1)]
+    assert drawn not in [pool().draw(asked, 5, *seeds) for asked, *seeds in others]
     # Stored values, because other exemplars would change scores.
     assert [one.id for one in drawn] == ["q11", "q10", "q9", "q2", "q1"]
 
@@ -44,16 +41,12 @@ def test_the_question_itself_is_never_drawn() -> None:
         assert not {"q3", "train-77"} & {one.id for one in drawn}
 
 
-def test_questions_with_the_same_stem_but_other_options_are_drawn() -> None:
+def test_exemplars_do_not_repeat() -> None:
+    doubled = [*QUESTIONS, *(replace(question, id=f"again {question.id}") for question in QUESTIONS)]
+    for seed in range(20):
+        assert len({one.stem for one in pool(doubled).draw(QUESTIONS[0], 11, seed)}) == 11
     same_stem = [Question(f"q{n}", "Which is true?", (f"fact {n}", "none"), 0) for n in range(4)]
     assert len(pool(same_stem).draw(same_stem[0], 3, 0)) == 3
-
-
-def test_exemplars_do_not_repeat() -> None:
-    doubled = [*QUESTIONS, *(Question(f"again {q.id}", q.stem, q.choices, q.answer, q.category) for q in QUESTIONS)]
-    for seed in range(20):
-        drawn = pool(doubled).draw(QUESTIONS[0], 11, seed)
-        assert len({one.stem for one in drawn}) == 11
 
 
 def test_exemplars_within_the_category() -> None:
@@ -73,21 +66,38 @@ def test_every_question_of_the_pool_is_drawn_equally_often_at_every_place() -> N
         assert all(abs(count - 200) < 4.5 * sqrt(2200 * 10 / 121) for count in counter.values())
 
 
-def test_too_few_exemplars_are_an_error() -> None:
-    assert len(pool(within_category=True).draw(QUESTIONS[0], 6, 0)) == 5
-    with pytest.raises(UserError) as error:
-        pool(within_category=True).check(QUESTIONS[:1], 6)
-    assert tells(str(error.value), "'q0'", "5 exemplars", "'law'", "dev split", "--num_fewshot 5")
-    with pytest.raises(UserError, match=r"'q0' .*11 exemplars.*dev split"):
-        pool().check(QUESTIONS[:1], 12)
+UNEVEN = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
+"""A question has four others in its category, or one."""
 
 
 def test_questions_with_too_few_exemplars_are_found() -> None:
-    uneven = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
-    of_both = pool(uneven, within_category=True)
-    assert of_both.fewer(uneven, 1) == {}
-    assert of_both.fewer(uneven, 3) == {"q7": 1, "q8": 1}
+    of_both = pool(UNEVEN, within_category=True)
+    assert of_both.fewer(UNEVEN, 1) == {}
+    assert of_both.fewer(UNEVEN, 3) == {"q7": 1, "q8": 1}
     assert of_both.fewer([question(20, "chemistry")], 3) == {"q20": 0}
+    assert pool().draw(QUESTIONS[0], 0, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("drawn_from", "shots", "parts"),
+    [
+        (pool(within_category=True), 6, ("'q0'", "5 exemplars", "'law'", "dev split", "--num_fewshot 5")),
+        (pool(), 12, ("'q0'", "11 exemplars", "dev split", "--num_fewshot 11")),
+        (pool(QUESTIONS[1:2], within_category=True), 1, ("'q0'", "0 exemplars at most")),
+    ],
+)
+def test_too_few_exemplars_are_an_error(drawn_from: ExemplarPool, shots: int, parts: tuple[str, ...]) -> None:
+    with pytest.raises(UserError) as error:
+        drawn_from.check(QUESTIONS[:1], shots)
+    assert tells(str(error.value), *parts)
+
+
+def test_the_suggested_number_of_shots_works_for_every_question() -> None:
+    of_both = pool(UNEVEN, within_category=True)
+    for shots in (4, 5):
+        with pytest.raises(UserError, match=r"'q7' .*1 exemplars .*--num_fewshot 1"):
+            of_both.check(UNEVEN, shots)
+    of_both.check(UNEVEN, 1)
 
 
 def published(questions: list[Question]) -> ExemplarPool:
@@ -110,19 +120,3 @@ def test_all_copies_of_the_question_are_skipped_in_a_published_split() -> None:
     split = [QUESTIONS[0], again, QUESTIONS[2]]
     asked = Question("test-0", f" {QUESTIONS[0].stem}", QUESTIONS[0].choices, 0, "law")
     assert published(split).draw(asked, 5, 0) == [QUESTIONS[2]]
-
-
-def test_the_suggested_number_of_shots_works_for_every_question() -> None:
-    # A question has four others in the category with five questions, and one in the category with two.
-    uneven = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
-    of_both = pool(uneven, within_category=True)
-    for shots in (4, 5):
-        with pytest.raises(UserError, match=r"'q7' .*1 exemplars .*--num_fewshot 1"):
-            of_both.check(uneven, shots)
-    of_both.check(uneven, 1)
-
-
-def test_no_shots_and_an_unknown_category() -> None:
-    assert pool().draw(QUESTIONS[0], 0, 0) == []
-    with pytest.raises(UserError, match="0 exemplars at most"):
-        pool(within_category=True).check([question(20, "chemistry")], 1)

@@ -7,15 +7,8 @@ from lm_eval_cora.questions.options import Options
 
 
 def test_all_options() -> None:
-    given = {
-        "data_files": "my.jsonl",
-        "questions": 10,
-        "categories": ["biology", "physics"],
-        "seed": -3,
-        "nota_text": "None of these",
-        "skip_option_references": True,
-        "variants": 1,
-    }
+    given = {"data_files": "my.jsonl", "questions": 10, "categories": ["biology", "physics"], "seed": -3}
+    given |= {"nota_text": "None of these", "skip_option_references": True, "variants": 1}
     options = Options.from_metadata("cora_local", given)
     assert options == Options(("my.jsonl",), 10, ("biology", "physics"), -3, "None of these", True, 1)
     assert set(options.changed()) == set(given)

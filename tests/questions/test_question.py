@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.questions.question import Question, UnusableQuestion
+from lm_eval_cora.questions.question import (
+    Question,
+    UnusableQuestion,
+    is_encodable,
+    refers_to_options,
+    shorten,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +69,33 @@ def test_white_space_around_a_category_is_removed() -> None:
 
 def test_a_numeric_id_equals_its_text() -> None:
     assert Question(7, "Which?", ("Fog", "Ice"), 1).id == Question("7", "Which?", ("Fog", "Ice"), 1).id  # type: ignore[arg-type]
+
+
+def test_texts_of_messages() -> None:
+    assert shorten("Which of these is the\ncapital of France?", 12) == "Which of th…"
+    assert (is_encodable("naïve"), is_encodable("\ud83d")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        *("All of the above", "all of the above.", "None of the above", "None of these", "All of these options"),
+        *("Both of these", "Neither of the above", "Any of the above is acceptable", "All the above", "Both A and B"),
+        *("A and C", "A, B", "(A), (B), and (C)", "A & B only", "Neither A nor B", "B and C are correct"),
+        *("Same as option B", "All are correct", "Both", "neither."),
+    ],
+)
+def test_references_to_options_are_found(choice: str) -> None:
+    assert refers_to_options(["red", "blue", choice])
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        *("Vitamins A and D", "Hepatitis A or B", "I and II only", "A", "none", "All", "The sky above us"),
+        *("One of the planets", "A and b-cells", ""),
+        "Y and Z",  # letters that are not printed with three options
+    ],
+)
+def test_ordinary_options_are_no_references(choice: str) -> None:
+    assert not refers_to_options(["red", "blue", choice])

@@ -62,14 +62,10 @@ def test_a_parquet_file(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", CONTENTS)
-@pytest.mark.parametrize("content", ["", "\ufeff", "\n\n", "\r\n"])
-def test_an_empty_file_has_no_rows(suffix: str, content: str, tmp_path: Path) -> None:
-    assert rows_of(tmp_path / f"my{suffix}", content) == []
-
-
-@pytest.mark.parametrize(("name", "content"), [("my.csv", "a,b\n"), ("my.tsv", "a\tb"), ("my.json", '{"data": []}')])
-def test_a_file_without_rows(name: str, content: str, tmp_path: Path) -> None:
-    assert rows_of(tmp_path / name, content) == []
+def test_a_file_without_rows(suffix: str, tmp_path: Path) -> None:
+    header = {".csv": "a,b\n", ".tsv": "a\tb"}.get(suffix, '{"data": []}')
+    for content in ("", "\ufeff", "\n\n", "\r\n", header):
+        assert rows_of(tmp_path / f"my{suffix}", content) == []
 
 
 @pytest.mark.parametrize(
@@ -85,30 +81,20 @@ def test_a_file_without_rows(name: str, content: str, tmp_path: Path) -> None:
         ("my.jsonl", '{"a": [[{"b": {"c": 1, "d": 1, "c": 1}}]]}', ["my.jsonl line 1", "'c' occurs twice"]),
         ("my.json", "3", ["my.json", "expected a JSON object", "got int"]),
         ("my.json", '{\n"a": 1,\n"b": {}}', ["my.json", "list of objects", "keys a, b", "records"]),
-        ("my.json", '{\n"a": "Ice"}', ["my.json", "list of objects", "keys a"]),
         ("my.json", '[{"a": 1},\n {"a": 1,}]', ["my.json line 2", "JSON"]),
         ("my.json", '{"a": 1}\n{"a": 1,}', ["my.json line 2", "JSON"]),
         ("my.json", "[" * 100_000, ["my.json", "JSON", "deep"]),
         ("my.json", '[{"a": 1}, [2]]', ["my.json item 1", "expected a JSON object", "got list"]),
-        ("my.json", '{"data": [{"a": 1}, null]}', ["my.json item 1", "expected a JSON object", "got NoneType"]),
         ("my.json", '[{"a": 1}, {"a": 1, "a": 2}]', ["my.json", "'a' occurs twice"]),
-        ("my.json", '{"data": [{"a": 1}, {"b": [{"c": 1, "c": 2}]}]}', ["my.json", "'c' occurs twice"]),
-        ("my.json", '{\n"data": [],\n"data": []}', ["my.json", "'data' occurs twice"]),
-        ("my.json", '{"a": 1}\n{"b": 1, "b": 2}', ["my.json line 2", "'b' occurs twice"]),
         ("my.csv", "a,b\n1\n", ["my.csv line 2", "header", "expected 2", "got 1"]),
         ("my.csv", "a,b\n1,2\n\n1,2,3\n", ["my.csv line 4", "header", "expected 2", "got 3"]),
-        ("my.tsv", "a\tb\n1\n", ["my.tsv line 2", "header", "expected 2", "got 1"]),
         ("my.csv", "a,b,a ,c,b\n", ["my.csv line 1", "'a', 'b'", "'a', 'b', 'a', 'c', 'b'"]),
         ("my.csv", "a,,c\n", ["my.csv line 1", "''", "'a', '', 'c'"]),
-        ("my.csv", "a,b,\n1,2,\n", ["my.csv line 1", "''", "'a', 'b', ''"]),
-        ("my.csv", ",,c\n", ["my.csv line 1", "''"]),
         ("my.csv", 'a,b\n1,"2\n3,4\n', ["my.csv line 2", "quote"]),
         ("my.tsv", "x" * 999 + "\ta\ta\n", ["my.tsv line 1", "'a'", "x" * 79 + "…'", "no header"]),
         ("my.csv", 'a,b\n1,"2"3\n', ["my.csv line 2", "quote"]),
         ("my.parquet", "PAR1", ["cannot read", "my.parquet"]),
-        ("my.parquet", "PAR1" * 100, ["cannot read", "my.parquet"]),
         ("my.txt", "", ["my.txt", "'.txt'", "expected .jsonl, .ndjson, .json, .csv, .tsv, .parquet", "unpack"]),
-        ("my", "", ["my", "''", "expected .jsonl, "]),
     ],
     ids=lambda part: repr(part)[:40],
 )
@@ -117,7 +103,7 @@ def test_broken_files(name: str, content: str, parts: list[str], tmp_path: Path)
     assert tells(error_of(tmp_path / name), *parts)
 
 
-@pytest.mark.parametrize("suffix", CONTENTS)
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
@@ -178,38 +164,32 @@ def test_what_python_reads_as_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "header", "expected", "found"),
+    ("name", "header", "expected", "separator"),
     [
         ("my.csv", "a,b", ["a", "b"], ""),
-        ("my.csv", "a\tb", ["a", "b"], "tab"),
+        ("my.csv", ' a , "b"', ["a", '"b"'], ""),
+        *(("my.csv", header, ["a", "b"], "tab") for header in ("a\tb", "\ta\tb")),
         ("my.csv", "a;b", ["a", "b"], "semicolon"),
-        ("my.csv", "\ta\tb", ["a", "b"], "tab"),
         ("my.csv", "a;b,c\td", ["a;b", "c\td"], ""),
-        ("my.csv", "a;b\tc", ["a;b\tc"], ""),
-        ("my.csv", "a", ["a"], ""),
-        ("my.csv", '"a;b"', ["a;b"], ""),
+        *(("my.csv", header, [header.strip('"')], "") for header in ("a;b\tc", "a", '"a;b"')),
         ("my.csv", '"a\t""b""\n",c', ['a\t"b"', "c"], ""),
         ("my.csv", 'a;"b,c\n"', ["a", "b,c"], "semicolon"),
-        ("my.csv", ' a , "b"', ["a", '"b"'], ""),
-        ("my.tsv", "a\tb", ["a", "b"], ""),
         ("my.tsv", "a\tb,c;d", ["a", "b,c;d"], ""),
         ("my.tsv", "a,b", ["a", "b"], "comma"),
-        ("my.tsv", "a;b", ["a", "b"], "semicolon"),
-        ("my.tsv", "a;b,c", ["a;b,c"], ""),
         ("MY.TSV", "a;b", ["a", "b"], "semicolon"),
+        ("my.tsv", "a;b,c", ["a;b,c"], ""),
     ],
 )
 def test_the_header_line_decides_on_the_separator(
-    name: str, header: str, expected: list[str], found: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    name: str, header: str, expected: list[str], separator: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    separator = {"": "," if name == "my.csv" else "\t", "tab": "\t", "semicolon": ";", "comma": ","}[found]
+    mark = {"": "," if name == "my.csv" else "\t", "tab": "\t", "semicolon": ";", "comma": ","}[separator]
     cells = ["x", *expected] if header.startswith("\t") else expected
-    path = tmp_path / name
-    (row,) = rows_of(path, f"\n{header}\n" + separator.join(f'"{number};,"' for number, _ in enumerate(cells)))
+    (row,) = rows_of(tmp_path / name, f"\n{header}\n" + mark.join(f'"{number};,"' for number, _ in enumerate(cells)))
     assert list(row) == expected
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert len(warnings) == bool(found)
-    assert all(tells(line, "data_files", name, found) for line in warnings)
+    assert len(warnings) == bool(separator)
+    assert all(tells(line, "data_files", name, separator) for line in warnings)
 
 
 @pytest.mark.parametrize("index", ["", "Unnamed: 0", '""', " "])
@@ -218,7 +198,7 @@ def test_the_index_that_pandas_writes_is_left_out(index: str, tmp_path: Path) ->
 
 
 def test_what_pandas_writes(tmp_path: Path) -> None:
-    frame = pandas.DataFrame({"a": ["x", 'y, "z"\n'], "b": ["1", "2"]})
+    frame = pandas.DataFrame({"a": ["x" * 200_000, 'y, "z"\n'], "b": ["1", "2"]})
     rows = frame.to_dict(orient="records")
     frame.to_csv(tmp_path / "my.csv")
     frame.to_csv(tmp_path / "my.tsv", sep="\t", encoding="utf-16")
@@ -231,7 +211,7 @@ def test_what_pandas_writes(tmp_path: Path) -> None:
     assert tells(error_of(tmp_path / "my.json"), "my.json", "records")
 
 
-def test_decimals_and_maps_in_a_parquet_file(tmp_path: Path) -> None:
+def test_what_is_in_a_parquet_file(tmp_path: Path) -> None:
     columns = {
         "whole": pyarrow.array([Decimal(1)]),
         "part": pyarrow.array([Decimal("2.50")]),
@@ -240,11 +220,8 @@ def test_decimals_and_maps_in_a_parquet_file(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "my.parquet")
     ((_, row),) = read_rows(tmp_path / "my.parquet")
     assert repr(row) == repr({"whole": 1, "part": 2.5, "map": {"A": "Ice", "B": "Fog"}})
-
-
-def test_a_parquet_file_with_a_name_twice(tmp_path: Path) -> None:
-    columns = [pyarrow.array(["x"]), pyarrow.array(["y"])]
-    pyarrow.parquet.write_table(pyarrow.Table.from_arrays(columns, ["a", "a"]), tmp_path / "my.parquet")
+    twice = pyarrow.Table.from_arrays([pyarrow.array(["x"]), pyarrow.array(["y"])], ["a", "a"])
+    pyarrow.parquet.write_table(twice, tmp_path / "my.parquet")
     assert tells(error_of(tmp_path / "my.parquet"), "my.parquet", "'a'")
 
 
@@ -259,11 +236,11 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tells(error_of("folder.jsonl"), "no file folder.jsonl")
 
 
-@pytest.mark.parametrize("name", ["question.jsonl", "questions.json", "questions.jsnl", "quetsions.csv"])
-def test_a_file_with_a_similar_name(name: str, tmp_path: Path) -> None:
+def test_a_file_with_a_similar_name(tmp_path: Path) -> None:
     for other in ("questions.jsonl", "questions.jsonl.bak", "zebras.csv"):
         (tmp_path / other).touch()
-    assert tells(error_of(tmp_path / name), name, "Did you mean 'questions.jsonl'?")
+    for name in ("question.jsonl", "questions.json", "questions.jsnl", "quetsions.csv"):
+        assert tells(error_of(tmp_path / name), name, "Did you mean 'questions.jsonl'?")
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,13 +259,8 @@ def test_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert tells(error_of("~nobody-of-this-name/my.jsonl"), "~nobody-of-this-name/my.jsonl", "home")
 
 
-def test_a_long_passage_in_a_csv_file(tmp_path: Path) -> None:
-    (row,) = rows_of(tmp_path / "my.csv", "question\n" + "x" * 200_000 + "\n")
-    assert len(row["question"]) == 200_000
-
-
 @given(content=st.binary() | st.text(alphabet='[]{}",:;\t\n\ra0 ').map(str.encode))
-@pytest.mark.parametrize("suffix", [*CONTENTS, ".parquet"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".parquet"])
 def test_any_content_gives_rows_or_an_error(
     suffix: str, content: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -321,14 +293,8 @@ FRAME = pandas.DataFrame(
 )
 IN_FRAME = [
     {"question": "Ice?", "number": 1, "score": 0.5, "when": None, "choices": ["Ice", None], "7": None},
-    {
-        "question": None,
-        "number": 2,
-        "score": None,
-        "when": None,
-        "choices": {"text": [1.0, None]},
-        "7": ["Ice", None, [True]],
-    },
+    {"question": None, "number": 2, "score": None, "when": None, "choices": {"text": [1.0, None]}}
+    | {"7": ["Ice", None, [True]]},
 ]
 
 
