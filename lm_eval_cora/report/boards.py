@@ -28,14 +28,12 @@ BESIDE = ("mcqa", "bmca@1.0", "invalid")
 RUN_DATE = "%Y-%m-%dT%H-%M-%S"
 """Format of the date in the harness' file names, without the fraction."""
 
-_NAME = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\.json")
-"""Name of a record as the schema asks for it."""
+_NAME = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\.json")  # name of a record as the schema asks for it
 
 _OF_THE_TASK = ("task", "revision", "exemplars", "data_files")
 """Settings that belong to a benchmark. The others can be the same for several benchmarks."""
 
-_NAMED = 3
-"""Number of other tables that a sentence names."""
+_NAMED = 3  # number of other tables that a sentence names
 
 
 @dataclass(frozen=True, eq=False)

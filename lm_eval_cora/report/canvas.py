@@ -55,8 +55,7 @@ _LAYOUT_WIDTH = 4.4
 """Width of a chart on the page in inches. Its 317 points are about the pixels of a phone's width, so text keeps its
 size there."""
 
-_CHARACTERS = 42
-"""Number of characters of 10 points that fit into the width of a chart on the page."""
+_CHARACTERS = 42  # number of characters of 10 points that fit into the width of a chart on the page
 
 
 @dataclass(frozen=True)

@@ -135,8 +135,7 @@ def ranges(canvas: Canvas, chart: Ranges) -> float:
     return canvas.rows(top)
 
 
-_BOXED = 5
-"""Smallest number of values that are summarized by a box."""
+_BOXED = 5  # smallest number of values that are summarized by a box
 
 
 def _box(canvas: Canvas, spread: Spread, y: float, colour: str) -> None:

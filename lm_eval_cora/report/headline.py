@@ -28,8 +28,7 @@ _SPOKEN = {
     "mcqa_plus_sampled": "MCQA+",
 }
 
-_NAMED = 3
-"""Number of models that a sentence names."""
+_NAMED = 3  # number of models that a sentence names
 
 
 def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:

@@ -28,8 +28,7 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
 }
 """The tables and charts that a probe can name in `charts` and `tables`."""
 
-_EXAMPLES = 120
-"""Number of example questions on a page. It bounds the size of the page."""
+_EXAMPLES = 120  # number of example questions on a page. It bounds the size of the page
 
 _LEAST_CONSISTENT = 10
 

@@ -13,7 +13,7 @@ import pytest
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.comparison import Comparisons, compare_models
 from lm_eval_cora.report.content import Number
-from tests.support.by_hand import HOSTILE_NAMES, marked, widths, write_by_hand
+from tests.support.by_hand import marked, widths, write_by_hand
 from tests.support.documents import Models
 from tests.support.messages import tells
 from tests.support.written import Written, copied, otherwise, strict, varied, write
@@ -217,13 +217,6 @@ def test_a_single_question_has_differences_without_intervals(tmp_path: Path) -> 
     assert [pair["difference"]["value"] for pair in value["metrics"]["cora"]["pairs"]] == [1, 1, 0]
     (two,) = values_of(compare_models(paths[:2]))
     assert two["metrics"]["mcqa"]["difference"]["value"] == 1
-
-
-def test_hostile_names(files: Sequence[Path]) -> None:
-    label = HOSTILE_NAMES["HTML"]
-    (value,) = values_of(compare_models(files, labels={files[0]: label}))
-    assert value["models"][0] == label
-    assert set(value["metrics"]["cora"]["values"]) == {label, "middle", "high"}
 
 
 def test_two_models_of_one_name(files: Sequence[Path]) -> None:

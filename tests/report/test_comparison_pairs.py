@@ -18,7 +18,6 @@ from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import Contestant, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers, write_answers
-from tests.support.by_hand import HOSTILE_NAMES
 from tests.support.documents import Models
 from tests.support.messages import tells
 from tests.support.simulated import knows, says
@@ -315,18 +314,6 @@ def test_two_models_of_one_name_have_their_path(demo: dict[str, Written], tmp_pa
     assert names(read_contestants([first, first, first])) == [
         *(f"some-org/some-model ({place})" for place in (1, 2, 3))
     ]
-
-
-def test_hostile_names_stay_apart(demo: dict[str, Written], other: Written) -> None:
-    label = HOSTILE_NAMES["line breaks"]
-    found = names(
-        read_contestants(
-            [demo["cora_demo"].folder, other.folder],
-            labels=dict.fromkeys((demo["cora_demo"].folder, other.folder), label),
-        )
-    )
-    assert len(set(found)) == 2
-    assert all(told.startswith(label) for told in found)
 
 
 def test_a_label_for_two_models_is_an_error(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:

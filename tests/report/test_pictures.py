@@ -21,7 +21,7 @@ from lm_eval_cora.report.pictures import (
     paired_by_kind,
 )
 from lm_eval_cora.runs.grouping import Run, read_runs
-from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, value_in, widths
+from tests.support.by_hand import run_by_hand, runs_by_hand, value_in, widths
 from tests.support.written import DEMO, Written, the_run, varied, write
 
 # ---- kept, lost and gained
@@ -210,12 +210,3 @@ def test_differences_by_kind(tmp_path: Path) -> None:
     values = {kind: number.value for kind, number in found.models[0][1].items()}
     assert values == pytest.approx({"original": -26 / 40, "a": -27 / 40})
     assert found.title.endswith("worst - best")
-
-
-def test_names_are_kept_as_they_are(tmp_path: Path) -> None:
-    """The page, the figures and the texts escape them."""
-    model = HOSTILE_NAMES["HTML"]
-    runs = runs_by_hand(tmp_path, {model: THREE["best"], "other": THREE["worst"]})
-    assert changes_of(*runs).models[0][0] == model
-    assert heat_maps(runs)[0].title.endswith(model)
-    assert paired_in(runs).rows == [f"other - {model}"]
