@@ -82,7 +82,10 @@ def aggregated(
     common = set.intersection(*(set(table.question_ids) for table in given)) if given else set()
     if not common:
         return Aggregated(UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, predictions=0, questions=0)
-    prompts, order, sampling = (None if table is None else _of(table, common) for table in (prompts, order, sampling))
+    prompts, order, sampling = (
+        table and table.where(np.array([name in common for name in table.question_ids])[table.question])
+        for table in (prompts, order, sampling)
+    )
     kept = [table.where(~table.is_kind(SINGLE_LETTER)) for table in (prompts, sampling) if table is not None]
     parts = [Contributions.of(table) for table in kept]
     if order is not None:
@@ -100,11 +103,6 @@ def aggregated(
         predictions=accuracies.values().shape[1],
         questions=len(common),
     )
-
-
-def _of(table: ResponseTable, questions: set[str]) -> ResponseTable:
-    inside = np.array([question in questions for question in table.question_ids], dtype=np.bool_)
-    return table.where(inside[table.question])
 
 
 def _mean_rate(rates: Sequence[Floats]) -> Estimate:

@@ -69,7 +69,10 @@ def acc_permuted(table: ResponseTable) -> Estimate:
         return UNDEFINED
     right = np.zeros(len(table.sizes), dtype=np.bool_)
     for group in _groups(table):
-        right[group.members] = _first_best(_of_options(np.exp(group.logs)).mean(axis=1)) == group.right
+        options = np.arange(group.logs.shape[2])
+        # Rotation o prints option j at letter j - o.
+        by_option = np.exp(group.logs)[:, options[:, None], (options - options[:, None]) % len(options)]
+        right[group.members] = _first_best(by_option.mean(axis=1)) == group.right
     return share_of(right)
 
 
@@ -113,7 +116,11 @@ def acc_pride(table: ResponseTable) -> Estimate:
         slopes = _slopes(first, logs, group.right) / len(group.members)
         deviations = np.divide(own - prior, prior, out=np.zeros_like(own), where=prior > 0)
         by_prior[group.members] = deviations @ slopes
-    return _with_prior(share_of(right), by_prior)
+    influence = right + by_prior
+    share = of_influence(float(right.mean()), influence - influence.mean())
+    if right.all() or not right.any():  # no question differs, but others could
+        share = replace(share, stderr=hypot(share.stderr, share_of(right).stderr))
+    return share
 
 
 @metric("The model's prior for each letter, whatever is printed there, by the number of options.")
@@ -187,13 +194,6 @@ def _normalised(scores: Floats) -> Floats:
     return logs
 
 
-def _of_options(values: Floats) -> Floats:
-    """(n, A, A) the values by rotation and option instead of letter: rotation o prints option j at letter j - o."""
-    options = np.arange(values.shape[2])
-    by_option: Floats = values[:, options[:, None], (options - options[:, None]) % len(options)]
-    return by_option
-
-
 def _own_priors(logs: Floats) -> Floats:
     """(n, A) the prior that each question alone gives."""
     return np.exp(_normalised(logs.mean(axis=1)))
@@ -239,13 +239,3 @@ def _slopes(logs: Floats, priors: Floats, right: Ints) -> Floats:
         lower, higher = ((_without_prior(logs, priors + sign * change) == right).sum() for sign in (-1, 1))
         slopes[place] = (higher - lower) / (2 * step)
     return slopes
-
-
-def _with_prior(share: Estimate, by_prior: Floats) -> Estimate:
-    """A share of questions, with (N,) the influence of each question by way of the prior."""
-    assert share.outcomes is not None
-    influence = share.outcomes + by_prior
-    found = of_influence(share.value, influence - influence.mean())
-    if share.outcomes.std():
-        return found
-    return replace(found, stderr=hypot(found.stderr, share.stderr))  # no question differs, but others could

@@ -124,8 +124,10 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
             "invalid": ratio_of(invalid[:, code], present[:, code]),
             "questions": int(present[:, code].sum()),
         }
-    for kind, outlier in zip(kinds, _outliers([part["accuracy"].value for part in kinds.values()]), strict=True):
-        kinds[kind]["outlier"] = outlier
+    low, high = np.percentile([part["accuracy"].value for part in kinds.values()] or [0.0], [25, 75])
+    reach = _WHISKER * (high - low) + _ROUNDING  # a value exactly at the limit is not an outlier
+    for part in kinds.values():
+        part["outlier"] = not low - reach <= part["accuracy"].value <= high + reach
     if positions and kinds:
         if present.all():  # the adjustment is 0
             return {kind: {**part, "adjusted": part["accuracy"]} for kind, part in kinds.items()}
@@ -168,14 +170,6 @@ def followed_by_kind(table: ResponseTable) -> dict[str, float]:
 def _by_kind(table: ResponseTable, values: Bools) -> dict[str, float]:
     means, present = means_by_question(table, values)
     return dict(zip(table.kinds, (means.sum(axis=0) / present.sum(axis=0)).tolist(), strict=True))
-
-
-def _outliers(values: list[float]) -> list[bool]:
-    if not values:
-        return []
-    low, high = np.percentile(values, [25, 75])
-    reach = _WHISKER * (high - low) + _ROUNDING  # a value exactly at the limit is not an outlier
-    return [not low - reach <= value <= high + reach for value in values]
 
 
 @metric("Lowest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True)

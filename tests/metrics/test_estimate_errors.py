@@ -98,3 +98,7 @@ def test_a_sample_that_does_not_vary_has_no_influences(values: list[float]) -> N
     for found in (mean_of(np.array(values)), ratio_of(np.array(values) * 0.7, np.full(len(values), 0.7))):
         assert not found.influence.any()
         assert found.ends is not None
+
+
+def test_a_ratio_that_overflows_is_undefined() -> None:
+    assert np.isnan(ratio_of(np.ones(3), np.full(3, 1e-320), between=(0.0, float("inf"))).value)

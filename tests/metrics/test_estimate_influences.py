@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from math import isnan, sqrt
 
 import numpy as np
@@ -12,12 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
-from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import mean_of, ratio_of, share_of, standard_error
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support import oracles
-from tests.support import oracles_compare as compared
 from tests.support.oracles_errors import bootstrap_error, ratio_error
 from tests.support.score_tables import (
     NOT_TRANSITIVE,
@@ -36,7 +33,6 @@ from tests.support.tables import (
     STUDY,
     Metrics,
     estimates,
-    questions,
     random_questions,
     random_study_questions,
     resampled,
@@ -149,23 +145,6 @@ def test_influences_agree_with_leaving_a_question_out(probe: str) -> None:
         assert change == pytest.approx(influence, abs=4 * (largest**2 + largest) / QUESTIONS + 1e-9), name
         if largest > 1e-9 and np.abs(change).max() > 1e-9:
             assert np.corrcoef(change, influence)[0, 1] > 0.98, name
-
-
-EXACT = {
-    "mcqa": oracles.mcqa,
-    "mcqa_plus": oracles.mcqa_plus,
-    "mv": oracles.mv,
-    "ci": oracles.ci,
-    "bmca@1.0": partial(oracles.bmca, tenths=10),
-}
-
-
-@given(questions(min_size=2))
-def test_influences_of_means_equal_those_of_leaving_a_question_out(members: list[list[Record]]) -> None:
-    table = table_of(members)
-    for name, oracle in EXACT.items():
-        expected = compared.influences(lambda rest, oracle=oracle: float(oracle(rest)), members)
-        assert METRICS[name](table).influence == pytest.approx(expected, abs=1e-9), name
 
 
 def test_influences_of_cora_by_hand() -> None:

@@ -156,51 +156,6 @@ def test_over_all_samples_the_squared_errors_are_the_variance() -> None:
         assert np.mean(squares) == pytest.approx(np.var(values))
 
 
-def of_chance(questions: int, right: int, always: int, asked: int, followed: int) -> Iterator[tuple[float, Phases]]:
-    """Every result of a two-phase sample, with its probability: two hypergeometric distributions."""
-    for found in range(max(0, asked - questions + right), min(asked, right) + 1):
-        chance = comb(right, found) * comb(questions - right, asked - found) / comb(questions, asked)
-        n2 = min(found, followed)
-        for full in range(max(0, n2 - right + always), min(n2, always) + 1):
-            both = chance * (comb(always, full) * comb(right - always, n2 - full) / comb(right, n2))
-            if both > 1e-9:
-                yield both, Phases(questions, asked, found, n2, full)
-
-
-@pytest.mark.parametrize(
-    ("right", "always", "asked", "followed"),
-    [
-        (130, 40, 100, 50),
-        (130, 40, 200, 60),
-        (100, 0, 120, 40),  # m = 0.5 and r = 0: the derivative by m is 0
-        (100, 2, 120, 40),
-        (196, 190, 120, 80),
-        (60, 20, 100, 40),
-    ],
-)
-def test_exact_coverage_and_error_in_a_benchmark_of_200_questions(
-    right: int, always: int, asked: int, followed: int
-) -> None:
-    m, r = right / 200, always / right
-    truth = {"mcqa": m, "bmca@1.0": m * r, "ci": 1 - m * (1 - r), "cora": m * (1 - m * (1 - r))}
-    results = list(of_chance(200, right, always, asked, followed))
-    assert sum(chance for chance, _ in results) == pytest.approx(1, abs=1e-4)
-    found = {metric: [(chance, estimate(metric, phases)) for chance, phases in results] for metric in ("ci", "cora")}
-    for metric, estimates in found.items():
-        inside = sum(
-            chance for chance, one in estimates if one.interval[0] - 1e-9 <= truth[metric] <= one.interval[1] + 1e-9
-        )
-        # An interval for few questions with a miss covers in steps, because their number is whole.
-        assert inside >= (0.93 if right - always > 10 else 0.91), (metric, inside)
-        spread = sum(chance * (one.value - truth[metric]) ** 2 for chance, one in estimates)
-        squares = sum(chance * one.stderr**2 for chance, one in estimates)
-        if 0 < always < right * 0.95 and always > 5:
-            assert inside <= 0.975, (metric, inside)
-            assert squares == pytest.approx(spread, rel=0.05)
-        else:  # few questions differ, so the error is cautious
-            assert squares >= 0.95 * spread
-
-
 # ---- the interval, slowly
 
 

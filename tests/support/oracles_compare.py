@@ -6,7 +6,7 @@ They share no code with the package. The metrics of one table are in `oracles.py
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -128,13 +128,3 @@ def rate_of_random_picks(members: Questions, times: int, rng: random.Random) -> 
         guessed = [[replace(record, picked=rng.choice(record.printed)) for record in records] for records in members]
         rates.append(oracles.consistency_rate(guessed))
     return mean(rate for rate in rates if rate is not None)
-
-
-def influences(statistic: Callable[[Questions], float], questions: Questions) -> list[float]:
-    """The influence of each question, by leaving it out: (N - 1) (value - value without it)."""
-    whole = statistic(questions)
-    found = []
-    for place in range(len(questions)):
-        rest = [records for number, records in enumerate(questions) if number != place]
-        found.append((len(questions) - 1) * (whole - statistic(rest)))
-    return found
