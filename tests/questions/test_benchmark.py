@@ -52,52 +52,50 @@ def test_an_adapter_takes_its_source_from_the_declaration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "parts"),
+    ("keys", "parts"),
     [
-        ({**ON_THE_HUB, "qestion": "x"}, ("'qestion'", "'question'")),
-        ({**ON_THE_HUB, "question": 5}, ("'question' is 5", "a column", "Jinja")),
-        ({**ON_THE_HUB, "choices": ["a"]}, ("'choices' is ['a']", "a list of at least two")),
-        ({**ON_THE_HUB, "choices": []}, ("'choices' is []",)),
-        ({**ON_THE_HUB, "answer_from": "1"}, ("'answer_from' is '1'", "whole number")),
-        ({**ON_THE_HUB, "answer_is": "number"}, ("'answer_is' is 'number'", "'label' or 'letter'")),
-        ({**ON_THE_HUB, "repairs": ["everything"]}, ("'repairs'", "'ligatures'")),
-        ({**ON_THE_HUB, "keep": "ok"}, ("'keep' is 'ok'", "column")),
-        ({**ON_THE_HUB, "shuffle": "yes"}, ("'shuffle' is 'yes'", "true or false")),
-        ({**ON_THE_HUB, "options": [4]}, ("'options' is [4]",)),
-        ({**ON_THE_HUB, "adapter": "agieval"}, ("'adapter' is 'agieval'",)),
-        ({"hub": "somebody/riddles"}, ("'hub'", "'split'")),
-        ({**ON_THE_HUB, "data_files": "my.jsonl"}, ("'hub'", "'data_files'")),
-        ({**ON_THE_HUB, "answer": "key", "answer_is": "first"}, ("'first'", "'answer'")),
-        ({**ON_THE_HUB, "answer_from": 1, "answer_is": "letter"}, ("'answer_from'", "'letter'")),
-        ({**ON_THE_HUB, "question": "{{ riddle"}, ("riddles", "template", "{{ riddle")),
-        ("somebody/riddles", ("'hub'", "'somebody/riddles'")),
-        (None, ("None",)),
+        ({"qestion": "x"}, ("'qestion'", "'question'")),
+        ({"question": 5}, ("'question' is 5", "a column", "Jinja")),
+        ({"choices": ["a"]}, ("'choices' is ['a']", "a list of at least two")),
+        ({"choices": []}, ("'choices' is []",)),
+        ({"answer_from": "1"}, ("'answer_from' is '1'", "whole number")),
+        ({"answer_is": "number"}, ("'answer_is' is 'number'", "'label' or 'letter'")),
+        ({"repairs": ["everything"]}, ("'repairs'", "'ligatures'")),
+        ({"keep": "ok"}, ("'keep' is 'ok'", "column")),
+        ({"shuffle": "yes"}, ("'shuffle' is 'yes'", "true or false")),
+        ({"options": [4]}, ("'options' is [4]",)),
+        ({"adapter": "agieval"}, ("'adapter' is 'agieval'",)),
+        ({"data_files": "my.jsonl"}, ("'hub'", "'data_files'")),
+        ({"answer": "key", "answer_is": "first"}, ("'first'", "'answer'")),
+        ({"answer_from": 1, "answer_is": "letter"}, ("'answer_from'", "'letter'")),
+        ({"question": "{{ riddle"}, ("riddles", "template", "{{ riddle")),
     ],
 )
-def test_a_wrong_declaration_says_what_was_expected(given: Any, parts: tuple[str, ...]) -> None:
+def test_a_wrong_key_says_what_was_expected(keys: dict[str, Any], parts: tuple[str, ...]) -> None:
     with pytest.raises(UserError) as error:
-        declared(given)
+        declared({**ON_THE_HUB, **keys})
     assert tells(str(error.value), *parts)
+
+
+@pytest.mark.parametrize("given", ["somebody/riddles", None, {"hub": "somebody/riddles"}])
+def test_a_declaration_needs_keys(given: Any) -> None:
+    with pytest.raises(UserError, match=r"'hub' (and 'question', got|is set, but 'split' is missing)"):
+        declared(given)
 
 
 def test_a_user_gives_the_same_keys() -> None:
     options = Options.from_metadata("cora_hub", {**ON_THE_HUB, "seed": 3, "choices": ["a", "b"]})
-    assert (options.seed, options.declared["hub"], options.declared["choices"]) == (
-        3,
-        ("somebody/riddles",),
-        ("a", "b"),
-    )
+    assert (options.declared["hub"], options.declared["choices"]) == (("somebody/riddles",), ("a", "b"))
     assert options.changed() == {"seed": 3}
     assert Options.names() >= set(KEYS)
     with pytest.raises(UserError, match="cora_hub: option 'choices' is 5, expected a column"):
         Options.from_metadata("cora_hub", {"choices": 5})
 
 
-@pytest.mark.parametrize("key", ["question", "hub", "split", "config"])
-def test_a_benchmark_with_columns_of_its_own_refuses_others(key: str) -> None:
-    with pytest.raises(UserError) as error:
-        benchmark("medqa", {key: "x"})
-    assert tells(str(error.value), f"'{key}'", "medqa", "cora_local", "cora_hub")
+def test_a_benchmark_with_columns_of_its_own_refuses_others() -> None:
+    for key in ("question", "hub", "split", "config"):
+        with pytest.raises(UserError, match=f"'{key}'.* medqa .*cora_local.*cora_hub"):
+            benchmark("medqa", {key: "x"})
 
 
 def test_any_benchmark_takes_a_revision_and_one_with_parts_some_of_them() -> None:
@@ -127,6 +125,4 @@ def test_a_file_and_a_dataset_are_two_sources() -> None:
 
 
 def test_the_columns_of_a_template_are_its_variables() -> None:
-    assert set(benchmark("sciq").columns) == {
-        *("support", "question", "correct_answer", "distractor1", "distractor2", "distractor3")
-    }
+    assert {"support", "question", "correct_answer", "distractor1"} < set(benchmark("sciq").columns)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -117,6 +118,8 @@ def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
     assert [(where, error.reason) for where, error in left_out] == [("line 1", "kind 'bad'"), ("line 3", "kind 3")]
     with pytest.raises(UserError, match=r"mine: 'keep' .*: 2 with kind 'ok' \(line 0, line 2\)"):
         collect_questions(mine(keep={"kind": "good"}), rows, id_prefix="row")
+    rows = numbered({"kind": 1.0}, {"kind": 2.0})
+    assert len(collect_questions(mine(keep={"kind": 1}), rows, id_prefix="row").questions) == 1
 
 
 @pytest.mark.parametrize(
@@ -138,20 +141,16 @@ def test_a_note_on_a_question_with_two_answers() -> None:
 def test_labels_in_the_options_are_removed(answers: Any) -> None:
     rows = numbered(*({"choices": ["(A)1", "b. Fog", "C)  Dew"], "answer": answer} for answer in answers))
     questions, _, notes = collect_questions(LOCAL, rows, id_prefix="row")
-    assert [(question.choices, question.answer) for question in questions] == [
-        (("1", "Fog", "Dew"), n) for n in (0, 1, 2)
-    ]
-    assert len(notes) == 1
-    assert tells(notes[0], "3 of 3 questions", "labels", "'(A)1'", "'1'")
+    assert {question.choices for question in questions} == {("1", "Fog", "Dew")}
+    assert [question.answer for question in questions] == [0, 1, 2]
+    (note,) = notes
+    assert tells(note, "3 of 3 questions", "labels", "'(A)1'", "'1'")
 
 
-def test_labels_of_fewer_questions_are_texts() -> None:
+def test_labels_of_a_few_questions_and_equal_options_behind_labels() -> None:
     rows = numbered({"choices": ["A. Smith", "B. Jones"]}, {"answer": 1}, {"answer": 2})
     questions, _, notes = collect_questions(LOCAL, rows, id_prefix="row")
     assert (questions[0].choices, notes) == (("A. Smith", "B. Jones"), [])
-
-
-def test_equal_options_behind_different_labels_are_an_error() -> None:
     with pytest.raises(UserError, match="line 0: an option equal to the right one: '6' occurs twice"):
         notes_on(numbered({"choices": ["A)6", "B)6", "C)8"], "answer": "A"}))
 
@@ -185,13 +184,7 @@ def test_numbers_become_text_and_ids_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "choices",
-    [
-        ("incorrect 1", "incorrect 2", "truth"),
-        ("answer_a", "answer_b"),
-        ("Answer 1", "Answer 2", "Answer 3"),
-        ("not true", "true"),
-    ],
+    "choices", [("incorrect 1", "incorrect 2", "truth"), ("answer_a", "answer_b"), ("not true", "true")]
 )
 def test_a_first_column_that_does_not_say_that_it_is_right(choices: tuple[str, ...]) -> None:
     row = {"question": "?", **dict(zip(choices, ["Ice", "Fog", "Dew"], strict=False))}
@@ -200,20 +193,11 @@ def test_a_first_column_that_does_not_say_that_it_is_right(choices: tuple[str, .
 
 
 def test_a_later_row_with_more_options_than_the_first_is_an_error() -> None:
-    rows = [
-        ("line 1", {"question": "?", "A": "Ice", "B": "Fog", "answer": "A"}),
-        ("line 2", {"question": "!", "A": "Ice", "B": "Fog", "C": "Dew", "answer": "B"}),
-    ]
-    with pytest.raises(UserError) as error:
-        collect_questions(LOCAL, rows, id_prefix="row")
-    assert tells(str(error.value), "local: line 2", "first row", "'C'", "'choices'")
-    rows[1][1]["C"] = None
-    assert len(collect_questions(LOCAL, rows, id_prefix="row")[0]) == 2
-
-
-def test_numbers_are_kept_as_numbers() -> None:
-    rows = numbered({"kind": 1.0}, {"kind": 2.0})
-    assert len(collect_questions(mine(keep={"kind": 1}), rows, id_prefix="row").questions) == 1
+    first = {"question": "?", "A": "Ice", "B": "Fog", "answer": "A"}
+    for cell, message in (("Dew", "local: line 2: .*first row.*'C'.*'choices'"), (None, "")):
+        rows = [("line 1", first), ("line 2", {**first, "question": "!", "C": cell})]
+        with pytest.raises(UserError, match=message) if message else nullcontext():
+            assert len(collect_questions(LOCAL, rows, id_prefix="row").questions) == 2
 
 
 CELLS: dict[str, Any] = {
@@ -236,60 +220,43 @@ def value(text: str, row: dict[str, Any] = CELLS) -> Any:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Question", "Frozen?"),
-        ("question", "Frozen?"),
-        (" QUESTION ", "Frozen?"),
-        ("correct answer", "Ice"),
-        ("choices.text", ["Ice", "Fog"]),
-        ("Choices.text", ["Ice", "Fog"]),
-        ("choices.text.1", "Fog"),
-        ("pairs.value", ["Ice", "Fog"]),
-        ("cell.text", ["Ice", "Fog"]),
-        ("a.b", "dotted"),
-        ("{{ Question }}", "Frozen?"),
-        ("Q: {{ Question }}", "Q: Frozen?"),
-        ("{{ index }}", 1),
-        ("{{ index - 1 }}", 0),
-        ("{{ choices.text }}", ["Ice", "Fog"]),
-        ("{{ row['Correct Answer'] }}", "Ice"),
-        ("{{ missing | default('') }}", ""),
-        ("{{ text }}", "{{ 7 * 7 }}"),
-        ("{% for one in choices.text %}{{ one }};{% endfor %}", "Ice;Fog;"),
-        ("{{ Question }}{{ index }}", "Frozen?1"),
-        ("{{- index -}}", 1),
-        ("{{- Question }} ", "Frozen?"),
-        ("{{ nothing }}", None),
+        *((text, "Frozen?") for text in ("Question", "question", " QUESTION ", "{{ Question }}", "{{- Question }} ")),
+        *((text, ["Ice", "Fog"]) for text in ("choices.text", "Choices.text", "pairs.value", "cell.text")),
+        *(("choices.text.1", "Fog"), ("a.b", "dotted"), ("correct answer", "Ice")),
+        # The value of a single expression keeps its type.
+        *(("{{ index }}", 1), ("{{ index - 1 }}", 0), ("{{- index -}}", 1), ("{{ nothing }}", None)),
+        *(
+            ("{{ choices.text }}", ["Ice", "Fog"]),
+            ("{{ row['Correct Answer'] }}", "Ice"),
+            ("{{ text }}", "{{ 7 * 7 }}"),
+        ),
+        *(("Q: {{ Question }}", "Q: Frozen?"), ("{{ Question }}{{ index }}", "Frozen?1")),
+        *(("{{ missing | default('') }}", ""), ("{% for one in choices.text %}{{ one }};{% endfor %}", "Ice;Fog;")),
     ],
 )
 def test_where_a_value_is(text: str, expected: object) -> None:
     assert value(text) == expected
 
 
-@pytest.mark.parametrize("text", ["answer", "answer.text", "question.", ".", "choices2.text"])
-def test_a_column_that_is_missing(text: str) -> None:
-    with pytest.raises(MissingColumn, match=rf"'{text}'") if text != "question." else pytest.raises(UnusableQuestion):
-        value(text)
-
-
-def test_a_similar_column_is_suggested() -> None:
+def test_a_column_that_is_missing() -> None:
+    for text in ("answer", "answer.text", ".", "choices2.text"):
+        with pytest.raises(MissingColumn, match=rf"'{text}'"):
+            value(text)
     with pytest.raises(MissingColumn, match="Did you mean 'Question'"):
         value("questoin")
-
-
-def test_a_row_without_a_column_that_the_first_row_has() -> None:
-    read = Field("question").getter(["Question"])
-    with pytest.raises(MissingColumn, match="'Question'"):
-        read({"other": 1})
+    with pytest.raises(MissingColumn, match="'Question'"):  # only a later row lacks it
+        Field("question").getter(["Question"])({"other": 1})
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("choices.texts", "no choices.texts"),
-        ("choices.text.7", "no choices.text.7"),
-        ("Question.text", "no Question.text"),
-        ("index.text", "no index.text"),
-        ("Question.0", "no Question.0"),  # not the first letter
+        # "Question.0" is not the first letter.
+        *(
+            (text, f"no {text}")
+            for text in ("choices.texts", "choices.text.7", "Question.text", "index.text", "Question.0")
+        ),
+        ("question.", "no Question."),
         ("Q: {{ nothing }}", "a template that fails: .* missing value"),
         ("{{ choices.text.append(1) }}", "unsafe"),
         ("{{ answer }}", "'answer' is undefined"),
@@ -307,13 +274,8 @@ def test_a_row_that_lacks_the_rest(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "{{ question",
-        "{{ question | nofilter }}",
-        "{% if %}",
-        "{{ }}{{",
-        "{{ [1] | random }}",
+        *("{{ question", "{{ question | nofilter }}", "{% if %}", "{{ }}{{", "{{ [1] | random }}", "{{ 10 ** 5000 }}"),
         f"{{{{ {'(' * 500}1{')' * 500} }}}}",
-        "{{ 10 ** 5000 }}",
     ],
 )
 def test_a_template_that_cannot_be_compiled_is_an_error_at_once(text: str) -> None:

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import declared
+from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.loading import collect_questions, count_left_out
-from lm_eval_cora.questions.question import UnusableQuestion
+from lm_eval_cora.questions.question import LocatedRow, UnusableQuestion
 from tests.support.messages import tells
 from tests.support.rows import LOCAL
 
 PUBLIC = declared({"open": True}, {"hub": ("somebody/public",), "split": "test"})
 
 
-def rows(*changes: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def rows(*changes: dict[str, Any]) -> list[LocatedRow]:
     usable = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": 0}
     return [(f"line {number}", {**usable, **change}) for number, change in enumerate(changes, start=1)]
 
@@ -42,31 +42,22 @@ def test_a_users_file_is_refused_with_each_row() -> None:
     assert tells(fourth, "'keep'")
 
 
-def test_many_bad_rows_are_not_all_printed() -> None:
-    with pytest.raises(UserError, match=r"20 of 20 rows(.|\n)* and 15 more"):
-        collect_questions(LOCAL, rows(*[{"answer": 7}] * 20), id_prefix="row")
-
-
-def test_two_rows_with_one_id() -> None:
-    # The ids 7 and "7" would count as one question.
-    with pytest.raises(UserError, match=r"line 2: .*'7'.* line 1"):
-        collect_questions(LOCAL, rows({"id": 7}, {"id": "7"}), id_prefix="row")
-
-
-def test_a_missing_column() -> None:
-    with pytest.raises(UserError) as error:
-        collect_questions(PUBLIC, [("line 1", {"question": "Which?", "options": []})], id_prefix="row")
-    assert tells(str(error.value), "public: line 1", "answer", "question, options")
-
-
-def test_nothing_to_ask() -> None:
-    with pytest.raises(UserError, match="public: there are no rows"):
-        collect_questions(PUBLIC, [], id_prefix="row")
-    with pytest.raises(UserError, match="public: 1 of 1 rows"):
-        collect_questions(PUBLIC, rows({"answer": 7}), id_prefix="row")
+@pytest.mark.parametrize(
+    ("source", "located", "message"),
+    [
+        (LOCAL, rows(*[{"answer": 7}] * 20), r"20 of 20 rows(.|\n)* and 15 more"),
+        (LOCAL, rows({"id": 7}, {"id": "7"}), r"line 2: .*'7'.* line 1"),  # they would count as one question
+        (PUBLIC, [("line 1", {"question": "?", "options": []})], "public: line 1: .*answer.*: question, options"),
+        (PUBLIC, [], "public: there are no rows"),
+        (PUBLIC, rows({"answer": 7}), "public: 1 of 1 rows"),
+    ],
+)
+def test_rows_without_questions(source: Benchmark, located: list[LocatedRow], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        collect_questions(source, located, id_prefix="row")
 
 
 def test_many_kinds_of_defects_are_not_all_printed() -> None:
-    found = [(f"row {number}", UnusableQuestion(f"kind {number}")) for number in range(6000)]
-    assert len(count_left_out(found)) < 1000
-    assert count_left_out(found).endswith("; 5990 more kinds")
+    counts = count_left_out((f"row {number}", UnusableQuestion(f"kind {number}")) for number in range(6000))
+    assert len(counts) < 1000
+    assert counts.endswith("; 5990 more kinds")
