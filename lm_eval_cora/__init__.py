@@ -33,30 +33,30 @@ if TYPE_CHECKING:
     from lm_eval_cora import metrics as metrics
     from lm_eval_cora.answers import Answer as Answer
     from lm_eval_cora.answers.records import read_answer as read_answer
+    from lm_eval_cora.api import expand as expand
+    from lm_eval_cora.api import read as read
+    from lm_eval_cora.api import read_runs as read_runs
+    from lm_eval_cora.api import score as score
+    from lm_eval_cora.api import write_records as write_records
+    from lm_eval_cora.api import write_report as write_report
     from lm_eval_cora.discovery.location import tasks_folder as tasks_folder
     from lm_eval_cora.harness.asking import stop_early as stop_early
     from lm_eval_cora.metrics.estimate import Estimate as Estimate
-    from lm_eval_cora.outputs import write_records as write_records
-    from lm_eval_cora.outputs import write_report as write_report
     from lm_eval_cora.scores import Comparison as Comparison
     from lm_eval_cora.scores import Scores as Scores
     from lm_eval_cora.scores import compare as compare
-    from lm_eval_cora.sources import expand as expand
-    from lm_eval_cora.sources import read as read
-    from lm_eval_cora.sources import read_runs as read_runs
-    from lm_eval_cora.sources import score as score
     from lm_eval_cora.variants.variant import Variant as Variant
 
 __version__ = "0.3.0.dev0"
 
 _MODULES = {
-    "score": "sources",
+    "score": "api",
     "compare": "scores",
-    "read_runs": "sources",
-    "write_report": "outputs",
-    "write_records": "outputs",
-    "expand": "sources",
-    "read": "sources",
+    "read_runs": "api",
+    "write_report": "api",
+    "write_records": "api",
+    "expand": "api",
+    "read": "api",
     "read_answer": "answers.records",
     "metrics": "metrics",
     "stop_early": "harness.asking",

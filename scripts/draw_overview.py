@@ -10,7 +10,7 @@ import sys
 from html import escape
 from pathlib import Path
 
-from lm_eval_cora.sources import expand
+from lm_eval_cora.api import expand
 from lm_eval_cora.variants.variant import Variant
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs/_static/overview.svg"

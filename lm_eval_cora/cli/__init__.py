@@ -14,8 +14,9 @@ from typing import Any, TextIO
 
 from lm_eval_cora import __version__
 from lm_eval_cora.cli import compare, export, gate, guess, leaderboard, plan, read, report, run, score, tasks
-from lm_eval_cora.cli.console import STDOUT, Parser, say
+from lm_eval_cora.cli.console import Parser, say
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.report.writing import STDOUT
 
 _COMMANDS: tuple[Any, ...] = (run, report, compare, plan, gate, score, export, leaderboard, read, guess, tasks)
 """The commands, in the order of `--help`: each module has SUMMARY, EXAMPLES, `add_arguments` and `run`, which returns

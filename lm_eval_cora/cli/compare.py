@@ -12,6 +12,7 @@ from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.figures import FORMATS, figure
 from lm_eval_cora.report.history import NOTE, as_json, chart_of, read_history, report_of, tables_of
 from lm_eval_cora.report.page import render
+from lm_eval_cora.report.writing import STDOUT, check_folder
 
 SUMMARY = "compare models on the same questions, with standard errors and tests"
 
@@ -93,7 +94,7 @@ def _print_history(given: argparse.Namespace) -> None:
 def _check(path: Path) -> None:
     """Check the output path before the runs are read."""
     suffixes = (*_PAGES, *(f".{name}" for name in FORMATS))
-    if path == console.STDOUT or path.is_dir() or path.suffix.lower() not in suffixes:
+    if path == STDOUT or path.is_dir() or path.suffix.lower() not in suffixes:
         raise UserError(f"-o {path}: expected the name of a file that ends in {', '.join(suffixes)}")
-    console.check_folder(path.parent, "-o")
+    check_folder(path.parent, "-o")
     check_drawing()

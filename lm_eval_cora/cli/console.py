@@ -17,15 +17,12 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.text import one_line, table_as_text
-from lm_eval_cora.report.writing import replace_file
+from lm_eval_cora.report.writing import STDOUT, check_file, replace_file
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 
 ERROR_STATUS = 3
 """Exit status after an error of `gate`, whose results are 0, 1 and 2, and of commands for the same scripts."""
-
-STDOUT = Path("-")
-"""The path that stands for standard output."""
 
 EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex", "markdown", "csv"]
 """The formats of `export`."""
@@ -150,24 +147,6 @@ def check_output(path: Path) -> None:
             f"Formats of report: html, md, json, csv; of export: {', '.join(EXPORTS)}"
         )
     check_file(path, "-o")
-
-
-def check_file(path: Path, option: str, suffixes: tuple[str, ...] = ()) -> None:
-    """Check that a file can be written, before the runs are read. Nothing is made."""
-    if path == STDOUT:
-        return
-    if path.is_dir():
-        raise UserError(f"{option} {path}: expected a file, got a folder")
-    if suffixes and path.suffix.lower() not in suffixes and not path.exists():  # /dev/stdout exists
-        raise UserError(f"{option} {path}: expected a name that ends in {' or '.join(suffixes)}")
-    check_folder(path.parent, option)
-
-
-def check_folder(path: Path, option: str) -> None:
-    """Check that a folder exists or can be made, before the runs are read."""
-    existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    if not existing.is_dir():
-        raise UserError(f"{option} {path}: expected a folder, but {existing} is a file")
 
 
 def print_json(value: Any) -> None:

@@ -13,6 +13,7 @@ from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_e
 from lm_eval_cora.export.hub import Filing, eval_results, eval_yaml, model_index, run_to_file
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.report.text import as_csv
+from lm_eval_cora.report.writing import STDOUT
 from lm_eval_cora.runs.model_run import Run
 
 SUMMARY = "export results in the formats of leaderboards and model cards"
@@ -83,12 +84,12 @@ def run(given: argparse.Namespace) -> None:
         raise UserError(f"--format {given.format}: expected {' and '.join(missing)}, the ids on the Hub")
     if given.format == "every-eval-ever":
         folder = given.output or Path("every_eval_ever")
-        if folder == console.STDOUT or folder.is_file():
+        if folder == STDOUT or folder.is_file():
             raise UserError(f"-o {folder}: expected a folder, because every-eval-ever writes several files")
         for path in write_every_eval_ever(console.read_runs_of(given), folder, given.organization, given.relationship):
             print(path)
         return
-    output, note = given.output or console.STDOUT, ""
+    output, note = given.output or STDOUT, ""
     console.check_output(output)
     if given.format == "eval-results":
         filing = Filing(given.dataset, given.task_id, given.source_url, given.source_name, given.source_user)

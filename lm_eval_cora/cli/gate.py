@@ -13,6 +13,7 @@ from lm_eval_cora.decide.requirements import Requirement, read_requirements
 from lm_eval_cora.decide.verdicts import EXIT_STATUS, as_json, as_junit, as_table, overall, remarks, verdicts_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.text import one_line
+from lm_eval_cora.report.writing import STDOUT, check_file
 from lm_eval_cora.runs.comparable import check_one_model
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
@@ -57,11 +58,11 @@ def run(given: argparse.Namespace) -> int:
     numbers = console.json_text(as_json(verdicts, model, notes))
     if given.junit:
         console.write_bytes(as_junit(verdicts, model), given.junit)
-    if given.json and given.json != console.STDOUT:
+    if given.json and given.json != STDOUT:
         console.write_bytes(numbers.encode("utf-8", "backslashreplace"), given.json)
     for note in notes:
         console.say(one_line(note))
-    if given.json == console.STDOUT:
+    if given.json == STDOUT:
         sys.stdout.write(numbers)
     else:
         console.print_tables([as_table(verdicts, model)])
@@ -79,8 +80,8 @@ def _check_arguments(given: argparse.Namespace, requirements: Sequence[Requireme
         raise UserError(f"--baseline {given.baseline}: expected --no-worse METRIC:MARGIN, too")
     for option, path in (("--junit", given.junit), ("--json", given.json)):
         if path:
-            console.check_file(path, option)
-    if given.junit == console.STDOUT:
+            check_file(path, option)
+    if given.junit == STDOUT:
         raise UserError("--junit -: expected a file. Only --json writes to standard output")
     if given.junit and given.json and given.junit.resolve() == given.json.resolve():
         raise UserError(f"--junit and --json: expected two files, got {given.junit} twice")

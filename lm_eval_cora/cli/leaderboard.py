@@ -12,6 +12,7 @@ from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.board_page import as_csv, leaderboard_page, run_reports
 from lm_eval_cora.report.board_sources import Sources
 from lm_eval_cora.report.charts import check_drawing
+from lm_eval_cora.report.writing import STDOUT, check_file, check_folder
 
 SUMMARY = "make a page that ranks many models on many benchmarks"
 
@@ -42,14 +43,14 @@ def add_arguments(parser: console.Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Write the page, and on request a CSV file and a report page per run."""
-    console.check_file(given.output, "-o", (".html", ".htm"))
+    check_file(given.output, "-o", (".html", ".htm"))
     if given.csv:
-        console.check_file(given.csv, "--csv", (".csv",))
+        check_file(given.csv, "--csv", (".csv",))
     if given.reports:
         check_drawing()  # reading the runs may take minutes
-        console.check_folder(given.reports, "--reports")
+        check_folder(given.reports, "--reports")
     sources = Sources(given.out, given.reader, console.labels_of(given))
-    folder = Path() if given.output == console.STDOUT else given.output.parent
+    folder = Path() if given.output == STDOUT else given.output.parent
     with run_reports(given.reports) if given.reports else nullcontext(lambda run: None) as write_page:
         boards = sources.boards(write_page)
         for note in sources.notes:

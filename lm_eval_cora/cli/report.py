@@ -12,6 +12,7 @@ from lm_eval_cora.report.figures import write_figures
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
+from lm_eval_cora.report.writing import STDOUT, check_folder
 
 SUMMARY = "make a page (or text) of one or more runs, with the models side by side"
 
@@ -47,10 +48,10 @@ def run(given: argparse.Namespace) -> None:
         check_drawing()  # reading the runs may take minutes
     if given.width and not given.figures:
         given.parser.error("--width: expected --figures DIR, too")
-    output = given.output or (Path("report.html") if kind == "html" else console.STDOUT)
+    output = given.output or (Path("report.html") if kind == "html" else STDOUT)
     console.check_output(output)
     if given.figures:
-        console.check_folder(given.figures, "--figures")
+        check_folder(given.figures, "--figures")
     runs = console.read_runs_of(given)
     report = make_report(runs, given.title) if given.figures or kind not in _NUMBERS else None
     if report is None or kind in _NUMBERS:
@@ -69,7 +70,7 @@ _FORMAT_OF = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".c
 
 def _format_of(output: Path | None) -> str:
     """The format of a report by the name of its file."""
-    if output is None or output == console.STDOUT or not output.suffix:
+    if output is None or output == STDOUT or not output.suffix:
         return "html"
     if output.suffix.lower() not in _FORMAT_OF:
         raise UserError(

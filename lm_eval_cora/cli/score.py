@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from math import isnan
 
+from lm_eval_cora.api import scores_of
 from lm_eval_cora.cli import console
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.collected import read_answers
-from lm_eval_cora.sources import scores_of_rows
 
 SUMMARY = "compute the metrics of answers that were not collected with the harness"
 
@@ -36,7 +36,7 @@ def add_arguments(parser: console.Parser) -> None:
 def run(given: argparse.Namespace) -> None:
     """Print the metrics of a file of answers."""
     rows = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
-    scores = scores_of_rows(rows)
+    scores = scores_of(rows)
     if given.json:
         counts = {"questions": scores.questions, "answers": scores.answers, "readers": rows.readers}
         console.print_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})

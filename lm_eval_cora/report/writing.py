@@ -12,6 +12,11 @@ from secrets import token_hex
 from stat import S_IMODE
 from typing import BinaryIO
 
+from lm_eval_cora.errors import UserError
+
+STDOUT = Path("-")
+"""The path that stands for standard output."""
+
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """File names that Windows reserves."""
 
@@ -32,6 +37,24 @@ def free_name(name: str, taken: set[str]) -> str:
         unique = f"{safe}-{number}"
     taken.add(unique.lower())
     return unique
+
+
+def check_file(path: Path, option: str, suffixes: tuple[str, ...] = ()) -> None:
+    """Check that a file can be written, before the runs are read. Nothing is made."""
+    if path == STDOUT:
+        return
+    if path.is_dir():
+        raise UserError(f"{option} {path}: expected a file, got a folder")
+    if suffixes and path.suffix.lower() not in suffixes and not path.exists():  # /dev/stdout exists
+        raise UserError(f"{option} {path}: expected a name that ends in {' or '.join(suffixes)}")
+    check_folder(path.parent, option)
+
+
+def check_folder(path: Path, option: str) -> None:
+    """Check that a folder exists or can be made, before the runs are read."""
+    existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if not existing.is_dir():
+        raise UserError(f"{option} {path}: expected a folder, but {existing} is a file")
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.api import score
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.collected import read_answers
 from lm_eval_cora.scores import Scores
-from lm_eval_cora.sources import score
 from tests.support import oracles, oracles_score
 from tests.support.written import put
 

@@ -1,32 +1,33 @@
-"""Sources of scores: tables and files of answers, prompts and the responses to them, and runs of the harness."""
+"""The functions of the Python API: scores of answers, prompts, responses and runs; reports and records of runs."""
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from os import PathLike, sep
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Any, get_args
-from weakref import finalize
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.records import read_response, skipped
 from lm_eval_cora.discovery.task_files import applicable_metrics, benchmark
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.loading import load_questions
-from lm_eval_cora.questions.messages import did_you_mean, first_few
+from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.runs import grouping as harness_runs
+from lm_eval_cora.report.page import render
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.text import as_markdown
+from lm_eval_cora.report.writing import check_file, replace_file
+from lm_eval_cora.runs import grouping
 from lm_eval_cora.runs.collected import (
     ENTRIES,
     Collected,
@@ -36,8 +37,9 @@ from lm_eval_cora.runs.collected import (
     read_answers,
     undefined_metrics,
 )
-from lm_eval_cora.runs.files import part_of
-from lm_eval_cora.runs.samples import is_ours, probe_of
+from lm_eval_cora.runs.in_memory import ResultsFolder
+from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.samples import probe_of
 from lm_eval_cora.scores import Scores
 from lm_eval_cora.variants.probes import PROBES, variants_of_all
 from lm_eval_cora.variants.variant import Variant
@@ -104,10 +106,10 @@ def score(
         (1.0, 0.5, 0.5)
     """
     names = {name: value for name, value in locals().items() if name != "data"}
-    return scores_of_rows(read_answers(data, names))
+    return scores_of(read_answers(data, names))
 
 
-def scores_of_rows(rows: Collected) -> Scores:
+def scores_of(rows: Collected) -> Scores:
     """The scores of answers in a table or file; see `score`."""
     functions = {entry["metric"]: partial(compute_collected, entry) for entry in ENTRIES}
     return Scores(rows.table, functions, reasons=undefined_metrics(rows.table, rows.known), notes=notes_of(rows))
@@ -190,7 +192,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         >>> scores["mcqa"].value, scores["acc"].value
         (1.0, 0.5)
     """
-    _check_reader("read", reader)
+    _check("read", "reader", reader, Reader)
     if isinstance(responses, str) or not isinstance(responses, Iterable):
         raise UserError(f"read: responses: expected a list of texts, got {type(responses).__name__}")
     for place, variant in enumerate(variants):
@@ -254,16 +256,16 @@ def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) ->
         lm_eval_cora.errors.UserError: no/such/folder: there is no such file or folder
     """
     if reader is not None:
-        _check_reader("read_runs", reader)
+        _check("read_runs", "reader", reader, Reader)
     given = [source for run in runs for source in (run if isinstance(run, list | tuple) else [run])]
     if not given or not all(isinstance(source, (str, PathLike, Mapping)) for source in given):
         raise UserError(f"read_runs: expected folders, files or results of simple_evaluate, got {shorten(repr(runs))}")
-    folder = _Folder() if any(isinstance(source, Mapping) for source in given) else None
+    folder = ResultsFolder() if any(isinstance(source, Mapping) for source in given) else None
     paths = [
         folder.add(source) if folder and isinstance(source, Mapping) else Path(source)  # type: ignore[arg-type]
         for source in given
     ]
-    found = harness_runs.read_runs(paths, reader=reader)
+    found = grouping.read_runs(paths, reader=reader)
     if folder:
         for run in found:
             run.samples.folder = folder
@@ -280,63 +282,82 @@ def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) ->
     ]
 
 
-class _Folder:
-    """A temporary folder for results of the harness, because a report reads responses again. Its last user removes it.
+def write_report(
+    scores: Scores | Iterable[Scores], output: str | PathLike[str], *, title: str = "Consistency of the answers"
+) -> Path:
+    """Write the report of runs, as `lm-eval-cora report` does.
 
-    Attributes:
-        path: The folder.
+    Args:
+        scores: The scores of one or more runs, from one call of `read_runs`. The report shows the models of a task side
+            by side.
+        output: The file: a page with charts (`.html`) or its tables as text (`.md`). The page needs matplotlib:
+            `pip install 'lm-eval-cora[report]'`.
+        title: Title of the report.
+
+    Returns:
+        The file.
+
+    Raises:
+        UserError: If the scores are not from `read_runs`, if the file has another suffix or is a folder, or if
+            matplotlib is not installed.
     """
-
-    def __init__(self) -> None:
-        self.path = Path(mkdtemp(prefix="lm-eval-cora-"))
-        self._count = 0
-        finalize(self, rmtree, self.path, ignore_errors=True)
-
-    def add(self, results: Mapping[str, Any]) -> Path:
-        """Write results as `lm_eval run --output_path --log_samples` does, without other tasks."""
-        samples = results.get("samples")
-        if not isinstance(samples, Mapping):
-            raise UserError(
-                "read_runs: expected the results of simple_evaluate with samples, got results without `samples`. Pass "
-                "log_samples=True to simple_evaluate"
-            )
-        ours = {task: lines for task, lines in samples.items() if any(map(is_ours, lines))}
-        if not ours:
-            raise UserError(
-                "read_runs: the results have no samples of lm-eval-cora tasks, but of other tasks "
-                f"({first_few(samples)}). lm-eval-cora compare reads their files"
-            )
-        self._count += 1
-        folder, date = self.path / f"results {self._count}", datetime.now().isoformat().replace(":", "-")
-        folder.mkdir()
-        whole = {"model_name": _model_of(results), **{key: results[key] for key in results if key != "samples"}}
-        (folder / f"results_{date}.json").write_text(_as_json(whole), encoding="utf-8")
-        for task, lines in ours.items():
-            with (folder / f"samples_{task}_{date}.jsonl").open("w", encoding="utf-8") as file:
-                for line in lines:
-                    requests = line["arguments"]  # a dict if they were already saved
-                    named = requests if isinstance(requests, dict) else dict(enumerate(requests))
-                    file.write(f"{_as_json({**line, 'arguments': named})}\n")
-        return folder
+    path, runs = Path(output), _runs_of("write_report", scores)
+    check_file(path, "write_report: output", (".html", ".htm", ".md"))
+    report = make_report(runs, title)
+    text = as_markdown(report) if path.suffix == ".md" else render(report)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, text.encode("utf-8", "backslashreplace"))
+    return path
 
 
-def _model_of(results: Mapping[str, Any]) -> str:
-    """The name of the model as the harness finds it for its files, else that of the back end or the class."""
-    config = part_of(results, "config")
-    arguments = config.get("model_args")
-    if isinstance(arguments, str):
-        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
-    known = arguments if isinstance(arguments, Mapping) else {}
-    names = (known.get(name) for name in ("peft", "delta", "pretrained", "model", "path", "engine"))
-    return str(next(filter(None, names), config.get("model") or ""))
+def write_records(
+    scores: Scores | Iterable[Scores],
+    folder: str | PathLike[str],
+    *,
+    organization: str = "",
+    relationship: Relationship = "other",
+) -> list[Path]:
+    """Write records of Every Eval Ever, as `lm-eval-cora export --format every-eval-ever` does.
+
+    Args:
+        scores: The scores of one or more runs, from one call of `read_runs`.
+        folder: The folder in which to create `data`.
+        organization: Name of who evaluated the models; empty if unknown.
+        relationship: Relationship of the organization to the makers of the models: `first_party`, `third_party`,
+            `collaborative` or `other`.
+
+    Returns:
+        The files: for each model the record, then a file with a row per variant.
+
+    Raises:
+        UserError: If the scores are not from `read_runs`, if `relationship` has another value, or if a file cannot be
+            written.
+    """
+    _check("write_records", "relationship", relationship, Relationship)
+    return write_every_eval_ever(_runs_of("write_records", scores), Path(folder), organization, relationship)
 
 
-def _as_json(value: Any) -> str:
-    """Write a value as JSON, with values of numpy as numbers and other objects as text."""
-    return json.dumps(value, default=lambda item: item.tolist() if hasattr(item, "tolist") else str(item))
+def _runs_of(function: str, scores: Scores | Iterable[Scores]) -> list[Run]:
+    """The runs of scores, each model and task once."""
+    several = [scores] if isinstance(scores, Scores) else list(scores)
+    if any(isinstance(one, Mapping) and not isinstance(one, Scores) for one in (scores, *several)):
+        raise UserError(f"{function}: expected scores, got results of simple_evaluate. Pass cora.read_runs(results)")
+    runs = [one._run for one in several if isinstance(one, Scores) and one._run is not None]
+    if not runs or len(runs) < len(several):
+        raise UserError(
+            f"{function}: expected scores that read_runs returns, got {len(several) - len(runs)} others of "
+            f"{len(several)}. Save other answers to a file with the columns of `score`, and pass the file to read_runs"
+        )
+    (run, count), *_ = Counter((run.model, run.task) for run in runs).most_common(1)
+    if count > 1:
+        raise UserError(
+            f"{function}: expected each model and task once, got {', '.join(run)} {count} times. Read all runs in one "
+            "call of read_runs, which gives them different names"
+        )
+    return runs
 
 
-def _check_reader(function: str, reader: object) -> None:
-    if reader not in get_args(Reader):
-        names = " or ".join(map(repr, get_args(Reader)))
-        raise UserError(f"{function}: reader: expected {names}, got {reader!r}")
+def _check(function: str, argument: str, value: object, allowed: Any) -> None:
+    if value not in get_args(allowed):
+        expected = " or ".join(map(repr, get_args(allowed)))
+        raise UserError(f"{function}: {argument}: expected {expected}, got {value!r}")
