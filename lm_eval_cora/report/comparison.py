@@ -19,6 +19,7 @@ from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.pictures import NOTE_ON_KINDS, kinds_compared, kinds_table, pairs_table
 from lm_eval_cora.report.result_tables import score_table
+from lm_eval_cora.report.text import identity_of
 from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
@@ -94,6 +95,10 @@ def _warnings(run: Run | DocumentRun) -> Sequence[str]:
     return run.warnings if isinstance(run, Run) else run.notes
 
 
+def _identity(run: Run | DocumentRun) -> dict[str, str | None]:
+    return identity_of(run) if isinstance(run, Run) else {"model": run.model}
+
+
 def _size(run: Run | DocumentRun) -> tuple[int, str]:
     return (len(run.table.sizes), "question") if isinstance(run, Run) else (len(run.ids), "document")
 
@@ -154,19 +159,6 @@ def _compare_two(
     else:
         value["metrics"] = compared_rows
     found.values.append(for_json(value))
-
-
-def _identity(run: Run | DocumentRun) -> dict[str, str | None]:
-    """What identifies a run."""
-    if isinstance(run, DocumentRun):
-        return {"model": run.model}
-    return {
-        "model": run.model,
-        "reader": run.reader,
-        "benchmark": run.data.name or None,
-        "data": run.data.digest or None,
-        "signature": run.signature or None,
-    }
 
 
 def _compare_several(

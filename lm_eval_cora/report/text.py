@@ -76,10 +76,7 @@ def as_json(runs: Sequence[Run]) -> str:
             "task": run.task,
             "probe": run.probe.name,
             "form": run.form,
-            "reader": run.reader,
-            "benchmark": run.data.name or None,
-            "data": run.data.digest or None,
-            "signature": run.signature or None,
+            **identity_of(run),
             "questions": len(run.table.sizes),
             "answers": run.table.answers,
             "files": [str(path) for path in run.files],
@@ -91,6 +88,12 @@ def as_json(runs: Sequence[Run]) -> str:
         for run in runs
     ]
     return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def identity_of(run: Run) -> dict[str, str | None]:
+    """What identifies a run: its model, reader, data and signature."""
+    data = {"benchmark": run.data.name or None, "data": run.data.digest or None}
+    return {"model": run.model, "reader": run.reader, **data, "signature": run.signature or None}
 
 
 _COLUMNS = (
