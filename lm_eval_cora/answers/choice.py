@@ -63,7 +63,7 @@ def _read(said: str, offset: int, doc: Doc, *, at_the_end: bool) -> Answer:
     if answer := _bare(said, offset, doc) or _of_object(said, offset, doc):
         return answer
     text = Text(said, doc["choices"])
-    places = _without_contradicted(text.named())
+    places = text.named()
     chosen = _chosen(text, places, doc["printed"], at_the_end=at_the_end)
     if isinstance(chosen, Reason):
         return Answer(reason=chosen, found=tuple(text.found(place, offset) for place in places or text.texts()))
@@ -158,18 +158,6 @@ def _value(pair: re.Match[str]) -> list[tuple[str, int, int]]:
 
 
 # ---- the place that counts
-
-
-def _without_contradicted(places: Sequence[Place]) -> list[Place]:
-    """Void the letters that appear elsewhere next to the text of another option."""
-    contradicted = {place.position for place in places if place.void is Reason.CONTRADICTION}
-    return [
-        replace(place, void=Reason.CONTRADICTION)
-        if place.void is None and place.position in contradicted and place.end == place.start + 1
-        else place
-        for place in places
-    ]
-
 
 _DECISIVE = (Reason.OUT_OF_RANGE, Reason.CONTRADICTION, Reason.SEVERAL, Reason.NONE_FITS)
 """Reasons that invalidate the response, whatever it names with less weight."""

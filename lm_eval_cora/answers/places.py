@@ -103,7 +103,15 @@ class Text(Plain):
             if first.void is Reason.SEVERAL and rules.AND.fullmatch(self.text, first.end, second.start):  # "B or C"
                 voids[second.start] = Reason.SEVERAL
         voids |= self._listed(places)
-        return [self._at_the_end(replace(place, void=voids[place.start])) for place in places]
+        places = [self._at_the_end(replace(place, void=voids[place.start])) for place in places]
+        # A letter next to the text of another option does not count elsewhere, either.
+        wrong = {place.position for place in places if place.void is Reason.CONTRADICTION}
+        return [
+            replace(place, void=Reason.CONTRADICTION)
+            if not place.void and place.position in wrong and place.end == place.start + 1
+            else place
+            for place in places
+        ]
 
     def _listed(self, places: Sequence[Place]) -> dict[int, Reason]:
         """Find lists of options: adjacent places, each with the text of its option.
@@ -145,7 +153,7 @@ class Text(Plain):
     def _stated(self) -> Iterator[Place]:
         for opener in rules.OPENER.finditer(self.text):
             start = skip(rules.FILLER, self.text, opener.end())
-            place = self._named_at(start, stated=True)
+            place = self._named_at(start)
             if place is not None:
                 before = self._sentence_before(opener.start())
                 cue = next((cue for cue in CUES if self._fits(cue, opener.group(), before, place)), None)
@@ -269,7 +277,8 @@ class Text(Plain):
         if end and (alone or (self.lower[end - 1].isalpha() and rules.SENTENCE_END.match(self.text, end))):
             return [Place(position, 0, end, rule, void=self._void(0, end))]
         single = not rules.SENTENCE_END.search(self.lower.rstrip(" ."))
-        first, last = self._ends_of_sentences() if len(self.text) > _LONG else (0, 0)
+        ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n"))) if len(self.text) > _LONG else []
+        first, last = (ends[0].start(), ends[-1].end()) if ends else (0, 0)
         found: list[Place] = []
         taken = bytearray(len(self._squeezed))
         for position, key in sorted(enumerate(self._keys), key=lambda entry: -len(entry[1])):
@@ -289,20 +298,15 @@ class Text(Plain):
                 at = self._squeezed.find(key, at + len(key))
         return sorted(found, key=lambda place: place.start)
 
-    def _ends_of_sentences(self) -> tuple[int, int]:
-        """Return the end of the first sentence and the start of the last one."""
-        ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n")))
-        return (ends[0].start(), ends[-1].end()) if ends else (0, 0)
-
     # ---- an option at a place
 
-    def _named_at(self, start: int, *, stated: bool = False) -> Place | None:
-        """Return the option that is named at a place, by its letter or its text; None if there is none."""
+    def _named_at(self, start: int) -> Place | None:
+        """Return the option that is stated at a place, by its letter or its text; None if there is none."""
         position, end = self._option_at(start)
         unprinted = end > start and self.text[start] not in LETTERS[: len(self._options)]
         if end - start > 1 or unprinted:
             return Place(position, start, end, void=self._void(start, end))
-        return self._letter_at(start, stated=stated)
+        return self._letter_at(start, stated=True)
 
     def _letter_at(self, start: int, *, stated: bool = False) -> Place | None:
         match = rules.LETTER.match(self.text, start)
