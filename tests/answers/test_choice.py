@@ -299,13 +299,6 @@ def test_an_answer_at_the_beginning_is_settled_once_another_line_has_begun(respo
     assert found(response).settled is settled
 
 
-@given(st.permutations(range(5)), st.sampled_from("ABCDE"), st.sampled_from(["{}", "The answer is {}.", "({}) "]))
-def test_the_letter_alone_determines_the_position(printed: list[int], letter: str, style: str) -> None:
-    answer = found(style.format(letter), printed=printed)
-    assert answer.position == "ABCDE".index(letter)
-    assert answer.picked == printed["ABCDE".index(letter)]
-
-
 @given(st.sampled_from("ABCDE"), st.text(max_size=40))
 def test_the_flexible_reader_does_not_contradict_the_strict_one(letter: str, rest: str) -> None:
     response = f"{letter}\n\n{rest}"
@@ -338,11 +331,8 @@ def test_texts_that_begin_with_a_letter_or_differ_in_case() -> None:
 @pytest.mark.parametrize(
     ("written", "option"),
     [
-        ("O(N^2)", "O( N ^2 )"),
-        ("cats, dogs, birds", "cats, dogs or birds"),
-        ("well-known dye", "well known dye"),
-        (r"\frac{1}{2}", "1/2"),
-        ("10^{-3} m", "10^-3 m"),
+        *(("O(N^2)", "O( N ^2 )"), ("cats, dogs, birds", "cats, dogs or birds"), ("well-known dye", "well known dye")),
+        *((r"\frac{1}{2}", "1/2"), ("10^{-3} m", "10^-3 m")),
         ("The dye that was washed", "The dye that was washed twice and then dried in the sun"),
     ],
 )
@@ -357,11 +347,8 @@ def test_the_text_beside_a_letter_may_differ_slightly(written: str, option: str)
     ("response", "characters"),
     [
         ("<think>A?</think>\nThe **correct** answer is: $B$. Fog", "B$. Fog"),
-        ("Okay. I would choose **B. Fog**, of course.", "B. Fog"),
-        ("It is fog.", "fog"),
-        ('{"why": "no ice", "answer": "B"}', "B"),
-        ("𝐁. Fog", "𝐁. Fog"),
-        ("x. " * 9000 + "The answer is B.", "B"),
+        *(("Okay. I would choose **B. Fog**, of course.", "B. Fog"), ("It is fog.", "fog")),
+        *(('{"why": "no ice", "answer": "B"}', "B"), ("𝐁. Fog", "𝐁. Fog"), ("x. " * 9000 + "The answer is B.", "B")),
     ],
 )
 def test_an_answer_says_which_characters_decided(response: str, characters: str) -> None:
@@ -383,7 +370,7 @@ KEYS = ("answer", "final_answer", "Correct Answer", "correctAnswer", "selected_o
 OTHER_KEYS = ("letter", "prediction", "result", "response", "output")
 
 
-@pytest.mark.parametrize("key", [*KEYS, "choice", "prediction", "result", "response", "output"])
+@pytest.mark.parametrize("key", [*KEYS, *OTHER_KEYS])
 @pytest.mark.parametrize(
     "layout", ['{{"{0}": "B"}}', '{{"why": "A is gas.", "{0}": "B"}}', "{{'{0}': 'B', 'C': 'no'}}"]
 )
@@ -397,11 +384,8 @@ def test_the_key_of_an_answer_decides(key: str, layout: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        '{"A": false, "B": true, "C": false}',
-        '{"name": "reply", "arguments": {"choice": "B"}}',
-        'submit(answer="B")',
-        '<function=reply>{"x": "B"}</function>',
-        '{"answer": ["B"]}',
+        *('{"A": false, "B": true, "C": false}', '{"name": "reply", "arguments": {"choice": "B"}}'),
+        *('submit(answer="B")', '<function=reply>{"x": "B"}</function>', '{"answer": ["B"]}'),
         '{"answer": "A", "thought": "no"} Sorry. {"answer": "B"}',
     ],
 )

@@ -36,12 +36,8 @@ def test_each_format_has_its_own_description_and_an_instruction() -> None:
 @pytest.mark.parametrize(
     "around",
     [
-        "{}",
-        " \n{}" + "\n" + " x" * 500_000,
-        " " * 1_000_000 + "{}",
-        "<think>yes? A, B! \\boxed{{1}}</think>\n\n{}",
-        "no, A</think>{}",
-        "<thinking>A</thinking> {}",
+        *("{}", " \n{}" + "\n" + " x" * 500_000, " " * 1_000_000 + "{}"),
+        *("<think>yes? A, B! \\boxed{{1}}</think>\n\n{}", "no, A</think>{}", "<thinking>A</thinking> {}"),
         "[THINK]No. A?[/THINK]{}",
         "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>{}",
     ],

@@ -8,22 +8,11 @@ import pytest
 
 from lm_eval_cora.answers.plain import after_reasoning, is_reasoning, without_later_reasoning
 
-ENDS = [
-    "</think>",
-    "</thinking>",
-    "</thought>",
-    "</thoughts>",
-    "</reason>",
-    "</reasoning>",
-    "</scratchpad>",
-    "</seed:think>",
-    "[/THINK]",
-    "<|end_of_thought|>",
-    "◁/think▷",
-    "<|channel|>final<|message|>",
-    "<|channel|>final <|constrain|>json<|message|>",
-    "assistantfinal",
-]
+ENDS = (
+    *("</think>", "</thinking>", "</thought>", "</thoughts>", "</reason>", "</reasoning>", "</scratchpad>"),
+    *("</seed:think>", "[/THINK]", "<|end_of_thought|>", "◁/think▷", "<|channel|>final<|message|>"),
+    *("<|channel|>final <|constrain|>json<|message|>", "assistantfinal"),
+)
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -42,16 +31,9 @@ def test_an_incomplete_end_marker_does_not_end_the_reasoning(end: str) -> None:
 @pytest.mark.parametrize(
     ("opens", "closes"),
     [
-        *(
-            ("<think>", "</think>"),
-            ("<thinking>", "</thinking>"),
-            ("<mm:think>", "</mm:think>"),
-            ("[THINK]", "[/THINK]"),
-        ),
-        *(
-            (f"<{name}>", f"</{name}>")
-            for name in ("analysis", "reflection", "rationale", "scratchpad", "some_reasoning")
-        ),
+        *((f"<{name}>", f"</{name}>") for name in ("think", "thinking", "mm:think", "analysis", "reflection")),
+        *((f"<{name}>", f"</{name}>") for name in ("rationale", "scratchpad", "some_reasoning")),
+        ("[THINK]", "[/THINK]"),
         *(("<unused94>thought\n", "<unused95>"), ("<|channel>thought\n", "<channel|>"), ("◁think▷", "◁/think▷")),
         *(("<|START_THINKING|>", "<|END_THINKING|>"), ("<|begin_of_thought|>", "<|end_of_thought|>")),
         *(("<|inner_prefix|>", "<|inner_suffix|>"), ("Thinking...\n", "\n...done thinking.\n")),

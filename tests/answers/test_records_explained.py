@@ -36,8 +36,7 @@ def test_other_formats() -> None:
     [
         (("B", OPTIONS), {"format": "lettr"}, "Did you mean 'letter'"),
         (("B", OPTIONS), {"reader": "loose"}, "expected 'flexible' or 'strict'"),
-        ((None, OPTIONS), {}, "expected text, got NoneType"),
-        (("B", "Steam"), {}, "expected a list of texts"),
+        *(((None, OPTIONS), {}, "expected text, got NoneType"), (("B", "Steam"), {}, "expected a list of texts")),
         (("B", ["Steam"]), {}, "expected 2 to 26 for letter, got 1"),
     ],
 )

@@ -42,21 +42,6 @@ def test_kinds_are_in_the_documented_order() -> None:
     )
 
 
-def test_printed_options() -> None:
-    printed = printed_by_kind(plus(WATER))
-    assert printed["original"] == [(0, 1, 2, 3)]
-    # With fewer options the order is kept. With more options the fillers come last, always in the same order.
-    assert printed["options_2"][0] in [(0, 1), (1, 2), (1, 3)]
-    assert printed["options_3"][0] in [(0, 1, 2), (0, 1, 3), (1, 2, 3)]
-    assert printed["options_6"] == [(0, 1, 2, 3, 27, 28)]
-    assert printed["options_8"] == [(0, 1, 2, 3, 27, 28, 29, 30)]
-    assert printed["options_10"] == [(0, 1, 2, 3, 27, 28, 29, 30, 31, 32)]
-    assert printed["nota_answer"] == [(0, 2, 3, NOTA)]
-    # One question per option, in the source's order.
-    assert [v.printed for v in plus(WATER) if v.ask == "yes_no"] == [(0,), (1,), (2,), (3,)]
-    assert printed["true_or_false_right"] == [(1,)]
-
-
 def test_the_draws_never_change() -> None:
     # Stored values: a released task must always draw the same variants. If you change them, raise its version.
     variants = plus(WATER)

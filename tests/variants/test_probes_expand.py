@@ -79,13 +79,11 @@ def test_a_prompt_of_ones_own(probe: str) -> None:
     [
         ("divergent", "{{ question", "unexpected end of template"),
         ("divergent", "{{ stem }}", "'stem' is undefined. The variables are question, options"),
-        ("divergent", "{{ question.__class__ }}", "unsafe"),
-        ("divergent", "{{ 1 / 0 }}", "division by zero"),
+        *(("divergent", "{{ question.__class__ }}", "unsafe"), ("divergent", "{{ 1 / 0 }}", "division by zero")),
         ("divergent", "{{ letters }}", "'What is frozen water?' is missing"),
         ("order", "{{ question }}", "'Ice' is missing"),
         ("plus", "{{ question }} {{ options }}", "expected other words if the variable `ask` is 'letter'"),
-        ("prompts", OWN, "the probe 'prompts' compares several prompts"),
-        ("order", "", "expected a Jinja template"),
+        *(("prompts", OWN, "the probe 'prompts' compares several prompts"), ("order", "", "expected a Jinja template")),
     ],
 )
 def test_a_prompt_is_checked(probe: str, prompt: str, told: str) -> None:
@@ -94,30 +92,27 @@ def test_a_prompt_is_checked(probe: str, prompt: str, told: str) -> None:
     assert told in str(caught.value)
 
 
-def test_a_prompt_beside_templates_is_refused() -> None:
-    with pytest.raises(UserError, match="'templates' is set, too"):
-        cora.expand(ROWS, probe="order", prompt=OWN, templates="mine.json")
-
-
 def test_a_prompt_without_the_words_before_the_answer_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     cora.expand(ROWS, probe="order", prompt=OWN)
     assert "option 'prompt': best_answer: expected 'best answer is' in the template" in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "message"),
     [
-        ({"probe": ["plus"]}, UserError, "expected one of divergent"),
-        ({"probe": "divergnt"}, UserError, "Did you mean 'divergent'"),
-        ({"sed": 1}, UserError, "unknown option 'sed'.* Did you mean 'seed'"),
-        ({"seed": "one"}, UserError, "'seed'"),
-        ({"orders": "cyclic"}, UserError, "'orders'.* 'divergent' ignores it"),
-        ({"answer": "key"}, UserError, "'key'"),
-        ({"hub": "ORG/NAME", "split": "test"}, UserError, "expected one source"),
+        ({"probe": ["plus"]}, "expected one of divergent"),
+        ({"probe": "divergnt"}, "Did you mean 'divergent'"),
+        ({"sed": 1}, "unknown option 'sed'.* Did you mean 'seed'"),
+        ({"seed": "one"}, "'seed'"),
+        ({"orders": "cyclic"}, "'orders'.* 'divergent' ignores it"),
+        ({"answer": "key"}, "'key'"),
+        ({"hub": "ORG/NAME", "split": "test"}, "expected one source"),
+        ({"data_files": "other.csv"}, "got questions and data_files"),
+        ({"probe": "order", "prompt": OWN, "templates": "mine.json"}, "'templates' is set, too"),
     ],
 )
-def test_wrong_arguments(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
+def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
         cora.expand(ROWS, **arguments)
 
 
@@ -135,16 +130,8 @@ def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path: Path) 
     assert all(other == first for other in others)
 
 
-def test_data_files_beside_questions() -> None:
-    with pytest.raises(UserError, match="got questions and data_files"):
-        cora.expand(ROWS, data_files="other.csv")
-
-
-def test_a_missing_file() -> None:
+def test_no_questions_at_all() -> None:
     with pytest.raises(UserError, match=r"^there is no file missing\.csv"):
         cora.expand("missing.csv")
-
-
-def test_no_questions_at_all() -> None:
     with pytest.raises(UserError, match="expected questions, or a dataset"):
         cora.expand()

@@ -20,13 +20,10 @@ def made(*entries: Any, has_options: bool = True) -> list[str]:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{question}{options}", "'prompt', got '{question}{options}'"),
-        (None, "'prompt', got None"),
-        ({"name": "x"}, "'prompt', got {'name': 'x'}"),
-        ({"prompt": 5}, "'prompt', got {'prompt': 5}"),
+        *(("{question}{options}", "'prompt', got '{question}{options}'"), (None, "'prompt', got None")),
+        *(({"name": "x"}, "'prompt', got {'name': 'x'}"), ({"prompt": 5}, "'prompt', got {'prompt': 5}")),
         ({**GOOD, "text": "x"}, "unknown key 'text'; expected fixed, name, options_format, prompt"),
-        ({**GOOD, 5: "x"}, "unknown key '5'"),
-        ({**GOOD, "name": ""}, "'options_format', got '' and "),
+        *(({**GOOD, 5: "x"}, "unknown key '5'"), ({**GOOD, "name": ""}, "'options_format', got '' and ")),
         ({**GOOD, "name": " "}, "'options_format', got ' ' and "),
         ({**GOOD, "name": 5}, "'options_format', got 5 and "),
         ({**GOOD, "options_format": None}, "'options_format', got '2_question_last' and None"),
