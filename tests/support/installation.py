@@ -240,36 +240,12 @@ def on_the_path(sources: Sources, folder: Path) -> Environment:
 
 
 def one_target(sources: Sources, folder: Path) -> Environment:
-    return _targets(sources, folder, folder / "target", folder / "target")
-
-
-def two_targets(sources: Sources, folder: Path) -> Environment:
-    return _targets(sources, folder, folder / "harness", folder / "ours")
-
-
-def _targets(sources: Sources, folder: Path, harness: Path, ours: Path) -> Environment:
     environment = new(folder / "python")
-    for target, wheel in ((harness, sources.harness_wheel), (ours, sources.wheel)):
+    target = folder / "target"
+    for wheel in (sources.harness_wheel, sources.wheel):
         call(sys.executable, "-m", "pip", "install", "--no-deps", "--target", target, wheel)
-    environment.variables["PYTHONPATH"] = os.pathsep.join(map(str, (harness, ours, sources.dependencies)))
-    environment.discovers, environment.harness, environment.removable = False, harness, False
-    return environment
-
-
-def layered(sources: Sources, folder: Path) -> Environment:
-    lower = installed("harness")(sources, folder / "lower")
-    environment = new(folder / "upper", sources.dependencies)
-    (environment.site / "lower.pth").write_text(f"{lower.site}\n")
-    environment.install(sources.wheel)
-    environment.harness = lower.site
-    return environment
-
-
-def layered_below(sources: Sources, folder: Path) -> Environment:
-    lower = installed("harness", "ours")(sources, folder / "lower")
-    environment = new(folder / "upper", sources.dependencies)
-    (environment.site / "lower.pth").write_text(f"{lower.site}\n")
-    environment.discovers, environment.harness, environment.removable = False, lower.site, False
+    environment.variables["PYTHONPATH"] = os.pathsep.join(map(str, (target, sources.dependencies)))
+    environment.discovers, environment.harness, environment.removable = False, target, False
     return environment
 
 
@@ -284,9 +260,6 @@ CASES: dict[str, Callable[[Sources, Path], Environment]] = {
     "harness wheel, ours editable": installed("harness", "ours editable"),
     "harness on PYTHONPATH": on_the_path,
     "one --target folder": one_target,
-    "two --target folders": two_targets,
-    "venv layered on the harness'": layered,
-    "venv layered on that of both": layered_below,
     "uv, editable harness": installed("harness editable", "ours", uv=True),
     "uv, both editable": installed("harness editable", "ours editable", uv=True),
 }
