@@ -94,7 +94,9 @@ def test_the_chart_of_the_accuracy_before_and_after(read: Run) -> None:
     assert list(chart.rows) == ["mcqa", "acc_pride", "acc_permuted"]
     ((name, numbers),) = chart.models
     assert name == read.model
-    assert [number.value for number in numbers] == [read.estimates[row].value for row in chart.rows]
+    assert {row: number.value for row, number in numbers.items()} == {
+        row: read.estimates[row].value for row in chart.rows
+    }
     change = value_in(chart.numbers, 1, "change from mcqa")
     assert change == read.estimates["acc_pride"].value - read.estimates["mcqa"].value
     priors = letter_priors([read])
