@@ -16,6 +16,8 @@ from lm_eval_cora.questions.right_option import AnswerKey, Draft, meanings
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, question_of
 
+TWO = ["Ice", "Fog"]
+
 
 def right(answer: object, choices: list[str], key: AnswerKey | None = None, labels: list[str] | None = None) -> int:
     draft = Draft("q", "?", tuple(choices), None if labels is None else tuple(labels), answer, None, "", "row 0")
@@ -23,9 +25,6 @@ def right(answer: object, choices: list[str], key: AnswerKey | None = None, labe
     if isinstance(place, UnusableQuestion):
         raise place
     return place
-
-
-HUB = {"hub": ("a/mine",), "split": "test"}
 
 
 def collected(answers: Sequence[Any], choices: Any, **declaration: Any) -> Collected:
@@ -39,15 +38,11 @@ def collected(answers: Sequence[Any], choices: Any, **declaration: Any) -> Colle
     return collect_questions(mine, rows, id_prefix="row")
 
 
-def answers_of(answers: list[Any], choices: Any, **declaration: Any) -> list[int]:
-    return [int(question.answer) for question in collected(answers, choices, **declaration).questions]
-
-
 @pytest.mark.parametrize(
     ("answer", "choices", "index"),
     [
-        (0, ["Ice", "Fog"], 0),
-        *((answer, ["Ice", "Fog"], 1) for answer in ("B", "b", "(B)", "B.", " b) ", " Fog ", "FOG", "1", "1.0", 1.0)),
+        (0, TWO, 0),
+        *((answer, TWO, 1) for answer in ("B", "b", "(B)", "B.", " b) ", " Fog ", "FOG", "1", "1.0", 1.0)),
         ("dense  fog", ["Ice", "Dense fog"], 1),
         ("fog", ["Fog", "fog"], 1),
         ("A", ["A", "B"], 0),
@@ -55,7 +50,7 @@ def answers_of(answers: list[Any], choices: Any, **declaration: Any) -> list[int
         ("1", ["0", "1"], 1),
         (2, ["0", "1", "2"], 2),
         (4, ["3", "4"], 1),
-        *((answer, ["Ice", "Fog"], 1) for answer in ([0, 1], "[0, 1]", [1], ["Fog"])),
+        *((answer, TWO, 1) for answer in ([0, 1], "[0, 1]", [1], ["Fog"])),
     ],
 )
 def test_what_an_answer_means(answer: object, choices: list[str], index: int) -> None:
@@ -65,26 +60,9 @@ def test_what_an_answer_means(answer: object, choices: list[str], index: int) ->
 @pytest.mark.parametrize(
     ("answer", "choices", "message"),
     [
-        (3, ["Ice", "Fog"], "3 is not an index from 0 to 1, the letter or the text of one of the 2 options"),
-        *(
-            (answer, ["Ice", "Fog"], f"{answer!r} is not an index")
-            for answer in (
-                -1,
-                "C",
-                "",
-                None,
-                True,
-                0.5,
-                math.nan,
-                [1, 1],
-                [0, 0],
-                [],
-                [[1], [0]],
-                [{}, {}],
-                {"a": 1},
-                "²",
-            )
-        ),
+        (3, TWO, "3 is not an index from 0 to 1, the letter or the text of one of the 2 options"),
+        *((answer, TWO, f"{answer!r} is not an index") for answer in (-1, "C", "", None, True, 0.5, math.nan)),
+        *((answer, TWO, "is not an index") for answer in ([1, 1], [0, 0], [], [[1], [0]], [{}, {}], {}, "²")),
         ("\ufb06", [f"option {n}" for n in range(26)], "is not an index"),  # its upper case is "ST"
         ("fog", ["FOG", "Fog"], "is not an index"),
         ("A", ["B", "A"], "an answer with two meanings: 'A' is the letter of option 0 and text of option 1"),
@@ -103,19 +81,9 @@ def test_labels_are_what_the_source_calls_the_options() -> None:
     # "3" is the option with the label 3, not the option with index 3 or with the text "3".
     assert right("3", ["5", "4", "8", "3"], labels=["1", "2", "3", "4"]) == 2
     assert right("(c)", ["Ice", "Fog", "Dew"], labels=["A", "B", "C"]) == 2
-    assert right("Fog", ["Ice", "Fog"], labels=["A", "B"]) == 1
+    assert right("Fog", TWO, labels=["A", "B"]) == 1
     with pytest.raises(UnusableQuestion, match=r"'5' .* label \(1, 2\)"):
-        right("5", ["Ice", "Fog"], labels=["1", "2"])
-
-
-def test_answers_that_are_labels_in_some_rows_only_are_an_error() -> None:
-    # With indices from 0 and the labels 1 to 4, three of four indices would be read as labels.
-    choices = {"text": list("wxyz"), "label": list("1234")}
-    with pytest.raises(UserError) as error:
-        answers_of([0, 1, 2, 3], choices)
-    parts = ("mine: line 1: ", "label (1, 2, 3, 4)", "got 0", "index", "'answer_is'", "'label' or 'index'")
-    assert tells(str(error.value), *parts)
-    assert answers_of([0, 1, 2, 3], choices, answer_is="index") == [0, 1, 2, 3]
+        right("5", TWO, labels=["1", "2"])
 
 
 def test_a_label_that_two_options_have_means_the_first_and_is_not_guessed_regardless_of_case() -> None:
@@ -124,62 +92,73 @@ def test_a_label_that_two_options_have_means_the_first_and_is_not_guessed_regard
     assert meanings("a", draft)["label"] == 0
 
 
-def test_all_rows_decide_what_one_row_leaves_open() -> None:
-    digits = ["1", "2", "3"]
-    assert answers_of(["1", "2", "3"], digits) == [0, 1, 2]  # "3" is not an index
-    assert answers_of(["0", "1", "2"], digits) == [0, 1, 2]  # "0" is not a text
-    assert answers_of(["B", "A", "C"], ["A", "B", "x"]) == [1, 0, 2]  # "C" is not a text
-    assert answers_of(["B", "A", "x"], ["A", "B", "x"]) == [1, 0, 2]  # "x" is not a letter
+ICE = ["Ice", "Fog", "Dew"]
+DIGITS = ["1", "2", "3"]
+LABELLED = {"text": list("wxyz"), "label": list("1234")}
+
+
+@pytest.mark.parametrize(
+    ("answers", "choices", "declaration", "expected"),
+    [
+        (["1", "2", "3"], DIGITS, {}, [0, 1, 2]),  # "3" is not an index
+        (["0", "1", "2"], DIGITS, {}, [0, 1, 2]),  # "0" is not a text
+        (["B", "A", "C"], ["A", "B", "x"], {}, [1, 0, 2]),  # "C" is not a text
+        (["B", "A", "x"], ["A", "B", "x"], {}, [1, 0, 2]),  # "x" is not a letter
+        (["1", "2"], DIGITS, {"answer_is": "index"}, [1, 2]),
+        (["1", "2"], DIGITS, {"answer_is": "text"}, [0, 1]),
+        (["1", "2"], DIGITS, {"answer_from": 1}, [0, 1]),
+        ([0, 1, 2, 3], LABELLED, {"answer_is": "index"}, [0, 1, 2, 3]),
+        *((answers, ICE, {"answer_from": 1}, [0, 2, 1]) for answers in ([1, 3, 2], ["1", "3", "2"], [1.0, 3.0, 2.0])),
+        # Numbers are compared as numbers.
+        ([1.5, 2.0, 3.5], [1.5, 2.0, 3.5], {}, [0, 1, 2]),
+        ([2, 4, 8], [2.0, 4.0, 8.0], {}, [0, 1, 2]),
+        ([2], {"1.0": "Ice", "2.0": "Fog", "3.0": "Dew"}, {}, [1]),
+    ],
+)
+def test_all_rows_decide_what_one_row_leaves_open(
+    answers: list[Any], choices: Any, declaration: dict[str, Any], expected: list[int]
+) -> None:
+    assert [question.answer for question in collected(answers, choices, **declaration).questions] == expected
+
+
+@pytest.mark.parametrize(
+    ("answers", "choices", "declaration", "parts"),
+    [
+        (["1", "2"], DIGITS, {}, ("mine: ", "line 1: ", "'1'", "index", "text", "'answer_is'")),
+        # With indices from 0 and the labels 1 to 4, three of four indices would be read as labels.
+        ([0, 1, 2, 3], LABELLED, {}, ("mine: line 1: ", "label (1, 2, 3, 4)", "got 0", "index", "'label' or 'index'")),
+        # "1" may be an index from 0, an index from 1, or an undeclared label.
+        (
+            ["A", "B", "1", "2"],
+            [*ICE, "Sun"],
+            {},
+            ("mine: ", "letter (line 1: 'A')", "index (line 3: '1')"),
+        ),
+        (["Ice", "Fog", "2"], ICE, {}, ("different kinds",)),
+        (["Ice", "Fog", "2"], ICE, {"answer_is": "text"}, ("1 of 3 rows", "line 3: ", "'2' is not the text of one")),
+        *(
+            (answers, ICE, {}, ("mine: ", " from 1. ", "'answer_from': 1"))
+            for answers in ([1, 3, 2], ["1", "3"], [3.0])
+        ),
+        # A declared first number, as in the package's own benchmarks, is checked in the same way.
+        ([1, 3, 2], ICE, {"answer_from": 0}, ("mine: ", " from 1. ")),
+        # A few zeros or missing answers do not hide that the others count from 1.
+        *((answers, list("wxyz"), {}, ("from 1",)) for answers in ([1, 2, 3, 4, 4, -1], [1, 2, 3, 4, 4, 0])),
+        ([0, 1, 2, 0], ICE, {"answer_from": 1}, ("mine: ", " from 0. ", "'answer_from': 0")),
+        ([0, 1, 3], ICE, {}, ("1 of 3 rows", "line 3: ", " 3 is not an index")),
+    ],
+)
+def test_answers_that_are_refused(
+    answers: list[Any], choices: Any, declaration: dict[str, Any], parts: tuple[str, ...]
+) -> None:
     with pytest.raises(UserError) as error:
-        answers_of(["1", "2"], digits)
-    assert tells(str(error.value), "mine: ", "line 1: ", "'1'", "index", "text", "'answer_is'")
-    assert answers_of(["1", "2"], digits, answer_is="index") == [1, 2]
-    assert answers_of(["1", "2"], digits, answer_is="text") == [0, 1]
-    assert answers_of(["1", "2"], digits, answer_from=1) == [0, 1]
+        collected(answers, choices, **declaration)
+    assert tells(str(error.value), *parts)
 
 
-def test_answers_of_different_kinds_are_an_error() -> None:
-    # "1" may be an index from 0, an index from 1, or an undeclared label.
-    with pytest.raises(UserError) as error:
-        answers_of(["A", "B", "1", "2"], ["Ice", "Fog", "Dew", "Sun"])
-    assert tells(str(error.value), "mine: ", "letter (line 1: 'A')", "index (line 3: '1')", "'answer_is'")
-    with pytest.raises(UserError, match="different kinds"):
-        answers_of(["Ice", "Fog", "2"], ["Ice", "Fog", "Dew"])
-    with pytest.raises(UserError, match=r"1 of 3 rows .*:\n  line 3: .*'2' is not the text of one"):
-        answers_of(["Ice", "Fog", "2"], ["Ice", "Fog", "Dew"], answer_is="text")
-
-
-def test_numbers_are_compared_as_numbers() -> None:
-    assert answers_of([1.5, 2.0, 3.5], [1.5, 2.0, 3.5]) == [0, 1, 2]  # type: ignore[list-item]
-    assert answers_of([2, 4, 8], [2.0, 4.0, 8.0]) == [0, 1, 2]  # type: ignore[list-item]
-    assert right(2, ["Ice", "Fog", "Dew"], labels=["1.0", "2.0", "3.0"]) == 1
-
-
-@pytest.mark.parametrize("answers", [[1, 3, 2], ["1", "3"], [1.0, 3.0], [3]])
-def test_answers_that_seem_to_count_from_1(answers: list[Any]) -> None:
-    with pytest.raises(UserError, match=r"mine: .* from 1\. .*'answer_from': 1"):
-        answers_of(answers, ["Ice", "Fog", "Dew"])
-    # A declared first number, as in the package's own benchmarks, is checked in the same way.
-    with pytest.raises(UserError, match=r"mine: .* from 1\. "):
-        answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=0)
-    assert answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=1) == [int(float(answer)) - 1 for answer in answers]
-
-
-def test_a_few_zeros_or_missing_answers_do_not_hide_answers_from_1() -> None:
-    choices = list("wxyz")
-    for answers in ([1, 2, 3, 4, 4, -1], [1, 2, 3, 4, 4, 0]):
-        with pytest.raises(UserError, match="from 1"):
-            answers_of(answers, choices)
-    # With many zeros, a few answers that are too large are defects of single rows.
-    questions, left_out, _ = collected([0, 1, 2, 3, 0, 1, 2, 3, 4], choices, **HUB)
+def test_with_many_zeros_a_few_answers_that_are_too_large_are_defects_of_rows() -> None:
+    questions, left_out, _ = collected([0, 1, 2, 3, 0, 1, 2, 3, 4], list("wxyz"), hub=("a/mine",), split="test")
     assert (len(questions), [where for where, _ in left_out]) == (8, ["line 9"])
-
-
-def test_answers_from_0() -> None:
-    with pytest.raises(UserError, match=r"mine: .* from 0\. .*'answer_from': 0"):
-        answers_of([0, 1, 2, 0], ["Ice", "Fog", "Dew"], answer_from=1)
-    with pytest.raises(UserError, match=r"1 of 3 rows .*:\n  line 3: .* 3 is not an index"):
-        answers_of([0, 1, 3], ["Ice", "Fog", "Dew"])
 
 
 def test_a_note_where_the_first_option_is_never_right() -> None:
@@ -191,9 +170,8 @@ def test_a_note_where_the_first_option_is_never_right() -> None:
 
 def test_a_second_answer_must_name_the_same_option() -> None:
     checked = declared({"open": True}, {"answer_check": "text"}, ("mine.jsonl",))
-    row = {"question": "?", "choices": ["Ice", "Fog"], "answer": "B", "text": "Fog"}
-    assert question_of(checked, row).answer == 1
-    assert question_of(checked, {**row, "text": None}).answer == 1
+    row = {"question": "?", "choices": TWO, "answer": "B", "text": "Fog"}
+    assert (question_of(checked, row).answer, question_of(checked, {**row, "text": None}).answer) == (1, 1)
     with pytest.raises(UnusableQuestion, match=r"two answers that contradict each other: 'B' is 'Fog', .* 'Ice'"):
         question_of(checked, {**row, "text": "Ice"})
 
