@@ -210,25 +210,12 @@ def test_draws_do_not_change_mcqa() -> None:
     assert resampled(ResponseTable.from_hits([[0, 1, 1, 1]] * 3), draws=1)["cora"] == (0, 0, 0)
 
 
-def test_draws_are_seeded() -> None:
-    hits = random_hits(10, 26)
-    one, other = (resampled(ResponseTable.from_hits(hits), times=100) for _ in range(2))
-    assert one == other
-
-
 def test_many_questions_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     hits = random_hits(30, 14) + random_hits(30, 8)
     expected = resampled(ResponseTable.from_hits(hits), times=101)
     monkeypatch.setattr("lm_eval_cora.metrics.ablation._CELLS_AT_A_TIME", 100)
     for name, found in resampled(ResponseTable.from_hits(hits), times=101).items():
         assert found == pytest.approx(expected[name], abs=1e-12)
-
-
-def test_the_standard_deviation_is_that_of_a_sample() -> None:
-    # Values 0 and 1 with mean p: sum of squares n p (1 - p), over n - 1.
-    found = resampled(ResponseTable.from_hits([[1, 0]]), draws=1, times=7)["mcqa_plus"]
-    assert 0 < found.mean < 1
-    assert found.sd == pytest.approx(sqrt(7 / 6 * found.mean * (1 - found.mean)))
 
 
 def test_resampling_without_questions() -> None:

@@ -37,20 +37,6 @@ def test_the_aggregated_row() -> None:
     assert_is(row.cr_prompts_order, 5 / 12, 1 / 4)
 
 
-def test_the_aggregated_row_by_category() -> None:
-    # brief: law (1 + 0) / 2, art 1: 3/4. long: law 0, art 1: 1/2. Dropped: 1.
-    prompts = prompted(["101", "001", "111"], categories=["law", "law", "art"])
-    row = metrics.aggregated(prompts=prompts, macro=True)
-    # By question 1/2, 0 (law) and 1 (art): 1/4 and 1. One category of one question: both use s^2 = 1/4 of all three, so
-    # (1/2) sqrt(1/4 / 2 + 1/4 / 1) = sqrt(3/32).
-    assert_is(row.acc_mean, 5 / 8, (3 / 32) ** 0.5)
-    assert (row.acc_min.value, row.acc_max.value) == (0.5, 0.75)
-    # Micro: 2/3 and 1/3.
-    assert metrics.aggregated(prompts=prompts).acc_mean.value == 0.5
-    # Consistency rates are means over questions either way: 1/3, 1/3, 1.
-    assert row.cr_all.value == pytest.approx(5 / 9)
-
-
 def test_the_aggregated_row_uses_the_questions_that_all_probes_have() -> None:
     # Only q001 is in both tables.
     prompts = prompted(["111", "100"])

@@ -5,24 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from math import comb, isnan, sqrt
-from statistics import mean
-from unittest import mock
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import at_least, chance_bmca, chance_consistency_rate
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.divergent import divergent
-from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.score_tables import A, asked, random_written_questions, written
-from tests.support.tables import questions, random_study_questions, table_of
+from tests.support.tables import random_study_questions, table_of
 
 
 def printing(name: str, *printed: Sequence[int], picked: int | None = 0) -> list[Record]:
@@ -35,16 +29,6 @@ def printing(name: str, *printed: Sequence[int], picked: int | None = 0) -> list
 
 def divergence_set(name: str, options: int) -> list[Record]:
     return printing(name, *(v.printed for v in divergent(Question(name, "?", tuple(map(str, range(options))), 0))))
-
-
-def exact(members: list[list[Record]]) -> float:
-    """Return the mean rate over all ways to answer each question. Every way must have a comparable pair."""
-    rates = []
-    for records in members:
-        ways = product(*(record.printed for record in records))
-        guessed = ([replace(r, picked=pick) for r, pick in zip(records, picks, strict=True)] for picks in ways)
-        rates.append(mean(oracles.consistency_rate([answers]) for answers in guessed))
-    return mean(rates)
 
 
 @pytest.mark.parametrize("options", [2, 3, 4, 5, 10])
@@ -81,21 +65,6 @@ def test_divergence_sets_of_five_options() -> None:
     assert found == pytest.approx(compared.rate_of_random_picks(members, 200, random.Random(0)), abs=0.01)
 
 
-@settings(max_examples=6, deadline=None)  # few questions are simulated thousands of times
-@given(
-    st.lists(
-        st.lists(st.sets(st.integers(1, 4), min_size=1, max_size=2), min_size=2, max_size=4), min_size=1, max_size=2
-    )
-)
-def test_few_variants_agree_with_all_ways_to_pick(printed: list[list[set[int]]]) -> None:
-    # All variants print 0 and 5, and the first two print only these: the two are comparable for any picks.
-    members = [
-        printing(f"q{number}", (0, 5), (5, 0), *((0, 5, *others) for others in variants[2:]))
-        for number, variants in enumerate(printed)
-    ]
-    assert chance_consistency_rate(table_of(members)) == pytest.approx(exact(members), abs=0.04)
-
-
 def test_variants_that_do_not_ask_for_a_letter_are_left_out() -> None:
     members = random_study_questions(30, (3, 4))
     letters = [
@@ -119,15 +88,6 @@ def test_the_answers_do_not_matter() -> None:
 def test_the_simulation_is_seeded() -> None:
     members = [divergence_set(f"q{number}", 4) for number in range(3)]
     assert chance_consistency_rate(table_of(members)) == chance_consistency_rate(table_of(members))
-
-
-@given(questions())
-def test_the_rate_is_a_share_or_undefined(members: list[list[Record]]) -> None:
-    with mock.patch("lm_eval_cora.metrics.chance._QUESTIONS", 10):
-        found = chance_consistency_rate(table_of(members))
-    assert isnan(found) or 0 <= found <= 1
-    if all(len(records) == 1 for records in members):
-        assert isnan(found)
 
 
 def test_without_questions_the_rate_is_undefined() -> None:
@@ -164,20 +124,6 @@ def test_bmca_by_chance_of_two_questions_by_hand() -> None:
     # All right: 1/2 * 1/4 and 1/3. At least half right: 1/2 + 1/2 * 1/4 and 1/3.
     table = table_of([printing("a", (0, 1), (0, 1, 2, 3)), printing("b", (0, 1, 2))])
     assert chance_bmca(table, [1, 0.5, 0]) == pytest.approx([(1 / 8 + 1 / 3) / 2, (5 / 8 + 1 / 3) / 2, 1])
-
-
-@pytest.mark.parametrize("options", [2, 4, 5])
-def test_bmca_by_chance_of_the_divergent_probe_by_enumeration(options: int) -> None:
-    sizes = [len(record.printed) for record in divergence_set("q", options)]
-    chances = {0: 1.0}
-    for size in sizes:  # the slow way: a dictionary of exact outcomes
-        after: dict[int, float] = {}
-        for right, chance in chances.items():
-            after[right + 1] = after.get(right + 1, 0) + chance / size
-            after[right] = after.get(right, 0) + chance * (size - 1) / size
-        chances = after
-    expected = [sum(c for right, c in chances.items() if 10 * right >= tenths * len(sizes)) for tenths in range(11)]
-    assert chance_bmca(table_of([divergence_set("q", options)]), LEVELS) == pytest.approx(expected)
 
 
 def test_bmca_by_chance_needs_options() -> None:

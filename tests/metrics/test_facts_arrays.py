@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from math import isnan, nan
 from typing import Any
 
@@ -120,27 +119,6 @@ def test_kinds_are_those_that_there_are() -> None:
 def test_without_an_original() -> None:
     assert isnan(metrics.cora([[1, 1]], original=None).value)
     assert metrics.acc(ResponseTable.from_hits([[1, 1]], original=None)).value == 1.0
-
-
-rows = st.lists(st.lists(st.sampled_from([1.0, 0.0, nan]), min_size=1, max_size=4), min_size=1, max_size=3)
-
-
-@given(rows)
-def test_skipped_variants_leave_a_value_only_if_no_answer_could_change_it(correct: list[list[float]]) -> None:
-    begun = [row for row in correct if not all(map(isnan, row))]
-    for metric in METRICS:
-        found = metric(correct).value
-        values = {metric(filled).value for filled in _filled(begun)} if begun else set()
-        if isnan(found):
-            continue
-        assert len(values) == 1, metric
-        assert values == {found}, metric
-
-
-def _filled(correct: list[list[float]]) -> list[list[list[float]]]:
-    """All ways to answer the skipped variants."""
-    each = [list(product(*([one] if not isnan(one) else [0.0, 1.0] for one in row))) for row in correct]
-    return [list(map(list, rows)) for rows in product(*each)]
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=1, max_size=5))

@@ -170,22 +170,6 @@ def test_the_four_metrics_of_a_run_that_stops_at_the_first_miss() -> None:
 # ---- questions and records
 
 
-@slowly
-@given(partly_asked())
-def test_a_question_with_only_skipped_variants_is_left_out(questions: Questions) -> None:
-    table, without = table_of(questions), table_of(begun(questions))
-    assert table.not_begun == len(questions) - len(begun(questions))
-    assert without.not_begun == 0
-    assert table.incomplete == without.incomplete == 0
-    assert (
-        table.question_ids
-        == without.question_ids
-        == tuple(sorted(records[0].question_id for records in begun(questions)))
-    )
-    for entry in ENTRIES:
-        assert same(compute(entry, table), compute(entry, without)), entry["metric"]
-
-
 def test_an_incomplete_question_with_only_skipped_variants_is_not_begun() -> None:
     # It counts as not begun and not also as incomplete. With one answer it counts as incomplete.
     table = table_of([row("q0", "??")[:1], row("q1", "1?")[:1], row("q2", "11")])

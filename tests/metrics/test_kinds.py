@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import hypot, sqrt
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.metrics import acc_mean, macro_acc
+from lm_eval_cora.metrics.estimate import bounded
 from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of, note_on_small_categories, strata_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import hits
@@ -77,6 +78,8 @@ def test_the_error_with_one_category_of_one_question() -> None:
     table = hits(["11", "00", "11"], categories=["law", "law", "art"])
     value, error = macro_acc(table)
     assert (value, error) == pytest.approx((0.75, sqrt(1 / 8)))
+    # One further question counts, of 2^2 / (1/2 + 1/1) = 8/3.
+    assert macro_acc(table).interval == pytest.approx(bounded(0.75, hypot(sqrt(1 / 8), 3 / 8)))
 
 
 def test_the_error_with_several_categories_of_one_question() -> None:

@@ -107,21 +107,6 @@ def test_the_recalls_do_not_depend_on_which_questions_have_a_letter() -> None:
     assert recall_spread(table(question("q1", 2, 0), question("q2", 3, 1))).value == pytest.approx(0)
 
 
-@pytest.mark.parametrize("questions", [2, 40])
-def test_equal_recalls_may_differ_in_other_questions(questions: int) -> None:
-    """Each question is right or wrong at all letters, so no recall varies against the others in the sample."""
-    records = [
-        Record(f"q{number}", 2, place, kind, (0, 1), 0, picked=number % 2)
-        for number in range(questions)
-        for place, kind in enumerate(["answer_at_A", "answer_at_B"])
-    ]
-    found = recall_spread(ResponseTable.from_records(records))
-    assert found.value == 0
-    assert found.stderr > 0.01
-    assert found.interval[0] == 0
-    assert found.interval[1] > 0.05
-
-
 # ---- what is missing
 
 

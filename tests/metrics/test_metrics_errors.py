@@ -12,15 +12,7 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import random_score_questions
-from tests.support.tables import (
-    METRICS,
-    Metrics,
-    estimates,
-    random_questions,
-    resampled,
-    table_of,
-    without_errors,
-)
+from tests.support.tables import METRICS, Metrics, estimates, random_questions, resampled, table_of, without_errors
 
 
 def _mixed_sizes() -> list[list[Record]]:

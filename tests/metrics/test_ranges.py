@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations, product
-from math import isfinite, isnan, sqrt
+from math import hypot, isfinite, isnan, sqrt
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from lm_eval_cora.metrics import acc_max, acc_mean, acc_min, acc_range, acc_range_by_chance, acc_range_p, macro_acc
+from lm_eval_cora.metrics.estimate import clopper_pearson, trials_with_error
 from lm_eval_cora.metrics.responses import Bools, ResponseTable
 from tests.support.score_tables import hits
 
@@ -71,6 +72,14 @@ def test_the_macro_errors_agree_with_a_bootstrap_within_categories() -> None:
     assert acc_max(table, macro=True).stderr == pytest.approx(means.max(axis=1).std() * 1.013, rel=0.04)
 
 
+def test_a_mean_of_several_variants_has_the_interval_of_a_share_with_the_same_error() -> None:
+    # 1 and 1/2, 20 times each: 3/4, deviations 1/4, error 1/4 / sqrt(39), and one further question of the 40.
+    error = hypot(0.25 / sqrt(39), 0.25 / 40)
+    trials = trials_with_error(0.75, error)
+    found = acc_max(ResponseTable.from_hits([[1, 1], [1, 0]] * 20, original=None))
+    assert found.interval == pytest.approx(clopper_pearson(0.75 * trials, trials), abs=0.002)
+
+
 def test_all_right_has_an_error_and_an_interval() -> None:
     # Four kinds that do not vary count as independent: (2 Phi(z) - 1)^4 = 0.95, z = 2.491: tails of
     # 0.00637. The lower end is 0.00637^(1/40) = 0.8812; the error is half the width / 1.96 = 0.0303.
@@ -115,17 +124,6 @@ def test_nothing_is_undefined_from_two_questions_on(seed: int, positions: bool) 
     assert macro_acc(table).stderr > 0
     p_value = acc_range_p(table).value
     assert 0 < p_value <= 1 if questions >= 10 and len(table.kinds) > 1 else isnan(p_value)
-
-
-@pytest.mark.parametrize("accuracies", [[0.7] * 4, [0.5, 0.7, 0.9], [0.95] * 20])
-def test_coverage_with_few_questions(accuracies: list[float]) -> None:
-    # 60 samples: 0.95 - 3 * sqrt(0.95 * 0.05 / 60) = 0.866. With Wilson's intervals 0.69 for twenty kinds.
-    rng, inside = np.random.default_rng(0), np.zeros(2)
-    for _ in range(60):
-        table = table_of(rng.random((12, len(accuracies))) < accuracies)
-        ends = acc_min(table).interval, acc_max(table).interval
-        inside += [low <= end <= high for (low, high), end in zip(ends, (accuracies[0], accuracies[-1]), strict=True)]
-    assert (inside / 60 > 0.866).all()
 
 
 # ---- the range by chance

@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import random
-from dataclasses import replace
-
 import numpy as np
-import pytest
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import INVALID, ResponseTable
@@ -43,34 +39,6 @@ def test_columns() -> None:
     assert table.hits.tolist() == [1, 0]
     assert table.original_correct is not None
     assert table.original_correct.tolist() == [True, False]
-
-
-def test_the_order_of_the_records_does_not_matter() -> None:
-    records = [
-        record(f"q{q}", o, 5, random.Random(q * 5 + o).choice([0, 1, None])) for q in range(20) for o in range(5)
-    ]
-    shuffled = records.copy()
-    random.Random(1).shuffle(shuffled)
-    assert columns(ResponseTable.from_records(shuffled)) == columns(ResponseTable.from_records(records))
-
-
-def test_an_incomplete_question_is_left_out_and_counted() -> None:
-    table = ResponseTable.from_records([record("q1"), record("q1", 1), record("q2"), record("q3", 1)])
-    assert table.question_ids == ("q1",)
-    assert table.incomplete == 2
-
-
-@pytest.mark.parametrize("odd", [record(ordinal=1, variants=3), record(ordinal=5), record(ordinal=-1)])
-def test_records_that_contradict_each_other_are_an_incomplete_question(odd: Record) -> None:
-    table = ResponseTable.from_records([record(), odd])
-    assert table.question_ids == ()
-    assert table.incomplete == 1
-
-
-def test_the_first_of_two_records_of_a_variant_counts() -> None:
-    table = ResponseTable.from_records([record(), record(ordinal=1), replace(record(), picked=1)])
-    assert table.picked.tolist() == [0, 0]
-    assert table.duplicates == 1
 
 
 def test_a_question_id_as_number_and_as_text_is_the_same_question() -> None:

@@ -107,17 +107,6 @@ def test_the_p_value_of_a_model_that_is_always_right(questions: int) -> None:
             assert (difference(weak, always, z=factor * norm.isf(p / 2)).low > 0) is excludes
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_groups_are_a_partition_in_the_order_of_the_values(seed: int) -> None:
-    models = [cora_of(seed, keeps) for keeps in (0.6, 0.8, 0.99, 0.995, 0.7)]
-    groups = told_apart(models)
-    assert sorted(k for group in groups for k in group) == list(range(5))
-    assert set(groups[0]) <= leading(models)
-    values = [models[k].value for group in groups for k in group]
-    assert values == sorted(values, reverse=True)
-    assert len(told_apart(models, paired=False)) <= len(groups)
-
-
 def test_groups_do_not_return_to_an_earlier_one() -> None:
     """The last model cannot be told apart from the first one, because its error is large, but the second can."""
     models = [Estimate(0.8, 0.01), Estimate(0.7, 0.01), Estimate(0.69, 0.2)]

@@ -8,14 +8,14 @@ from math import comb, isnan, nan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.polynomial.polynomial import polygrid2d
 
 from lm_eval_cora.metrics import acc_h, bmca, ci, cora, mcqa
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import FORMULAS, Phases, estimate, half_width, phases_of, shares_of
+from lm_eval_cora.metrics.stopping import FORMULAS, Phases, estimate, phases_of, shares_of
 
 ENTRIES = {
     "mcqa": {"aggregation": mcqa},
@@ -185,10 +185,3 @@ def slow_ends(phases: Phases, metric: str) -> tuple[float, float]:
 )
 def test_the_interval_is_that_of_a_search(metric: str, phases: Phases) -> None:
     assert estimate(metric, phases).interval == pytest.approx(slow_ends(phases, metric), abs=2e-3)
-
-
-@given(samples())
-def test_more_followed_questions_with_the_same_share_make_the_interval_narrower(phases: Phases) -> None:
-    assume(phases.followed > 1 and 2 * phases.followed <= phases.right)
-    more = phases._replace(followed=2 * phases.followed, always=2 * phases.always)
-    assert half_width(*shares_of(more)) <= half_width(*shares_of(phases)) + 1e-12

@@ -12,11 +12,9 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.oracles_errors import ratio_error
 from tests.support.study_answers import (
     NOTA,
-    TEN,
     assert_is,
     nota,
     of_some,
-    orders,
     original,
     replaced,
     scored,
@@ -25,26 +23,6 @@ from tests.support.study_answers import (
     true_or_false,
 )
 from tests.support.tables import PLUS, STUDY, estimates
-
-
-def test_accuracy_with_a_number_of_options_uses_the_first_order() -> None:
-    # Two questions with four options and two with ten. Later orders do not matter.
-    answers = table(
-        original(0, 1, 1, 1) + orders("options_10", 5, 0, 0, printed=TEN),
-        original(1, 0, 0, 0) + orders("options_10", 0, 1, 1, printed=TEN),
-        original(0, 1, 1, printed=TEN) + orders("options_2", None, 0, printed=(0, 9)),
-        original(None, 0, 0, printed=TEN) + orders("options_2", 0, 9, printed=(0, 9)),
-    )
-    # Ten options: 0 and 1 in options_10, 1 and 0 in the originals that print ten: 2/4, sd sqrt(4 * 0.25 / 3), / 2.
-    assert_is(metrics.acc_at(answers, options=10), 0.5, sqrt(1 / 3) / 2)
-    # Own options: 1, 0, 1, 0.
-    assert_is(metrics.acc_at(answers, options="original"), 0.5, sqrt(1 / 3) / 2)
-    # Two: 0 and 1 in the two questions with options_2. N is 4, R = 1/2, k - R m = -1/2, 1/2, 0, 0:
-    # sqrt(4/3 * 1/2) / 2, for two of four questions.
-    assert_is(metrics.acc_at(answers, options=2), 0.5, of_some(sqrt(2 / 3) / 2, 4, 2))
-    # Four: the originals of the first two, 1 and 0. Three: no question.
-    assert metrics.acc_at(answers, options=4).value == 0.5
-    assert isnan(metrics.acc_at(answers, options=3).value)
 
 
 def test_consistency_score() -> None:
