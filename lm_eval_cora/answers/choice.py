@@ -105,14 +105,14 @@ _PAIR = re.compile(
 _CALL = re.compile(
     r"\b\w{1,40}\(\s{0,4}(?P<key>[a-z_]{1,40})\s?=\s?(?P<quote>[\"'])(?P<double>[^\"'\n]{1,400})(?P=quote)\s{0,4}\)"
 )
-_ANSWER_KEYS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"(?:final|correct|best|predicted|my|the|right|selected|chosen)?[\s_-]*answer(?:[\s_-]*(?:letter|choice|option|key|"
-        r"label))?|(?:final|correct|best|selected|chosen|predicted|right)[\s_-]*(?:choice|option|letter)",
-        r"[\w\s-]*(?:choice|option|letter|answer|selection|selected|prediction|chosen)[\w\s-]*",
-        r"(?:result|response|output|final|value|solution|conclusion)",
-    )
+_ANSWER_KEYS = (
+    re.compile(
+        r"(?i)(?:final|correct|best|predicted|my|the|right|selected|chosen)?[\s_-]*answer"
+        r"(?:[\s_-]*(?:letter|choice|option|key|label))?"
+        r"|(?:final|correct|best|selected|chosen|predicted|right)[\s_-]*(?:choice|option|letter)"
+    ),
+    re.compile(r"(?i)[\w\s-]*(?:choice|option|letter|answer|selection|selected|prediction|chosen)[\w\s-]*"),
+    re.compile(r"(?i)(?:result|response|output|final|value|solution|conclusion)"),
 )
 """Keys of an answer, the clearest first."""
 _OTHER_KEYS = re.compile(
@@ -198,9 +198,7 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
             return reason
         if counted:
             return _of_several(text, counted, front, printed)
-    if places:
-        return places[0].void or Reason.OUT_OF_RANGE
-    return _by_text(text, printed)
+    return (places[0].void or Reason.OUT_OF_RANGE) if places else _by_text(text, printed)
 
 
 def _front(text: Text, places: Sequence[Place]) -> Place | None:
@@ -231,18 +229,17 @@ def _analysis(text: Text, places: Sequence[Place]) -> set[int]:
 def _of_several(text: Text, places: Sequence[Place], front: Place | None, printed: Sequence[int]) -> Place | Reason:
     """Return the place that counts among places of the same weight."""
     first, last = places[0], places[-1]
-    if first.weight == MENTIONED and why_nothing(text.text, Reason.NO_LETTER) is Reason.REFUSED:
-        return Reason.REFUSED
-    if first.weight == MENTIONED and _breaks_off(text):
-        return Reason.CUT_OFF
+    if first.weight == MENTIONED:
+        if why_nothing(text.text, Reason.NO_LETTER) is Reason.REFUSED:
+            return Reason.REFUSED
+        if _breaks_off(text):
+            return Reason.CUT_OFF
     if len({printed[place.position] for place in places}) == 1:
         return first
     if first.weight < STATED:
         return Reason.SEVERAL
-    if front is not None and first.start == front.start:
-        counts = last_counts(text.text, first.end, last.start, at_front=True)
-        return first if counts is False else last
-    return last
+    is_kept = front is not None and first.start == front.start
+    return first if is_kept and last_counts(text.text, first.end, last.start, at_front=True) is False else last
 
 
 def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | None:

@@ -21,12 +21,8 @@ from tqdm import tqdm
 from lm_eval_cora.answers.worker import DIFFERENT, EQUAL, READ, READY
 from lm_eval_cora.answers.workers import Pool, Worker, command, processors
 
-_PAUSES = (0.2, 1.0, 3.0, None)
-"""Seconds to wait after each failed attempt to start a process, which a busy machine may refuse for a moment."""
-
-_PAIRS_AT_A_TIME = 32
-"""Number of pairs that a worker gets at once. Adjacent pairs share answers, which a worker parses once."""
-
+_PAUSES = (0.2, 1.0, 3.0, None)  # seconds after each failed start of a process, which a busy machine may refuse
+_PAIRS_AT_A_TIME = 32  # that a worker gets; adjacent pairs share answers, which it parses once
 _MOST_WORKERS = 8
 _PAIRS_WORTH_A_BAR = 200
 

@@ -37,8 +37,7 @@ NEXT_QUESTION = re.compile(
 )
 """Where a response goes on with a question of its own, or with the answers to the exemplars."""
 
-_ALONE = 20
-"""Up to this many characters before a closing mark are an answer if nothing follows the mark."""
+_ALONE = 20  # up to this many characters before a closing mark are an answer if nothing follows the mark
 
 LABEL = re.compile(
     r"(?i)\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?"

@@ -30,8 +30,7 @@ CONDITION = _any_case(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))")
 NEGATION = _any_case(r"\b(?:not|never|cannot|neither|nor|without|\w{1,8}n't|none)\b")
 LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")
 SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
-CLAUSE = re.compile(r"(?:^|(?<=[,;:]))(?=[^,;:]*\Z)")
-"""The start of the last clause."""
+CLAUSE = re.compile(r"(?:^|(?<=[,;:]))(?=[^,;:]*\Z)")  # the start of the last clause
 _NOUN = r"(?:answers?|choice|option|selection|conclusion|letter)"
 _KNOWN = r"(?:correct|final|right|best|my|your) (?:solution|response|statement|result)"
 _OTHER = (
@@ -170,8 +169,7 @@ GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
 INSIDE = re.compile(r"[\w/.-]")
 IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))|\(\w{1,3}[;,=)|]")
 IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
-SETS_OFF = re.compile(r"[,;:]| -")
-"""What follows "No" at the beginning, where it is an option."""
+SETS_OFF = re.compile(r"[,;:]| -")  # what follows "No" at the beginning, where it is an option
 BEGINS_CLAUSE = re.compile(r" (?:is|was|happens|refers|describes|represents|means|has|can|could|does|would)\b")
 PARTS = re.compile(r" ?[,;] ?")
 REMARK = re.compile(r"\([^()\n]{0,80}\)")

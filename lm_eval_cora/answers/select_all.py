@@ -29,13 +29,6 @@ _HEAD = 4096
 _NEAR = 60
 _MOST_ANNOUNCEMENTS = 20
 
-_TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
-"""Estimated length of an answer that names several letters, with or without the texts of their options."""
-
-_STEP_OF_ROOM, _MOST_ROOM = 32, 128
-"""In tokens. A limit is a multiple of the step, because back ends batch requests with the same limit. The maximum is
-low, because back ends cut that many tokens off a long prompt."""
-
 # Text between letters. Without a dash, because "A-C" may mean three letters.
 _BETWEEN = re.compile(
     r"(?:[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]"
@@ -75,15 +68,12 @@ class SelectAll(AnswerFormat):
     instruction = "Reply with the letters first."
 
     def tokens(self, doc: Doc) -> int:
-        """Return the number of tokens that name every letter with the text of its option, at most 128.
-
-        Example:
-            >>> SELECT_ALL.tokens({"choices": ["Ice", "Fog"]}), SELECT_ALL.tokens({"choices": ["Ice" * 500]})
-            (32, 128)
-        """
+        """Return the number of tokens that name every letter with the text of its option, at most 128."""
         texts = sum(len(choice.encode()) for choice in doc["choices"])
-        tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(doc["choices"]) + texts // _BYTES_OF_A_TOKEN
-        return min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
+        tokens = 8 + 4 * len(doc["choices"]) + texts // 3  # an estimate: around all, of each letter, of the texts
+        # A multiple of 32, because back ends batch requests with the same limit, and low, because they cut that many
+        # tokens off a long prompt.
+        return min(128, -(-tokens // 32) * 32)
 
     def strict(self, response: str, doc: Doc) -> Answer:
         r"""Read the selected options, one or more, at the beginning of a response; only 4,096 characters are read.

@@ -25,8 +25,7 @@ _SHORTEST_TEXT = 3
 _FIRST_WORD = re.compile(r"[\W_]*([^\W\d_]+)")
 _OTHER_WORD = re.compile(r"(?i)(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b")
 
-_PROPOSED = "\x01"
-"""Placeholder for the text of the proposed answer."""
+_PROPOSED = "\x01"  # placeholder for the text of the proposed answer
 
 _STOPS = r"(?=\s?(?:[.,;:!)\]\n\"'*]|$|- )|\s(?:because|since|as|and|given|answer|choice|option|one|response)\b)"
 _OPENING = re.compile(

@@ -117,6 +117,11 @@ def test_two_letters_of_one_option_select_it_once() -> None:
     assert read_selection("C", [0, 1, 0], ["x", "y", "x"]).selected == (0,)
 
 
+def test_the_room_for_an_answer_grows_with_the_options_up_to_a_limit() -> None:
+    for choices, tokens in ((["Ice", "Fog"], 32), (["Ice" * 60], 96), (["Ice" * 500], 128)):
+        assert SELECT_ALL.tokens({"choices": choices}) == tokens
+
+
 def test_letters_count_only_near_the_beginning() -> None:
     assert letters_of(read_selection("A\nB\n" + "\n" * 5000 + "C").selected) == "AB"
 
