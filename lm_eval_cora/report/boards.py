@@ -107,24 +107,65 @@ UNRANKED = "The error of a score is unknown, so the models are not put into grou
 
 def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
     """Make the boards of a task."""
-    together = sorted(comparable(entries), key=lambda own: (-len(own), own[0].date, own[0].signature))
-    differing = _differing([own[0] for own in together])
-    titles = _titles(task, differing)
+    groups = sorted(comparable(entries), key=lambda own: (-len(own), own[0].date, own[0].signature))
+    differing = _differing([own[0] for own in groups])
+    named = [", ".join(f"{name} {value:.60}" for name, value in values.items()) for values in differing]
+    if len(set(named)) < len(named):
+        named = [", ".join(filter(None, (name, f"table {number}"))) for number, name in enumerate(named, 1)]
+    titles = [f"{task} ({name})" for name in named] if len(named) > 1 else [task]
     boards = []
-    for place, own in enumerate(together):
-        lead = first_defined(own[0].leads, [entry.scores for entry in own])
-        if not lead:
-            continue
+    for place, own in enumerate(groups):
         others = [
-            f"{_apart(differing[place], found)} in “{titles[number]}”"
-            for number, found in enumerate(differing)
-            if number != place
+            f"{_apart(differing[place], differing[other])} in “{titles[other]}”"
+            for other in range(len(groups))
+            if other != place
         ]
-        more = [f"and {len(others) - _NAMED} more tables"] if len(others) > _NAMED else []
-        told = "; ".join([*others[:_NAMED], *more])
-        sentence = f"Not ranked together with other models of {task}: {told}." if others else ""
-        boards.append(_board(task, titles[place], lead, own, sentence))
+        if len(others) > _NAMED:
+            others[_NAMED:] = [f"and {len(others) - _NAMED} more tables"]
+        apart = f"Not ranked together with other models of {task}: {'; '.join(others)}." if others else ""
+        if lead := first_defined(own[0].leads, [entry.scores for entry in own]):
+            boards.append(_board(task, titles[place], lead, own, apart))
     return boards
+
+
+def _differing(firsts: Sequence[Entry]) -> list[dict[str, str]]:
+    """For each board of a task, the settings in which any of the boards differ."""
+    settings = [
+        {
+            **entry.settings,
+            "signature": "known" if entry.signature else "unknown",
+            "data": str(entry.data),
+            "questions": f"{entry.questions:,}",
+        }
+        for entry in firsts
+    ]
+    names = dict.fromkeys(name for own in settings for name in own)
+    names_apart = [name for name in names if len({own.get(name) for own in settings}) > 1]
+    return [{name: own.get(name, "not given") for name in names_apart} for own in settings]
+
+
+def _apart(one: Mapping[str, str], other: Mapping[str, str]) -> str:
+    """What differs between two boards, such as `shots is 0 here, 5`."""
+    told = [f"{name} is {one[name]:.90} here, {other[name]:.90}" for name in one if one[name] != other[name]]
+    return " and ".join(told) or "the questions or their variants differ from those"
+
+
+def _board(task: str, title: str, lead: str, entries: Sequence[Entry], apart: str) -> Board:
+    ranked = [entry for entry in entries if not isnan(entry.scores.get(lead, UNDEFINED).value)]
+    ranked.sort(key=lambda entry: (-entry.scores[lead].value, entry.model))
+    is_paired = all(entry.is_paired for entry in ranked)
+    groups = told_apart([entry.scores[lead] for entry in ranked], paired=is_paired)
+    group_of = {place: group for group, places in enumerate(groups, 1) for place in places}
+    best = groups[0] if groups and len(ranked) > 1 else ()
+    rows = [
+        Row(entry, group_of.get(place, 0), Number.of(entry.scores[lead], best=place in best))
+        for place, entry in enumerate(ranked)
+    ]
+    first = entries[0]
+    settings = ", ".join(f"{name} {value}" for name, value in first.settings.items() if name not in _OF_THE_TASK)
+    about = ", ".join(filter(None, (counted(first.questions, "question"), settings)))
+    basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
+    return Board(task, title, lead, about, settings, basis, apart, rows)
 
 
 def one_per_model(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
@@ -162,53 +203,6 @@ def comparable(entries: Sequence[Entry]) -> list[list[Entry]]:
 def _alike(entry: Entry) -> tuple[object, ...]:
     """What a record and a run on the same board have in common."""
     return tuple(entry.settings.items()), bool(entry.signature), entry.size, entry.data.digest
-
-
-def _board(task: str, title: str, lead: str, entries: Sequence[Entry], sentence: str) -> Board:
-    ranked = [entry for entry in entries if not isnan(entry.scores.get(lead, UNDEFINED).value)]
-    ranked.sort(key=lambda entry: (-entry.scores[lead].value, entry.model))
-    is_paired = all(entry.is_paired for entry in ranked)
-    groups = told_apart([entry.scores[lead] for entry in ranked], paired=is_paired)
-    number = {place: group for group, places in enumerate(groups, 1) for place in places}
-    rows = [
-        Row(entry, group, Number.of(entry.scores[lead], best=group == 1 and len(ranked) > 1))
-        for entry, group in ((entry, number.get(place, 0)) for place, entry in enumerate(ranked))
-    ]
-    first = entries[0]
-    settings = ", ".join(f"{name} {value}" for name, value in first.settings.items() if name not in _OF_THE_TASK)
-    about = ", ".join(filter(None, (counted(first.questions, "question"), settings)))
-    basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
-    return Board(task, title, lead, about, settings, basis, sentence, rows)
-
-
-def _differing(firsts: Sequence[Entry]) -> list[dict[str, str]]:
-    """For each board of a task, the settings in which any of the boards differ."""
-    found = [
-        {
-            **entry.settings,
-            "signature": "known" if entry.signature else "unknown",
-            "data": str(entry.data),
-            "questions": f"{entry.questions:,}",
-        }
-        for entry in firsts
-    ]
-    names = dict.fromkeys(name for each in found for name in each)
-    apart_in = [name for name in names if len({each.get(name) for each in found}) > 1]
-    return [{name: each.get(name, "not given") for name in apart_in} for each in found]
-
-
-def _apart(one: Mapping[str, str], other: Mapping[str, str]) -> str:
-    """What differs between two boards, such as `shots is 0 here, 5`."""
-    told = [f"{name} is {one[name]:.90} here, {other[name]:.90}" for name in one if one[name] != other[name]]
-    return " and ".join(told) or "the questions or their variants differ from those"
-
-
-def _titles(task: str, differing: Sequence[Mapping[str, str]]) -> list[str]:
-    """A different title for each board of a task."""
-    named = [", ".join(f"{name} {value:.60}" for name, value in found.items()) for found in differing]
-    if len(set(named)) < len(named):
-        named = [", ".join(filter(None, (name, f"table {number}"))) for number, name in enumerate(named, 1)]
-    return [f"{task} ({name})" for name in named] if len(named) > 1 else [task]
 
 
 def entry_of(run: Run, date: str) -> Entry:
