@@ -16,6 +16,7 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Block, Dots, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.tables import with_references
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers, write_answers
@@ -128,19 +129,11 @@ def test_questions_with_option_references_and_without(demo: dict[str, Written], 
         for cell, table in zip(rows[name], (inside, outside), strict=True):
             assert isinstance(cell, Number)
             assert (cell.value, cell.stderr) == pytest.approx(tuple(getattr(metrics, name)(table)))
-
-
-@pytest.mark.parametrize("all_of_them", [True, False])
-def test_all_questions_have_references_or_none(all_of_them: bool, demo: dict[str, Written], tmp_path: Path) -> None:
-    written = copied(demo["cora_demo"], tmp_path)
-    edit(written.samples, lambda line: line["doc"].update(refers_to_options=all_of_them))
-    section = section_of(make_report([the_run(tmp_path)]), "cora_demo")
-    if all_of_them:
-        rows = table_of(section, "Questions with option references")
-        assert rows["questions"] == [12, 0]
-        assert str(rows["cora"][1]) == "n/a"
-    else:
-        assert not any("option references" in block.title for block in (*section.blocks, *section.more))
+    edit(written.samples, lambda line: line["doc"].update(refers_to_options=True))
+    every = with_references([the_run(tmp_path)])
+    assert every is not None
+    assert [str(cell) for cell in (*every.rows[0][1:], every.rows[4][2])] == [str(len(ids)), "0", "n/a"]
+    assert with_references([the_run(demo["cora_demo"].folder)]) is None
 
 
 # ---- SCORE's aggregated row
