@@ -18,6 +18,7 @@ from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
+from tests.support.building import own_task
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 
 QUESTIONS = {"questions": 6}
@@ -84,10 +85,8 @@ class NumbersAlone(Filter):
 
 
 def test_a_users_filter_never_sees_skipped_requests(tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(
-        f"task: own\ninclude: {TASKS}/demo/cora_demo_mc.yaml\nfilter_list:\n- name: none\n  filter:\n"
-        "  - {function: numbers-alone}\n  - {function: take_first}\nmetadata: {version: 1}\n"
-    )
+    both = "filter: [{function: numbers-alone}, {function: take_first}]"
+    own_task(tmp_path, f"filter_list: [{{name: none, {both}}}]", "own", "demo/cora_demo_mc")
     folders = [TASKS, tmp_path]
     found = scores(run(stop_early(Simulated(half)), "own", QUESTIONS, folders), "own")
     full = scores(run(Simulated(half), "own", QUESTIONS, folders), "own")

@@ -18,6 +18,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.variants.probes import PROBES
+from tests.support.building import own_task
 from tests.support.commands import NAME, Commands, KnowsSome
 from tests.support.simulated import TASKS
 
@@ -44,11 +45,6 @@ def quick() -> Iterator[None]:
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
     return Commands(tmp_path, capsys)
-
-
-def copied(folder: Path, name: str, more: str = "") -> None:
-    text = f"task: {name}\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n{more}"
-    (folder / f"{name}.yaml").write_text(text)
 
 
 def foreign(folder: Path) -> None:
@@ -274,8 +270,8 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=str)
 def test_a_mistake_is_reported_before_the_model_is_built(run: Commands, tmp_path: Path, mistake: Any) -> None:
-    copied(tmp_path, "two_filters", TWO_FILTERS)
-    copied(tmp_path, "repeated", "repeats: 2\n")
+    own_task(tmp_path, TWO_FILTERS, "two_filters")
+    own_task(tmp_path, "repeats: 2", "repeated")
     foreign(tmp_path)
     task, arguments, told = mistake
     ran = run.ours(*arguments, tasks=task, include=TASKS if task.startswith("cora") else tmp_path)

@@ -15,7 +15,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Source
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
-from tests.support.building import build, manager
+from tests.support.building import build, manager, own_task
 from tests.support.hub import NEEDED, right_answer
 from tests.support.messages import tells
 from tests.support.names import (
@@ -248,7 +248,7 @@ def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture)
     foreign = {"seed": 5, "revision": "main", "benchmark": "mmlu", "hub_path": "x", "options": "y", "dtype": "float32"}
     tasks = TaskManager(include_path=TASKS, include_defaults=False, metadata=foreign)
     assert tasks.load(["cora_demo"])["tasks"]["cora_demo"].eval_docs == build("cora_demo").eval_docs
-    # Here the source of a key is unknown. test_checks_metadata.py has the cases with a known source.
+    # Here the source of a key is unknown. test_task_config_metadata.py has the cases with a known source.
     assert tells(caplog.text, "cora_demo: 'seed' ", "metadata", "{'cora': {...}}")
     assert "'benchmark'" not in caplog.text
 
@@ -260,121 +260,72 @@ def test_seed_and_nota_text_reach_the_docs() -> None:
     assert "None of these" in build("cora_demo", nota_text="None of these").eval_docs[2]["choices"]
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        "{metric: acc, aggregation: mean, higher_is_better: true}",
-        "{metric: acc, higher_is_better: true}",
-        "{metric: bmca, aggregation: !function lm_eval_cora.metrics.bmca, higher_is_better: true}",
-        "{metric: bmca@x, aggregation: !function lm_eval_cora.metrics.bmca, level: x, higher_is_better: true}",
-        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, level: 1, higher_is_better: true}",
-        "{metric: bmca@2, aggregation: !function lm_eval_cora.metrics.bmca, level: 2, higher_is_better: true}",
-        "{metric: acc, aggregation: !function builtins.len, higher_is_better: true}",
-        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, form: likelihood, higher_is_better: true}",
-        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, sampled: maybe, higher_is_better: true}",
-        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, table: 'false', higher_is_better: true}",
-        "{metric: acc, aggregation: !function lm_eval_cora.metrics.sc_buckets, higher_is_better: true}",
-        "{metric: acc@x, aggregation: !function lm_eval_cora.metrics.acc_at, options: x, higher_is_better: true}",
-        "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.nota_acc, subset: x, higher_is_better: true}",
-        "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.acc, only: maths, higher_is_better: true}",
-        "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.acc, without: 3, higher_is_better: true}",
-    ],
-)
-def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry: str, tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\nmetric_list:\n  - {entry}\n"
-    )
-    with pytest.raises(UserError, match=r"mine: metric_list: \{'metric': '(acc|bmca)"):
-        TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
+OURS = "!function lm_eval_cora.metrics"
+METRICS = [
+    "{metric: acc, aggregation: mean, higher_is_better: true}",
+    "{metric: acc, higher_is_better: true}",
+    f"{{metric: bmca, aggregation: {OURS}.bmca, higher_is_better: true}}",
+    f"{{metric: bmca@x, aggregation: {OURS}.bmca, level: x, higher_is_better: true}}",
+    f"{{metric: acc, aggregation: {OURS}.acc, level: 1, higher_is_better: true}}",
+    f"{{metric: bmca@2, aggregation: {OURS}.bmca, level: 2, higher_is_better: true}}",
+    "{metric: acc, aggregation: !function builtins.len, higher_is_better: true}",
+    f"{{metric: acc, aggregation: {OURS}.acc, form: likelihood, higher_is_better: true}}",
+    f"{{metric: acc, aggregation: {OURS}.acc, sampled: maybe, higher_is_better: true}}",
+    f"{{metric: acc, aggregation: {OURS}.acc, table: 'false', higher_is_better: true}}",
+    f"{{metric: acc, aggregation: {OURS}.sc_buckets, higher_is_better: true}}",
+    f"{{metric: acc@x, aggregation: {OURS}.acc_at, options: x, higher_is_better: true}}",
+    f"{{metric: acc_x, aggregation: {OURS}.nota_acc, subset: x, higher_is_better: true}}",
+    f"{{metric: acc_x, aggregation: {OURS}.acc, only: maths, higher_is_better: true}}",
+    f"{{metric: acc_x, aggregation: {OURS}.acc, without: 3, higher_is_better: true}}",
+]
+
+REFUSED = [
+    *((f"metric_list: [{entry}]", r"metric_list: \{'metric': '(acc|bmca)") for entry in METRICS),
+    ("metric_list: [acc]", "metric_list: 'acc' "),
+    ("process_results: !function builtins.dict", "process_results: expected a Record .*, got TypeError"),
+    ("fewshot_split: train", "fewshot_split in the task file would be ignored"),
+    ("fewshot_config: {sampler: first_n}", "sampler in the task file would be ignored"),
+    ("fewshot_config: {samples: [], split: test}", "samples, split in the task file would be ignored"),
+    ("process_docs: !function builtins.len", r"process_docs: expected .* got .*\(in the task file\)"),
+    *((f"probe: {probe}", r"probe: expected .* got .*\(in the task file\)") for probe in ("nothing", "null", "[plus]")),
+    *(
+        (f"{key}: other", f"{key} .*`benchmark`")
+        for key in ("test_split", "dataset_path", "dataset_kwargs", "custom_dataset")
+    ),
+    *(
+        (lines, r"the task file cannot be used: TypeError in \w+ of .*task\.py\. .*compare its settings")
+        for lines in ("doc_to_text: null", "output_type: multiple_choice")
+    ),
+]
 
 
-def test_a_metric_by_its_name_alone(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="mine: metric_list: 'acc' "):
-        own_task(tmp_path, "metric_list: [acc]").load(["mine"])
+@pytest.mark.parametrize(("lines", "told"), REFUSED)
+def test_a_task_file_that_is_wrong_is_an_error_before_anything_runs(lines: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"mine: {told}"):
+        own_task(tmp_path, lines).load(["mine"])
 
 
-def test_a_scoring_of_ones_own_that_returns_no_record(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
-        "process_results: !function builtins.dict\n"
-    )
-    with pytest.raises(UserError, match=r"mine: process_results: expected a Record .*, got TypeError"):
-        TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
+def test_a_task_file_without_a_benchmark_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"mine: expected `benchmark` in the task file"):
+        own_task(tmp_path, f"include: [{TASKS}/_forms/generate.yaml, {TASKS}/_probes/order.yaml]").load(["mine"])
 
 
 def test_a_task_file_of_ones_own_may_choose_among_the_metrics(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1, cora: {{questions: 2}}}}\n"
-        "metric_list:\n  - {metric: bmca@0.75, aggregation: !function lm_eval_cora.metrics.bmca, level: 0.75}\n"
-    )
+    entry = f"{{metric: bmca@0.75, aggregation: {OURS}.bmca, level: 0.75}}"
+    own_task(tmp_path, f"metric_list: [{entry}]\nmetadata: {{version: 1, cora: {{questions: 2}}}}")
     assert scores(run(knows, "mine", None, tmp_path), "mine")["bmca@0.75"] == 1.0
 
 
 @pytest.mark.usefixtures("hub")
 def test_a_pinned_revision_is_signed(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: {TASKS}/medqa/cora_medqa.yaml\nmetadata: {{version: 1, cora: {{revision: 0a1b2c3}}}}\n"
-    )
+    own_task(tmp_path, "metadata: {version: 1, cora: {revision: 0a1b2c3}}", of="medqa/cora_medqa")
     signature = run(knows, "mine", None, tmp_path)["configs"]["mine"]["metadata"]["signature"]
     assert "|shots:0|revision:0a1b2c3|seed:0|" in signature
     signature = run(knows, "cora_medqa")["configs"]["cora_medqa"]["metadata"]["signature"]
     assert "revision" not in signature
 
 
-def own_task(folder: Path, lines: str) -> TaskManager:
-    (folder / "mine.yaml").write_text(
-        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n{lines}\n"
-    )
-    return TaskManager(include_path=folder, include_defaults=False)
-
-
-@pytest.mark.parametrize(
-    ("lines", "named"),
-    [
-        ("fewshot_split: train", "fewshot_split"),
-        ("fewshot_config: {sampler: first_n}", "sampler"),
-        ("fewshot_config: {samples: [], split: test}", "samples, split"),
-    ],
-)
-def test_a_choice_of_exemplars_that_would_be_ignored_is_refused(lines: str, named: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=f"mine: {named} in the task file would be ignored"):
-        own_task(tmp_path, lines).load(["mine"])
-
-
-@pytest.mark.parametrize(
-    "lines", ["process_docs: !function builtins.len", "probe: nothing", "probe: null", "probe: [plus]"]
-)
-def test_a_task_file_without_a_probe_is_refused(lines: str, tmp_path: Path) -> None:
-    name = lines.partition(":")[0]
-    with pytest.raises(UserError, match=rf"mine: {name}: expected .* got .*\(in the task file\)"):
-        own_task(tmp_path, lines).load(["mine"])
-
-
-@pytest.mark.parametrize("key", ["test_split", "dataset_path", "dataset_kwargs", "custom_dataset"])
-def test_a_task_file_with_two_sources_is_refused(key: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError) as error:
-        own_task(tmp_path, f"{key}: other").load(["mine"])
-    assert tells(str(error.value), "mine: ", key, "`benchmark`")
-
-
-def test_a_task_file_without_a_benchmark_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_probes/order.yaml]\nmetadata: {{version: 1}}\n"
-    )
-    with pytest.raises(UserError, match=r"mine: expected `benchmark` in the task file"):
-        TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
-
-
 def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
     own_task(tmp_path, "fewshot_config: {doc_to_text: !function lm_eval_cora.harness.docs.doc_to_text}")
     results = run(knows, "mine", {"questions": 1}, tmp_path, num_fewshot=2)
     assert results["samples"]["mine"][0]["arguments"][0][0].count("and nothing else on the first line") == 3
-
-
-@pytest.mark.parametrize("lines", ["doc_to_text: null", "output_type: multiple_choice"])
-def test_a_task_file_that_does_not_fit_together_names_itself(lines: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        UserError,
-        match=r"mine: the task file cannot be used: TypeError in \w+ of .*task\.py\. .*compare its settings",
-    ):
-        own_task(tmp_path, lines).load(["mine"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.harness.task import CoraTask
@@ -16,3 +18,10 @@ def build(name: str, **options: object) -> CoraTask:
     task = manager(**options).load([name])["tasks"][name]
     assert isinstance(task, CoraTask)
     return task
+
+
+def own_task(folder: Path, lines: str, name: str = "mine", of: str = "demo/cora_demo") -> TaskManager:
+    """Write a task file that includes another one, and make a manager for its folder."""
+    text = f"task: {name}\ninclude: {TASKS}/{of}.yaml\nmetadata: {{version: 1}}\n{lines}\n"
+    (folder / f"{name}.yaml").write_text(text)
+    return TaskManager(include_path=folder, include_defaults=False)

@@ -19,6 +19,7 @@ from lm_eval.utils import handle_non_serializable, make_table
 from lm_eval_cora import __version__, metrics
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.metrics.responses import ResponseTable
+from tests.support.building import own_task
 from tests.support.names import METRICS
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 from tests.support.tables import without_variation
@@ -85,13 +86,10 @@ def test_a_run_without_a_complete_question(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_several_filters(tmp_path: Path) -> None:
-    (tmp_path / "filtered.yaml").write_text(
-        f"task: cora_filtered\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
-        "filter_list:\n"
-        "  - {name: raw, filter: [{function: take_first}]}\n"
-        "  - {name: upper, filter: [{function: uppercase}, {function: take_first}]}\n"
-        "  - {name: lists, filter: [{function: take_first_k, k: 1}]}\n"
-    )
+    first = "{function: take_first}"
+    chains = {"raw": first, "upper": "{function: uppercase}, " + first, "lists": "{function: take_first_k, k: 1}"}
+    filters = ", ".join(f"{{name: {name}, filter: [{chain}]}}" for name, chain in chains.items())
+    own_task(tmp_path, f"filter_list: [{filters}]", "cora_filtered")
     results = run(
         lambda doc: f"the answer is {knows(doc).lower()} of them", "cora_filtered", {"questions": 3}, tmp_path
     )
@@ -145,9 +143,7 @@ def test_a_live_model_among_the_model_arguments() -> None:
 @pytest.mark.parametrize("weighted", [True, False])
 def test_a_group_that_averages_over_an_undefined_value(tmp_path: Path, weighted: bool) -> None:
     for name in ("one", "two"):
-        (tmp_path / f"{name}.yaml").write_text(
-            f"task: {name}\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
-        )
+        own_task(tmp_path, "", name)
     (tmp_path / "both.yaml").write_text(
         "group: both\ntask: [one, two]\naggregate_metric_list:\n"
         f"  - {{metric: cora, aggregation: mean, weight_by_size: {str(weighted).lower()}}}\n"

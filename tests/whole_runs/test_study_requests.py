@@ -11,8 +11,8 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.errors import UserError
-from tests.support.building import build
-from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.building import build, own_task
+from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.study import believes_two, four_options, study_of
 
 # ---- the cheap version of MCQA+
@@ -85,20 +85,15 @@ def test_long_options_leave_room_for_the_prompt(tmp_path: Path) -> None:
 def test_a_table_without_metrics_is_refused_before_anything_runs(
     include: str, entry: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: {TASKS}/demo/cora_{include}.yaml\nmetadata: {{version: 1}}\nmetric_list: [{entry}]\n"
-    )
+    own_task(tmp_path, f"metric_list: [{entry}]", of=f"demo/cora_{include}")
     manager = TaskManager(include_path=tmp_path, include_defaults=False, metadata={"cora": options})
     with pytest.raises(UserError, match=r"mine: .*metric_list"):
         manager.load(["mine"])
 
 
 def test_several_filters_are_warned_about(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: {TASKS}/demo/cora_demo_revas.yaml\nmetadata: {{version: 1}}\n"
-        "filter_list:\n  - {name: one, filter: [{function: take_first}]}\n"
-        "  - {name: two, filter: [{function: take_first}]}\n"
-    )
+    filters = ", ".join(f"{{name: {name}, filter: [{{function: take_first}}]}}" for name in ("one", "two"))
+    own_task(tmp_path, f"filter_list: [{filters}]", of="demo/cora_demo_revas")
     results = run(knows, "mine", {"questions": 2}, tmp_path)
     assert scores(results, "mine", "two")["acc"] == 1.0
     assert "mine: with several filters" in caplog.text
