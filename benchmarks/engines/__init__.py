@@ -1,6 +1,6 @@
 """Real engines answer the demo's questions: vLLM and llama.cpp on the CPU, beside transformers.
 
-`python -m tests.support.engines` compares their responses, picks and metrics with those of the harness' back end `hf`.
+`python -m benchmarks.engines` compares their responses, picks and metrics with those of the harness' back end `hf`.
 All read the same weights in float32: those of the demo's model, dequantised once, as safetensors and as GGUF. Then a
 prompt has one most likely answer, and all engines must return it. llama.cpp and vLLM 0.32 do.
 

@@ -1,4 +1,4 @@
-"""llama.cpp's HTTP server, until it is killed: `python -m tests.support.engines.llama_server FILE PORT THREADS`."""
+"""llama.cpp's HTTP server, until it is killed: `python -m benchmarks.engines.llama_server FILE PORT THREADS`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from urllib.request import urlopen
 
-REPOSITORY = Path(__file__).parents[3]
+REPOSITORY = Path(__file__).parents[2]
 MODEL = "demo"
 HOST = "127.0.0.1"
 
@@ -123,5 +123,5 @@ def vllm(folder: Path, log: Path, environment: dict[str, str], dtype: str = "flo
 def llama(path: Path, log: Path, environment: dict[str, str], threads: int) -> Server:
     """llama.cpp's server."""
     port = free_port()
-    command = [sys.executable, "-m", "tests.support.engines.llama_server", str(path), str(port), str(threads)]
+    command = [sys.executable, "-m", "benchmarks.engines.llama_server", str(path), str(port), str(threads)]
     return Server(command, log, port, "llamacpp:tokens_predicted_total", environment)

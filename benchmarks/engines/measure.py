@@ -1,4 +1,4 @@
-"""What early stopping saves on a real server, and what bfloat16 changes: `tests.support.engines --measure`."""
+"""What early stopping saves on a real server, and what bfloat16 changes: `benchmarks.engines --measure`."""
 
 from __future__ import annotations
 

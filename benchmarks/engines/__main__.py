@@ -1,10 +1,10 @@
 """The demo's questions, answered by transformers, vLLM and llama.cpp on the CPU, side by side.
 
-    python -m tests.support.engines                    # all, as a table: what `nox -s engines` runs
-    python -m tests.support.engines llama              # the engines with one of these words in their name
-    python -m tests.support.engines --questions 2      # fewer questions
-    python -m tests.support.engines --keep             # use again what an earlier run has finished
-    python -m tests.support.engines --measure          # a full run and `--stop exact` on vLLM's server, and bfloat16
+    python -m benchmarks.engines                    # all, as a table: what `nox -s engines` runs
+    python -m benchmarks.engines llama              # the engines with one of these words in their name
+    python -m benchmarks.engines --questions 2      # fewer questions
+    python -m benchmarks.engines --keep             # use again what an earlier run has finished
+    python -m benchmarks.engines --measure          # a full run and `--stop exact` on vLLM's server, and bfloat16
 
 Each row compares an engine with the harness' back end `hf`: the responses and the picks to each variant, and every
 metric.
