@@ -40,12 +40,10 @@ def test_shapes_of_options(cell: object, labels: list[str] | None, write: Any) -
     assert (list(options.texts), options.labels) == (TEXTS, labels)
 
 
-def test_only_the_last_options_of_a_mapping_may_be_missing() -> None:
+def test_missing_options_and_a_separator() -> None:
+    # In a mapping, only the last options may be missing.
     assert read_options({"A": "Ice", "B": "Fog", "C": None, "D": None}).labels == ["A", "B"]
     assert read_options({"A": None, "B": "Ice", "C": "Fog"}).texts == [None, "Ice", "Fog"]
-
-
-def test_a_separator() -> None:
     assert read_options("Ice | Fog|Dew ", "|").texts == ["Ice", "Fog", "Dew"]
     assert read_options(["Ice", "Fog"], "|").texts == ["Ice", "Fog"]
 

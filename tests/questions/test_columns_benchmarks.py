@@ -12,7 +12,7 @@ import pytest
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.loading import collect_questions, count_left_out
-from lm_eval_cora.questions.question import LETTERS, UnusableQuestion, refers_to_options
+from lm_eval_cora.questions.question import UnusableQuestion, refers_to_options
 from lm_eval_cora.questions.rows import read_rows
 from tests.support.rows import question_of
 
@@ -86,15 +86,10 @@ ROWS: dict[str, dict[str, Any]] = {
         ("medqa", {"options": json.dumps(VITAMINS), "answer": None},
          ("test-7", tuple(VITAMINS.values()), 2, "step1")),
         ("mmlu", {}, ("test-7", tuple(TEXTS), 1, "conceptual_physics")),
-        ("mmlu", {"choices": ["None", "N/A", "1", "0"]},
-         ("test-7", ("None", "N/A", "1", "0"), 1, "conceptual_physics")),
         ("mmlu", {"choices": '["None", "N/A", "1", "0"]', "answer": "1"},
          ("test-7", ("None", "N/A", "1", "0"), 1, "conceptual_physics")),
         ("mmlu_pro", {}, ("0", ("Steam", "Fog", "Ice"), 2, "physics")),
-        *(
-            ("mmlu_pro", {"options": TEN, "answer": LETTERS[n], "answer_index": n}, ("0", tuple(TEN), n, "physics"))
-            for n in range(10)
-        ),
+        ("mmlu_pro", {"options": TEN, "answer": "J", "answer_index": 9}, ("0", tuple(TEN), 9, "physics")),
     ],
 )  # fmt: skip
 def test_a_row_becomes_a_question(name: str, change: dict[str, Any], expected: tuple[Any, ...]) -> None:
@@ -106,25 +101,18 @@ def test_a_row_becomes_a_question(name: str, change: dict[str, Any], expected: t
     ("name", "change", "message"),
     [
         *(("arc_challenge", {"answerKey": key}, "an answer outside the options: ") for key in ("E", "1", None)),
-        *(
-            ("arc_challenge", {"choices": choices}, "options ")
-            for choices in (None, {"text": "Ice", "label": ["A"]}, "Ice")
-        ),
         ("arc_challenge", {"choices": {"text": ["Steam", "Ice"], "label": ["A", "B", "C"]}}, "expected 2 labels, .*C"),
         ("medmcqa", {"cop": -1}, "an answer outside the options: -1"),  # the test split has no answers
         ("medqa", {"answer_idx": "F"}, r"'F' .*A, B, C, D, E"),
         ("medqa", {"answer_idx": "B"}, r"'B' is 'Vitamin B', .* 'Vitamin C'"),
-        *(("medqa", {"options": options}, "options ") for options in (None, "A B", [{"key": "A"}])),
+        ("medqa", {"options": [{"key": "A"}]}, "options "),
         ("mmlu", {"answer": 3.5}, r"an answer outside the options: 3.5 "),
         *(("mmlu_pro", change, "contradict") for change in ({"answer": "B"}, {"answer_index": 0}, {"answer": "D"})),
         *(
             ("truthfulqa", {"mc1_targets": {"choices": TEXTS, "labels": labels}}, "an answer outside the options")
             for labels in ([0, 0, 0, 0], [1, 1, 0, 0], [1, 0, 0])
         ),
-        *(
-            ("truthfulqa", {"mc1_targets": targets}, r"no mc1_targets.choices")
-            for targets in (None, "Ice", ["Ice"], {"labels": [1]})
-        ),
+        ("truthfulqa", {"mc1_targets": None}, r"no mc1_targets.choices"),
     ],
 )
 def test_a_row_that_is_no_question(name: str, change: dict[str, Any], message: str) -> None:
