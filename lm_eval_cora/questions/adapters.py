@@ -18,6 +18,7 @@ from lm_eval_cora.questions.repairs import Rule, repaired, without_own_letters
 SUBSETS = ("aqua-rat", "logiqa-en", "lsat-ar", "lsat-lr", "lsat-rc", "sat-en", "sat-math")
 
 _OPTIONS_FOLLOW = "Answer Choices:"
+_OWN_LETTERS = [re.compile(rf"\A\({letter}\)\s*") for letter in LETTERS]
 _IN_OPTIONS: tuple[Rule, ...] = (
     (re.compile(r"\A\$\\quad\s*"), "$"),
     (re.compile(r" DIRECTIONS\Z"), ""),  # the text below the last option in the test booklet
@@ -46,6 +47,11 @@ def agieval_question(row: Row, default_id: str) -> Question:
         if len(gold) != 1:
             raise UnusableQuestion("no single right answer", f"expected a gold list of length 1, got {list(gold)!r}")
         gold = gold[0]
+    stem = _stem(row["query"], printed)
+    # The article stays: both "(A)A fall" and "A fall" become "A fall".
+    pairs = zip(_OWN_LETTERS, printed, strict=False)
+    plain = [own.sub("", option) if isinstance(option, str) else option for own, option in pairs]
+    choices = without_own_letters([repaired(option, _IN_OPTIONS) for option in plain])
     count = len(printed)
     names = [*range(count), *map(str, range(count)), *LETTERS[:count]]  # in a csv file, an index is a text
     if isinstance(gold, bool) or gold not in names:
@@ -53,11 +59,7 @@ def agieval_question(row: Row, default_id: str) -> Question:
             "an answer outside the options",
             f"gold {shorten(repr(gold))}, expected an index from 0 to {count - 1} or the letter of one of the options",
         )
-    stem = _stem(row["query"], printed)
-    # The article stays: both "(A)A fall" and "A fall" become "A fall".
-    own_letters = [re.compile(rf"\A\({letter}\)\s*") for letter in LETTERS]
-    choices = [repaired(option, ((own, ""), *_IN_OPTIONS)) for own, option in zip(own_letters, printed, strict=False)]
-    return Question(default_id, stem, without_own_letters(choices), names.index(gold) % count, row.get("subset") or "")
+    return Question(default_id, stem, choices, names.index(gold) % count, row.get("subset") or "")
 
 
 def subset_of(source: str, row: Row) -> str:
