@@ -157,11 +157,9 @@ def has_swapped_orders(table: ResponseTable) -> bool:
 class _Rotations(NamedTuple):
     """The deviations d of the picks of each letter from equal shares, moved by each number of letters.
 
-    Attributes:
-        moved: (N, R, letters - 1) deviations of N questions with a pick, moved by 0 to R - 1 letters. The last letter
-            is left out because the deviations of all letters sum to 0.
-        options: (N,) number of options, which is the number of rotations of a question. The others are 0.
-        inverse: (letters - 1, letters - 1) inverse of V.
+    `moved` has them for N questions with a pick, (N, R, letters - 1), moved by 0 to R - 1 letters. The last letter is
+    left out because the deviations of all letters sum to 0. A question has as many rotations as `options`, (N,); the
+    others are 0. `inverse` is that of V.
     """
 
     moved: Floats
@@ -259,9 +257,7 @@ def recall_spread(table: ResponseTable) -> Estimate:
     if len(table.sizes) < 2:
         return Estimate(spread, nan)
     covariance = covariance_of(accuracies.influence())
-    if (
-        covariance - covariance.mean(axis=0)
-    ).trace() < _NO_VARIANCE:  # no recall varies against the others, but it could
+    if (covariance - covariance.mean(axis=0)).trace() < _NO_VARIANCE:  # no recall varies against others, but could
         rates = zip(recalls.clip(0, 1).tolist(), accuracies.trials().tolist(), strict=True)
         widths = [high - low for low, high in (wilson(rate * trials, trials) for rate, trials in rates)]
         covariance = np.diag((np.array(widths) / (2 * IN_95_PERCENT)) ** 2)

@@ -63,12 +63,6 @@ def test_wilson_agrees_with_published_intervals(successes: int, trials: int, low
     assert_is(wilson(trials - successes, trials), (1 - high, 1 - low), within=5e-5)
 
 
-def test_wilson_agrees_with_its_oracle() -> None:
-    for trials in (1, 2, 7, 40, 1_273):
-        for successes in {0, 1, trials // 3, trials - 1, trials}:
-            assert_is(wilson(successes, trials), slow.share_interval(successes, trials), within=1e-9)
-
-
 # Tango
 
 

@@ -18,8 +18,6 @@ from tests.support import oracles
 
 Questions = Sequence[Sequence[Record]]
 
-SAME_SIZE = ("original", "shuffled", "with_nota", "with_nota_shuffled")
-
 
 def at_least(variants: int, rate: Fraction) -> list[Fraction]:
     """P(at least p of M right | r), p = 0 ... M; CoRA, eq. 8-10."""
@@ -30,27 +28,6 @@ def at_least(variants: int, rate: Fraction) -> list[Fraction]:
         tail += ways
         tails.append(Fraction(tail, all_of_it**variants))
     return tails[::-1]
-
-
-def same_size(questions: Questions) -> list[list[Record]]:
-    """The variants that print all options of the question, as if no others had been asked."""
-    kept = []
-    for records in questions:
-        members = [record for record in records if record.kind in SAME_SIZE]
-        if members:
-            kept.append([replace(r, ordinal=place, variants=len(members)) for place, r in enumerate(members)])
-    return kept
-
-
-def metrics_of_same_size(questions: Questions) -> dict[str, float]:
-    """The metrics of CoRA's tables 1 and 5."""
-    return {
-        "mcqa_plus": oracles.mcqa_plus(questions),
-        "mv": oracles.mv(questions),
-        "bmca@1.0": oracles.bmca(questions, 10),
-        "ci": oracles.ci(questions),
-        "cora": oracles.cora(questions),
-    }
 
 
 def resampled_once(hits: Sequence[Sequence[int]], mcqa: Fraction, drawn: Sequence[int]) -> dict[str, Fraction]:

@@ -76,16 +76,6 @@ def last(is_inside: Callable[[float], bool], inside: float, limit: float) -> flo
     return inside
 
 
-def share_interval(successes: int, trials: int, z: float = Z) -> tuple[float, float]:
-    """All p that a score test of the share does not reject: |s / n - p| <= z sqrt(p (1 - p) / n)."""
-    share = successes / trials
-
-    def is_inside(p: float) -> bool:
-        return (share - p) ** 2 <= z**2 * p * (1 - p) / trials
-
-    return last(is_inside, share, 0.0), last(is_inside, share, 1.0)
-
-
 def paired_interval(lost: int, gained: int, questions: int, z: float = Z) -> tuple[float, float]:
     """All differences that the score test does not reject, with the most likely chance of a loss for each of them.
 
