@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 W = TypeVar("W", bound="Worker")
 R = TypeVar("R")
+P = TypeVar("P", bound="Pool[Any]")
 
 # Isolated and without `-m`, so that neither the working directory nor the environment changes what the worker imports.
 _START = (
@@ -100,6 +101,3 @@ class Pool(Generic[W]):
             yield from threads.map(call, items)
         finally:
             threads.shutdown(wait=wait, cancel_futures=True)
-
-
-P = TypeVar("P", bound="Pool[Any]")
