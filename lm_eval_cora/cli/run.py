@@ -118,11 +118,13 @@ def run(given: argparse.Namespace) -> None:
     try:
         harness.run(
             given.others,
-            stop=given.stop,
-            budget=given.budget,
-            target=given.target_stderr,
-            whole=given.target,
-            limits=given.max_gen_toks,
+            {
+                "stop": given.stop,
+                "budget": given.budget,
+                "target": given.target_stderr,
+                "whole": given.target,
+                "limits": given.max_gen_toks,
+            },
             keeps=not given.no_cache,
             command=given.typed,
             config_keys=OPTIONS,

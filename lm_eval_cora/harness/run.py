@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from io import StringIO
@@ -122,30 +122,26 @@ def _is_open(stream: TextIO) -> bool:
 
 def run(
     arguments: Sequence[str],
+    early: Mapping[str, Any],
     *,
-    stop: str | None = None,
-    budget: int | None = None,
-    target: float | None = None,
-    whole: str | None = None,
-    limits: Sequence[int] = (),
     keeps: bool = True,
     command: str = "",
     config_keys: Sequence[str] = (),
     verbose: bool = False,
 ) -> None:
-    """Check the tasks, then do what `lm_eval run` does with these arguments, without unnecessary requests."""
+    """Check the tasks, then do what `lm_eval run` does with these arguments; `early` has those of `AskingLM`."""
     setup_logging()
     logger.setLevel("DEBUG" if verbose else "NOTSET")
     harness, given = compat.parsed(arguments)
     with compat.leaving_out(config_keys):
         settings = _configured(given)
-    if limits and (given_twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
+    if early["limits"] and (given_twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         message = f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens. Remove one of them"
         raise UserError(message)
     place = _Place(settings, keeps=keeps, command=command)
     place.check_disk()
     back_end = _back_end(settings.model)
-    asking = AskingLM(None, stop, budget=budget, target=target, whole=whole, limits=limits)
+    asking = AskingLM(None, **early)
     manager, tasks = check_tasks(settings, asking)
     scored = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
     if settings.apply_chat_template:

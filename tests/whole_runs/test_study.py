@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ import pytest
 
 from tests.support.names import CONFIDENCE, SELECTIONS, printed
 from tests.support.simulated import knows, run, scores
-from tests.support.study import believes_two, four_options, picks, study_of
-from tests.support.tables import without_variation
+from tests.support.study import believes_two, four_options, study_of
 
 FILLER = 27
 
@@ -141,42 +139,6 @@ def test_confidences_of_a_model_that_is_sure() -> None:
 
 
 # ---- a model that never chooses NOTA
-
-
-def never_nota(doc: dict[str, Any]) -> str:
-    if doc["answer"] == 26:
-        return next(picks(doc, identity) for identity in doc["printed"] if identity != 26)
-    return knows(doc)
-
-
-def test_a_model_that_never_chooses_nota() -> None:
-    task = "cora_demo_revas"
-    results = run(never_nota, task)
-    values, study = scores(results, task), study_of(results, task)
-    everything_but_nota = {name for name in values_of(study) if "nota" not in name and name not in SELECTIONS}
-    assert {values_of(study)[name] for name in everything_but_nota - {"acc", "invalid", "replaced_acc"}} == {1.0}
-    # 4 of 48 variants: 34 orders, 4 with NOTA, 5 true or false, 1 select all, 4 replaced.
-    assert values["acc"] == pytest.approx(44 / 48)
-    for name in ("nota_acc", "nota_acc_h", "nota_acc_always_right"):
-        assert (values[name], values[f"{name}_stderr"]) == (0.0, pytest.approx(without_variation(120), rel=1e-6))
-    assert values["nota_acc_diff"] == -1.0
-    # Nobody is misled: printed as nan, not hidden.
-    assert study["questions"]["misled"] == 0
-    for name in (*SELECTIONS, "replaced_acc"):
-        assert (values[name], values[f"{name}_stderr"]) == ("nan", "N/A")
-        assert study[name] == dict.fromkeys(("value", "stderr", "low", "high"))
-    json.dumps(study, allow_nan=False)
-
-
-def test_it_loses_one_variant_of_mcqa_plus() -> None:
-    values = scores(run(never_nota, "cora_demo_plus"), "cora_demo_plus")
-    assert values["mcqa"] == 1.0
-    assert values["mcqa_plus"] == pytest.approx(14 / 15)  # five options: 15 variants, one with NOTA
-    assert values["mcqa_plus_diff"] == pytest.approx(-1 / 15)
-    # The values are between -1 and 1, so the interval is twice as wide as that of a share.
-    assert values["mcqa_plus_diff_stderr"] == pytest.approx(2 * without_variation(120))
-    assert values["bmca@0.9"] == 1.0
-    assert values["bmca@1.0"] == values["cora"] == 0.0
 
 
 # ---- a model that is consistent but wrong
