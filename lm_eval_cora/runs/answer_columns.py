@@ -22,8 +22,8 @@ _EXACT = 2**53
 
 def _text(value: Any) -> str:
     """A value as text. A number becomes its text, so that 7, 7.0 and "7" are equal."""
-    if type(value) is str:
-        return value
+    if type(value) is str or type(value) is int:
+        return str(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("a text or a number")
     return str(int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value)
@@ -85,7 +85,7 @@ COLUMNS: Mapping[str, Column] = {
     "followed": Column("whether the response follows the format", _truth),
     "reader": Column("name of the reader that read the response", _text_or_none),
 }
-"""All columns of answers, in the order in which their values are checked."""
+"""All columns of answers."""
 
 _MAY_BE_ABSENT = {"printed", "category", "followed", "reader"}
 """Columns that may be missing in some rows of a JSON file."""
@@ -105,47 +105,53 @@ class AnswerColumns:
     Attributes:
         names: The name of each column in the source.
         values: The values of each column.
-        where: The place of each row in the source.
     """
 
     def __init__(self, data: Any, given: Mapping[str, str | None] | None, option: str = "{}=") -> None:
         """Read a source; `option` is how a message writes the argument that names a column."""
         source = str(data) if isinstance(data, (str, os.PathLike)) else type(data).__name__
         is_table = source.lower().endswith((".csv", ".tsv"))
-        found, self.where = _from_frame(data) if hasattr(data, "iloc") else _from_rows(data, source)
+        found, self._where = _from_frame(data) if hasattr(data, "iloc") else _from_rows(data, source)
         self.names = _find(found, given, source, option)
         if not found[self.names["question"]]:
             raise UserError(f"{source}: expected at least one answer, got none")
+        count = len(found[self.names["question"]])
+        self._order: Sequence[int] = range(count)
         self.values: dict[str, list[Any]] = {}
-        for column in (column for column in COLUMNS if column in self.names):
-            values = found[self.names[column]]
+        for column in COLUMNS:
+            values = found[self.names[column]] if column in self.names else [None] * count
             if _ABSENT in values:
                 if column not in _MAY_BE_ABSENT:
                     raise UserError(
-                        f"{self.where[values.index(_ABSENT)]}: the key {self.names[column]!r} is missing, but other "
+                        f"{self.where(values.index(_ABSENT))}: the key {self.names[column]!r} is missing, but other "
                         "rows have it. Give every row the same keys"
                     )
                 values = [None if value is _ABSENT else value for value in values]
             self.values[column] = [value or None for value in values] if is_table else values
         if is_table:
             self._read_picks_of_text()
-        for column, values in self.values.items():
-            self.values[column] = self._converted(column, values)
+        for column in self.names:
+            self.values[column] = self._converted(column)
 
     def sort(self, order: Sequence[int]) -> None:
         """Sort the rows."""
-        self.values = {column: [values[row] for row in order] for column, values in self.values.items()}
-        self.where = [self.where[row] for row in order]
+        for column in self.names:
+            self.values[column] = list(map(self.values[column].__getitem__, order))
+        self._order = order
+
+    def where(self, row: int) -> str:
+        """The place of a row in the source."""
+        return self._where(self._order[row])
 
     def error(self, row: int, column: str, expected: str) -> UserError:
         """Make an error about the value of a column in a row."""
         got = shorten(repr(self.values[column][row]), 200)
-        return UserError(f"{self.where[row]}: column {self.names[column]!r}: expected {expected}, got {got}")
+        return UserError(f"{self.where(row)}: column {self.names[column]!r}: expected {expected}, got {got}")
 
-    def _converted(self, column: str, values: list[Any]) -> list[Any]:
+    def _converted(self, column: str) -> list[Any]:
         converted: list[Any] = []
         try:
-            converted.extend(map(COLUMNS[column].read, values))
+            converted.extend(map(COLUMNS[column].read, self.values[column]))
         except ValueError as error:
             raise self.error(len(converted), column, str(error)) from None
         return converted
@@ -156,25 +162,28 @@ class AnswerColumns:
         pandas writes whole numbers as 3.0 if a value of the column is missing, so 3.0 and 3 are equal in these columns
         if they contain whole numbers only.
         """
-        picks = [column for column in ("picked", "answer") if column in self.values]
+        picks = {"picked", "answer"} & self.names.keys()
         if all(value is None or _WHOLE.fullmatch(value) for column in picks for value in self.values[column]):
             for column in picks:
                 self.values[column] = [value and value.removesuffix(".0") for value in self.values[column]]
-        answers = set(self.values.get("answer", ()))
-        for row, pick in enumerate(self.values.get("picked", ())):
+        answers = set(self.values["answer"])
+        for row, pick in enumerate(self.values["picked"]):
             if pick in _MISSING and pick not in answers:
                 raise self.error(row, "picked", "an option, or an empty cell if the answer is invalid")
 
 
-def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Sequence[str]]:
+def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
     names = list(map(str, frame.columns))
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise UserError(f"DataFrame: expected a different name for each column, got {repeated!r} twice")
-    columns = {name: list(map(_plain, frame.iloc[:, place].tolist())) for place, name in enumerate(names)}
-    return columns, [f"DataFrame row {row}" for row in range(len(frame))]
+    columns = {name: frame.iloc[:, place].tolist() for place, name in enumerate(names)}
+    for name, kind in zip(names, frame.dtypes, strict=True):
+        if kind.kind not in "biu":  # else there are no missing values, and tolist() gives values of Python
+            columns[name] = list(map(_plain, columns[name]))
+    return columns, "DataFrame row {}".format
 
 
-def _from_rows(data: Any, source: str) -> tuple[dict[str, list[Any]], Sequence[str]]:
+def _from_rows(data: Any, source: str) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
     in_memory = isinstance(data, (list, tuple)) and all(isinstance(row, Mapping) for row in data)
     try:
         located = [(f"row {number}", row) for number, row in enumerate(data)] if in_memory else list(read_rows(data))
@@ -184,7 +193,8 @@ def _from_rows(data: Any, source: str) -> tuple[dict[str, list[Any]], Sequence[s
         raise UserError(f"{source}: expected at least one answer, got none")
     names = dict.fromkeys(name for _, row in located for name in row)
     columns = {str(name): [_plain(row.get(name, _ABSENT)) for _, row in located] for name in names}
-    return columns, [place for place, _ in located]
+    places = [place for place, _ in located]  # without the rows, which fill the memory
+    return columns, places.__getitem__
 
 
 def _plain(value: Any) -> Any:

@@ -29,9 +29,6 @@ from lm_eval_cora.variants.alterations import ORIGINAL
 _MOST_KINDS = 60
 """Largest number of names of variants that are taken as kinds."""
 
-_NO_PICK = "(the file has no pick)"
-"""Stands for the response in a line without a pick."""
-
 _UNKNOWN = -1
 """Identity of a right option that is not known."""
 
@@ -41,39 +38,34 @@ class Collected:
     """Answers in a table or file, sorted by question and variant.
 
     Attributes:
-        table: The answers.
-        known: The columns of `answer_columns.COLUMNS` that the data have, or whose values follow from others.
-        values: The columns of the data. They include the questions that the table leaves out.
+        given: The columns of `answer_columns.COLUMNS` that the data have.
+        known: These, and those whose values follow from others.
+        values: The values of each column, for all questions; None where there is none. `correct` is None for a skipped
+            variant.
         places: The rows of each question.
-        right: (R,) whether each row is a right answer.
-        skipped: (R,) whether each row is a skipped variant.
-        original: (R,) whether each row is the original of its question; None if unknown.
     """
 
     table: ResponseTable
+    given: frozenset[str]
     known: frozenset[str]
     values: Mapping[str, Sequence[Any]]
     places: Mapping[str, range]
-    right: Bools
-    skipped: Bools
-    original: Bools | None
 
     @property
     def readers(self) -> list[str]:
         """The different names in the column `reader`."""
-        return sorted(set(self.values.get("reader", ())) - {None})
+        return sorted(set(self.values["reader"]) - {None})
 
     def value(self, record: Record, column: str) -> Any:
-        """The value in a column of a record; None without the column."""
-        place = self.places[record.question_id].start + record.ordinal
-        return self.values[column][place] if column in self.values else None
+        """The value in a column of a record."""
+        return self.values[column][self.places[record.question_id].start + record.ordinal]
 
     def line(self, record: Record) -> dict[str, Any]:
         """The answer as a line of a samples file. The question is its id, and the response is the pick."""
         choices = (self.value(record, "printed") or ()) if record.printed else ()
-        doc = {**vars(record), "question": record.question_id, "choices": choices}
         picked = self.value(record, "picked")
-        return {"doc": doc, "filtered_resps": [_NO_PICK if picked is None else picked]}
+        doc = {**vars(record), "question": record.question_id, "choices": choices}
+        return {"doc": doc, "filtered_resps": ["(the file has no pick)" if picked is None else picked]}
 
     def records(self, question: str) -> list[Record]:
         """The records of a question, in the order of its variants. Those of all questions would fill the memory.
@@ -82,52 +74,37 @@ class Collected:
         if the file has no picks.
         """
         rows = self.places[question]
-        nothing = [None] * len(rows)
-        picked, answers, printed, categories = (
-            self.values[column][rows.start : rows.stop] if column in self.values else nothing
-            for column in ("picked", "answer", "printed", "category")
-        )
-        kinds = self.values["kind" if "kind" in self.values else "variant"]
-        known = [options for options in printed if options is not None]
-        has_options = (
-            "picked" in self.values
-            and all(options is not None or self.skipped[row] for row, options in zip(rows, printed, strict=True))
-            and max(map(len, known), default=0) <= MAX_OPTIONS
-        )
-        texts = dict.fromkeys([*(text for options in known for text in options), *filter(None, answers)])
+        columns = ("kind" if "kind" in self.given else "variant", "category", "original", "correct")
+        lists = (self.values[name][rows.start : rows.stop] for name in (*columns, "picked", "answer", "printed"))
+        answers = [*zip(*lists, strict=True)]
+        has_picks = "picked" in self.given
+        is_printed = [correct is None or printed is not None for *_, correct, _, _, printed in answers]
+        most = max(len(printed or ()) for *_, printed in answers)
+        has_options = has_picks and all(is_printed) and most <= MAX_OPTIONS
+        texts = dict.fromkeys(text for *_, printed in answers for text in printed or ())
+        texts |= dict.fromkeys(answer for *_, answer, _ in answers if answer)
         numbers = {text: number for number, text in enumerate(texts)}
         records = []
-        for ordinal, (row, pick, answer, options) in enumerate(zip(rows, picked, answers, printed, strict=True)):
-            right, skipped = bool(self.right[row]), bool(self.skipped[row])
+        for ordinal, (kind, category, original, correct, picked, answer, printed) in enumerate(answers):
+            more: dict[str, Any] = {"category": category or "", "original": bool(original), "skipped": correct is None}
             identities: tuple[int, ...] = ()
-            correct: int | str = answer or ""
-            more: dict[str, Any]
+            right: int | str = answer or ""
             if has_options:
-                identities = tuple(numbers[text] for text in options or ())
-                correct = numbers.get(pick if right else answer, _UNKNOWN)
-                position = None if pick is None else options.index(pick)
-                more = {"picked": numbers.get(pick), "position": position, "ask": LETTER.name}
+                identities = tuple(numbers[text] for text in printed or ())
+                right = numbers.get(picked if correct else answer, _UNKNOWN)
+                position = printed.index(picked) if picked else None
+                more |= {"ask": LETTER.name, "picked": numbers.get(picked), "position": position}
             else:
-                written = pick if "picked" in self.values or skipped else ""
-                more = {"written": written, "matches": right, "ask": BOXED.name}
-            records.append(
-                Record(
-                    *(question, len(rows), ordinal, kinds[row], identities, correct),
-                    category=categories[ordinal] or "",
-                    original=self.original is not None and bool(self.original[row]),
-                    skipped=skipped,
-                    **more,
-                )
-            )
+                written = picked if has_picks or correct is None else ""
+                more |= {"ask": BOXED.name, "written": written, "matches": bool(correct)}
+            records.append(Record(question, len(rows), ordinal, kind, identities, right, **more))
         return records
 
     @property
     def described(self) -> tuple[str, ...]:
         """The columns that describe what was asked, beside question and variant, as far as every row has them."""
-        columns = ["original", "answer", "kind", "category"]
-        if None not in self.values.get("printed", [None]):
-            columns.append("printed")
-        return tuple(column for column in columns if column in self.values)
+        columns = self.given - ({"printed"} if None in self.values["printed"] else set())
+        return tuple(name for name in ("original", "answer", "kind", "category", "printed") if name in columns)
 
     def asked(self) -> dict[str, str]:
         """For each question a digest of its variants, their options and the right answers."""
@@ -142,7 +119,7 @@ class Collected:
         return all(map(self._is_balanced, self.places.values()))
 
     def _is_balanced(self, places: range) -> bool:
-        lists = self.values["printed"][places.start : places.stop] if "printed" in self.values else ()
+        lists = self.values["printed"][places.start : places.stop]
         found = Counter(pair for printed in lists for pair in enumerate(printed or ()))
         letters = len({place for place, _ in found})
         return len(set(found.values())) == 1 and len(found) == letters**2 <= MAX_OPTIONS**2
@@ -152,31 +129,37 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None, optio
     """Read a table or file of answers, one per row."""
     columns = AnswerColumns(data, names, option)
     ids, sizes = _sort(columns)
-    values = columns.values
-    right, skipped = _right_and_skipped(columns)
+    given, values = frozenset(columns.names), columns.values
+    places = {question: range(*ends) for question, ends in zip(ids, pairwise([0, *np.cumsum(sizes)]), strict=True)}
+    _check_right(columns)
+    _check_questions(columns)
+    skipped = np.array([correct is None for correct in values["correct"]])
     more: dict[str, Any] = {"skipped": skipped}
-    kinds = values.get("kind") or (values["variant"] if _are_kinds(values["variant"]) else None)
-    if kinds is not None:
+    known = set(given)
+    kinds = values["kind"] if "kind" in given else values["variant"]
+    if "kind" in given or _are_kinds(kinds):
         codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
         more |= {"kinds": tuple(codes), "kind": np.array([codes[kind] for kind in kinds], dtype=np.int64)}
-    original = _originals(columns, kinds)
-    if original is not None:
-        more["original"] = original
-    ends = np.cumsum(sizes).tolist()
-    places = {question: range(*bounds) for question, bounds in zip(ids, pairwise([0, *ends]), strict=True)}
-    if "category" in values:
-        _check_categories(columns)
+        known.add("kind")
+    if "original" not in given and (
+        named := next((names for names in (kinds, values["variant"]) if ORIGINAL in names), None)
+    ):  # without the column, the kind or else the variant of that name is the original
+        values["original"] = [name == ORIGINAL for name in named]
+        known.add("original")
+    if "original" in known:
+        values["original"] = [bool(mark) for mark in values["original"]]
+        more["original"] = np.array(values["original"])
+    if "category" in given:
         more["categories"] = tuple(values["category"][rows.start] or "" for rows in places.values())
-    if "followed" in values:
+    if "followed" in given:
         more["followed"] = np.array([nan if mark is None else float(mark) for mark in values["followed"]])
-    if "picked" in values:
+    if "picked" in given:
         more |= _picks(columns, skipped, list(places.values()))
-    table = ResponseTable.from_columns(ids, sizes, right, **more)
+    table = ResponseTable.from_columns(ids, sizes, np.array([bool(correct) for correct in values["correct"]]), **more)
     begun = table.any_by_question(~table.skipped)
     if not begun.all():
         table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
-    inferred = {name for name, known in (("original", original), ("kind", kinds)) if known is not None}
-    return Collected(table, frozenset(values) | inferred, values, places, right, skipped, original)
+    return Collected(table, given, frozenset(known), values, places)
 
 
 def _are_kinds(variants: Sequence[str]) -> bool:
@@ -200,8 +183,8 @@ def _sort(columns: AnswerColumns) -> tuple[list[str], Ints]:
     if len(same):
         first, second = sorted(order[same[0] : same[0] + 2].tolist())
         raise UserError(
-            f"{columns.where[second]}: question {questions[second]!r} has a second row with the variant "
-            f"{shorten(variants[second])!r}, after {columns.where[first]}. Expected one row per variant: number the "
+            f"{columns.where(second)}: question {questions[second]!r} has a second row with the variant "
+            f"{shorten(variants[second])!r}, after {columns.where(first)}. Expected one row per variant: number the "
             "variants of each question. If the column names kinds of variants, call it 'kind'"
         )
     columns.sort(order.tolist())
@@ -219,50 +202,37 @@ def _is_whole(label: str) -> bool:
     return digits.isascii() and digits.isdigit() and len(digits) < 19
 
 
-def _right_and_skipped(columns: AnswerColumns) -> tuple[Bools, Bools]:
-    """(R,) whether each answer is right, and (R,) whether it was skipped."""
-    picked, answer, correct = (columns.values.get(name) for name in ("picked", "answer", "correct"))
-    by_pick = None
-    if picked is not None and answer is not None:
-        if None in answer:
-            raise columns.error(answer.index(None), "answer", "a text or a number")
-        by_pick = [pick is not None and pick == right for pick, right in zip(picked, answer, strict=True)]
-    if correct is None:
-        return np.array(by_pick, dtype=np.bool_), np.zeros(len(by_pick or ()), dtype=np.bool_)
-    for row, (is_right, pick) in enumerate(zip(correct, picked or [], strict=False)):
-        if by_pick and is_right not in (None, by_pick[row]):
-            raise columns.error(row, "correct", f"{by_pick[row]}, because of the columns 'picked' and 'answer'")
-        if pick is None and is_right:
-            raise columns.error(row, "picked", "a pick, because the answer is correct")
-        if pick is not None and is_right is None:
-            raise columns.error(row, "correct", "True or False, because there is a pick")
-    return np.array([is_right is True for is_right in correct]), np.array([is_right is None for is_right in correct])
+def _check_right(columns: AnswerColumns) -> None:
+    """Check which answers are right; find out by picks and right options without the column `correct`."""
+    values = columns.values
+    by_pick: list[bool] | None = None
+    if {"picked", "answer"} <= columns.names.keys():
+        if None in values["answer"]:
+            raise columns.error(values["answer"].index(None), "answer", "a text or a number")
+        by_pick = [pick == right for pick, right in zip(values["picked"], values["answer"], strict=True)]
+    if "correct" not in columns.names:
+        values["correct"] = by_pick or []
+    elif "picked" in columns.names:
+        for row, (correct, pick) in enumerate(zip(values["correct"], values["picked"], strict=True)):
+            if by_pick and correct not in (None, by_pick[row]):
+                raise columns.error(row, "correct", f"{by_pick[row]}, because of the columns 'picked' and 'answer'")
+            if pick is None and correct:
+                raise columns.error(row, "picked", "a pick, because the answer is correct")
+            if pick is not None and correct is None:
+                raise columns.error(row, "correct", "True or False, because there is a pick")
 
 
-def _originals(columns: AnswerColumns, kinds: Sequence[str] | None) -> Bools | None:
-    """(R,) whether each row is the original of its question; None if unknown.
-
-    Without a column `original`, the kind or else the variant of that name is the original.
-    """
-    marks, questions = columns.values.get("original"), columns.values["question"]
-    if marks is None:
-        named = next((names for names in (kinds or (), columns.values["variant"]) if ORIGINAL in names), None)
-        return None if named is None else np.array([name == ORIGINAL for name in named])
-    marked = [row for row, mark in enumerate(marks) if mark]
-    for first, second in pairwise(marked):
+def _check_questions(columns: AnswerColumns) -> None:
+    """Check that each question has one category and at most one original. The rows are sorted."""
+    questions, categories = columns.values["question"], columns.values["category"]
+    for row in range(1, len(questions) if "category" in columns.names else 0):
+        if questions[row] == questions[row - 1] and categories[row] != categories[row - 1]:
+            expected = f"{categories[row - 1]!r}, the category of question {questions[row]!r} before"
+            raise columns.error(row, "category", expected)
+    for first, second in pairwise(row for row, mark in enumerate(columns.values["original"]) if mark):
         if questions[first] == questions[second]:
-            place = f"False, because question {questions[first]!r} already has an original, {columns.where[first]}"
+            place = f"False, because question {questions[first]!r} already has an original, {columns.where(first)}"
             raise columns.error(second, "original", place)
-    columns.values["original"] = [bool(mark) for mark in marks]
-    return np.array(columns.values["original"])
-
-
-def _check_categories(columns: AnswerColumns) -> None:
-    """Check that each question has one category."""
-    rows = list(zip(columns.values["question"], columns.values["category"], strict=True))
-    for place, ((question, category), (same, another)) in enumerate(pairwise(rows), start=1):
-        if question == same and category != another:
-            raise columns.error(place, "category", f"{category!r}, the category of question {question!r} before")
 
 
 def _picks(columns: AnswerColumns, skipped: Bools, questions: Sequence[range]) -> dict[str, Any]:
@@ -273,7 +243,7 @@ def _picks(columns: AnswerColumns, skipped: Bools, questions: Sequence[range]) -
     """
     picked = columns.values["picked"]
     total = len(picked)
-    lists = columns.values.get("printed", [None] * total)
+    lists = columns.values["printed"]
     picks, position = np.full(total, NO_PICK, dtype=np.int64), np.full(total, INVALID, dtype=np.int64)
     printed, options = np.zeros(total, dtype=np.uint64), np.zeros(total, dtype=np.int64)
     written = np.zeros(total, dtype=np.bool_)
@@ -317,7 +287,7 @@ def _numbers(columns: AnswerColumns, rows: range, lists: Sequence[tuple[str, ...
     texts = dict.fromkeys(text for row in rows for text in lists[row] or ())
     if len(texts) > IDENTITIES:
         raise UserError(
-            f"{columns.where[rows.start]}: the question has {len(texts)} different options, expected at most "
+            f"{columns.where(rows.start)}: the question has {len(texts)} different options, expected at most "
             f"{IDENTITIES}. Leave out the column {columns.names['printed']!r} if all variants print the same options"
         )
     return {text: number for number, text in enumerate(texts)}

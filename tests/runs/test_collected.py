@@ -119,9 +119,7 @@ GOOD = line("q1", 0, "a")
 BAD: dict[str, tuple[Any, str]] = {
     "no JSON": ("{", "not valid JSON"),
     "words": ("hello", "not valid JSON"),
-    "deep": ("[" * 200_000, "got a list"),
     "long number": ("1" * 5_000, "not valid JSON"),
-    "list": ("[1]", "expected a JSON object .* got a list"),
     "null": ("null", "expected a JSON object .* got NoneType"),
     "text": ('"x"', "expected a JSON object .* got str"),
     **{
