@@ -349,7 +349,12 @@ def drawn(chart: Chart, medium: Medium) -> Iterator[tuple[Figure, list[str]]]:
         matplotlib.rcParams["svg.fonttype"] = "none" if medium.is_interactive else "path"
         figure = Figure(layout="constrained")
         canvas = Canvas(figure.add_subplot(), medium)
-        height = _fill(canvas, chart) + _legend(figure, canvas)
+        height = 1.0
+        if all(map(isnan, _values(chart))):
+            canvas.axes.set_axis_off()
+            canvas.axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", transform=canvas.axes.transAxes)
+        else:
+            height = _DRAWN[type(chart)](canvas, chart) + _legend(figure, canvas)
         figure.set_size_inches(medium.width, height * medium.scale)
         yield figure, canvas.tips
 
@@ -362,15 +367,6 @@ _DRAWN: dict[type[Chart], Callable[[Canvas, Any], float]] = {
     HeatMap: heat_map,
     History: history,
 }
-
-
-def _fill(canvas: Canvas, chart: Chart) -> float:
-    """Draw a chart into the axes; return the height of the figure in inches, without the legend."""
-    if not any(not isnan(value) for value in _values(chart)):
-        canvas.axes.set_axis_off()
-        canvas.axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", transform=canvas.axes.transAxes)
-        return 1.0
-    return _DRAWN[type(chart)](canvas, chart)
 
 
 def _values(chart: Chart) -> Iterator[float]:

@@ -75,7 +75,9 @@ def compare_models(
         if baseline is not None and group[0].model != order[0].name:
             found.notes.append(f"{task}: not compared, because the baseline {order[0].name} does not have it")
             continue
-        found.notes += [f"{run.model}, {task}: {note}" for run in group for note in _warnings(run)]
+        for run in group:
+            notes = run.warnings if isinstance(run, Run) else run.notes
+            found.notes += [f"{run.model}, {task}: {note}" for note in notes]
         for runs in _comparable(group, found, one_pair=baseline is not None):
             for run in runs[1:]:
                 pair = task if len(runs) == 2 else f"{task}, {runs[0].model} and {run.model}"
@@ -89,10 +91,6 @@ def compare_models(
     if alone or also_alone:
         found.notes.append(f"not compared, because only one model has it: {', '.join([*alone, *also_alone])}")
     return found
-
-
-def _warnings(run: Run | DocumentRun) -> Sequence[str]:
-    return run.warnings if isinstance(run, Run) else run.notes
 
 
 def _identity(run: Run | DocumentRun) -> dict[str, str | None]:

@@ -54,7 +54,7 @@ def _environment() -> Environment:
         "meanings": _meanings,
         "draw": lambda chart: Markup(draw(chart)),
         "data_value": _data_value,
-        "text": _text,
+        "text": lambda cell: f"{cell:,}" if isinstance(cell, int) else str(cell),
         "breakable": lambda text: Markup(escape(_visible(text)).replace("_", Markup("_<wbr>"))),
         "with_names": _with_names,
         "is_numeric": lambda cell: not isinstance(cell, str),
@@ -99,7 +99,3 @@ def _data_value(cell: int | Number) -> str:
     """The sort key of a cell; empty if the value is undefined."""
     value = cell.value if isinstance(cell, Number) else cell
     return "" if isnan(value) else repr(value)
-
-
-def _text(cell: Cell) -> str:
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)

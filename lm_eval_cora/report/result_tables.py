@@ -227,13 +227,15 @@ def study_tables(runs: Sequence[Run]) -> list[Table]:
     ]
     for title, labels, note in _TABLES:
         present = {label: name for label, name in labels.items() if any(name in run.estimates for run in runs)}
-        cells = [{label: _with_interval(run, name) for label, name in present.items()} for run in runs]
+        cells = [
+            {
+                label: Number.of(run.estimates.get(name, UNDEFINED), signed="_diff" in name).with_interval
+                for label, name in present.items()
+            }
+            for run in runs
+        ]
         tables.append(Table.by_model(title, "", models(runs), ["", "95%"], cells, note))
     return [table for table in tables if table.rows]
-
-
-def _with_interval(run: Run, name: str) -> tuple[Number, str]:
-    return Number.of(run.estimates.get(name, UNDEFINED), signed="_diff" in name).with_interval
 
 
 _ROW = {
