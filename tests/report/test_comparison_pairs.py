@@ -17,12 +17,11 @@ from lm_eval_cora.report.comparison import compare_models, compared_metrics, mat
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import Contestant, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import Run
-from tests.support.answers_files import answers, write_answers
+from tests.support.by_hand import write_by_hand
 from tests.support.documents import Models
 from tests.support.messages import tells
-from tests.support.simulated import knows, says
+from tests.support.simulated import knows
 from tests.support.written import (
-    Doc,
     Written,
     copied,
     edit,
@@ -46,31 +45,13 @@ def in_order(before: Path, after: Path) -> dict[str, Compared]:
     return compared_metrics(one.estimates, other.estimates)
 
 
-def knowing(*numbers: int) -> Callable[[Doc], str]:
-    """Answer all variants of the questions with these numbers correctly and all others wrongly."""
-    order: dict[str, int] = {}
-
-    def rule(doc: Doc) -> str:
-        number = order.setdefault(doc["question_id"], len(order))
-        wrong = next(identity for identity in doc["printed"] if identity != doc["answer"])
-        return knows(doc) if number in numbers else says(doc, wrong)
-
-    return rule
-
-
-@pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Written, Written]:
-    """Two runs on five questions: the second loses one and gains two."""
-    folders = [tmp_path_factory.mktemp(name) for name in ("before", "after")]
-    rules = [knowing(0, 1), knowing(0, 2, 3)]
-    first, second = (
-        write(folder, rule, "cora_demo", {"questions": 5}) for folder, rule in zip(folders, rules, strict=True)
-    )
-    return first, second
-
-
-def test_a_difference_known_by_hand(known: tuple[Written, Written]) -> None:
-    found = in_order(known[0].folder, known[1].folder)
+def test_a_difference_known_by_hand(tmp_path: Path) -> None:
+    """The second model loses one of five questions and gains two, each in all variants."""
+    known = [
+        write_by_hand(tmp_path / f"{number}.jsonl", {"original": marks, "a": marks, "b": marks})
+        for number, marks in enumerate(("11000", "10110"))
+    ]
+    found = in_order(known[0], known[1])
     changes = [0, -1, 1, 1, 0]
     for name in ("mcqa", "mcqa_plus", "mv", "bmca@0.5", "bmca@1.0", "acc"):
         row = found[name]
@@ -87,12 +68,13 @@ def test_a_difference_known_by_hand(known: tuple[Written, Written]) -> None:
     assert found["ci"].change.value == 0.0
     # cora = m(1 - m + b) = m here.
     assert found["cora"].change.value == pytest.approx(1 / 5)
-    assert found["consistency_rate"].test is None
-    back = in_order(known[1].folder, known[0].folder)
+    back = in_order(known[1], known[0])
     for name, row in found.items():
-        assert back[name].change.value == -row.change.value
-        assert back[name].change.stderr == pytest.approx(row.change.stderr, nan_ok=True)
-        assert (back[name].before, back[name].after) == (row.after, row.before)
+        expected = (-row.change.value, row.change.stderr, row.after.value, row.before.value)
+        own = back[name]
+        assert (own.change.value, own.change.stderr, own.before.value, own.after.value) == pytest.approx(
+            expected, nan_ok=True
+        )
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas_mc", "cora_demo_sampling"])
@@ -280,10 +262,6 @@ def names(found: list[Contestant]) -> list[str]:
     return [contestant.name for contestant in found]
 
 
-def tasks_of(groups: list[list[object]]) -> list[tuple[str, list[str]]]:
-    return [(group[0].task, [run.model for run in group]) for group in groups]  # type: ignore[attr-defined]
-
-
 # ---- names
 
 
@@ -291,10 +269,8 @@ def test_models_are_in_the_order_of_the_paths_and_named_by_labels(demo: dict[str
     paths = [other.folder, demo["cora_demo"].folder]
     assert names(read_contestants(paths)) == ["another-org/another-model", "some-org/some-model"]
     assert names(read_contestants(paths[::-1])) == ["some-org/some-model", "another-org/another-model"]
-    assert names(read_contestants(paths, labels=dict(zip(paths, ("Small", "Large"), strict=True)))) == [
-        "Small",
-        "Large",
-    ]
+    labels = dict(zip(paths, ("Small", "Large"), strict=True))
+    assert names(read_contestants(paths, labels=labels)) == ["Small", "Large"]
 
 
 def test_a_folder_may_have_several_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
@@ -348,27 +324,21 @@ def test_runs_of_one_task_are_a_group(demo: dict[str, Written], other: Written, 
         ("cora_demo", ["some-org/some-model", "another-org/another-model", "org/third"]),
         ("cora_demo_mc", ["another-org/another-model", "org/third"]),
     ):
-        found = read_contestants([demo[first].folder, other.folder, third.folder])
-        groups, alone = matched([contestant.runs for contestant in found])
-        assert tasks_of(groups) == [("cora_demo", expected)]  # type: ignore[arg-type]
+        (group,), alone = groups_of(demo[first].folder, other.folder, third.folder)
+        assert {run.task for run in group} == {"cora_demo"}
+        assert [run.model for run in group] == expected
         assert alone == ["cora_demo_mc"] * first.endswith("mc")
+    assert groups_of(demo["cora_demo"].folder, demo["cora_demo_plus"].folder) == ([], ["cora_demo", "cora_demo_plus"])
 
 
 def test_files_of_answers_with_other_questions_are_still_a_group(tmp_path: Path) -> None:
     """So that the comparison can say what differs."""
     paths = [
-        write_answers(tmp_path / "a.csv", answers("a")),
-        write_answers(tmp_path / "b.csv", answers("b", questions=7)),
+        write_by_hand(tmp_path / f"{name}.jsonl", {"original": marks}) for name, marks in (("a", "11"), ("b", "1"))
     ]
-    groups, alone = matched([contestant.runs for contestant in read_contestants(paths)])
-    assert [[run.model for run in group] for group in groups] == [["a", "b"]]
+    (group,), alone = groups_of(*paths)
+    assert [run.model for run in group] == ["a", "b"]
     assert not alone
-
-
-def test_nothing_in_common(demo: dict[str, Written]) -> None:
-    found = read_contestants([demo["cora_demo"].folder, demo["cora_demo_plus"].folder])
-    assert matched([contestant.runs for contestant in found]) == ([], ["cora_demo", "cora_demo_plus"])
-    assert matched([]) == ([], [])
 
 
 def test_documents_are_matched_by_task_and_filter(models: Models) -> None:
