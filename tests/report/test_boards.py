@@ -121,6 +121,9 @@ def test_a_record_has_its_scores_and_its_signature(tmp_path: Path) -> None:
     assert (one.size, one.questions, one.asked, one.is_paired) == ("100x26", 100, "", False)
     assert (one.date, one.source) == ("2026-11-24T12-32-27", path)
     assert (other.name, other.part) == ("cora_y", "my")
+    put_record(tmp_path / "data" / "org", 1, _set([*_SCORE, "uncertainty"], {"num_samples": 1}))
+    (entry,), _ = find_records(tmp_path)
+    assert str(entry.scores["cora"]) == "Estimate(value=0.5, stderr=nan)"
 
 
 def test_other_files_are_passed_over(tmp_path: Path) -> None:
@@ -168,9 +171,3 @@ def test_a_damaged_record_is_left_out_with_one_line(content: Any, tmp_path: Path
     assert [entry.model for entry in entries] == ["good"]
     assert note.startswith(f"left out {path}: it is not a")
     assert "\n" not in note
-
-
-def test_a_record_without_an_error(tmp_path: Path) -> None:
-    put_record(tmp_path, 1, _set([*_SCORE, "uncertainty"], {"num_samples": 1}))
-    (entry,), _ = find_records(tmp_path)
-    assert str(entry.scores["cora"]) == "Estimate(value=0.5, stderr=nan)"

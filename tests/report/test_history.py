@@ -29,6 +29,9 @@ def better(doc: Doc) -> str:
     return knows(doc) if sum(map(ord, doc["question_id"])) % 3 == 0 else varied(doc)
 
 
+Read = tuple[list[TaskHistory], list[str]]
+
+
 @pytest.fixture(scope="module")
 def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four versions by date, whose folders are in another order. The last one has another seed."""
@@ -40,13 +43,11 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def history(versions: Path) -> tuple[list[TaskHistory], list[str]]:
+def history(versions: Path) -> Read:
     return read_history([versions])
 
 
-def test_versions_are_sorted_by_date_and_compared_with_the_one_before(
-    history: tuple[list[TaskHistory], list[str]], versions: Path
-) -> None:
+def test_versions_are_sorted_by_date_and_compared_with_the_one_before(history: Read, versions: Path) -> None:
     (order, prompts), _ = history
     assert [version.label for version in order.versions] == ["org/v3"]
     assert [version.label for version in prompts.versions] == ["org/v1", "org/v2", "org/v3", "org/v4"]
@@ -61,7 +62,7 @@ def test_versions_are_sorted_by_date_and_compared_with_the_one_before(
     assert str(prompts.versions[0].change("cora").value) == "nan"
 
 
-def test_other_settings_break_the_line_and_are_named(history: tuple[list[TaskHistory], list[str]]) -> None:
+def test_other_settings_break_the_line_and_are_named(history: Read) -> None:
     (_, prompts), notes = history
     assert notes == [
         "cora_demo_prompts: org/v3 and org/v4 are not comparable: their settings differ: seed is 0 in the first, 1 in "
@@ -74,9 +75,7 @@ def test_other_settings_break_the_line_and_are_named(history: tuple[list[TaskHis
     assert list(chart.lines[0].breaks) == [3]
 
 
-def test_a_task_that_some_versions_lack_has_its_points_at_their_versions(
-    history: tuple[list[TaskHistory], list[str]],
-) -> None:
+def test_a_task_that_some_versions_lack_has_its_points_at_their_versions(history: Read) -> None:
     chart = chart_of(history[0])
     assert [(line.name, [place for place, _ in line.points]) for line in chart.lines] == [
         ("cora_demo_order", [2]),
@@ -121,7 +120,7 @@ def test_one_version_is_an_error(versions: Path, tmp_path: Path) -> None:
         read_history([answers])
 
 
-def test_the_page_and_json_have_the_same_numbers(history: tuple[list[TaskHistory], list[str]]) -> None:
+def test_the_page_and_json_have_the_same_numbers(history: Read) -> None:
     histories, notes = history
     page = as_markdown(report_of(histories, notes, "History"))
     for task in as_json(histories):
