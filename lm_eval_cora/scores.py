@@ -16,7 +16,7 @@ from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.metrics.ranges import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.model_run import Run
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-LEVELS = tuple(level / 10 for level in range(11))
-"""The levels of a BMCA curve."""
+
+_COLUMNS = ["metric", "value", "stderr", "95%"]
 
 
 class Scores(Mapping[str, Estimate]):
@@ -62,16 +62,9 @@ class Scores(Mapping[str, Estimate]):
         run: Run | None = None,
         asked: str = "",
     ) -> None:
-        """Make the scores of a table.
+        """Make the scores of a table from the functions of metrics, and the reasons why others are undefined.
 
-        Args:
-            table: The answers.
-            functions: The function of each metric.
-            reasons: The metrics that the answers do not define, and the reason for each.
-            name: Name of the answers.
-            notes: Notes for the user.
-            run: The run of the harness that the answers come from; None for other answers.
-            asked: Digest of the variants that were asked; empty if they are unknown.
+        `run` is None unless `read_runs` read the answers. `asked` is a digest of the variants; empty if unknown.
         """
         self.name = name
         self.notes = tuple(notes)
@@ -101,12 +94,10 @@ class Scores(Mapping[str, Estimate]):
         return self._computed[metric]
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the metrics."""
-        return iter((*self._functions, *(name for name in self._reasons if name not in self._functions)))
+        return iter(dict.fromkeys((*self._functions, *self._reasons)))
 
     def __len__(self) -> int:
-        """The number of metrics."""
-        return sum(1 for _ in self)
+        return len({*self._functions, *self._reasons})
 
     @property
     def questions(self) -> int:
@@ -175,8 +166,9 @@ class Scores(Mapping[str, Estimate]):
         """
         from pandas import DataFrame  # importing it takes half a second
 
-        estimates = [despite_skipped(partial(bmca, level=level), self._table, of_originals=False) for level in LEVELS]
-        rows = [(level, *one, *one.interval) for level, one in zip(LEVELS, estimates, strict=True)]
+        levels = [level / 10 for level in range(11)]
+        estimates = [despite_skipped(partial(bmca, level=level), self._table, of_originals=False) for level in levels]
+        rows = [(level, *estimate, *estimate.interval) for level, estimate in zip(levels, estimates, strict=True)]
         return DataFrame(rows, columns=["level", "value", "stderr", "low", "high"])
 
     def plot(self, ax: Axes | None = None, label: str | None = None) -> Axes:
@@ -213,23 +205,21 @@ class Scores(Mapping[str, Estimate]):
         return axes
 
     def __repr__(self) -> str:
-        """The defined metrics as a text table, with the notes."""
-        rows = [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
-        return "\n".join([self._title(), "", table_as_text(["metric", "value", "stderr", "95%"], rows), *self.remarks])
+        return "\n".join([self._title(), "", table_as_text(_COLUMNS, self._rows()), *self.remarks])
 
     def _repr_html_(self) -> str:
-        """The defined metrics as an HTML table, for a notebook."""
-        rows = [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
-        return _html(self._title(), ["metric", "value", "stderr", "95%"], rows, self.remarks)
+        return _TABLE.render(title=self._title(), columns=_COLUMNS, rows=self._rows(), notes=self.remarks)
+
+    def _rows(self) -> list[list[str]]:
+        return [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
 
     @property
     def size(self) -> str:
         """The numbers of questions and variants as text, such as "4 questions with 26 variants"."""
         sizes = self._table.sizes
         fewest, most = sizes.min(initial=sizes.max(initial=0)), sizes.max(initial=0)
-        variants = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-        counted = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
-        return f"{counted} with {variants} variant{'' if variants == '1' else 's'}"
+        variants = counted(most, "variant") if fewest == most else f"{fewest} to {most} variants"
+        return f"{counted(self.questions, 'question')} with {variants}"
 
     @property
     def remarks(self) -> list[str]:
@@ -260,27 +250,17 @@ class Comparison(Mapping[str, Compared]):
     """
 
     def __init__(self, before: Scores, after: Scores, rows: Mapping[str, Compared]) -> None:
-        """Make a comparison.
-
-        Args:
-            before: The scores of the first set of answers.
-            after: The scores of the second set of answers.
-            rows: The difference of each metric.
-        """
         self._names = (before.name or "before", after.name or "after")
         self._questions = before.questions
         self._rows = rows
 
     def __getitem__(self, metric: str) -> Compared:
-        """The difference of a metric."""
         return self._rows[metric]
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the metrics."""
         return iter(self._rows)
 
     def __len__(self) -> int:
-        """The number of metrics."""
         return len(self._rows)
 
     def to_frame(self) -> DataFrame:
@@ -301,16 +281,14 @@ class Comparison(Mapping[str, Compared]):
         return DataFrame(rows, columns=columns)
 
     def __repr__(self) -> str:
-        """The differences as a text table."""
         return f"{self._title()}\n\n{table_as_text(*self._table())}"
 
     def _repr_html_(self) -> str:
-        """The differences as an HTML table, for a notebook."""
-        return _html(self._title(), *self._table(), ())
+        columns, rows = self._table()
+        return _TABLE.render(title=self._title(), columns=columns, rows=rows)
 
     def _title(self) -> str:
-        counted = f"{self._questions:,} question{'' if self._questions == 1 else 's'}"
-        return f"{self._names[1]} - {self._names[0]}: {counted}, paired by question"
+        return f"{self._names[1]} - {self._names[0]}: {counted(self._questions, 'question')}, paired by question"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [
@@ -376,7 +354,7 @@ def _check_alike(before: Scores, after: Scores) -> None:
         lost = sorted(set(one.question_ids) ^ set(other.question_ids))
         raise UserError(
             f"compare: expected answers to the same questions, got {len(lost):,} that only one of the two has "
-            f"({', '.join(lost[:3])}{', …' if len(lost) > 3 else ''}). Score the common questions only"
+            f"({first_few(lost)}). Score the common questions only"
         )
     if not (one.sizes == other.sizes).all():
         place = int((one.sizes != other.sizes).argmax())
@@ -393,16 +371,11 @@ def _shown(estimate: Estimate | Compared, *, signed: bool = False) -> list[str]:
     return [value, *(["", ""] if isnan(estimate.stderr) else [f"{estimate.stderr:.4f}", f"[{low}, {high}]"])]
 
 
-def _html(title: str, columns: list[str], rows: list[list[str]], notes: Iterable[str]) -> str:
-    """Make an HTML table for a notebook; all texts are escaped."""
-    return _TABLE.render(title=title, columns=columns, rows=rows, notes=notes)
-
-
 _TABLE = Environment(autoescape=True).from_string("""
 <p><b>{{ title }}</b></p>
 <table>
 <thead><tr>{% for name in columns %}<th>{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>{% for row in rows %}<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}</tbody>
 </table>
-{% for note in notes %}<p>{{ note }}</p>{% endfor %}
+{% for note in notes or () %}<p>{{ note }}</p>{% endfor %}
 """)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from math import ceil, isclose, isfinite, nan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -43,14 +43,6 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _HASH = 16
 
 
-class Hashes(NamedTuple):
-    """The harness' hashes of a document, its target and its prompt, shortened."""
-
-    doc: str
-    target: str
-    prompt: str
-
-
 @dataclass(frozen=True, eq=False)
 class DocumentRun:
     """The values of one model on the documents of one task, as one filter of the harness scored them.
@@ -58,9 +50,7 @@ class DocumentRun:
     Attributes:
         part: Name of the filter if the task has several filters; else empty.
         ids: The documents by their number in the data set (doc_id), sorted.
-        estimates: The mean of each metric over the documents, in the order of `ids`. A document without a value does
-            not count for that metric.
-        hashes: The hashes of each document.
+        estimates: The mean of each metric over the documents that have a value, in the order of `ids`.
         results: Content of the results file; empty without one.
         notes: Messages about files, lines and metrics that were left out.
     """
@@ -72,7 +62,7 @@ class DocumentRun:
     files: tuple[Path, ...]
     ids: tuple[int, ...]
     estimates: dict[str, Estimate]
-    hashes: Mapping[int, Hashes] = field(repr=False)
+    hashes: Mapping[int, tuple[str, str, str]] = field(repr=False)  # of the document, its target and its prompt
     results: Mapping[str, Any] = field(repr=False)
     notes: tuple[str, ...] = ()
 
@@ -209,12 +199,12 @@ def _take(sample: Any, line: bytes, found: dict[str, _Lines]) -> bool:
     key = sample.get("doc_id") if isinstance(sample, dict) else None
     if type(key) is not int or "doc" not in sample or not isinstance(sample.get("filter", "none"), str):
         return False
-    hashes = Hashes(_doc_hash(sample, line), *(str(sample.get(f"{n}_hash"))[:_HASH] for n in ("target", "prompt")))
+    target, prompt = (str(sample.get(f"{part}_hash"))[:_HASH] for part in ("target", "prompt"))
     lines = found.setdefault(sample.get("filter", "none"), _Lines())
     if key in lines.hashes:  # the first of several lines of a document counts
         lines.repeated += 1
         return True
-    lines.hashes[key] = hashes
+    lines.hashes[key] = (_doc_hash(sample, line), target, prompt)
     names = sample.get("metrics", sample)  # older versions of the harness do not list the metrics
     for name in names if isinstance(names, list | dict) else ():
         if isinstance(name, str) and name in sample and name not in _NO_METRIC:
@@ -240,19 +230,12 @@ def _doc_hash(sample: Mapping[str, Any], line: bytes) -> str:
 
 @dataclass
 class _Lines:
-    """The lines of one filter of a samples file.
+    """The lines of one filter of a samples file: hashes and values by document."""
 
-    Attributes:
-        hashes: The hashes of each document.
-        values: The value of each metric for each document.
-        unusable: Reason why a metric has no mean over the documents.
-        repeated: Number of further lines of a document; they are left out.
-    """
-
-    hashes: dict[int, Hashes] = field(default_factory=dict)
-    values: dict[str, dict[int, float]] = field(default_factory=dict)
-    unusable: dict[str, str] = field(default_factory=dict)
-    repeated: int = 0
+    hashes: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    values: dict[str, dict[int, float]] = field(default_factory=dict)  # of each metric
+    unusable: dict[str, str] = field(default_factory=dict)  # why a metric has no mean over the documents
+    repeated: int = 0  # further lines of a document, which are left out
 
     def run(self, file: SamplesFile, name: str, notes: Sequence[str], *, alone: bool) -> DocumentRun:
         """Make the run of a filter."""

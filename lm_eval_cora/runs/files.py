@@ -31,21 +31,14 @@ _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
 @dataclass(frozen=True)
 class SamplesFile:
-    """A samples file and the results file of the same run.
-
-    Attributes:
-        date: Date of the run; empty if the file name has none.
-        model: Name of the model, from the results file, from another results file in the folder, or from the folder.
-        results: Content of the results file; empty without one.
-        unchecked: Reason why there is no results file; empty if there is one.
-    """
+    """A samples file and the results file of the same run."""
 
     path: Path
     task: str
-    date: str
-    model: str
-    results: Mapping[str, Any]
-    unchecked: str = ""
+    date: str  # empty if the file name has none
+    model: str  # from the results file, from another results file in the folder, or from the folder
+    results: Mapping[str, Any]  # empty without a results file
+    unchecked: str = ""  # reason why there is no results file; empty if there is one
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -33,19 +33,13 @@ class Run:
     """The answers of one model to one task.
 
     Attributes:
-        model: Name of the model, shortened; different for each model of a report.
-        name: Name of the task.
-        filter: Name of the filter.
         part: Name of the filter if the task has several filters; else empty.
-        data: Identity of the questions.
-        probe: The probe that made the variants.
         form: Whether answers were written or scored; None if unknown.
         files: The samples files, the newest first.
         results: Content of the results file of the newest samples; empty without one.
         signature: The signature of the scores; empty without a results file.
         reader: Reader of written answers; None if answers were scored.
         read_before: Reader that the run itself used; empty if unknown.
-        table: The answers.
         notes: Messages about files that were merged or left out, and about lines that could not be read.
         label: Name of the data; empty if the name of the task is sufficient (see `with_labels`).
         unchecked: Reason why there is no results file to check the numbers against; empty if there is one.

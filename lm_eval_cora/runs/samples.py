@@ -52,29 +52,17 @@ _DIGEST = 16
 
 @dataclass
 class Samples:
-    """The samples of one filter in one or more files.
+    """The samples of one filter in one or more files."""
 
-    Attributes:
-        paths: The files, each with its number of samples.
-        records: The scored variants, in the order of the files.
-        offsets: Byte offset of the line of each record in its file.
-        digests: The harness' hashes of each variant and of its prompt, each shortened to 16 bytes.
-        form: Whether answers were written or scored.
-        metrics: Names of the metrics that the run computed.
-        references: Ids of the questions with an option that refers to other options.
-        written: The reference answer of each question without options.
-        folder: Keeps the temporary folder of the files, if they are in one.
-    """
-
-    paths: list[tuple[Path, int]] = field(default_factory=list)
+    paths: list[tuple[Path, int]] = field(default_factory=list)  # with the numbers of samples
     records: PackedRecords = field(default_factory=PackedRecords)
-    offsets: array[int] = field(default_factory=lambda: array("q"))
-    digests: bytearray = field(default_factory=bytearray)
+    offsets: array[int] = field(default_factory=lambda: array("q"))  # of the lines of the records, in bytes
+    digests: bytearray = field(default_factory=bytearray)  # of each variant and of its prompt, 16 bytes each
     form: Form = "generate"
-    metrics: frozenset[str] = frozenset()
-    references: set[str] = field(default_factory=set)
-    written: dict[str, str] = field(default_factory=dict)
-    folder: object = None
+    metrics: frozenset[str] = frozenset()  # that the run computed
+    references: set[str] = field(default_factory=set)  # ids of questions with an option that refers to other options
+    written: dict[str, str] = field(default_factory=dict)  # the reference answers of questions without options
+    folder: object = None  # keeps the temporary folder of the files, if they are in one
 
     def extend(self, other: Samples) -> None:
         """Add the samples of other lines or of another file."""
