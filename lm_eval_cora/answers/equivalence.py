@@ -172,7 +172,6 @@ class _Comparer(Worker):
             self._start()
         if self.process is not None:
             self._late = time.monotonic() + self._wall_seconds
-            assert self.process.stdin is not None
             with suppress(OSError):  # the process has died; reading its reply will show that
                 self.process.stdin.write(lines.encode())
                 self.process.stdin.flush()
@@ -193,7 +192,6 @@ class _Comparer(Worker):
         """Return the next line that the process writes; empty if it has died."""
         if self.process is None:
             return ""
-        assert self.process.stdout is not None
         self._late = time.monotonic() + self._wall_seconds
         line: bytes = self.process.stdout.readline()
         self._late = float("inf")

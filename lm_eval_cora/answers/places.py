@@ -383,7 +383,8 @@ class Text(Plain):
         """Return why a named option does not count, judging by the words after it; None if it counts."""
         if end == start + 1 and rules.IS_A_SYMBOL.match(self.text, end):
             return Reason.SEVERAL
-        stops = {end, skip(rules.REMARK, self.text, end + 1, otherwise=end)}
+        remark = rules.REMARK.match(self.text, end + 1)
+        stops = {end, remark.end() if remark else end}
         if self._is_asked(start, end) or any(rules.REJECTS.match(self.text, stop) for stop in stops):
             return Reason.REJECTED
         other = rules.AND.match(self.text, end)

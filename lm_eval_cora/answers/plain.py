@@ -59,11 +59,10 @@ def last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return match
 
 
-def skip(pattern: re.Pattern[str], text: str, start: int, *, otherwise: int | None = None) -> int:
-    """Return the end of a match at a place; the place itself, or `otherwise`, if there is none."""
-    if match := pattern.match(text, start):
-        return match.end()
-    return start if otherwise is None else otherwise
+def skip(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Return the end of a match at a place; the place itself if there is none."""
+    match = pattern.match(text, start)
+    return match.end() if match else start
 
 
 def after_reasoning(response: str) -> str:

@@ -14,6 +14,7 @@ import sys
 from cmath import isfinite
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from time import process_time
 from typing import Any
 from zlib import crc32
 
@@ -47,7 +48,7 @@ def serve(cpu_seconds: int, megabytes: int) -> None:
     _limit("RLIMIT_AS", megabytes * 2**20)
     print(READY, file=replies, flush=True)
     for line in sys.stdin:
-        _limit_time(cpu_seconds)
+        _limit("RLIMIT_CPU", int(process_time()) + 1 + cpu_seconds)  # the system ends a process that exceeds it
         one, other = json.loads(line)
         for answer in (one, other):  # the missing reply shows which answer alone exceeds the limits
             _value(answer)
@@ -106,9 +107,8 @@ def _value(text: str) -> Any:
 
     expression = next(iter(_parsed(text)), None)
     # math-verify compares symbols by name, ignoring case, and a percentage may equal its number without the sign.
-    if not isinstance(expression, Expr) or isinstance(expression, Symbol | MatrixExpr):
-        return None
-    if expression.has(UnevaluatedExpr):
+    is_name = isinstance(expression, Symbol | MatrixExpr)
+    if not isinstance(expression, Expr) or is_name or expression.has(UnevaluatedExpr):
         return None
     # A number from 1 to 2 that depends on the name; two expressions are unlikely to have equal values by chance.
     numbers = {symbol: 1 + crc32(symbol.name.encode()) / 2**32 for symbol in expression.free_symbols}
@@ -182,10 +182,3 @@ def _limit(name: str, value: int) -> None:
         _, hard = resource.getrlimit(getattr(resource, name))
         allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(getattr(resource, name), (allowed, hard))
-
-
-def _limit_time(cpu_seconds: int) -> None:
-    """Limit the processor time from now on; the operating system ends a process that exceeds it."""
-    if resource is not None:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        _limit("RLIMIT_CPU", int(used.ru_utime + used.ru_stime) + 1 + cpu_seconds)

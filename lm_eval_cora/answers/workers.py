@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from queue import LifoQueue
 from typing import Any, Generic, TypeVar
 
@@ -42,7 +41,7 @@ class Worker:
 
     def __init__(self, command: list[str], stderr: int | None = None) -> None:
         self._command, self._stderr = command, stderr
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Any = None
 
     def start(self) -> Any:
         """Return the process, which is started if there is none."""
@@ -56,11 +55,7 @@ class Worker:
         process, self.process = self.process, None
         if process is not None:
             process.kill()
-            for pipe in (process.stdin, process.stdout):
-                with suppress(OSError):  # closing writes the rest of the buffer, which fails if the process has died
-                    if pipe is not None:
-                        pipe.close()
-            process.wait()
+            process.communicate()
 
 
 class Pool(Generic[W]):
