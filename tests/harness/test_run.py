@@ -264,6 +264,10 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
     ("foreign", ["--target", "whole:0.1"], "--target"),
     ("cora_demo", ["--target", "whole:0.1", "--budget", 100], "--budget and --target both set"),
     ("cora_demo", ["--limit", "-3"], "--limit -3: expected a number of questions"),
+    *(
+        ("cora_demo", ["--samples", samples], "expected")
+        for samples in ("nofile.json", "[1]", '{"cora_demo": 5}', '{"cora_demo": [0, "x"]}', '{"cora_demo": [true]}')
+    ),
     ("cora_demo", ["--samples", '{"cora_dmo": [3]}'], "there is no task 'cora_dmo' in this run. Did you mean"),
 ]
 
@@ -310,6 +314,43 @@ def test_ctrl_c_says_what_is_kept(run: Commands) -> None:
     assert "Traceback" not in stopped.err
     nothing = run.ours("--model_args", "skill=stopped", "--no_cache")
     assert "--output_path FOLDER and do not pass --no_cache" in nothing.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(), ConnectionResetError(104, "reset"), OSError(28, "no space")])
+def test_what_happens_to_a_model_is_an_error(run: Commands, error: OSError) -> None:
+    # Not mistaken for a closed pipe (`| head`), which is not an error, nor for an error of standard output.
+    with patch.object(KnowsSome, "generate_until", side_effect=error):
+        failed = run.ours()
+    assert failed.code == 1
+    assert f"the run ended: {type(error).__name__}" in failed.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("also_given", [False, True])
+def test_a_cache_that_a_file_of_settings_names_lies_inside_too(run: Commands, tmp_path: Path, also_given: bool) -> None:
+    (tmp_path / "settings.yaml").write_text(f"use_cache: {tmp_path}/of_the_file\n")
+    given = ("--use_cache", tmp_path / "given") if also_given else ()
+    assert run.ours("--config", tmp_path / "settings.yaml", *given, "--stop", "exact", questions=1).code == 0
+    # There is one cache. The command line has priority over the file.
+    assert [path.name for path in tmp_path.glob("*.db")] == [f"{'given' if also_given else 'of_the_file'}_rank0.db"]
+
+
+QUESTIONS = ("--metadata", '{"cora": {"questions": 1}}')
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_folders_of_the_users_own_in_a_file_of_settings(several: bool, tmp_path: Path) -> None:
+    for name in ("mine", "yours"):
+        (tmp_path / name).mkdir()
+        own_task(tmp_path / name, "", name)
+    paths = [str(tmp_path / "mine"), str(tmp_path / "yours")]
+    (tmp_path / "settings.yaml").write_text(json.dumps({"include_path": paths if several else paths[0]}))
+    given = ("run", "--model", NAME, "--config", str(tmp_path / "settings.yaml"), *QUESTIONS)
+    assert main([*given, "--tasks", "mine,cora_demo" + ",yours" * several]) == 0
+
+
+def test_the_command_finds_our_tasks_by_itself() -> None:
+    # Without --include_path, and in tests without the start-up module.
+    assert main(["run", "--model", NAME, "--tasks", "cora_demo", *QUESTIONS]) == 0
 
 
 def test_verbose_logs_each_wave(run: Commands, caplog: pytest.LogCaptureFixture) -> None:
