@@ -1,22 +1,28 @@
-"""Plans of typical models, of one run and of two runs."""
+"""Plans of typical models, of one run and of two runs, and their requests compared with what reaches a model."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import ceil, isnan
 from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.decide.plan import Goal, as_json, as_table, make_plans
+from lm_eval_cora.decide.plan import METRICS, MODELS, Goal, Plan, as_json, as_table, chosen, estimate_of, make_plans
 from lm_eval_cora.decide.sample_size import Contrast, questions_needed
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.asking import stop_early
+from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.by_hand import Answers, runs_by_hand
 from tests.support.messages import tells
+from tests.support.stopping import Moody
+from tests.support.written import write
 
 ONE: Answers = {"original": "1111111100" * 30, "x": "1101110100" * 30, "y": "1100110111" * 30}
 OTHER: Answers = {"original": "1111110010" * 30, "x": "1100110010" * 30, "y": "1101110000" * 30}
+QUESTIONS = 6
 
 
 @pytest.fixture(scope="module")
@@ -38,21 +44,20 @@ def test_one_run(runs: list[Run]) -> None:
     assert (plan.benchmark_questions, plan.enough) == (None, None)
     assert [note.partition(",")[0] for note in notes] == ["The correlation is assumed"]
     assert isnan(plan.smallest_difference)
-
-
-def test_the_correlation_that_is_given(runs: list[Run]) -> None:
     none, high = (make_plans(runs[:1], Goal(0.05, correlation=r))[0][0] for r in (0.0, 0.9))
     assert none.questions == pytest.approx(10 * high.questions, abs=10)
 
 
-def test_two_runs(runs: list[Run]) -> None:
+def test_two_runs(runs: list[Run], tmp_path: Path) -> None:
     (plan,), _ = make_plans(runs, Goal(0.05, power=0.9, level=0.99))
     contrast = Contrast.of(*(run.estimates["cora"] for run in reversed(runs)))  # the lower one first
     assert plan.questions == questions_needed(contrast, 0.05, 0.0, 0.9, 0.99)
-    assert plan.correlation_measured
+    assert (plan.correlation_measured, plan.models, plan.metric) == (True, ("one", "other"), "cora")
     assert 0 < plan.correlation < 1
-    assert plan.models == ("one", "other")
-    assert plan.metric == "cora"
+    # Equal answers do not show that a difference is found with two questions.
+    (plan,), _ = make_plans(runs_by_hand(tmp_path, {"a": ONE, "b": ONE}), Goal(0.01, metric="mcqa"))
+    assert plan.questions > 100
+    assert plan.correlation == pytest.approx(1)
 
 
 def test_a_metric_that_early_stopping_does_not_give(runs: list[Run]) -> None:
@@ -62,26 +67,10 @@ def test_a_metric_that_early_stopping_does_not_give(runs: list[Run]) -> None:
     assert as_json([plan], Goal(0.05), [])["plans"][0]["requests_exact"] is None
 
 
-def test_typical_models() -> None:
-    plans, notes = make_plans([], Goal(0.02))
-    assert [plan.questions for plan in plans] == sorted(plan.questions for plan in plans)
-    assert all(plan.requests_exact is not None and plan.requests_exact < plan.requests for plan in plans)
-    few = plans[0]
-    assert few.requests == 26 * few.questions
-    assert tells(" ".join(notes), "CoRA paper's tables", "--from OUT", "assumed", "--from A --from B")
-    assert {row[2] for row in as_table(plans, Goal(0.02)).rows} == {"0.30 (assumed)"}
-
-
 REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
     "metric": (Goal(0.1, metric="coora"), 1, ("--metric coora", "no such metric", "Did you mean 'cora'")),
-    "no error": (
-        Goal(0.1, metric="acc_min"),
-        1,
-        (
-            "nothing can be planned",
-            "acc_min has no standard error in closed",
-        ),
-    ),
+    "typical": (Goal(0.1, metric="mcqaa"), 0, ("--metric mcqaa", "cora, mcqa, ci, bmca@1.0", "'mcqa'", "--from OUT")),
+    "no error": (Goal(0.1, metric="acc_min"), 1, ("nothing can be planned", "acc_min has no standard error in closed")),
     "one run": (
         Goal(0.1, metric="mcqa_plus_diff"),
         1,
@@ -99,32 +88,100 @@ def test_plans_that_cannot_be_made(name: str, runs: list[Run]) -> None:
     assert tells(str(refused.value), *parts)
 
 
-def test_a_typical_metric_that_does_not_exist() -> None:
-    with pytest.raises(UserError) as refused:
-        make_plans([], Goal(0.1, metric="mcqaa"))
-    assert tells(str(refused.value), "--metric mcqaa", "cora, mcqa, ci, bmca@1.0", "Did you mean 'mcqa'", "--from OUT")
-
-
-def test_three_models(tmp_path: Path) -> None:
+def test_models_that_cannot_be_planned_together(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"one or two models, got 3: a, b, c"):
-        make_plans(runs_by_hand(tmp_path, {"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
-
-
-def test_two_models_on_other_questions(tmp_path: Path) -> None:
+        make_plans(runs_by_hand(tmp_path / "three", {"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
     short = {kind: marks[:100] for kind, marks in OTHER.items()}
     with pytest.raises(UserError) as refused:
-        make_plans(runs_by_hand(tmp_path, {"a": ONE, "b": short}), Goal(0.1))
+        make_plans(runs_by_hand(tmp_path / "two", {"a": ONE, "b": short}), Goal(0.1))
     assert tells(str(refused.value), "--from: ", "a and b")
-
-
-def test_a_model_that_answers_nothing_differently(tmp_path: Path) -> None:
-    """Equal answers do not show that a difference is found with two questions."""
-    (plan,), _ = make_plans(runs_by_hand(tmp_path, {"a": ONE, "b": ONE}), Goal(0.01, metric="mcqa"))
-    assert plan.questions > 100
-    assert plan.correlation == pytest.approx(1)
 
 
 def test_few_questions_and_rough_numbers(tmp_path: Path) -> None:
     tiny = {kind: marks[:20] for kind, marks in ONE.items()}
     _, notes = make_plans(runs_by_hand(tmp_path, {"a": tiny}), Goal(0.5))
     assert tells(" ".join(notes), "answers: 20 questions in the run", "62%", "fewer than 100 questions", "rough")
+
+
+# ---- runs of the harness
+
+
+def planned(folder: Path, metric: str = "cora") -> Plan:
+    (plan,), _ = make_plans(read_runs([folder]), Goal(0.05, metric=metric))
+    return plan
+
+
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_order"])
+def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) -> None:
+    full, stopped = Moody(3), Moody(3)
+    options = {"questions": QUESTIONS}
+    write(tmp_path / "full", full, task, options)
+    write(tmp_path / "stopped", stop_early(stopped, "exact"), task, options)
+    plan, again = planned(tmp_path / "full"), planned(tmp_path / "stopped")
+    assert plan.requests_per_question == len(full.prompts) / QUESTIONS
+    assert plan.requests_per_question_exact == len(stopped.prompts) / QUESTIONS < plan.requests_per_question
+    assert (again.questions, again.requests) == (plan.questions, plan.requests)
+    assert again.requests_exact == plan.requests_exact
+
+
+def test_a_task_whose_questions_do_not_stop_early(tmp_path: Path) -> None:
+    write(tmp_path, Moody(3), "cora_demo_sampling", {"questions": QUESTIONS})
+    plan = planned(tmp_path, "")
+    assert (plan.metric, plan.requests_exact) == ("acc_mean", None)
+
+
+def test_too_few_questions_in_the_benchmark(tmp_path: Path) -> None:
+    write(tmp_path, Moody(3), "cora_demo", {"questions": QUESTIONS})
+    (plan,), notes = make_plans(read_runs([tmp_path]), Goal(0.01))
+    assert (plan.benchmark_questions, plan.enough) == (120, False)
+    told = ("6 questions in the run", "cora_demo: the benchmark has 120 questions, too few", "find")
+    assert tells(" ".join(notes), *told)
+
+
+def test_a_two_phase_run(tmp_path: Path) -> None:
+    write(tmp_path, stop_early(Moody(3), target="whole:0.3"), "cora_demo", {})
+    with pytest.raises(UserError, match="run with --target does not show"):
+        planned(tmp_path)
+
+
+# ---- typical models
+
+
+def test_typical_plans() -> None:
+    plans, notes = make_plans([], Goal(0.02))
+    assert [plan.questions for plan in plans] == sorted(plan.questions for plan in plans)
+    assert all(plan.requests_exact is not None and plan.requests_exact < plan.requests for plan in plans)
+    assert plans[0].requests == 26 * plans[0].questions
+    assert tells(" ".join(notes), "CoRA paper's tables", "--from OUT", "assumed", "--from A --from B")
+    assert {row[2] for row in as_table(plans, Goal(0.02)).rows} == {"0.30 (assumed)"}
+
+
+def test_the_models_are_those_of_the_paper_and_of_the_documentation() -> None:
+    # CoRA, tables 1 to 4, to the rounding of two digits.
+    of_medqa, rest = {"GPT4o": 0.75, "MedL": 0.33}, {("Llam", "Arc-C"): 0.25, ("DSeek", "TruthfulQA"): 0.24}
+    printed = {**{(name, "MedQA"): value for name, value in of_medqa.items()}, **rest}
+    found = {(model.name, model.benchmark): estimate_of(model, "cora").value for model in MODELS}
+    assert {key: found[key] for key in printed} == pytest.approx(printed, abs=0.01)
+    assert len(found) == 16
+    page = (Path(__file__).parents[2] / "docs/cost.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.+?) (\w+) \| [\d.]+ \| [\d.]+ \| (\d+) \| ([\d.]+) \|", page, re.M)
+    told = {(name, benchmark): (int(full), float(exact)) for benchmark, name, full, exact in rows}
+    assert told == {(model.name, model.benchmark): (model.variants, model.requests) for model in MODELS}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_metrics_and_errors_of_typical_models(metric: str) -> None:
+    model = MODELS[1]
+    m, b = model.mcqa, model.bmca
+    values = {"cora": m * (1 - m + b), "mcqa": m, "ci": 1 - m + b, "bmca@1.0": b}
+    # The variances of x, y and x - y, and that of the influence (1 - 2m + b)(x - m) + m (y - b), with E[xy] = b.
+    by_m = 1 - 2 * m + b
+    squares = {"mcqa": m * (1 - m), "bmca@1.0": b * (1 - b), "ci": (m - b) * (1 - m + b)}
+    squares["cora"] = by_m**2 * m * (1 - m) + m**2 * b * (1 - b) + 2 * by_m * m * b * (1 - m)
+    found = estimate_of(model, metric)
+    assert found.value == pytest.approx(values[metric])
+    assert found.stderr**2 * 1_000 == pytest.approx(squares[metric], rel=0.01)
+    errors = [estimate_of(model, metric).stderr for _, model in chosen(metric)]  # from few to many questions
+    every = sorted(estimate_of(model, metric).stderr for model in MODELS)
+    assert [errors[0], errors[2]] == [every[0], every[-1]]
+    assert sum(error < errors[1] for error in every) == pytest.approx(8, abs=2)

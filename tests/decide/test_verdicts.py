@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from math import comb, isnan, nan
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from lm_eval_cora.decide.requirements import read_requirements
 from lm_eval_cora.decide.sample_size import Contrast, Level, questions_needed
-from lm_eval_cora.decide.verdicts import Verdict, decide, overall, remarks, verdicts_of
+from lm_eval_cora.decide.verdicts import (
+    Outcome,
+    Verdict,
+    as_json,
+    as_junit,
+    as_table,
+    decide,
+    overall,
+    remarks,
+    verdicts_of,
+)
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import clopper_pearson, share_of
 from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers, write_answers
-from tests.support.by_hand import Answers, run_by_hand, runs_by_hand
+from tests.support.by_hand import HOSTILE_NAMES, Answers, run_by_hand, runs_by_hand
 from tests.support.messages import tells
+from tests.support.written import strict
 
 GOOD: Answers = {"original": "1111111100" * 10, "x": "1111110100" * 10}
 WORSE: Answers = {"original": "1111111000" * 10, "x": "1110010100" * 10}
@@ -189,3 +203,60 @@ def test_a_benchmark_with_too_few_questions(runs: list[Run]) -> None:
     assert remarks([replace(found, questions_available=573)]) == [
         "answers: mcqa >= 0.75 needs 574 questions to be decided, but the benchmark has 573"
     ]
+
+
+# ---- the table, JSON and JUnit XML
+
+
+def made_up(outcome: Outcome, task: str = "cora_medqa", requirement: str = "cora >= 0.45") -> Verdict:
+    needed = 500 if outcome == "undecided" else None
+    return Verdict(requirement, task, "cora", outcome, 0.5, 0.03, 0.44, 0.56, False, 100, needed, None, "s")
+
+
+def test_junit() -> None:
+    found = [made_up("pass"), made_up("fail"), made_up("undecided", "cora_mmlu")]
+    root = ElementTree.fromstring(as_junit(found, "org/model"))
+    assert root.tag == "testsuites"
+    assert root.attrib == {"name": "lm-eval-cora gate org/model", "tests": "3", "failures": "1", "errors": "1"}
+    assert [suite.attrib["name"] for suite in root] == ["cora_medqa", "cora_mmlu"]
+    assert root[0].attrib == {"name": "cora_medqa", "tests": "2", "failures": "1", "errors": "0"}
+    passed, failed = root[0]
+    assert passed.attrib == {"classname": "cora_medqa", "name": "cora >= 0.45"}
+    assert [part.tag for part in passed] == ["system-out"]
+    assert failed.find("failure").attrib["message"] == found[1].reason  # type: ignore[union-attr]
+    undecided = root[1][0].find("error")
+    assert undecided is not None
+    assert undecided.attrib["type"] == "undecided"
+    assert undecided.text == found[2].reason
+
+
+@pytest.mark.parametrize("name", [*HOSTILE_NAMES.values(), "\x00\x1b[2J\ud83d\ufffe", "]]>&amp;<!--"])
+def test_hostile_names(name: str) -> None:
+    found = [made_up("fail", task=name)]
+    root = ElementTree.fromstring(as_junit(found, name))
+    assert len(root.findall("./testsuite/testcase/failure")) == 1
+    shown = "".join(character for character in name if character.isalnum() and character.isascii())
+    kept = "".join(character for character in root[0].attrib["name"] if character.isalnum() and character.isascii())
+    assert kept == shown
+    text = json.dumps(as_json(found, name, []))
+    assert strict(text)["requirements"][0]["task"] == name
+    table = as_table(found, name)
+    assert len(table_as_text(table.columns, table.rows).split("\n")) == 3
+
+
+def test_json_has_no_bare_nan() -> None:
+    undefined = replace(made_up("undecided"), **dict.fromkeys(("value", "stderr", "low", "high"), nan), signature=None)
+    found = as_json([undefined], "m", ["a note"])
+    assert (found["outcome"], found["exit_status"], found["notes"]) == ("undecided", 2, ["a note"])
+    (entry,) = found["requirements"]
+    assert [entry[key] for key in ("value", "stderr", "low", "high", "questions_available", "signature")] == [None] * 6
+    assert entry["reason"] == "cora is undefined in this run"
+    assert strict(json.dumps(found))
+
+
+def test_the_table() -> None:
+    table = as_table([made_up("pass"), made_up("undecided")], "m")
+    assert table.title == "m: undecided"
+    assert [row[0] for row in table.rows] == ["cora ≥ 0.45"] * 2
+    assert [row[-1] for row in table.rows] == ["", 500]
+    assert [row[2] for row in table.rows] == ["pass", "undecided"]
