@@ -13,19 +13,15 @@ ROOT = Path(__file__).parents[1]
 TASKS = ROOT / "tasks"
 
 
-def load_script() -> ModuleType:
-    """Import the script by its path; `scripts` is not a package."""
+@pytest.fixture
+def script() -> ModuleType:
+    """The script; `scripts` is not a package."""
     spec = importlib.util.spec_from_file_location("write_tasks", ROOT / "scripts" / "write_tasks.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-@pytest.fixture
-def script() -> ModuleType:
-    return load_script()
 
 
 @pytest.fixture
@@ -48,16 +44,9 @@ def written(folder: Path) -> dict[str, str]:
 
 
 def test_the_task_files_are_those_of_the_script(script: ModuleType) -> None:
-    expected = {str(path.relative_to(TASKS)): content for path, content in script.task_files()}
-    assert written(TASKS) == expected
-
-
-def test_each_task_file_is_written_once(script: ModuleType) -> None:
-    paths = [path for path, _ in script.task_files()]
-    assert len(paths) == len(set(paths))
-
-
-def test_each_benchmark_has_a_fragment(script: ModuleType) -> None:
+    files = list(script.task_files())
+    assert {str(path.relative_to(TASKS)): content for path, content in files} == written(TASKS)
+    assert len({path for path, _ in files}) == len(files)
     assert set(script.BENCHMARKS) == {path.stem for path in (TASKS / "_benchmarks").glob("*.yaml")}
 
 
@@ -77,19 +66,18 @@ def as_first_version(files: dict[str, str], prefix: str) -> dict[str, str]:
     }
 
 
-def test_a_deleted_file_is_written_again(script: ModuleType, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (copy / "openbookqa/cora_openbookqa_order.yaml").unlink()
+@pytest.mark.parametrize("deleted", ["openbookqa/cora_openbookqa_order.yaml", "openbookqa/"])
+def test_deleted_files_are_written_again(
+    deleted: str, script: ModuleType, copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [name for name in written(copy) if name.startswith(deleted)]
+    for name in names:
+        (copy / name).unlink()
+    if deleted.endswith("/"):
+        (copy / deleted).rmdir()
     script.main()
-    assert capsys.readouterr().out == "wrote tasks/openbookqa/cora_openbookqa_order.yaml\n"
-    assert written(copy) == as_first_version(written(TASKS), "openbookqa/cora_openbookqa_order.yaml")
-
-
-def test_a_folder_is_made_for_a_new_benchmark(script: ModuleType, copy: Path) -> None:
-    for path in (copy / "openbookqa").iterdir():
-        path.unlink()
-    (copy / "openbookqa").rmdir()
-    script.main()
-    assert written(copy) == as_first_version(written(TASKS), "openbookqa/")
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted(f"wrote tasks/{name}" for name in names)
+    assert written(copy) == as_first_version(written(TASKS), deleted)
 
 
 def test_a_changed_file_is_corrected_and_keeps_its_version(script: ModuleType, copy: Path) -> None:

@@ -123,14 +123,9 @@ def test_a_wrong_block_is_an_error_with_its_place(
 @pytest.mark.parametrize(
     "text",
     [
-        "```bash\ntrue\n```",
-        "    lm_eval run",
-        "```\nlm_eval run\n```",
-        "```sh\ntrue\n```",
-        "<!-- not run -->\n```bash\ntrue\n```",
-        "<!-- run as: -->\n```bash\ntrue\n```",
-        "<!-- running -->\n```python\n1\n```",
-        "<!-- run -->\n\nText.\n\n```python\n1\n```",
+        *("```bash\ntrue\n```", "    lm_eval run", "```\nlm_eval run\n```", "```sh\ntrue\n```"),
+        *("<!-- not run -->\n```bash\ntrue\n```", "<!-- run as: -->\n```bash\ntrue\n```"),
+        *("<!-- running -->\n```python\n1\n```", "<!-- run -->\n\nText.\n\n```python\n1\n```"),
     ],
 )
 def test_blocks_without_a_mark_are_found(text: str) -> None:
@@ -161,13 +156,13 @@ def test_plain_commands_are_read_as_a_shell_reads_them(text: str, words: list[st
 @pytest.mark.parametrize(
     "text",
     [
-        "lm-eval-cora tasks | head",
-        "lm-eval-cora tasks > file",
-        "lm-eval-cora tasks; true",
-        "X=1 lm-eval-cora tasks",
-        "lm-eval-cora report $HOME",
-        "lm-eval-cora report *",
-        "lm-eval-cora tasks\ncat file",
+        *("lm-eval-cora tasks | head", "lm-eval-cora tasks > file", "lm-eval-cora tasks; true"),
+        *(
+            "X=1 lm-eval-cora tasks",
+            "lm-eval-cora report $HOME",
+            "lm-eval-cora report *",
+            "lm-eval-cora tasks\ncat file",
+        ),
     ],
 )
 def test_other_commands_need_a_shell(text: str) -> None:
