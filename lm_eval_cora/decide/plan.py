@@ -136,7 +136,10 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
         if why := _cannot_plan(group, metric):
             notes.append(f"{group[0].task}: left out, because {why}")
             continue
-        plans.append(_from_group(group, metric, goal))
+        estimates, requests = [run.estimates[metric] for run in group], [_requests(run, metric) for run in group]
+        means = [sum(each) / len(group) for each in zip(*requests, strict=True)]
+        available = published_questions(group[0].name)
+        plans.append(_plan(group[0].task, models, metric, goal, estimates, questions, means, available))
         if questions < _FEW_IN_A_RUN:
             notes.append(
                 f"{group[0].task}: {counted(questions, 'question')} in the run, so the numbers may be off by about "
@@ -166,25 +169,6 @@ def _cannot_plan(group: Sequence[Run], metric: str) -> str:
     return ""
 
 
-def _from_group(group: Sequence[Run], metric: str, goal: Goal) -> Plan:
-    """The plan of a task from the run of one model, or of two models on the same questions."""
-    first, *others = sorted((run.estimates[metric] for run in group), key=lambda estimate: estimate.value)
-    if others:
-        contrast, correlation = Contrast.of(first, others[0]), correlation_of(first, others[0])
-    else:
-        correlation = CORRELATION if goal.correlation is None else goal.correlation
-        contrast = with_another(first, len(group[0].table.sizes), goal.difference, correlation)
-    full, exact = zip(*(_requests(run, metric) for run in group), strict=True)
-    return _plan(
-        group[0].task,
-        [run.model for run in group],
-        goal._replace(metric=metric, correlation=correlation),
-        contrast,
-        (sum(full) / len(full), sum(exact) / len(exact)),
-        published_questions(group[0].name),
-    )
-
-
 def _requests(run: Run, metric: str) -> tuple[float, float]:
     """Mean requests for a question in a full run, and with `--stop exact`: nan if that does not give the metric."""
     costs = np.ones(len(run.table.correct), dtype=np.int64)  # of each variant
@@ -201,30 +185,38 @@ def _requests(run: Run, metric: str) -> tuple[float, float]:
 def _plan(
     task: str,
     models: Sequence[str],
+    metric: str,
     goal: Goal,
-    contrast: Contrast,
-    per_question: tuple[float, float],
+    estimates: Sequence[Estimate],
+    questions: int,
+    per_question: Sequence[float],
     available: int | None = None,
 ) -> Plan:
+    """The plan of a task from the estimates and requests of one model, or of two models on the same questions."""
+    first, *others = sorted(estimates, key=lambda estimate: estimate.value)
+    if others:
+        contrast, correlation = Contrast.of(first, others[0]), correlation_of(first, others[0])
+    else:
+        correlation = CORRELATION if goal.correlation is None else goal.correlation
+        contrast = with_another(first, questions, goal.difference, correlation)
     needed = questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
     if needed is None:
         raise UserError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
-    questions, (full, exact) = max(_FEWEST, needed), per_question
-    assert goal.correlation is not None
+    needed, (full, exact) = max(_FEWEST, needed), per_question
     return Plan(
         task,
         tuple(models),
-        goal.metric,
+        metric,
         contrast.spread,
-        goal.correlation,
-        correlation_measured=len(models) == 2,
-        questions=questions,
-        requests=ceil(questions * full),
-        requests_exact=None if isnan(exact) else ceil(questions * exact),
+        correlation,
+        correlation_measured=bool(others),
+        questions=needed,
+        requests=ceil(needed * full),
+        requests_exact=None if isnan(exact) else ceil(needed * exact),
         requests_per_question=full,
         requests_per_question_exact=exact,
         benchmark_questions=available,
-        enough=None if available is None else questions <= available,
+        enough=None if available is None else needed <= available,
         smallest_difference=smallest_difference(contrast, available, goal.power, goal.level) if available else nan,
     )
 
@@ -300,15 +292,18 @@ def _typical(goal: Goal) -> list[Plan]:
             f"--metric {metric}: typical values exist for {', '.join(METRICS)} only.{did_you_mean(metric, METRICS)} "
             "Pass a run with --from OUT for another metric"
         )
-    correlation = CORRELATION if goal.correlation is None else goal.correlation
-    plans = []
-    for word, model in chosen(metric):
-        contrast = with_another(estimate_of(model, metric), _QUESTIONS, goal.difference, correlation)
-        name, requests = f"{word}: {model.name} on {model.benchmark}", (model.variants, model.requests)
-        plans.append(
-            _plan(name, [model.name], goal._replace(metric=metric, correlation=correlation), contrast, requests)
+    return [
+        _plan(
+            f"{word}: {model.name} on {model.benchmark}",
+            [model.name],
+            metric,
+            goal,
+            [estimate_of(model, metric)],
+            _QUESTIONS,
+            [model.variants, model.requests],
         )
-    return plans
+        for word, model in chosen(metric)
+    ]
 
 
 def as_table(plans: Sequence[Plan], goal: Goal) -> Table:

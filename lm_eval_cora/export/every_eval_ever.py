@@ -299,14 +299,7 @@ def _time(run: Run) -> float:
 
 
 def _folders(model: str) -> tuple[str, str]:
-    """Make the folder names of developer and model, safe for every file system.
-
-    Example:
-        >>> _folders("org/name"), _folders("name"), _folders("a/b/c:1")
-        (('org', 'name'), ('unknown', 'name'), ('a', 'b_c_1'))
-        >>> _folders("../../etc")
-        ('unknown', '.._etc')
-    """
+    """Make the folder names of developer and model, safe for every file system."""
     developer, slash, name = model.partition("/")
     return _folder(developer if slash else ""), _folder(name if slash else developer)
 

@@ -162,60 +162,55 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
-class Visit:
-    """A browser's page, and what must not happen there."""
+def visit(browser: Browser) -> tuple[Page, list[str]]:
+    """A page of the browser, and what must not happen there: messages, and requests for what is not in the site."""
+    page, complaints = browser.new_page(viewport={"width": WIDTHS[0], "height": 900}), []
+    page.set_default_timeout(600_000)
 
-    def __init__(self, browser: Browser) -> None:
-        self.page: Page = browser.new_page()
-        self.resize(WIDTHS[0])
-        self.page.set_default_timeout(600_000)
-        self.complaints: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", self.look_at)
-
-    def resize(self, width: int) -> None:
-        self.page.set_viewport_size({"width": width, "height": 900})
-
-    def look_at(self, request: object) -> None:
-        url = str(request.url)  # type: ignore[attr-defined]
+    def look_at(url: str) -> None:
         if url.startswith("file:") and not Path(unquote(re.split("[?#]", url.removeprefix("file://"))[0])).is_file():
-            self.complaints.append(f"missing: {url}")
+            complaints.append(f"missing: {url}")
         elif not url.startswith(("file:", "data:", "blob:")):
-            self.complaints.append(f"requested: {url}")
+            complaints.append(f"requested: {url}")
+
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: look_at(request.url))
+    return page, complaints
 
 
 def test_pages_have_no_errors_and_do_not_scroll_sideways(browser: Browser, site: Path) -> None:
-    visit = Visit(browser)
+    page, complaints = visit(browser)
     wide = []
     for name in (*TOP_LEVEL, "search", "docs/example-report"):
-        visit.page.goto((site / f"{name}.html").as_uri())
+        page.goto((site / f"{name}.html").as_uri())
         for width in WIDTHS:
-            visit.resize(width)
-            widths = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-            if widths[0] > widths[1]:
-                wide.append(f"{name} at {width} px: {widths[0]} px")
-    visit.page.close()
+            page.set_viewport_size({"width": width, "height": 900})
+            needed, there = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            if needed > there:
+                wide.append(f"{name} at {width} px: {needed} px")
+    page.close()
     assert not wide
-    assert not visit.complaints
+    assert not complaints
 
 
 @pytest.mark.parametrize(
-    ("words", "page"), [("consistency rate", "docs/metrics"), ("num_fewshot", "docs/tasks"), ("cora_hub", "docs/data")]
+    ("words", "target"),
+    [("consistency rate", "docs/metrics"), ("num_fewshot", "docs/tasks"), ("cora_hub", "docs/data")],
 )
-def test_search_finds_the_page(browser: Browser, site: Path, words: str, page: str) -> None:
-    visit = Visit(browser)
-    visit.page.goto((site / "docs/index.html").as_uri())
-    visit.page.locator("input.sidebar-search").fill(words)
-    visit.page.keyboard.press("Enter")
+def test_search_finds_the_page(browser: Browser, site: Path, words: str, target: str) -> None:
+    page, complaints = visit(browser)
+    page.goto((site / "docs/index.html").as_uri())
+    page.locator("input.sidebar-search").fill(words)
+    page.keyboard.press("Enter")
     # Sphinx marks the list as complete with a sentence above it.
-    visit.page.locator("p.search-summary", has_text=re.compile(r"[Ff]ound \d+ page|finished")).wait_for()
-    found = [str(each.get_attribute("href")) for each in visit.page.locator("ul.search li a").all()]
-    assert any(f"{page}.html" in link for link in found[:5]), found
-    visit.page.locator(f'ul.search a[href*="{page}.html"]').first.click()
-    visit.page.wait_for_url(f"**/{page}.html*")
-    assert not visit.complaints
-    visit.page.close()
+    page.locator("p.search-summary", has_text=re.compile(r"[Ff]ound \d+ page|finished")).wait_for()
+    links = [str(link.get_attribute("href")) for link in page.locator("ul.search li a").all()]
+    assert any(f"{target}.html" in link for link in links[:5]), links
+    page.locator(f'ul.search a[href*="{target}.html"]').first.click()
+    page.wait_for_url(f"**/{target}.html*")
+    assert not complaints
+    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
