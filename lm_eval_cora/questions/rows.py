@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -60,9 +59,15 @@ def source_name(source: Any) -> str:
     """Name a source: a file by its name without the suffix, a table by its kind."""
     if isinstance(source, (str, os.PathLike)):
         return Path(source).stem
-    if _is(source, "pandas", "DataFrame"):
-        return "DataFrame"
-    return "Dataset" if _is(source, "datasets", "Dataset", "DatasetDict") else type(source).__name__
+    return "DataFrame" if _is_frame(source) else "Dataset" if _is_dataset(source) else type(source).__name__
+
+
+def _is_frame(source: Any) -> bool:
+    return hasattr(source, "iloc") and hasattr(source, "columns")
+
+
+def _is_dataset(source: Any) -> bool:
+    return hasattr(source, "with_format")
 
 
 def _similar(path: Path) -> str:
@@ -236,7 +241,7 @@ _READERS: dict[str, Callable[[Path], Iterator[LocatedRow]]] = {
 
 def _table(source: Any) -> Iterator[LocatedRow]:
     """Read the rows of an object in memory."""
-    if _is(source, "datasets", "DatasetDict"):
+    if _is_dataset(source) and isinstance(source, dict):
         if len(source) != 1:
             raise UserError(
                 f"data_files: expected a DatasetDict with one split, got the splits {', '.join(map(repr, source))}. "
@@ -244,9 +249,9 @@ def _table(source: Any) -> Iterator[LocatedRow]:
             )
         (source,) = source.values()
     try:
-        if _is(source, "datasets", "Dataset"):
+        if _is_dataset(source):
             rows: Iterable[Mapping[Any, Any]] = source.with_format(None)
-        elif _is(source, "pandas", "DataFrame"):
+        elif _is_frame(source):
             _check_names([str(name) for name in source.columns], "the DataFrame")
             rows = source.to_dict(orient="records")
         elif isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
@@ -265,12 +270,6 @@ def _table(source: Any) -> Iterator[LocatedRow]:
             f"data_files: cannot read the rows of the {source_name(source)}: {described(error)}. Keep only columns of "
             "texts, numbers and lists."
         ) from error
-
-
-def _is(source: Any, module: str, *names: str) -> bool:
-    """Whether an object has one of these classes. If the module has not been imported, it has not."""
-    kinds = [getattr(sys.modules.get(module), name, None) for name in names]
-    return any(isinstance(kind, type) and isinstance(source, kind) for kind in kinds)
 
 
 def _plain(value: Any) -> Any:
