@@ -2,19 +2,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub
 import pytest
 import yaml
+from huggingface_hub import ModelCard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.hub import Filing, as_yaml, eval_results, metric_of, run_to_file
+from lm_eval_cora.export.hub import Filing, as_yaml, eval_results, eval_yaml, metric_of, model_index, run_to_file
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import printable
@@ -170,19 +171,17 @@ def test_the_metric(runs: list[Run]) -> None:
 def test_the_task(runs: list[Run]) -> None:
     assert run_to_file(runs, "cora_demo_mc").name == "cora_demo_mc"
     assert run_to_file(runs[:1]).name == "cora_demo"
-    with pytest.raises(UserError, match=r"one task, got 3: cora_demo, cora_demo_mc, cora_demo_revas\. .*--task NAME"):
-        run_to_file(runs)
-    with pytest.raises(UserError, match=r"--task cora_demo_nc: .*Did you mean 'cora_demo_mc'"):
-        run_to_file(runs, "cora_demo_nc")
-    with pytest.raises(UserError, match=r"one model, got 2: other, some-org/some-model"):
-        run_to_file([runs[0], replace(runs[1], model="other")], "cora_demo")
-
-
-def test_a_task_with_different_data_is_chosen_by_its_name_in_the_report(runs: list[Run]) -> None:
     both = [replace(runs[0], data=Data("my", digest), label=f"my {digest}") for digest in ("1a2b3c4d", "5e6f7a8b")]
-    assert run_to_file(both, "cora_demo (my 5e6f7a8b)") is both[1]
-    with pytest.raises(UserError, match=r"got 2: cora_demo \(my 1a2b3c4d\), cora_demo \(my 5e6f7a8b\)"):
-        run_to_file(both, "cora_demo")
+    assert run_to_file(both, "cora_demo (my 5e6f7a8b)") is both[1]  # its name in the report
+    other = [runs[0], replace(runs[1], model="other")]
+    for wrong, task, told in (
+        (runs, "", r"one task, got 3: cora_demo, cora_demo_mc, cora_demo_revas\. .*--task NAME"),
+        (runs, "cora_demo_nc", r"--task cora_demo_nc: .*Did you mean 'cora_demo_mc'"),
+        (both, "cora_demo", r"got 2: cora_demo \(my 1a2b3c4d\), cora_demo \(my 5e6f7a8b\)"),
+        (other, "cora_demo", r"one model, got 2: other, some-org/some-model"),
+    ):
+        with pytest.raises(UserError, match=told):
+            run_to_file(wrong, task)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +205,126 @@ def test_wrong_places(wrong: dict[str, str], told: str) -> None:
     with pytest.raises(UserError, match=told) as raised:
         replace(HERE, **wrong)
     assert str(raised.value).isprintable()  # one line
+
+
+# ---- model cards
+
+
+def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:
+    card = ModelCard(f"---\n{model_index(runs)}---\n# Some model\n")
+    found = {(one.metric_args["task"], one.metric_type): one for one in card.data.eval_results}
+    expected = {
+        (one.name, name): estimate
+        for one in runs
+        for name, estimate in one.estimates.items()
+        if not isnan(estimate.value)
+    }
+    assert found.keys() == expected.keys()
+    assert len(card.data.eval_results) == len(expected)
+    for key, estimate in expected.items():
+        assert found[key].metric_value == estimate.value
+        assert isnan(estimate.stderr) == ("stderr" not in found[key].metric_args)
+        assert isnan(estimate.stderr) or found[key].metric_args["stderr"] == estimate.stderr
+        assert found[key].metric_name == f"{key[1]} ({key[0]})"
+
+
+def test_the_content_of_a_card(runs: list[Run]) -> None:
+    (model,) = yaml.safe_load(model_index(runs))["model-index"]
+    assert model["name"] == "some-org/some-model"
+    (data,) = model["results"]  # one dataset
+    assert data["task"] == {"type": "text-generation"}
+    assert data["dataset"] == {"name": "demo", "type": "demo"}
+    (metric,) = [one for one in data["metrics"] if one["name"] == "cora (cora_demo)"]
+    # One of two questions is right in every variant: 0.5 (1 - 0.5 + 0.5).
+    assert (metric["type"], metric["value"]) == ("cora", 0.5)
+    assert metric["args"]["signature"].startswith("cora|task:cora_demo@4|")
+    assert metric["args"]["questions"] == 2
+
+
+def test_data_of_the_hub(runs: list[Run]) -> None:
+    source = {"hub": "org/math", "config": ["algebra", "geometry"], "split": "test", "revision": "abc"}
+    config = {**runs[0].config, "benchmark": source}
+    one = replace(runs[0], data=Data("math"), results={**runs[0].results, "configs": {runs[0].name: config}})
+    (model,) = yaml.safe_load(model_index([one]))["model-index"]
+    assert model["results"][0]["dataset"] == {
+        "name": "math",
+        "type": "org/math",
+        "config": "algebra, geometry",
+        "split": "test",
+        "revision": "abc",
+    }
+
+
+def test_data_of_one_name_are_separate(runs: list[Run]) -> None:
+    digests = ("1a2b3c4d", "5e6f7a8b")
+    both = [replace(runs[0], data=Data("my", digest), label=f"my {digest}", results={}) for digest in digests]
+    (model,) = yaml.safe_load(model_index(both))["model-index"]
+    assert len(model["results"]) == 2
+    for data, digest in zip(model["results"], digests, strict=True):
+        assert data["dataset"] == {"name": "my", "type": f"my {digest}"}
+        assert {metric["args"]["data"] for metric in data["metrics"]} == {digest}
+
+
+def test_cards_that_cannot_be_made(runs: list[Run]) -> None:
+    with pytest.raises(UserError, match=r" 2: other, some-org/some-model"):
+        model_index([runs[0], replace(runs[1], model="other")])
+    table = runs[0].table
+    with pytest.raises(UserError, match="undefined"):
+        model_index([replace(runs[0], table=table.where(table.correct & ~table.correct))])
+
+
+# ---- eval.yaml
+
+
+def content_of(runs: list[Run], metric: str = "") -> dict[str, Any]:
+    text, note = eval_yaml(runs, "org/bench", metric)
+    assert text.startswith(f"# {note}\n")
+    content: dict[str, Any] = yaml.safe_load(text)
+    return content
+
+
+def test_the_content_of_an_eval_yaml(runs: list[Run]) -> None:
+    content = content_of([asked_from(run, hub="org/bench", config="five", split="test") for run in runs])
+    assert list(content) == ["name", "description", "evaluation_framework", "tasks"]
+    assert content["name"] == "bench: consistency"
+    assert content["evaluation_framework"] == "lm-evaluation-harness"
+    names = ["cora_demo", "cora_demo_mc", "cora_demo_revas"]
+    assert content["tasks"] == [{"id": name, "config": "five", "split": "test"} for name in names]
+    for name, metric in zip(names, ["cora", "cora", "acc_h@original"], strict=True):
+        assert f"{name} asks " in content["description"]
+        assert f"; its value is {metric}. " in content["description"]
+    assert content_of(runs[:2], "mcqa")["description"].count("value is mcqa. Share of questions whose original") == 2
+
+
+def test_questions_that_are_not_on_the_hub_have_no_configuration(runs: list[Run]) -> None:
+    for run in (runs[0], asked_from(runs[0], data_files="my.jsonl", split="test")):
+        assert content_of([run])["tasks"] == [{"id": "cora_demo"}]
+
+
+def test_a_task_of_several_models_is_listed_once_and_different_data_separately(runs: list[Run]) -> None:
+    assert content_of([runs[0], replace(runs[0], model="other")]) == content_of(runs[:1])
+    both = [replace(runs[0], data=Data(name), label=name) for name in ("german", "french")]
+    assert [task["id"] for task in content_of(both)["tasks"]] == ["cora_demo/french", "cora_demo/german"]
+
+
+def test_tasks_that_cannot_be_listed(runs: list[Run]) -> None:
+    with pytest.raises(UserError, match="--metric mccqa: there is no such metric"):
+        eval_yaml(runs, "org/bench", "mccqa")
+    with pytest.raises(UserError, match=r"cora_demo: expected questions from org/bench, .* org/other"):
+        eval_yaml([asked_from(runs[0], hub="org/other")], "org/bench")
+    with pytest.raises(UserError, match=r"one configuration of org/bench, got 2: algebra, geometry"):
+        eval_yaml([asked_from(runs[0], hub="org/bench", config=["algebra", "geometry"])], "org/bench")
+    with pytest.raises(UserError, match=r"--dataset 'bench'"):
+        eval_yaml(runs, "bench")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_names_in_an_eval_yaml(runs: list[Run], text: str) -> None:
+    run = replace(asked_from(runs[0], hub="org/bench", config=text, split=text), label=text)
+    written, _ = eval_yaml([run], "org/bench")
+    cleaned = " ".join(text.replace("\x00", "\ufffd").split())
+    assert yaml.safe_load(written)["tasks"] == [{"id": f"cora_demo/{cleaned}", "config": cleaned, "split": cleaned}]
+    assert written.count("\n") == 8
 
 
 # ---- YAML
