@@ -1,18 +1,138 @@
-"""What several probes do with the options of a question in the same way."""
+"""Fillers, and what several probes do with the options of a question in the same way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lm_eval_cora.questions.question import Question
-from lm_eval_cora.variants.alterations import fillers
+from lm_eval_cora.variants.alterations import HEARD, UNHEARD, fillers
 from lm_eval_cora.variants.divergent import divergent
 from lm_eval_cora.variants.plus import plus
 from lm_eval_cora.variants.revas import revas
 from lm_eval_cora.variants.variant import Variant
 from tests.support.questions import COUNTS, WATER, kinds_of, printed_by_kind, question_with
+
+VOWELS = set("aeiou")
+
+CONSONANTS = "bdgklmnprst"
+
+SPACE = {"".join(parts) for parts in product(CONSONANTS, sorted(VOWELS), UNHEARD, sorted(VOWELS), CONSONANTS)}
+"""All 24,200 words of this form, in small letters."""
+
+LATIN = (
+    *("ca", "cs", "da", "de", "en", "es", "fi", "fil", "fr", "hu", "id", "is", "it", "lt", "lv", "ms", "nb", "nl"),
+    *("pl", "pt", "ro", "sh", "sk", "sl", "sv", "tr", "vi"),
+)
+"""The languages of wordfreq with Latin letters."""
+
+
+def plain(word: str) -> str:
+    """The word in small letters without accents."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFKD", word.casefold().replace("ł", "l").replace("ø", "o").replace("ı", "i"))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def of_filler_length(words: Iterable[str]) -> set[str]:
+    """The words of six or seven letters: a filler, or a filler without its last letter."""
+    return {plain(word) for word in words if 6 <= len(word) <= 7}
+
+
+@cache
+def frequent_words() -> set[str]:
+    """Words and names of six or seven letters that occur in texts of 27 languages."""
+    wordfreq = pytest.importorskip("wordfreq")
+    lists = (level for language in LATIN for level in wordfreq.get_frequency_list(language, "best"))
+    return {word for level in lists for word in of_filler_length(level)}
+
+
+def can_be_said(word: str) -> bool:
+    """Whether a word has seven letters a to z, alternately consonant and vowel, and one capital: "Tuvozur"."""
+    return (
+        len(word) == 7
+        and word == word.capitalize()
+        and all("a" <= letter <= "z" for letter in word.lower())
+        and [letter in VOWELS for letter in word.lower()] == [False, True] * 3 + [False]
+    )
+
+
+@given(st.integers(0, 30), st.integers(), st.text(max_size=10))
+def test_fillers_can_be_said_and_differ(count: int, seed: int, question: str) -> None:
+    words = fillers(count, [], seed, question)
+    assert len(words) == len(set(words)) == count
+    assert all(can_be_said(word) for word in words)
+
+
+def test_no_english_word_contains_an_unheard_syllable() -> None:
+    english_words = pytest.importorskip("english_words")
+    read: Callable[..., set[str]] = english_words.get_english_words_set
+    words = read(["web2", "gcide"], alpha=True, lower=True)
+    assert len(words) > 200_000
+    assert not [word for word in words if any(unheard in word for unheard in UNHEARD)]
+
+
+def test_no_filler_is_a_word_or_a_name() -> None:
+    """The whole space of fillers, compared with dictionaries and with the words in texts of 27 languages."""
+    possible = {word for word in SPACE if word[:5] not in HEARD}
+    assert (len(SPACE), len(possible)) == (24_200, 24_200 - len(HEARD) * 55)
+    assert len(frequent_words()) > 600_000
+    assert {"suzukis", "kazuki", "povozit"} <= frequent_words()
+    assert not possible & frequent_words()
+    # Without its last letter, a filler is not a word either. So "Kazukis" and "Kazukin" are not fillers.
+    assert not {word[:6] for word in possible} & frequent_words()
+    english_words = pytest.importorskip("english_words")
+    dictionaries = of_filler_length(english_words.get_english_words_set(["web2", "gcide"], lower=True))
+    assert not (possible | {word[:6] for word in possible}) & dictionaries
+
+
+def test_many_fillers_differ_and_all_parts_of_a_word_are_drawn() -> None:
+    # 2,000 of 18,755 words are drawn. Without a check, about 100 of them would repeat.
+    words = {word.lower() for word in fillers(2000, [], 0)}
+    assert len(words) == 2000
+    assert words <= SPACE
+    assert not [word for word in words if word[:5] in HEARD]
+    for place, parts in ((0, CONSONANTS), (1, VOWELS), (5, VOWELS), (6, CONSONANTS)):
+        assert {word[place] for word in words} == set(parts)
+    assert {word[2:5] for word in words} == set(UNHEARD)
+
+
+def test_fillers_never_change_and_depend_on_their_key() -> None:
+    # Stored values: a released task must always print the same fillers.
+    assert fillers(4, [], 0, "q1") == ("Muvubip", "Tuvozur", "Devupok", "Luvupit")
+    # Without the words with a heard beginning: Savozum and Mavukir would be the second and the fourth.
+    assert {"savoz", "mavuk"} <= HEARD
+    assert fillers(4, [], 0, "q2") == ("Tozuvak", "Tazukir", "Muvozem", "Guvuzos")
+    assert fillers(3, [], 0, "q1") != fillers(3, [], 1, "q1")
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.integers(), st.text(max_size=5))
+def test_the_first_fillers_do_not_depend_on_the_count(few: int, more: int, seed: int, question: str) -> None:
+    assert fillers(few + more, [], seed, question)[:few] == fillers(few, [], seed, question)
+
+
+@pytest.mark.parametrize("written", [str, str.lower, str.upper, "What is a {}?".format, "x{}y".format])
+def test_a_filler_does_not_occur_in_the_taken_texts(written: Callable[[str], str]) -> None:
+    first, second, third = fillers(3, [], 0, "q1")
+    # Words in the taken texts are skipped, ignoring case, and the next words follow.
+    assert fillers(2, ["Fog", written(first), "Ice"], 0, "q1") == (second, third)
+    assert fillers(2, [written(second)], 0, "q1") == (first, third)
+    assert fillers(1, iter([written(first), written(second)]), 0, "q1") == (third,)
+
+
+def test_taken_texts_are_not_joined() -> None:
+    (first,) = fillers(1, [], 0, "q1")
+    assert fillers(1, [first[:3], first[3:]], 0, "q1") == (first,)
+
+
+# ---- what several probes do in the same way
 
 Make = Callable[..., list[Variant]]
 WITH_FILLERS = pytest.mark.parametrize("make", [plus, revas])
