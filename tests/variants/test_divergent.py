@@ -6,28 +6,18 @@ from hypothesis import strategies as st
 
 from lm_eval_cora.questions.question import NOTA, Question
 from lm_eval_cora.variants.divergent import divergent
+from tests.support.questions import kinds_of, printed_by_kind, question_with, questions
 
 WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1)
-
-questions = st.integers(2, 26).flatmap(
-    lambda size: st.builds(
-        Question,
-        st.text(min_size=1, alphabet="abc123"),
-        st.just("Which?"),
-        st.just(tuple(f"option {k}" for k in range(size))),
-        st.integers(0, size - 1),
-    )
-)
 
 
 @pytest.mark.parametrize(("options", "variants"), [(2, 8), (3, 14), (4, 20), (5, 26), (13, 74), (26, 152)])
 def test_number_of_variants(options: int, variants: int) -> None:
-    question = Question("q", "Which?", tuple(map(str, range(options))), 0)
-    assert len(divergent(question)) == variants == 2 + 6 * (options - 1)
+    assert len(divergent(question_with(options))) == variants == 2 + 6 * (options - 1)
 
 
 def test_kinds_are_in_the_documented_order() -> None:
-    kinds = [variant.kind for variant in divergent(WATER)]
+    kinds = kinds_of(divergent(WATER))
     several = ("with_nota", "decoupled", "decoupled_with_nota")
     assert kinds == [
         *("original", "shuffled"),
@@ -36,9 +26,7 @@ def test_kinds_are_in_the_documented_order() -> None:
 
 
 def test_printed_options_before_any_reordering() -> None:
-    printed = {}
-    for variant in divergent(WATER):
-        printed.setdefault(variant.kind, []).append(variant.printed)
+    printed = printed_by_kind(divergent(WATER))
     assert printed["original"] == [(0, 1, 2, 3, 4)]
     # NOTA replaces each distractor in turn, in its place.
     with_nota = [(NOTA, 1, 2, 3, 4), (0, 1, NOTA, 3, 4), (0, 1, 2, NOTA, 4), (0, 1, 2, 3, NOTA)]
@@ -56,9 +44,7 @@ def test_every_variant_has_the_answer_and_shuffled_ones_have_another_order(quest
         assert variant.answer == question.answer
         assert variant.choices[variant.printed.index(variant.answer)] == question.choices[question.answer]
         assert len(set(variant.printed)) == len(variant.printed)
-    by_kind: dict[str, list[tuple[int, ...]]] = {}
-    for variant in variants:
-        by_kind.setdefault(variant.kind, []).append(variant.printed)
+    by_kind = printed_by_kind(variants)
     for kind, shuffled in [("original", "shuffled")] + [
         (kind, f"{kind}_shuffled") for kind in ("with_nota", "decoupled", "decoupled_with_nota")
     ]:

@@ -11,16 +11,7 @@ from lm_eval_cora.questions.question import LETTERS, NOTA, Question
 from lm_eval_cora.variants.order import POSITIONS, Orders, answer_at, order
 from lm_eval_cora.variants.template import own_templates
 from lm_eval_cora.variants.variant import Variant
-
-WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
-
-
-def question_with(options: int, answer: int = 0) -> Question:
-    return Question("q", "Which?", tuple(f"option {k}" for k in range(options)), answer)
-
-
-def questions(most: int) -> st.SearchStrategy[Question]:
-    return st.integers(2, most).flatmap(lambda size: st.builds(question_with, st.just(size), st.integers(0, size - 1)))
+from tests.support.questions import WATER, question_with, questions
 
 
 def printed(variants: list[Variant]) -> list[tuple[int, ...]]:
@@ -49,7 +40,7 @@ def test_printed_options() -> None:
     assert {(variant.ask, variant.template) for variant in order(WATER)} == {("letter", None)}
 
 
-@given(questions(26))
+@given(questions)
 def test_swaps(question: Question) -> None:
     options = len(question.choices)
     variants = order(question)
@@ -64,7 +55,7 @@ def test_swaps(question: Question) -> None:
         assert bool(moved) != variant.original
 
 
-@given(questions(26))
+@given(questions)
 def test_rotations(question: Question) -> None:
     options = len(question.choices)
     variants = order(question, orders="cyclic")
@@ -75,7 +66,7 @@ def test_rotations(question: Question) -> None:
 
 
 @settings(max_examples=20)
-@given(questions(5))
+@given(st.sampled_from([question_with(size, right) for size in range(2, 6) for right in range(size)]))
 def test_all_orders(question: Question) -> None:
     options = len(question.choices)
     variants = order(question, orders="all")

@@ -2,27 +2,17 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.prompts import prompts, sampling, unaltered
 from lm_eval_cora.variants.template import Template, Templates, own_templates
+from tests.support.questions import questions
 
 WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Steam "), 1)
 HALF = OpenQuestion("q2", "What is half of a half?", r"\frac14", "Level 1")
 
 TEN = own_templates()
 NAMES = [template.name for template in TEN.all]
-
-questions = st.integers(2, 26).flatmap(
-    lambda size: st.builds(
-        Question,
-        st.just("q"),
-        st.text(min_size=1, alphabet="abc{}"),
-        st.just(tuple(f"option {k}" for k in range(size))),
-        st.integers(0, size - 1),
-    )
-)
 
 
 @given(questions)
