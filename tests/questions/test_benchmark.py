@@ -43,12 +43,9 @@ def test_what_is_declared() -> None:
     assert source.columns == ("riddle",)
     assert not source.strict
     assert declared({"data_files": "my.jsonl"}).strict
-
-
-def test_an_adapter_takes_its_source_from_the_declaration() -> None:
-    found = declared({"adapter": AGIEVAL, "hub": ["a/sat-en", "a/sat-math"], "split": "test"})
-    assert (found.name, found.source.hub) == ("agieval", ("a/sat-en", "a/sat-math"))
-    assert found.reader is AGIEVAL.reader
+    adapter = declared({"adapter": AGIEVAL, "hub": ["a/sat-en", "a/sat-math"], "split": "test"})
+    assert (adapter.name, adapter.source.hub) == ("agieval", ("a/sat-en", "a/sat-math"))
+    assert adapter.reader is AGIEVAL.reader
 
 
 @pytest.mark.parametrize(

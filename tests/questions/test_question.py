@@ -21,16 +21,13 @@ from lm_eval_cora.questions.question import (
         ({"choices": tuple(map(str, range(27)))}, "more than 26 options: 27 in"),
         ({"answer": 3}, "an answer outside the options: index 3 of 3 options"),
         ({"answer": -1}, "an answer outside the options: index -1 of 3 options"),
-        ({"answer": True}, "an answer that is not an index: True"),
-        ({"answer": "A"}, "an answer that is not an index: 'A'"),
+        *(({"answer": answer}, f"an answer that is not an index: {answer!r}") for answer in (True, "A")),
         ({"stem": "  "}, "empty stem: the question reads '  '"),
-        ({"stem": None}, "a question that is not text: it is None"),
-        ({"stem": 5}, "a question that is not text: it is 5"),
+        *(({"stem": stem}, f"a question that is not text: it is {stem}") for stem in (None, 5)),
         ({"choices": ("Ice", "Fog", " Ice")}, "an option equal to the right one: 'Ice' occurs twice"),
         ({"choices": ("Ice", None, "Fog")}, "an option that is not text: option 1 is None"),
         ({"stem": "Broken \ud83d"}, "text that is not valid Unicode: 'Broken \\ud83d'"),
-        ({"choices": ("Ice", "\udc00")}, "text that is not valid Unicode"),
-        ({"id": "\udc00"}, "text that is not valid Unicode"),
+        *((change, "text that is not valid Unicode") for change in ({"choices": ("Ice", "\udc00")}, {"id": "\udc00"})),
     ],
 )
 def test_an_unusable_question_is_an_error_with_the_reason(change: dict[str, Any], message: str) -> None:
@@ -41,34 +38,21 @@ def test_an_unusable_question_is_an_error_with_the_reason(change: dict[str, Any]
     assert str(error.value).startswith(message)
 
 
-def test_unusual_option_texts_are_unchanged() -> None:
+def test_texts_are_unchanged_except_for_white_space() -> None:
     choices = ("None", "N/A", "1", "", "$x^2$", "שלום")
     assert Question("q", "Which?", choices, 0).choices == choices
-
-
-def test_an_option_is_one_line() -> None:
     # MedQA has options that end with a line break, and MMLU has code of several lines.
-    question = Question("q", " Which?\n", (" x := 1;\n\ty := 2 ", "Ice\u2028\x85", "\u00a0", "a  b"), 0)
-    assert question.stem == "Which?"
+    question = Question("q", " Which?\n", (" x := 1;\n\ty := 2 ", "Ice\u2028\x85", "\u00a0", "a  b"), 0, " bio ")
+    assert (question.stem, question.category) == ("Which?", "bio")
     assert question.choices == ("x := 1; y := 2", "Ice", "", "a b")
-
-
-def test_options_that_differ_only_in_white_space_are_equal() -> None:
-    assert Question("q", "Which?", ("a  b", "c", "a\nb"), 1).identities == (0, 1, 0)
-    with pytest.raises(UnusableQuestion, match="an option equal to the right one"):
-        Question("q", "Which?", ("a  b", "c", "a\nb"), 0)
+    assert Question(7, "Which?", ("Fog", "Ice"), 1).id == "7"  # type: ignore[arg-type]
 
 
 def test_equal_distractors_share_an_identity() -> None:
     assert Question("q", "Which?", ("Fog", "Ice", "Fog ", "Steam", "Fog"), 1).identities == (0, 1, 0, 3, 0)
-
-
-def test_white_space_around_a_category_is_removed() -> None:
-    assert Question("q", "Which?", ("Fog", "Ice"), 1, " bio ").category == "bio"
-
-
-def test_a_numeric_id_equals_its_text() -> None:
-    assert Question(7, "Which?", ("Fog", "Ice"), 1).id == Question("7", "Which?", ("Fog", "Ice"), 1).id  # type: ignore[arg-type]
+    assert Question("q", "Which?", ("a  b", "c", "a\nb"), 1).identities == (0, 1, 0)
+    with pytest.raises(UnusableQuestion, match="an option equal to the right one"):
+        Question("q", "Which?", ("a  b", "c", "a\nb"), 0)
 
 
 def test_texts_of_messages() -> None:

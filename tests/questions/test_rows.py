@@ -55,12 +55,6 @@ def test_rows_and_where_they_stand(suffix: str, encoding: str, line_end: str, tm
     assert list(read_rows(path)) == list(zip(places, rows, strict=True))
 
 
-@pytest.mark.parametrize("name", ["my.parquet", "MY.PARQUET"])
-def test_a_parquet_file(name: str, tmp_path: Path) -> None:
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / name)
-    assert list(read_rows(tmp_path / name)) == [(f"{name} row 0", ROWS[0]), (f"{name} row 1", ROWS[1])]
-
-
 @pytest.mark.parametrize("suffix", CONTENTS)
 def test_a_file_without_rows(suffix: str, tmp_path: Path) -> None:
     header = {".csv": "a,b\n", ".tsv": "a\tb"}.get(suffix, '{"data": []}')
@@ -212,7 +206,9 @@ def test_what_pandas_writes(tmp_path: Path) -> None:
     assert tells(error_of(tmp_path / "my.json"), "my.json", "records")
 
 
-def test_what_is_in_a_parquet_file(tmp_path: Path) -> None:
+def test_a_parquet_file(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / "MY.PARQUET")
+    assert list(read_rows(tmp_path / "MY.PARQUET")) == [("MY.PARQUET row 0", ROWS[0]), ("MY.PARQUET row 1", ROWS[1])]
     columns = {
         "whole": pyarrow.array([Decimal(1)]),
         "part": pyarrow.array([Decimal("2.50")]),
