@@ -16,6 +16,8 @@ from lm_eval_cora.questions.question import LETTERS, Reader
 from lm_eval_cora.variants.order import POSITIONS
 from lm_eval_cora.variants.variant import Variant
 
+_SHARED = ("question_id", "variants", "ordinal", "kind", "answer", "category", "original", "ask")
+
 
 @dataclass
 class Record(Variant, Answer):
@@ -45,19 +47,8 @@ class Record(Variant, Answer):
     @classmethod
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
         """Make the Record of a variant."""
-        return cls(
-            doc["question_id"],
-            doc["variants"],
-            doc["ordinal"],
-            doc["kind"],
-            tuple(doc["printed"]),
-            doc["answer"],
-            category=doc["category"],
-            original=doc["original"],
-            ask=doc["ask"],
-            **{**vars(answer), "at_front": False, "span": None, "found": ()},  # they would fill the memory
-            **more,
-        )
+        known = {**vars(answer), "at_front": False, "span": None, "found": ()}  # these would fill the memory
+        return cls(**{name: doc[name] for name in _SHARED}, printed=tuple(doc["printed"]), **known, **more)
 
     @property
     def correct(self) -> bool:
