@@ -70,9 +70,8 @@ class Estimate:
         """95% confidence interval, inside the range of the metric; nan if the standard error is undefined.
 
         A share of questions has Wilson's interval. Another mean has Wilson's interval with the number of trials of the
-        same error (`bounded`); the error counts one further question that is as far from the mean as the farthest. An
-        estimate of which only the value and the standard error are known has value - 1.96 stderr and value + 1.96
-        stderr.
+        same error, which counts one further question that is as far from the mean as the farthest. If only the value
+        and the standard error are known, the ends are value -+ 1.96 stderr.
         """
         if self.ends is not None:
             return self.ends
@@ -327,9 +326,7 @@ def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int
 
     Each stratum is resampled by itself. Of its n questions n - 1 are drawn with replacement, so that the variance of a
     mean is s^2 / n with the variance s^2 (ddof 1) of the sample. Drawing n would give (n - 1) / n times as much.
-
-    Use it only for statistics without a closed-form standard error, such as a minimum. Drawing takes most of the time,
-    so compute several statistics of the same questions in one call.
+    Drawing takes most of the time, so compute several statistics of the same questions in one call.
     """
     step = max(1, _DRAWS_AT_A_TIME // max(1, sum(strata)))
     if len(strata) == 1 and step >= REPLICATES:

@@ -176,10 +176,9 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
 def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True) -> list[list[int]]:
     """Groups of models that cannot be told apart from the best model of the group, the best group first.
 
-    The models are taken in the order of their values. A model begins a new group if it can be told apart from the best
-    model of the group before it. So groups never decrease down a sorted table. A model of a lower group may still be
-    indistinguishable from one of a higher group, for example because its error is larger. All intervals of differences
-    hold for all pairs together.
+    In the order of their values, a model begins a new group if it can be told apart from the best model of the group
+    before it. A model of a lower group may still be indistinguishable from one of a higher group, for example because
+    its error is larger. All intervals of differences hold for all pairs together.
     """
     if not estimates or any(isnan(each.stderr) or (paired and each.influence is None) for each in estimates):
         return []

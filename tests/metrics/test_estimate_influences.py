@@ -225,11 +225,3 @@ def test_a_share_of_some_questions() -> None:
     assert ratio_of(np.array([1.0, 0.0, 1.0]), np.array([1.0, 2.0, 1.0])).outcomes is None
     assert mean_of(np.array([1.0, 0.5, 0.0])).outcomes is None
     assert mean_of(np.array([1.0, 0.0, 0.0]), between=(-1.0, 1.0)).interval[0] < 0
-
-
-def test_mean_of_no_member_is_undefined() -> None:
-    found = mean_of(np.array([1.0, 0.0]), np.array([False, False]))
-    assert isnan(found.value)
-    assert isnan(found.stderr)
-    assert found.influence is None
-    assert found.outcomes is None

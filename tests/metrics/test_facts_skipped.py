@@ -176,30 +176,6 @@ def test_an_incomplete_question_with_only_skipped_variants_is_not_begun() -> Non
     assert (table.not_begun, table.incomplete, table.question_ids) == (1, 1, ("q2",))
 
 
-@slowly
-@given(partly_asked())
-def test_a_skipped_record_has_no_answer(questions: Questions) -> None:
-    table = table_of(questions)
-    rows = [record for records in begun(questions) for record in records]
-    assert table.skipped.tolist() == [record.skipped for record in rows]
-    missing = table.skipped
-    assert not table.correct[missing].any()
-    assert not table.invalid[missing].any()
-    assert (table.picked[missing] < 0).all()
-    assert (table.position[missing] < 0).all()
-    assert (table.alike[missing] == 0).all()
-    assert not table.tied[missing].any()
-    assert table.invalid.tolist() == [not record.skipped and record.picked is None for record in rows]
-    # `alike` of the other records does not change: it counts equal picks of the same question.
-    alike = [
-        sum(
-            record.picked is not None and (r.question_id, r.picked) == (record.question_id, record.picked) for r in rows
-        )
-        for record in rows
-    ]
-    assert table.alike.tolist() == alike
-
-
 @pytest.mark.parametrize("ask", ["letter", "best_answer", "yes_no", "select_all", "boxed"])
 def test_a_skipped_record_of_each_answer_format(ask: Any) -> None:
     asked = one("q0", 0, 2, (0, 1), 0)
