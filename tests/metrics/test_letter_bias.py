@@ -107,6 +107,28 @@ def test_the_recalls_do_not_depend_on_which_questions_have_a_letter() -> None:
     assert recall_spread(table(question("q1", 2, 0), question("q2", 3, 1))).value == pytest.approx(0)
 
 
+def two_letters(right: list[tuple[int, int]]) -> ResponseTable:
+    """Return questions with the right option at A and at B, and whether the two answers are right."""
+    return ResponseTable.from_records(
+        Record(f"q{number:03d}", 2, place, f"answer_at_{'AB'[place]}", (0, 1), 0, picked=1 - hit)
+        for number, row in enumerate(right)
+        for place, hit in enumerate(row)
+    )
+
+
+def test_equal_recalls_may_differ_in_other_questions() -> None:
+    # Each question is right or wrong at both letters, so no recall varies against the other in the sample.
+    found = recall_spread(two_letters([(0, 0), (1, 1)] * 20))
+    assert found.value == found.interval[0] == 0
+    assert found.stderr > 0.01
+    assert found.interval[1] > 0.05
+    # 20 questions are right at A only, and 20 or 21 at B only; the others at both.
+    equal, nearly = (two_letters([(1, 0)] * 20 + [(0, 1)] * at_b + [(1, 1)] * (180 - at_b)) for at_b in (20, 21))
+    assert recall_spread(equal).value == pytest.approx(0)
+    assert recall_spread(equal).interval[1] > recall_spread_by_chance(equal).value > 0.01
+    assert recall_spread(equal).interval[1] == pytest.approx(recall_spread(nearly).interval[1], rel=0.2)
+
+
 # ---- what is missing
 
 
