@@ -17,7 +17,7 @@ from tests.support.written import put
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return put(tmp_path / "answers.jsonl", answers())
+    return put(tmp_path / "answers.jsonl", answers(questions=2))
 
 
 @pytest.mark.parametrize("name", ["new/report.html", "report.md"])

@@ -71,7 +71,7 @@ def test_every_kind_of_table_has_the_same_scores(kind: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("yes", "no"), [(True, False), (1, 0), (1.0, 0.0), ("True", "False"), ("1", "0"), ("true", "FALSE"), ("yes", "No")]
+    ("yes", "no"), [(True, False), (1, 0), (1.0, 0.0), ("1", "0"), ("true", "FALSE"), ("yes", "No")]
 )
 def test_right_and_wrong_in_every_spelling(yes: Any, no: Any) -> None:
     rows = [{"question": 1, "variant": n, "correct": yes if n else no} for n in range(4)]
@@ -123,38 +123,27 @@ def test_skipped_variants_leave_out_what_they_could_change() -> None:
     assert any(tells(note, "left out 1 of 2 questions") for note in scores.notes)
 
 
+PICK = {"question": "q", "picked": "a", "answer": "a", "correct": True}
+RIGHT = {"question": "q", "correct": True}
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("common", "change", "message"),
     [
-        ({"correct": False}, "row 0: column 'correct': expected True, because of the columns 'picked' and 'answer'"),
-        ({"correct": None}, "row 0: column 'correct': expected True or False"),
-        ({"answer": None}, "row 0: column 'answer': expected a text"),
-        ({"picked": "b", "correct": True}, "row 0: column 'correct': expected False"),
-        ({"picked": None, "correct": True}, "row 0: column 'correct': expected False"),
+        (PICK, {"correct": False}, "column 'correct': expected True, because of the columns 'picked' and 'answer'"),
+        (PICK, {"correct": None}, "column 'correct': expected True or False"),
+        (PICK, {"answer": None}, "column 'answer': expected a text"),
+        (PICK, {"picked": "b", "correct": True}, "column 'correct': expected False"),
+        (PICK, {"picked": None, "correct": True}, "column 'correct': expected False"),
+        ({**RIGHT, "picked": "a"}, {"picked": None}, "column 'picked': expected a pick"),
+        ({**RIGHT, "original": True}, {}, r"column 'original': .*'q'.*row 0"),
+        ({**RIGHT, "category": "c0"}, {"category": "c1"}, "column 'category': expected 'c0'"),
+        (RIGHT, {"variant": 0}, "question 'q' has a second row with the variant '0'.*row 0"),
     ],
 )
-def test_columns_that_contradict_each_other(change: dict[str, Any], message: str) -> None:
-    rows = [{"question": "q", "variant": n, "picked": "a", "answer": "a", "correct": True} for n in range(2)]
-    with pytest.raises(UserError, match=message):
-        cora.score([{**rows[0], **change}, rows[1]])
-
-
-def test_a_pick_is_needed_where_the_answer_is_correct() -> None:
-    rows = [{"question": "q", "variant": n, "picked": "a" if n else None, "correct": True} for n in range(2)]
-    with pytest.raises(UserError, match=r"row 0: column 'picked': expected a pick"):
-        cora.score(rows)
-
-
-def test_two_originals() -> None:
-    rows = [{"question": "q", "variant": n, "correct": True, "original": True} for n in range(2)]
-    with pytest.raises(UserError, match=r"row 1: column 'original': .*'q'.*row 0"):
-        cora.score(rows)
-
-
-def test_the_same_variant_twice() -> None:
-    rows = [{"question": "q", "variant": "shuffled", "correct": True} for _ in range(2)]
-    with pytest.raises(UserError, match=r"row 1: question 'q' has a second row with the variant 'shuffled'.*row 0"):
-        cora.score(rows)
+def test_rows_that_contradict_each_other(common: dict[str, Any], change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=f"row 1: {message}"):
+        cora.score([{**common, "variant": 0}, {**common, "variant": 1, **change}])
 
 
 @pytest.mark.parametrize(
@@ -214,12 +203,6 @@ def test_a_value_without_originals_does_not_need_them() -> None:
     assert "cora" in scores.undefined
 
 
-def test_acc_h_needs_picks() -> None:
-    """Without them the printed options are not read."""
-    rows = [{"question": 1, "variant": n, "correct": True, "original": n == 0, "printed": ["a"]} for n in range(2)]
-    assert "'picked'" in cora.score(rows).undefined["acc_h"]
-
-
 def test_whole_numbers_of_pandas_in_a_csv_file(tmp_path: Path) -> None:
     rows = [{"question": n // 2, "variant": n % 2, "picked": None if n == 3 else 3, "answer": 3} for n in range(4)]
     frame = pd.DataFrame(rows)
@@ -234,7 +217,7 @@ def test_whole_numbers_of_pandas_in_a_csv_file(tmp_path: Path) -> None:
     assert cora.score(tmp_path / "texts.csv")["acc"].value == 0.75
 
 
-@pytest.mark.parametrize("text", ["NA", "nan", "None", "null"])
+@pytest.mark.parametrize("text", ["NA", "null"])
 def test_a_text_in_a_csv_file_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_text(f"question,variant,picked,answer\n1,0,a,a\n1,1,{text},a\n")
@@ -260,12 +243,6 @@ def test_nothing_but_skipped_variants() -> None:
     assert scores.questions == 0
     assert "no question is complete" in scores.undefined["cora"]
     assert "left out 1 of 1 question" in repr(scores)
-
-
-def test_two_categories_of_one_question() -> None:
-    rows = [{"question": 1, "variant": n, "correct": True, "category": f"c{n}"} for n in range(2)]
-    with pytest.raises(UserError, match=r"row 1: column 'category': expected 'c0'"):
-        cora.score(rows)
 
 
 def test_two_originals_by_their_kind() -> None:
@@ -310,18 +287,6 @@ def test_read_takes_none_for_a_skipped_variant() -> None:
     assert "skipped" in scores.undefined["acc"]
 
 
-@pytest.mark.parametrize("responses", [[], ["A"], ["A"] * 100])
-def test_read_needs_a_response_for_each_variant(responses: list[str]) -> None:
-    with pytest.raises(UserError, match=rf"got {len(responses)} for 22 variants"):
-        cora.read(cora.expand(QUESTIONS), responses)
-
-
-def test_read_rejects_a_response_that_is_not_text() -> None:
-    variants = cora.expand(QUESTIONS)
-    with pytest.raises(UserError, match=r"response 3: expected text.* got dict"):
-        cora.read(variants, ["A", "A", "A", {"text": "A"}, *["A"] * (len(variants) - 4)])  # type: ignore[list-item]
-
-
 @pytest.mark.parametrize("reader", ["Strict", "x", None])
 def test_an_unknown_reader(reader: Any) -> None:
     with pytest.raises(UserError, match="expected 'flexible' or 'strict', got"):
@@ -337,18 +302,15 @@ def test_an_unknown_reader(reader: Any) -> None:
         (["a prompt"], ["A"], "variant 0: expected a Variant .* got str"),
         ([], None, "expected a list of texts, got NoneType"),
         ([], "", "expected a list of texts, got str"),
+        (cora.expand(QUESTIONS), ["A"], "got 1 for 22 variants"),
+        (cora.expand(QUESTIONS), ["A", {"text": "A"}, *["A"] * 20], r"response 1: expected text.* got dict"),
+        (cora.expand(QUESTIONS) * 2, ["A"] * 44, "expected each variant once"),
+        ([*cora.expand(QUESTIONS), *cora.expand(QUESTIONS, "plus")], ["A"] * 43, "expected each variant once"),
     ],
 )
 def test_arguments_of_read_of_a_wrong_type(variants: Any, responses: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
         cora.read(variants, responses)
-
-
-@pytest.mark.parametrize("other", ["divergent", "plus"])
-def test_read_refuses_a_variant_that_comes_twice(other: str) -> None:
-    variants = cora.expand(QUESTIONS) + cora.expand(QUESTIONS, probe=other)
-    with pytest.raises(UserError, match=r"expected each variant once"):
-        cora.read(variants, ["A"] * len(variants))
 
 
 def test_runs_need_a_path() -> None:

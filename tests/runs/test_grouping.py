@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,14 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.names import PROBES, probe_of
+from tests.support.names import probe_of
 from tests.support.written import (
     DEMO,
+    Line,
     Written,
     check_numbers,
     copied,
+    edit_results,
     everything,
     lines_of,
     put,
@@ -76,12 +77,14 @@ def test_the_numbers_of_answers_of_the_models_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", DEMO)
 def test_samples_without_a_results_file(task: str, demo: dict[str, Written], tmp_path: Path) -> None:
-    path = put(tmp_path / "samples.jsonl", lines_of(demo[task].samples))
-    run = the_run(path)
+    lines = lines_of(demo[task].samples)
+    run = the_run(put(tmp_path / "samples.jsonl", lines))
     assert (run.probe.name, run.form) == (probe_of(task), "loglikelihood" if task.endswith("_mc") else "generate")
     check_numbers(run, demo[task], task)
     assert run.signature == ""
-    assert "no results file" in everything(path)
+    assert "no results file" in " ".join(run.warnings)
+    question = [line for line in lines if line["doc"]["question_id"] == lines[0]["doc"]["question_id"]]
+    assert the_run(put(tmp_path / "one.jsonl", question)).probe.name == probe_of(task)
 
 
 @pytest.mark.parametrize("form", ["", "_mc"])
@@ -99,42 +102,28 @@ def test_one_variant_of_each_question(form: str, questions: int, tmp_path: Path)
     everything(tmp_path)
 
 
-def test_the_probe_of_a_single_question_without_a_results_file(demo: dict[str, Written], tmp_path: Path) -> None:
-    for task in DEMO:
-        lines = lines_of(demo[task].samples)
-        question = lines[0]["doc"]["question_id"]
-        path = put(tmp_path / task / "one.jsonl", [line for line in lines if line["doc"]["question_id"] == question])
-        assert the_run(path).probe.name == probe_of(task)
-
-
-@pytest.mark.parametrize(("metric", "ending"), [("cora", ""), ("cora", "_stderr"), ("acc_min", ""), ("invalid", "")])
-@pytest.mark.parametrize("value", [0.123, "nan", "N/A", "?", [1], {}, 7])
-def test_an_edited_results_file_is_named(
-    metric: str, ending: str, value: Any, demo: dict[str, Written], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("cora", 0.123), ("cora_stderr", "nan"), ("acc_min", "?"), ("invalid", [1]), ("cora", 7), ("acc_min_stderr", {})],
+)
+def test_an_edited_results_file_is_named(key: str, value: Any, demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
-    results = json.loads(written.results.read_text())
-    results["results"]["cora_demo"][f"{metric}{ending},none"] = value
-    written.results.write_text(json.dumps(results))
-    (told,) = the_run(tmp_path).differences
-    assert told.startswith(f"{metric}: ")
+    edit_results(written, lambda results: results["results"]["cora_demo"].update({f"{key},none": value}))
+    run = the_run(tmp_path)
+    (told,) = run.differences
+    assert told.startswith(f"{key.removesuffix('_stderr')}: ")
     assert str(value) in told
-    if value == 7:
-        assert "the results file differs" in everything(tmp_path)
+    assert any("the results file differs" in warning for warning in run.warnings)
 
 
 def test_errors_of_another_version_are_not_compared(demo: dict[str, Written], tmp_path: Path) -> None:
-    written = copied(demo["cora_demo"], tmp_path)
-    results = json.loads(written.results.read_text())
-    results["results"]["cora_demo"]["cora_stderr,none"] = 0.123
-    metadata = results["configs"]["cora_demo"]["metadata"]
-    metadata["signature"] = metadata["signature"].rpartition("|v")[0] + "|v0.2.0"
-    written.results.write_text(json.dumps(results))
+    def change(results: Line) -> None:
+        results["results"]["cora_demo"]["cora_stderr,none"] = 0.123
+        metadata = results["configs"]["cora_demo"]["metadata"]
+        metadata["signature"] = metadata["signature"].rpartition("|v")[0] + "|v0.2.0"
+
+    edit_results(copied(demo["cora_demo"], tmp_path), change)
     assert the_run(tmp_path).differences == []
-
-
-def test_every_probe_is_among_the_tasks() -> None:
-    assert Counter(map(probe_of, DEMO)).keys() == PROBES.keys()
 
 
 def test_the_probe_of_a_single_kind_of_variant(demo: dict[str, Written], tmp_path: Path) -> None:
@@ -169,62 +158,43 @@ def test_two_folders_with_models_of_one_name(demo: dict[str, Written], other: Wr
     copied(demo["cora_demo"], tmp_path / "before")
     copied(demo["cora_demo"], tmp_path / "after")
     copied(other, tmp_path / "after")
-    runs = read_runs([tmp_path / "before", tmp_path / "after"])
-    labels = [run.model for run in runs]
-    assert labels == [
+    assert [run.model for run in read_runs([tmp_path / "before", tmp_path / "after"])] == [
         f"some-org/some-model ({tmp_path / 'before'})",
         "another-org/another-model",
         f"some-org/some-model ({tmp_path / 'after'})",
     ]
-    page = as_markdown(make_report(runs))
-    assert all(label in page for label in labels)
 
 
 def test_models_in_local_folders(demo: dict[str, Written], tmp_path: Path) -> None:
     snapshots = [f"/hub/models--ORG--{name}/snapshots/{digit * 40}" for name, digit in (("one", "1"), ("one", "2"))]
     for number, model in enumerate(["/a/x/model", "/b/y/model", "ORG/name", *snapshots]):
         written = copied(demo["cora_demo_order"], tmp_path / str(number))
-        results = json.loads(written.results.read_text())
-        written.results.write_text(json.dumps({**results, "model_name": model}))
+        edit_results(written, lambda results, model=model: results.update(model_name=model))
     assert [run.model for run in read_runs([tmp_path])] == [
         *("x/model", "y/model", "ORG/one@1111111", "ORG/one@2222222", "ORG/name")
     ]
 
 
-@pytest.mark.parametrize("model", [None, 5, ["a"], {"b": 1}, "", "|\n`x`", "/", ".", "../..", "\u202e"])
-def test_strange_names_of_models(model: Any, demo: dict[str, Written], tmp_path: Path) -> None:
-    written = copied(demo["cora_demo_order"], tmp_path)
-    results = json.loads(written.results.read_text())
-    written.results.write_text(json.dumps({**results, "model_name": model}))
-    assert len(the_run(tmp_path).table.sizes) == 12
-    everything(tmp_path)
-
-
 SPOILT: dict[str, Any] = {
     "cut": '{"results": {"cora_demo_order": {"acc',
-    "empty": "",
     "list": "[]",
-    "null": "null",
     "results a list": '{"results": [1]}',
-    "task a list": '{"results": {"cora_demo_order": [1]}}',
     "task a text": '{"results": {"cora_demo_order": "x"}}',
-    "configs a list": '{"results": {}, "configs": [1]}',
     "configuration a text": '{"results": {}, "configs": {"cora_demo_order": "x"}}',
-    "metadata a text": '{"results": {}, "configs": {"cora_demo_order": {"metadata": "x"}}}',
     "config a list": '{"results": {}, "config": [1], "configs": {"cora_demo_order": {"metadata": {"signature": 5}}}}',
     "deep": "[" * 100_000,
     "bytes": b"\xff\xfe",
+    **{f"model {name!r}": json.dumps({"results": {}, "model_name": name}) for name in (5, "|\n`x`", "../..", "\u202e")},
 }
 
 
 @pytest.mark.parametrize("name", SPOILT)
 def test_spoilt_results_files(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
     """The samples are still read."""
-    written = copied(demo["cora_demo_order"], tmp_path)
-    again = copied(demo["cora_demo_order"], tmp_path / "again")
-    for one in (written, again):
-        text = SPOILT[name]
-        one.results.write_bytes(text if isinstance(text, bytes) else text.encode())
+    text = SPOILT[name]
+    for folder in (tmp_path, tmp_path / "again"):
+        results = copied(demo["cora_demo_order"], folder).results
+        results.write_bytes(text if isinstance(text, bytes) else text.encode())
     run = the_run(tmp_path)
     assert (run.probe.name, len(run.table.sizes)) == ("order", 12)
     everything(tmp_path)
@@ -245,55 +215,38 @@ def test_runs_with_no_variant_in_common_are_merged(tmp_path: Path) -> None:
     check_numbers(the_run(first.samples), first, "cora_demo")
 
 
-def test_the_newest_of_runs_with_the_same_variants_is_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize("questions", [3, 2])  # samples are nested
+def test_the_newest_of_runs_with_the_same_variants_is_used(questions: int, tmp_path: Path) -> None:
     older = write(tmp_path, lambda doc: "A", "cora_demo", {"questions": 3})
-    newer = write(tmp_path, varied, "cora_demo", {"questions": 3})
+    newer = write(tmp_path, varied, "cora_demo", {"questions": questions})
     run = the_run(tmp_path)
     assert run.files == (newer.samples,)
     check_numbers(run, newer, "cora_demo")
     (note,) = run.notes
     assert note.startswith(f"left out {older.samples}, older than {newer.samples}: ")
-    assert note in everything(tmp_path)
 
 
-def test_runs_that_overlap_are_not_merged(tmp_path: Path) -> None:
-    older = write(tmp_path, varied, "cora_demo", {"questions": 3})
-    newer = write(tmp_path, varied, "cora_demo", {"questions": 2})  # samples are nested
-    run = the_run(tmp_path)
-    assert run.files == (newer.samples,)
-    assert older.samples.name in run.notes[0]
-
-
-OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "seed": ({"seed": 1}, {}),
-    "words": ({"nota_text": "Something else"}, {}),
-    "shots": ({}, {"num_fewshot": 1}),
-    "system instruction": ({}, {"system_instruction": "Be brief."}),
-    "generation": ({}, {"gen_kwargs": {"max_gen_toks": 99}}),
+OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "seed": ({"seed": 1}, {}, {}),
+    "words": ({"nota_text": "Something else"}, {}, {}),
+    "shots": ({}, {"num_fewshot": 1}, {}),
+    "generation": ({}, {"gen_kwargs": {"max_gen_toks": 99}}, {}),
+    # The command line of the harness writes these to the file.
+    "system instruction": ({}, {"system_instruction": "Be brief."}, {"system_instruction_sha": "5a"}),
+    "chat template": ({}, {}, {"chat_template_sha": "bb"}),
 }
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_runs_with_other_settings_are_not_merged(name: str, tmp_path: Path) -> None:
-    options, arguments = OTHERWISE[name]
+    options, arguments, results = OTHERWISE[name]
     older = write(tmp_path, varied, "cora_demo_order", {"categories": ["astronomy"]})
     newer = write(tmp_path, varied, "cora_demo_order", {"categories": ["biology"], **options}, **arguments)
-    if name == "system instruction":  # the command line of the harness writes it to the file
-        results = json.loads(newer.results.read_text())
-        newer.results.write_text(json.dumps({**results, "system_instruction_sha": "5a"}))
+    edit_results(newer, lambda found: found.update(results))
     run = the_run(tmp_path)
     assert run.files == (newer.samples,)
     (note,) = run.notes
     assert note.startswith(f"left out {older.samples}, older than {newer.samples}: ")
-
-
-def test_another_chat_template_is_not_merged(tmp_path: Path) -> None:
-    older = write(tmp_path, varied, "cora_demo_order", {"categories": ["astronomy"]})
-    newer = write(tmp_path, varied, "cora_demo_order", {"categories": ["biology"]})
-    for written, template in ((older, "aa"), (newer, "bb")):
-        results = json.loads(written.results.read_text())
-        written.results.write_text(json.dumps({**results, "chat_template_sha": template}))
-    assert the_run(tmp_path).files == (newer.samples,)
 
 
 def test_a_results_file_instead_of_its_folder(demo: dict[str, Written], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
-from tests.support.written import Written, copied, lines_of, otherwise, put, the_run, varied, write
+from tests.support.written import Line, Written, copied, edit_results, lines_of, otherwise, put, the_run, varied, write
 
 
 def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path: Path) -> None:
@@ -23,9 +24,12 @@ def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path: Path) -> 
     other = write(tmp_path / "2", varied, "cora_demo_sampling", {"questions": 2}, "/ckpt/200/hf")
     runs = read_runs([one.folder, other.folder])
     assert [run.model for run in runs] == ["100/hf", "200/hf"]
-    assert not [section for section in make_report(runs).sections if "SCORE" in section.title]
     records = [path for path in write_every_eval_ever(runs, tmp_path / "records") if path.suffix == ".json"]
     assert [json.loads(path.read_text())["model_info"]["id"] for path in records] == ["100_hf", "200_hf"]
+    same = write(tmp_path / "3", varied, "cora_demo_sampling", {"questions": 2}, "/ckpt/100/hf")
+    for paths, count in (((one, other), 0), ((one, same), 1)):
+        sections = make_report(read_runs([written.folder for written in paths])).sections
+        assert sum("SCORE" in section.title for section in sections) == count
 
 
 def test_a_path_given_twice_counts_once(tmp_path: Path) -> None:
@@ -54,16 +58,6 @@ def test_no_name_is_guessed_among_several(tmp_path: Path) -> None:
         (flat / path.name).write_bytes(path.read_bytes())
     put(flat / newer(one).name, lines_of(other.samples))
     assert {run.model for run in read_runs([flat])} == {"a/x", "flat"}
-
-
-def test_probes_of_a_model_in_several_paths_are_one_model(tmp_path: Path) -> None:
-    paths = [
-        write(tmp_path / probe, varied, f"cora_demo_{probe}", {"questions": 3}).folder
-        for probe in ("order", "sampling")
-    ]
-    runs = read_runs(paths)
-    assert {run.model for run in runs} == {"some-org/some-model"}
-    assert [section.title for section in make_report(runs).sections][-1] == "cora_demo: SCORE"
 
 
 def newer(written: Written) -> Path:
@@ -113,62 +107,72 @@ def test_merged_categories_are_in_the_signature(tmp_path: Path) -> None:
     assert not_comparable(run, the_run(whole.folder)) == ""
 
 
-def test_a_truncated_results_file_is_reported(tmp_path: Path) -> None:
-    written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
-    text = written.results.read_text()
-    written.results.write_text(text[: len(text) // 2])
-    (told,) = the_run(tmp_path).warnings
-    assert tells(told, written.results.name, "not checked")
-
-
 def test_a_lone_samples_file_has_the_model_of_the_folder(tmp_path: Path) -> None:
     written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
     newer(written).with_name("samples_cora_demo_2099-01-01T00-00-00.0.jsonl").write_bytes(written.samples.read_bytes())
     assert {run.model for run in read_runs([tmp_path])} == {"some-org/some-model"}
+    text = written.results.read_text()
+    written.results.write_text(text[: len(text) // 2])
+    told = [warning for run in read_runs([written.samples]) for warning in run.warnings]
+    assert any(tells(warning, written.results.name, "not checked") for warning in told)
 
 
-@pytest.mark.parametrize("change", [{"generation_kwargs": {"temperature": 1.5}}, {"system_instruction": "Be brief."}])
-def test_other_differences_are_reported(tmp_path: Path, change: dict[str, Any]) -> None:
-    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2})
-    other = copied(one, tmp_path / "2")
-    results = json.loads(other.results.read_text())
-    (results["configs"]["cora_demo_order"] if "generation_kwargs" in change else results).update(change)
-    other.results.write_text(json.dumps(results))
-    first, second = the_run(one.folder), the_run(other.folder)
-    assert not_comparable(first, second) == ""
-    (told,) = setting_differences(first, second)
-    assert told.startswith(next(iter(change)))
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    return write(tmp_path_factory.mktemp("small"), varied, "cora_demo_order", {"questions": 2})
 
 
-def test_a_template_applied_by_the_server_is_not_missing(tmp_path: Path) -> None:
-    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2})
-    other = copied(one, tmp_path / "2")
-    results = json.loads(other.results.read_text())
-    results["config"]["model"] = "local-chat-completions"
-    other.results.write_text(json.dumps(results))
-    first, second = the_run(one.folder), the_run(other.folder)
-    (told,) = setting_differences(first, second)
-    assert tells(told, "chat_template_sha", "None", "first", "'applied by the server'", "second")
-    assert setting_differences(second, second) == []
+CHANGED: dict[str, Callable[[Line], Any]] = {
+    "generation_kwargs is": lambda results: of_task(results).update(generation_kwargs={"temperature": 1.5}),
+    "system_instruction is": lambda results: results.update(system_instruction="Be brief."),
+    "chat_template_sha is None in the first, 'applied by the server'": lambda results: results["config"].update(
+        model="local-chat-completions"
+    ),
     # Runs started from Python may have the name of the model here, which is not the name of a back end.
-    results["config"]["model"] = "org/llama-2-7b-chat-hf"
-    other.results.write_text(json.dumps(results))
+    "": lambda results: results["config"].update(model="org/llama-2-7b-chat-hf"),
+}
+
+
+def of_task(results: Line) -> Line:
+    task: Line = results["configs"]["cora_demo_order"]
+    return task
+
+
+@pytest.mark.parametrize("message", CHANGED)
+def test_settings_for_sending_are_reported(message: str, small: Written, tmp_path: Path) -> None:
+    other = copied(small, tmp_path)
+    edit_results(other, CHANGED[message])
+    first, second = the_run(small.folder), the_run(other.folder)
+    assert not_comparable(first, second) == ""
+    found = setting_differences(first, second)
+    assert len(found) == bool(message)
+    assert all(difference.startswith(message) for difference in found)
+    assert setting_differences(second, second) == []
+    other.results.unlink()
     assert setting_differences(first, the_run(other.folder)) == []
 
 
-def test_a_task_with_a_blank_in_its_name_is_checked(tmp_path: Path) -> None:
-    written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
-    results = json.loads(written.results.read_text().replace("cora_demo_order", "my own"))
-    results["results"]["my own"]["mcqa,none"] = 0.123
-    written.results.write_text(json.dumps(results))
+def test_two_models_may_have_different_chat_templates(small: Written, tmp_path: Path) -> None:
+    runs = []
+    for template in ("abc", "def"):
+        other = copied(small, tmp_path / template)
+        edit_results(other, lambda results, template=template: results.update(chat_template_sha=template))
+        runs.append(the_run(other.folder))
+    assert setting_differences(*runs) == []
+
+
+def test_a_task_with_a_blank_in_its_name_is_checked(small: Written, tmp_path: Path) -> None:
+    written = copied(small, tmp_path)
+    written.results.write_text(written.results.read_text().replace("cora_demo_order", "my own"))
+    edit_results(written, lambda results: results["results"]["my own"].update({"mcqa,none": 0.123}))
     written.samples.rename(written.samples.with_name(written.samples.name.replace("cora_demo_order", "my own")))
     run = the_run(tmp_path)
     assert run.signature
     assert run.differences[0].startswith("mcqa: 0.123")
 
 
-def test_metrics_of_the_user_are_reported_as_not_shown(tmp_path: Path) -> None:
-    written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+def test_metrics_of_the_user_are_reported_as_not_shown(small: Written, tmp_path: Path) -> None:
+    written = copied(small, tmp_path)
     put(written.samples, [{**line, "metrics": [*line["metrics"], "bmca@0.75"]} for line in lines_of(written.samples)])
     (told,) = the_run(tmp_path).warnings
     assert told.endswith("are not shown: bmca@0.75")
@@ -188,9 +192,6 @@ def test_incomparable_runs_have_no_marks_but_a_note(tmp_path: Path) -> None:
 def test_runs_with_an_invalid_signature_are_merged(tmp_path: Path) -> None:
     for category in ("astronomy", "biology"):
         written = write(tmp_path, varied, "cora_demo_order", {"categories": [category]})
-        results = json.loads(written.results.read_text())
-        results["configs"]["cora_demo_order"]["metadata"]["signature"] = "none"
-        written.results.write_text(json.dumps(results))
+        edit_results(written, lambda results: of_task(results)["metadata"].update(signature="none"))
     run = the_run(tmp_path)
-    assert len(run.files) == 2
-    assert run.signature == "none"
+    assert (len(run.files), run.signature) == (2, "none")

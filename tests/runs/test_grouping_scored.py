@@ -12,7 +12,7 @@ from lm_eval_cora.errors import UserError
 from tests.support.written import Written, as_harness, put, the_run
 
 
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_order", "cora_demo_prompts", "cora_demo_mc"])
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_order", "cora_demo_mc"])
 def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: dict[str, Written], tmp_path: Path) -> None:
     run = the_run(demo[task].folder)
     names = [f"“{number}” 選" for number in range(64)]
@@ -61,8 +61,3 @@ def test_runs_are_compared_by_their_signatures(demo: dict[str, Written]) -> None
     assert cora.compare(one, one)["cora"].value == 0.0
     with pytest.raises(UserError, match="cannot be compared"):
         cora.compare(one, other)
-
-
-def test_a_folder_without_runs(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no samples"):
-        cora.read_runs(tmp_path)

@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.written import DEMO, Line, Written, check_numbers, copied, edit, everything, lines_of, put, the_run
+from tests.support.written import Line, Written, check_numbers, copied, edit, everything, lines_of, put, the_run
 
 M = 26
 ORDERS = 5
@@ -78,7 +78,6 @@ def test_a_file_cut_in_the_middle(demo: dict[str, Written], tmp_path: Path) -> N
     assert any("1 not JSON" in note for note in run.notes)
     assert any(note.startswith("left out 1 question") for note in run.notes)
     assert run.differences  # the results file covers all questions
-    everything(tmp_path)
 
 
 def of_doc(name: str, value: Any) -> Callable[[Line], None]:
@@ -95,37 +94,24 @@ def of_line(name: str, value: Any) -> Callable[[Line], None]:
 
 ALTERED: dict[str, Callable[[Line], Any]] = {
     "identity too large": of_doc("printed", [999]),
-    "identity below zero": of_doc("printed", [-1, 0]),
     "printed is text": of_doc("printed", "01234"),
     "printed is a number": of_doc("printed", 5),
-    "printed is nested": of_doc("printed", [[0], [1]]),
-    "printed is an object": of_doc("printed", {"0": 1}),
     "printed in floats": of_doc("printed", [0.0, 1.0]),
     "answer missing": without("answer"),
     "answer is text": of_doc("answer", "A"),
     "answer is NaN": of_doc("answer", nan),
-    "answer is null": of_doc("answer", None),
-    "answer is yes": of_doc("answer", True),
     "ordinal is text": of_doc("ordinal", "x"),
     "ordinal is Infinity": of_doc("ordinal", inf),
     "variants is text": of_doc("variants", "26"),
-    "variants is null": of_doc("variants", None),
     "ask unknown": of_doc("ask", "sing"),
-    "ask is a list": of_doc("ask", ["letter"]),
     "ask missing": without("ask"),
-    "kind missing": without("kind"),
-    "category missing": without("category"),
     "original missing": without("original"),
     "original is text": of_doc("original", "yes"),
     "arguments missing": lambda line: line.pop("arguments"),
-    "arguments empty": of_line("arguments", {}),
-    "arguments a list": of_line("arguments", []),
     "arguments nested": of_line("arguments", {"gen_args_0": {"arg_0": 1}}),
     "arguments short": of_line("arguments", {"gen_args_0": []}),
-    "arguments null": of_line("arguments", {"gen_args_0": None}),
     "responses missing": lambda line: line.pop("filtered_resps"),
     "responses a number": of_line("filtered_resps", 5),
-    "responses an object": of_line("filtered_resps", {"0": "A"}),
 }
 
 
@@ -142,11 +128,10 @@ def test_an_altered_line_removes_only_its_question(name: str, demo: dict[str, Wr
     assert "left out 2 questions: variants are missing" in run.notes
 
 
-@pytest.mark.parametrize("name", ALTERED)
-def test_a_file_of_altered_lines_only(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
+def test_a_file_of_altered_lines_only(demo: dict[str, Written], tmp_path: Path) -> None:
     lines = lines_of(demo["cora_demo_order"].samples)[: 2 * ORDERS]
     for line in lines:
-        ALTERED[name](line)
+        ALTERED["answer missing"](line)
     with pytest.raises(UserError, match=r"samples\.jsonl: there are no samples"):
         read_runs([put(tmp_path / "samples.jsonl", lines)])
 
@@ -155,28 +140,18 @@ BORNE: dict[str, Callable[[Line], Any]] = {
     "response a list": of_line("filtered_resps", [["A"]]),
     "response of 1 MB": of_line("filtered_resps", ["x" * 1_000_000]),
     "response a number": of_line("filtered_resps", [1.5]),
-    "response NaN": of_line("filtered_resps", [nan]),
     "response null": of_line("filtered_resps", [None]),
-    "response nested": of_line("filtered_resps", [{"a": [[[]]]}]),
     "responses empty": of_line("filtered_resps", []),
-    "responses text": of_line("filtered_resps", "A"),
     "response half an emoji": of_line("filtered_resps", ["\ud83d"]),
     "response control characters": of_line("filtered_resps", ["\x00\x1b[31m\u2028|\n| a | b |"]),
     "choices a number": of_doc("choices", 5),
-    "choices an object": of_doc("choices", {"a": 1}),
     "choices null": of_doc("choices", None),
     "choices too few": of_doc("choices", ["a"]),
-    "choices missing": without("choices"),
     "question a number": of_doc("question", 5),
-    "question missing": without("question"),
-    "question half an emoji": of_doc("question", "\ud83d"),
-    "printed none": of_doc("printed", []),
     "printed forty": lambda line: line["doc"].update(printed=list(range(40)), choices=list(map(str, range(40)))),
     "arguments deep": of_line("arguments", {"gen_args_0": [[], []]}),
     "hash a list": of_line("doc_hash", [1]),
-    "hash null": of_line("doc_hash", None),
     "category nested": of_doc("category", {"a": [1, "|\n"]}),
-    "category half an emoji": of_doc("category", "\ud83d"),
     "kind a number": of_doc("kind", 7),
 }
 
@@ -193,18 +168,12 @@ def test_a_strange_line_affects_only_its_question(name: str, demo: dict[str, Wri
     everything(path).encode("utf-8")
 
 
-@pytest.mark.parametrize("metrics", [5, None, [["acc"], {}]])
-def test_lines_without_names_of_metrics(metrics: Any, demo: dict[str, Written], tmp_path: Path) -> None:
+def test_lines_without_names_of_metrics(demo: dict[str, Written], tmp_path: Path) -> None:
     lines = lines_of(demo["cora_demo_order"].samples)
-    for line in lines:
-        line["metrics"] = metrics
-    path = put(tmp_path / "samples.jsonl", lines)
-    try:
-        runs = read_runs([path])
-    except UserError:
-        return
-    assert len(runs[0].table.sizes) == len(lines) // ORDERS
-    everything(path)
+    path = put(tmp_path / "samples.jsonl", [{**line, "metrics": [["acc"], {}]} for line in lines])
+    assert len(the_run(path).table.sizes) == len(lines) // ORDERS
+    with pytest.raises(UserError, match="there are no samples"):
+        read_runs([put(path, [{**line, "metrics": 5} for line in lines])])
 
 
 # ---- scored answers, which the harness writes as text
@@ -214,14 +183,11 @@ def test_lines_without_names_of_metrics(metrics: Any, demo: dict[str, Written], 
     ("scores", "picked", "reason"),
     [
         (["-1.5", "-2.5", "-0.5", "-9", "-3"], 2, None),
-        ([-1.5, -2.5, -0.5, -9, -3], 2, None),
         (["-inf", "-1e300", "-inf", "-inf", "-inf"], 1, None),
         (["nan", "-1", "-2", "-3", "-4"], None, "likelihood"),
         (["inf", "-1", "-2", "-3", "-4"], 0, None),
         (["-1", "-2", "what", "-3", "-4"], None, "likelihood"),
         (["-1", "-2", None, "-3", "-4"], None, "likelihood"),
-        (["-1", "-2", [], "-3", "-4"], None, "likelihood"),
-        (["-1", "-2"], None, "likelihood"),
         ([], None, "likelihood"),
         ([10**400, "-1", "-2", "-3", "-4"], None, "likelihood"),
     ],
@@ -239,7 +205,6 @@ def test_log_likelihoods(
     assert record.picked == picked
     assert (record.reason is None) == (reason is None)
     assert reason is None or reason in str(record.reason)
-    everything(path)
 
 
 def test_the_likelihoods_of_yes_and_no(demo: dict[str, Written]) -> None:
@@ -253,7 +218,10 @@ def test_the_likelihoods_of_yes_and_no(demo: dict[str, Written]) -> None:
 # ---- incomplete questions
 
 
-@pytest.mark.parametrize("task", DEMO)
+FEW = ("cora_demo_mc", "cora_demo_revas", "cora_demo_sampling")
+
+
+@pytest.mark.parametrize("task", FEW)
 def test_questions_with_a_missing_variant_are_left_out_and_counted(
     task: str, demo: dict[str, Written], tmp_path: Path
 ) -> None:
@@ -269,7 +237,7 @@ def test_questions_with_a_missing_variant_are_left_out_and_counted(
     assert "2 questions: variants are missing" in everything(path)
 
 
-@pytest.mark.parametrize("task", DEMO)
+@pytest.mark.parametrize("task", FEW)
 def test_no_whole_question_is_left(task: str, demo: dict[str, Written], tmp_path: Path) -> None:
     lines = [line for line in lines_of(demo[task].samples) if line["doc"]["ordinal"]]
     path = put(tmp_path / "samples.jsonl", lines)
@@ -287,16 +255,11 @@ def test_of_two_answers_to_a_variant_the_first_counts(demo: dict[str, Written], 
     assert "left out 5 repeated answers to a variant" in run.notes
 
 
-def test_lines_in_any_order(demo: dict[str, Written], tmp_path: Path) -> None:
-    path = put(tmp_path / "samples.jsonl", lines_of(demo["cora_demo_revas"].samples)[::-1])
-    check_numbers(the_run(path), demo["cora_demo_revas"], "cora_demo_revas")
-
-
-def test_a_byte_order_mark_does_not_hide_the_first_line(demo: dict[str, Written], tmp_path: Path) -> None:
-    written = copied(demo["cora_demo"], tmp_path)
-    written.samples.write_bytes(b"\xef\xbb\xbf" + written.samples.read_bytes())
-    check_numbers(the_run(tmp_path), written, "cora_demo")
-    assert the_run(tmp_path).notes == ()
+def test_lines_in_any_order_after_a_byte_order_mark(demo: dict[str, Written], tmp_path: Path) -> None:
+    lines = lines_of(demo["cora_demo_revas"].samples)[::-1]
+    run = the_run(put(tmp_path / "samples.jsonl", [b"\xef\xbb\xbf" + json.dumps(lines[0]).encode(), *lines[1:]]))
+    check_numbers(run, demo["cora_demo_revas"], "cora_demo_revas")
+    assert run.notes == ()
 
 
 def test_each_line_is_found_again(demo: dict[str, Written], tmp_path: Path) -> None:

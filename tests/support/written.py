@@ -133,6 +133,13 @@ def edit(path: Path, change: Callable[[Line], Any]) -> None:
     put(path, lines)
 
 
+def edit_results(written: Written, change: Callable[[Line], Any]) -> None:
+    """Change the results file of a run."""
+    results = json.loads(written.results.read_text())
+    change(results)
+    written.results.write_text(json.dumps(results))
+
+
 def the_run(*paths: Path) -> Run:
     (found,) = read_runs(paths)
     return found
