@@ -63,7 +63,7 @@ def _ask_with(prompt: str, variants: Iterable[Variant]) -> None:
         examples.setdefault(variant.ask, (variant.question, variant.choices))
         variant.template = OwnPrompt("own", prompt, ask=variant.ask)
     template.check_own_prompt(prompt, examples)
-    for ask in examples.keys() & READ_AFTER:
+    for ask in [ask for ask in READ_AFTER if ask in examples]:
         _warn_if_silent("option 'prompt'", [OwnPrompt(ask, prompt)], ask)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.questions.question import LETTERS, NOTA, Question
-from lm_eval_cora.variants.order import POSITIONS, Orders, answer_at, order
+from lm_eval_cora.variants.order import POSITIONS, Orders, order
 from lm_eval_cora.variants.template import own_templates
 from lm_eval_cora.variants.variant import Variant
 from tests.support.questions import WATER, question_with, questions
@@ -104,8 +104,3 @@ def test_options_are_neither_removed_nor_added() -> None:
     variants = order(Question("q", "Which?", ("Ice", "Fog", "None of the above"), 0))
     assert printed(variants) == [(0, 1, 2), (1, 0, 2), (2, 1, 0)]
     assert NOTA not in {option for variant in variants for option in variant.printed}
-
-
-def test_kinds_by_position() -> None:
-    assert [answer_at(0), answer_at(25)] == ["answer_at_A", "answer_at_Z"]
-    assert len(set(POSITIONS)) == 26

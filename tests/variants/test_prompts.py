@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from lm_eval_cora.questions.question import OpenQuestion, Question
-from lm_eval_cora.variants.prompts import prompts, sampling, unaltered
+from lm_eval_cora.variants.prompts import prompts, sampling
 from lm_eval_cora.variants.template import Template, Templates, own_templates
 from tests.support.questions import questions
 
@@ -50,8 +50,3 @@ def test_questions_without_options() -> None:
         for variant in variants:
             assert (variant.choices, variant.printed, variant.answer, variant.ask) == ((), (), HALF.answer, "boxed")
     assert len(prompts(HALF, TEN)) == 10
-
-
-def test_a_variant_is_not_the_original_by_default() -> None:
-    assert not unaltered(WATER, "a", TEN.fixed).original
-    assert unaltered(WATER, "a", TEN.fixed, original=True).original
