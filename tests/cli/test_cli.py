@@ -136,7 +136,6 @@ ERRORS: list[tuple[int, str, str]] = [
     (1, "tasks cora_scorre", "Did you mean 'cora_score'"),
     (1, "tasks --check cora_nothing", "there is no task 'cora_nothing'"),
     (1, "tasks --check cora_demo --include_path nowhere", "there is no such folder"),
-    (1, "tasks --check cora_demo --num_fewshot 500", "cora_demo: --num_fewshot 500"),
     (1, """tasks --check cora_demo --metadata '{"cora": {"questions": 0}}'""", "demo: option 'questions'"),
     (1, """tasks --check cora_demo --metadata '{"cora": {"question": 1}}'""", "demo: option 'question'"),
 ]

@@ -65,12 +65,14 @@ def test_several_tasks_and_a_folder_of_the_user(cli: Cli, tmp_path: Path) -> Non
     assert names == ["cora_demo", "cora_demo_order", "mine"]
 
 
-def test_a_foreign_task_ends_the_check(cli: Cli, tmp_path: Path) -> None:
+def test_a_foreign_task_and_too_many_shots_end_the_check(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "foreign.yaml").write_text(
         "task: foreign\ndataset_path: nobody/nothing\noutput_type: generate_until\ntest_split: test\n"
     )
     assert cli("tasks --check foreign --include_path", tmp_path) == 1
     assert "lm-eval-cora tasks: foreign: cannot be loaded: " in cli.err
+    assert cli("tasks --check cora_demo --num_fewshot 500") == 1
+    assert "lm-eval-cora tasks: cora_demo: --num_fewshot 500" in cli.err
 
 
 def test_task_files_that_are_missing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
