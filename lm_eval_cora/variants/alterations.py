@@ -149,10 +149,7 @@ def letters(kind: str, options: Sequence[Option], right: int) -> Altered:
 
 
 def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:
-    """Remove the right option and add NOTA, which is then right, at the end.
-
-    A distractor that is NOTA itself is removed, too, unless it is the only one, so that NOTA is printed once.
-    """
+    """Replace the right option by NOTA at the end; a distractor that is NOTA is removed unless it is the only one."""
     distractors = [option for position, option in enumerate(options) if position != answer]
     return [*([option for option in distractors if option[0] != NOTA] or distractors), (NOTA, nota_text)]
 

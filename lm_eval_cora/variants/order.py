@@ -13,8 +13,7 @@ from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, vari
 
 NAME = "order"
 
-MOST_OPTIONS_FOR_ALL = 5
-"""Maximum number of options with `orders: all`. Five options have 120 orders, six have 720."""
+MOST_OPTIONS_FOR_ALL = 5  # with `orders: all`; five options have 120 orders, six have 720
 
 
 def answer_at(position: int) -> str:

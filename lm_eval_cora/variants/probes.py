@@ -73,10 +73,7 @@ def uses_templates(probe: Probe, form: Form) -> bool:
 
 
 def check_options(probe: Probe, options: Options, form: Form) -> None:
-    """Raise an error if an option is set that this probe ignores.
-
-    The probes of one study run together, so each accepts the options of the others.
-    """
+    """Raise an error if an option is set that this probe and the others of its study, which run with it, ignore."""
     if options.prompt is not None and (not probe.kinds or options.templates is not None):
         several = f"the probe {probe.name!r} compares several prompts"
         why = "the option 'templates' is set, too" if probe.kinds else several

@@ -24,8 +24,7 @@ LETTER, BEST_ANSWER, YES_NO, SELECT_ALL, BOXED = "letter", "best_answer", "yes_n
 READ_AFTER = {BEST_ANSWER: "best answer is", BOXED: r"\boxed"}
 """The formats whose prompts are templates of the benchmark, and the words after which the reader finds the answer."""
 
-_WITHOUT_INSTRUCTION = {YES_NO: "claim"}
-"""Names of the prompts of formats without their instructions; otherwise "question"."""
+_WITHOUT_INSTRUCTION = {YES_NO: "claim"}  # the names of prompts without the instruction; otherwise "question"
 
 # No escaping: a prompt is plain text, and the question must reach the model unchanged.
 _environment = Environment(
@@ -41,8 +40,7 @@ PROMPTS = {
     name.removesuffix(".jinja"): _environment.get_template(name)
     for name in _environment.list_templates(extensions=["jinja"])
 }
-"""The prompts, compiled once. Their variables are `stem`, `letters`, `options` (pairs of letter and text) and `choice`
-(the first option)."""
+"""The prompts, compiled once. The variables are `stem`, `letters`, `options` (letter and text) and `choice` (the first)."""
 
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
 _OPTION = "\n{letter}. {option}"
@@ -52,10 +50,7 @@ _KEYS = {"name", "prompt", "options_format", "fixed"}
 
 
 def prompt_of(doc: Mapping[str, Any], *, instruct: bool = True) -> str:
-    """Render the prompt of a variant (as a mapping) with its own template or with that of its answer format.
-
-    For exemplars and for the loglikelihood form, the instruction of the format is left out.
-    """
+    """Render the prompt of a variant; exemplars and the loglikelihood form lack the instruction of the format."""
     own: Template | None = doc.get("template")
     stem, choices = doc["question"], doc["choices"]
     if own is not None:
@@ -195,10 +190,7 @@ def _make(entry: Any, number: int, has_options: bool) -> Template:
 
 
 def _fields(text: str, allowed: Iterable[str]) -> list[str]:
-    """Return the names of the fields of a template.
-
-    Only bare names are allowed, because Python would look up the attribute in `{question.__class__}`.
-    """
+    """Return the fields of a template: bare names, because Python would look up `{question.__class__}`."""
     fields = []
     expected = f"expected {', '.join(f'{{{name}}}' for name in sorted(allowed))}. Double all other braces."
     try:
