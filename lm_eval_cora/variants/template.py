@@ -40,7 +40,7 @@ PROMPTS = {
     name.removesuffix(".jinja"): _environment.get_template(name)
     for name in _environment.list_templates(extensions=["jinja"])
 }
-"""The prompts, compiled once. The variables are `stem`, `letters`, `options` (letter and text) and `choice` (the first)."""
+"""The prompts, compiled once. Variables: `stem`, `letters`, `options` (letter and text), `choice` (the first option)."""
 
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
 _OPTION = "\n{letter}. {option}"
