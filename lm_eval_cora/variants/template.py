@@ -40,7 +40,7 @@ PROMPTS = {
     name.removesuffix(".jinja"): _environment.get_template(name)
     for name in _environment.list_templates(extensions=["jinja"])
 }
-"""The prompts, compiled once. Variables: `stem`, `letters`, `options` (letter and text), `choice` (the first option)."""
+"""The prompts, compiled once. Variables: `stem`, `letters`, `options` (letter and text), `choice` (the first one)."""
 
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
 _OPTION = "\n{letter}. {option}"
