@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 from pathlib import Path
@@ -35,6 +36,9 @@ from tests.support.written import DEMO, Written, otherwise, varied, write
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# The harness' handler writes to the stderr of the test that made it. (The handler of pytest raises errors in any case.)
+logging.raiseExceptions = False
 
 # Every run tests the same 50 examples, without deadlines. nox tests 100 (`--hypothesis-profile thorough`), and
 # `--hypothesis-profile random` tests other ones.

@@ -30,7 +30,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         patch("lm_eval.utils.make_table", return_value=""),
         patch("lm_eval.tasks.TaskManager", ours),
         patch.object(served, "DELAYS", (0.0,) * 6),
-        patch("logging.raiseExceptions", False),  # the harness' handler writes to the stderr of an earlier test
     ):
         yield
 

@@ -34,7 +34,6 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands
     with (
         patch("lm_eval.evaluator.add_env_info"),
         patch("lm_eval.tasks.TaskManager", partial(TaskManager, include_defaults=False)),
-        patch("logging.raiseExceptions", False),  # the harness' handler writes to the stderr of an earlier test
     ):
         yield Commands(tmp_path, capsys)
 

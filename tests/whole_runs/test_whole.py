@@ -126,7 +126,8 @@ def test_answers_and_identities_are_those_of_the_published_texts(
     benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mended = questions_of(benchmark)
-    monkeypatch.setattr("lm_eval_cora.questions.question.one_line", lambda text: text)
+    plain = str.strip if benchmark == "agieval" else str  # of AGIEval some options differ only in white space
+    monkeypatch.setattr("lm_eval_cora.questions.question.one_line", plain)
     unmended = task_files.benchmark(benchmark)
     if isinstance(unmended.reader, Columns):
         unmended = replace(unmended, reader=replace(unmended.reader, repairs=()))
