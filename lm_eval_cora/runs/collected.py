@@ -321,26 +321,30 @@ def _like_the_original(table: ResponseTable) -> ResponseTable:
     return table.where(table.printed == printed[table.question])
 
 
-def _entry(
-    name: str, function: Callable[..., Estimate] | None = None, *, higher_is_better: bool | None = True, **more: float
-) -> Entry:
-    direction = {} if higher_is_better is None else {"higher_is_better": higher_is_better}
-    return {"metric": name, "aggregation": function or getattr(metrics, name), **more, **direction}
+_OF_FILES: Mapping[str, Any] = {"sc": sc, "acc_h": acc_h, "equal": metrics.equal_at}
+
+_UNDIRECTED = ("acc_range", "acc_range_by_chance", "acc_range_p")
 
 
-ENTRIES: tuple[Entry, ...] = (
-    *map(_entry, ("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv")),
-    *(_entry(f"bmca@{level}", metrics.bmca, level=level) for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
-    *map(_entry, ("ci", "cora", "core", "consistency_rate")),
-    _entry("sc", sc),
-    _entry("acc_h", acc_h),
-    *map(_entry, ("acc_mean", "acc_min", "acc_max")),
-    *(_entry(name, higher_is_better=None) for name in ("acc_range", "acc_range_by_chance", "acc_range_p")),
-    *map(_entry, ("macro_acc", "all_equal")),
-    _entry("equal@0.8", metrics.equal_at, level=0.8),
-    _entry("invalid", higher_is_better=False),
-    _entry("followed"),
-)
+def _entry(name: str) -> Entry:
+    function, _, level = name.partition("@")
+    return {
+        "metric": name,
+        "aggregation": _OF_FILES.get(function) or getattr(metrics, function),
+        **({"level": float(level)} if level else {}),
+        **({} if name in _UNDIRECTED else {"higher_is_better": name != "invalid"}),
+    }
+
+
+ENTRIES = [
+    _entry(name)
+    for name in (
+        *("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv"),
+        *(f"bmca@{level}" for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
+        *("ci", "cora", "core", "consistency_rate", "sc", "acc_h", "acc_mean", "acc_min", "acc_max", *_UNDIRECTED),
+        *("macro_acc", "all_equal", "equal@0.8", "invalid", "followed"),
+    )
+]
 """The metrics that can be computed from a table of answers, as entries of a `metric_list`."""
 
 
