@@ -155,6 +155,13 @@ def test_many_questions_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -
         assert found == pytest.approx(expected[name], abs=1e-12)
 
 
+def test_the_standard_deviation_is_that_of_a_sample() -> None:
+    # Values 0 and 1 with mean p: sum of squares n p (1 - p), over n - 1.
+    found = resampled(ResponseTable.from_hits([[1, 0]]), draws=1, times=7)["mcqa_plus"]
+    assert 0 < found.mean < 1
+    assert found.sd == pytest.approx(sqrt(7 / 6 * found.mean * (1 - found.mean)))
+
+
 def test_resampling_without_questions() -> None:
     found = resampled(table_of([]))
     assert tuple(found) == ("mcqa_plus", "mv", "cora")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan, sqrt
+from math import isnan, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from lm_eval_cora.metrics import (
     recall_spread,
     recall_spread_by_chance,
 )
+from lm_eval_cora.metrics.estimate import wilson
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import Question
@@ -120,7 +121,9 @@ def test_equal_recalls_may_differ_in_other_questions() -> None:
     # Each question is right or wrong at both letters, so no recall varies against the other in the sample.
     found = recall_spread(two_letters([(0, 0), (1, 1)] * 20))
     assert found.value == found.interval[0] == 0
-    assert found.stderr > 0.01
+    # The recalls X and Y vary independently by half of Wilson's interval / 1.96, and the spread is |X - Y| / 2.
+    low, high = wilson(20, 40)
+    assert found.stderr == pytest.approx((high - low) / 3.919928 * sqrt(2) / 2 * sqrt(1 - 2 / pi), rel=0.03)
     assert found.interval[1] > 0.05
     # 20 questions are right at A only, and 20 or 21 at B only; the others at both.
     equal, nearly = (two_letters([(1, 0)] * 20 + [(0, 1)] * at_b + [(1, 1)] * (180 - at_b)) for at_b in (20, 21))

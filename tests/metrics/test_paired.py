@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import inf, isnan, sqrt
+from math import hypot, inf, isnan, sqrt
 from unittest import mock
 
 import numpy as np
@@ -134,6 +134,16 @@ def test_one_question_has_a_difference_without_an_error() -> None:
     for name, (value, *rest) in found.items():
         assert not isnan(value), name
         assert all(map(isnan, rest)), name
+
+
+def test_the_interval_of_two_differences_counts_a_question_as_far_as_the_farthest_of_either() -> None:
+    hits = np.repeat(np.random.default_rng(0).random((1, 40, 5)) < 0.7, 2, axis=0)
+    hits[1, :3, 4] ^= True
+    before, after = (metrics.mcqa_plus_diff(ResponseTable.from_hits(each)) for each in hits)
+    found = difference(before, after)
+    influences = before.influence, after.influence, after.influence - before.influence
+    farthest = max(np.abs(influence).max() for influence in influences)
+    assert found.high - found.value == pytest.approx(1.959964 * hypot(found.stderr, farthest / 40))
 
 
 def test_a_metric_that_is_undefined_on_one_side_has_no_difference() -> None:

@@ -72,6 +72,15 @@ def test_the_macro_errors_agree_with_a_bootstrap_within_categories() -> None:
     assert acc_max(table, macro=True).stderr == pytest.approx(means.max(axis=1).std() * 1.013, rel=0.04)
 
 
+def test_with_one_question_in_each_category_the_macro_errors_are_the_plain_ones() -> None:
+    right = np.random.default_rng(2).random((20, 4)) < 0.6
+    table = table_of(right, categories=[f"c{number:02d}" for number in range(20)])
+    for extreme in (acc_min, acc_max):
+        plain, macro = extreme(table), extreme(table, macro=True)
+        assert (macro.value, macro.stderr) == pytest.approx((plain.value, plain.stderr), rel=0.04)
+        assert macro.interval == pytest.approx(plain.interval, abs=1e-6)
+
+
 def test_a_mean_of_several_variants_has_the_interval_of_a_share_with_the_same_error() -> None:
     # 1 and 1/2, 20 times each: 3/4, deviations 1/4, error 1/4 / sqrt(39), and one further question of the 40.
     error = hypot(0.25 / sqrt(39), 0.25 / 40)
