@@ -149,6 +149,10 @@ class Share(NamedTuple):
         """Ends of Wilson's intervals with quantiles z, (Z,), for a finite population.
 
         They do not leave the range that is certain: f p to 1 - f (1 - p). Without a sample they are 0 and 1.
+
+        Example:
+            >>> [round(float(end[0]), 4) for end in Share(0.0, 40, 0.5).ends(np.array([1.96]))]
+            [0.0, 0.0464]
         """
         certain = self.fraction * self.value, 1 - self.fraction * (1 - self.value)
         if not self.trials:
