@@ -77,7 +77,8 @@ def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> l
         record["model_info"]["id"],
         {result["evaluation_result_id"] for result in record["evaluation_results"]},
     )
-    parts = ["data", _COLLECTION, *_folders(model)]
+    developer, short = model.split("/", 1) if "/" in model else ("", model)
+    parts = ["data", _COLLECTION, _folder(developer), _folder(short)]
     same = {"schema_version": _SCHEMA, "evaluation_id": record["evaluation_id"], "model_id": model}
     place = folder.joinpath(*parts)
     place.mkdir(parents=True, exist_ok=True)
@@ -298,13 +299,8 @@ def _time(run: Run) -> float:
     return max(path.stat().st_mtime for path in run.files) if began is None else began
 
 
-def _folders(model: str) -> tuple[str, str]:
-    """Make the folder names of developer and model, safe for every file system."""
-    developer, slash, name = model.partition("/")
-    return _folder(developer if slash else ""), _folder(name if slash else developer)
-
-
 def _folder(name: str) -> str:
+    """A folder name that every file system accepts."""
     safe = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).rstrip(". ") or "unknown"
     return f"_{safe}" if RESERVED.fullmatch(safe) or safe.lower() == "data" else safe
 
