@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from os import PathLike
@@ -13,6 +12,7 @@ from lm_eval_cora import __version__
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.options import Options
+from lm_eval_cora.runs.signature import format_signature
 from lm_eval_cora.variants.template import Template
 
 
@@ -59,9 +59,7 @@ def signature_of(
         # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
         **({"invalid": f"{invalid:.1%}"} if alone and asked and "stop" not in left_out else {}),
     }
-    # File names can contain line breaks and the separator.
-    escaped = [re.sub(r"[|\n\r]", lambda found: f"%{ord(found[0]):02X}", f"{key}:{parts[key]}") for key in parts]
-    return "|".join(["cora", *escaped, f"v{__version__}"])
+    return format_signature(parts, f"v{__version__}")
 
 
 def in_signature(name: str, value: object) -> str:

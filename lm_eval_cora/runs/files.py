@@ -85,10 +85,6 @@ def chat_template_of(results: Mapping[str, Any]) -> str | None:
     """Return the digest of the chat template in a results file; None if no template was applied.
 
     For a back end that sends chat turns, the server applies the template and the results file has no digest.
-
-    Example:
-        >>> chat_template_of({"config": {"model": "local-chat-completions"}})
-        'applied by the server'
     """
     sha = results.get("chat_template_sha")
     if sha is None and part_of(results, "config").get("model") in _CHAT_APIS:
@@ -246,14 +242,7 @@ def listed(broken: Counter[str]) -> str:
 
 
 def hub_name(model: str, *, revision: bool = False) -> str:
-    """The repository of a snapshot in the cache of the Hub; any other name stays unchanged.
-
-    Example:
-        >>> hub_name("/hub/models--ORG--NAME/snapshots/" + "4e" * 20)
-        'ORG/NAME'
-        >>> hub_name("/hub/models--ORG--NAME/snapshots/" + "4e" * 20, revision=True)
-        'ORG/NAME@4e4e4e4'
-    """
+    """The repository of a snapshot in the cache of the Hub; any other name stays unchanged."""
     found = _SNAPSHOT.fullmatch(model)
     if found is None:
         return model
@@ -261,12 +250,7 @@ def hub_name(model: str, *, revision: bool = False) -> str:
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
-    """Shorten the paths of local models as far as the names stay different.
-
-    Example:
-        >>> short_names(["/a/x/model", "/b/y/model", "ORG/other"])
-        {'/a/x/model': 'x/model', '/b/y/model': 'y/model', 'ORG/other': 'ORG/other'}
-    """
+    """Shorten the paths of local models as far as the names stay different."""
     names = {model: hub_name(model) for model in models}
     if len(set(names.values())) < len(names):
         names = {model: hub_name(model, revision=True) for model in names}

@@ -356,12 +356,7 @@ def _of_path(path: Path, readers: RunReader, labels: Labels) -> list[Contestant]
 
 
 def _distinct(named: Sequence[tuple[str, Path]]) -> list[str]:
-    """Names that differ: with the path if two models have the same name, and a number if they have the same path, too.
-
-    Example:
-        >>> _distinct([("m", Path("a")), ("m", Path("b")), ("n", Path("c")), ("n", Path("c"))])
-        ['m (a)', 'm (b)', 'n (1)', 'n (2)']
-    """
+    """Names that differ: with the path if two models have the same name, with a number if both are the same."""
     counts = Counter(name for name, _ in named)
     names = []
     for place, (name, path) in enumerate(named, start=1):

@@ -221,12 +221,7 @@ def parsed_line(line: bytes) -> Any:
 
 
 def is_ours(sample: Any) -> bool:
-    """Whether a line of a samples file is of an lm-eval-cora task.
-
-    Example:
-        >>> is_ours({"doc": {"question_id": "q1", "ordinal": 0, "variants": 26}}), is_ours({"doc": {"query": "?"}})
-        (True, False)
-    """
+    """Whether a line of a samples file is of an lm-eval-cora task."""
     doc = sample.get("doc") if isinstance(sample, dict) else None
     return isinstance(doc, dict) and doc.keys() >= {"question_id", "ordinal", "variants"}
 

@@ -24,29 +24,20 @@ def family_of(task: str, probe: str) -> str:
 
 
 def data_labels(runs: Sequence[tuple[str, str, Data]]) -> list[str]:
-    """Make the labels that reports print in brackets after task names, so that different data have different names.
+    """Make labels from tasks, their names without the probe, and data, so that different data have different names.
 
     A label is the name of the benchmark, or empty if the name of the task contains it. If a family has several data
     sets of the same name, the label also contains the digest.
-
-    Args:
-        runs: For each run its task, the family (its task without its probe), and its data.
     """
     digests: dict[tuple[str, str], set[str]] = {}
     for _, family, data in runs:
         digests.setdefault((family, data.name), set()).update(filter(None, [data.digest]))
-    return [
-        " ".join(
-            filter(
-                None,
-                [
-                    "" if is_in_task_name(data.name, task) else data.name,
-                    data.digest if len(digests[family, data.name]) > 1 else "",
-                ],
-            )
-        )
-        for task, family, data in runs
-    ]
+    labels = []
+    for task, family, data in runs:
+        name = "" if is_in_task_name(data.name, task) else data.name
+        digest = data.digest if len(digests[family, data.name]) > 1 else ""
+        labels.append(" ".join(filter(None, (name, digest))))
+    return labels
 
 
 HOW_MUCH = ("questions", "limit", "samples", "categories", "n", "asked", "invalid")
@@ -62,17 +53,18 @@ def signature_parts(signature: str) -> dict[str, str]:
     return {name: value for name, separator, value in found if separator}
 
 
+def format_signature(parts: Mapping[str, object], version: str) -> str:
+    """Join named parts, with line breaks and the separator, which file names can contain, escaped."""
+    escaped = {name: re.sub(r"[|\n\r]", lambda found: f"%{ord(found[0]):02X}", str(parts[name])) for name in parts}
+    return "|".join(["cora", *(f"{name}:{value}" for name, value in escaped.items()), version])
+
+
 _MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
 """Parts of a signature that do not describe how a question was asked."""
 
 
 def how_asked(signature: str, *, known_data: bool) -> dict[str, str]:
-    """The parts of a signature that describe how the questions were asked. They are equal for comparable runs.
-
-    Example:
-        >>> how_asked("cora|task:cora_demo@3|seed:0|n:25x20|invalid:2.9%|v0.2.0", known_data=True)
-        {'task': 'cora_demo@3', 'seed': '0'}
-    """
+    """The parts of a signature that describe how the questions were asked. They are equal for comparable runs."""
     may_differ = (*_MAY_DIFFER, "data_files") if known_data else _MAY_DIFFER
     return {name: value for name, value in signature_parts(signature).items() if name not in may_differ}
 
@@ -105,8 +97,7 @@ def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Re
             "invalid": f"{table.invalid.mean():.1%}",
         }
         together |= {name: value for name, value in counted.items() if name in parts[0]}
-    first, *_, last = signatures[0].split("|")
-    return "|".join([first, *(f"{name}:{value}" for name, value in together.items()), last])
+    return format_signature(together, signatures[0].rpartition("|")[2])
 
 
 def apart(one: Mapping[str, Any], other: Mapping[str, Any], show: Callable[[Any], str] = repr) -> list[str]:
