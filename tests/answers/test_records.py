@@ -6,7 +6,7 @@ import io
 import os
 import random
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -15,6 +15,7 @@ from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import around, read_response
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.question import Reader
 from tests.support.responses import made_up
 
 RESPONSES = int(os.environ.get("CORA_FUZZ", "30000"))
@@ -45,6 +46,14 @@ def test_every_response_has_an_answer_or_a_reason(ask: str) -> None:
             assert not record.invalid or response.startswith(record.excerpt), response
             strict = read_response(doc, [response], reader="strict")
             assert record.followed is strict.followed is not strict.invalid, response
+
+
+def test_a_response_outside_the_format_is_read_by_the_flexible_reader_only() -> None:
+    doc = doc_of("letter", CHOICES[0])
+    flexible, strict = (read_response(doc, ["So the answer is B."], reader=reader) for reader in get_args(Reader))
+    assert (flexible.picked, flexible.followed, flexible.excerpt) == (1, False, "")
+    assert (strict.picked, strict.followed, strict.excerpt) == (None, False, "So the answer is B.")
+    assert read_response(doc, ["So the answer is B."]) == flexible
 
 
 # ---- one response, read and explained: in Python, on the command line and on the page
