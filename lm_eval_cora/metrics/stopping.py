@@ -9,12 +9,11 @@ They are 0 when all originals are asked and all right ones are followed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isnan, nan, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial.polynomial import polyder, polyval2d
 
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
@@ -178,13 +177,29 @@ def shares_of(phases: Phases) -> tuple[Share, Share]:
     return first, Share(always / followed if followed else 0.0, followed, fraction)
 
 
-FORMULAS: Mapping[str, Floats] = {
-    "mcqa": np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]),
-    "bmca@1.0": np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]),
-    "ci": np.array([[1.0, 0.0], [-1.0, 1.0], [0.0, 0.0]]),
-    "cora": np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 1.0]]),
+class _Formula(NamedTuple):
+    """A metric as a function of m and r, and its first and second derivatives."""
+
+    of: Callable[[Floats, Floats], Floats]
+    by_m: Callable[[float, float], float]
+    by_r: Callable[[float, float], float]
+    by_m_twice: Callable[[float, float], float]
+    by_both: Callable[[float, float], float]
+
+
+FORMULAS: Mapping[str, _Formula] = {
+    "mcqa": _Formula(lambda m, r: m, lambda m, r: 1, lambda m, r: 0, lambda m, r: 0, lambda m, r: 0),
+    "bmca@1.0": _Formula(lambda m, r: m * r, lambda m, r: r, lambda m, r: m, lambda m, r: 0, lambda m, r: 1),
+    "ci": _Formula(lambda m, r: 1 - m * (1 - r), lambda m, r: r - 1, lambda m, r: m, lambda m, r: 0, lambda m, r: 1),
+    "cora": _Formula(
+        lambda m, r: m * (1 - m * (1 - r)),
+        lambda m, r: 1 - 2 * m * (1 - r),
+        lambda m, r: m * m,
+        lambda m, r: -2 * (1 - r),
+        lambda m, r: 2 * m,
+    ),
 }
-"""The metrics that a two-phase sample estimates, as polynomials: the coefficient of m^i r^j in row i and column j."""
+"""The metrics that a two-phase sample estimates."""
 
 
 def estimate(metric: str, phases: Phases) -> Estimate:
@@ -202,7 +217,7 @@ def estimate(metric: str, phases: Phases) -> Estimate:
     if not phases.asked or (phases.right and not phases.followed):
         return UNDEFINED
     shares, formula = shares_of(phases), FORMULAS[metric]
-    value = float(polyval2d(shares[0].value, shares[1].value, formula))
+    value = float(formula.of(*(np.float64(share.value) for share in shares)))
     if phases.is_complete or (metric == "mcqa" and phases.asked == phases.questions):
         return Estimate(value, 0.0, ends=(value, value))
     stderr = _stderr(formula, *shares)
@@ -214,25 +229,22 @@ def estimate(metric: str, phases: Phases) -> Estimate:
     return Estimate(value, stderr, ends=(min(value, low), max(value, high)))  # they differ only by rounding
 
 
-def _stderr(formula: Floats, first: Share, second: Share) -> float:
-    def derivative(by_m: int, by_r: int) -> float:
-        coefficients = polyder(polyder(formula, by_m, axis=0), by_r, axis=1)
-        return float(polyval2d(first.value, second.value, coefficients))
-
-    by_r, by_both = derivative(0, 1), derivative(1, 1)
+def _stderr(formula: _Formula, first: Share, second: Share) -> float:
+    m, r = first.value, second.value
+    by_m, by_r, by_both = formula.by_m(m, r), formula.by_r(m, r), formula.by_both(m, r)
     of_m, of_r = first.variance, second.variance if second.trials and (by_r or by_both) else 0.0
-    squares = derivative(1, 0) ** 2 * of_m + derivative(2, 0) ** 2 * of_m**2 / 2
+    squares = by_m**2 * of_m + formula.by_m_twice(m, r) ** 2 * of_m**2 / 2
     return sqrt(squares + by_r**2 * of_r + by_both**2 * of_m * of_r)
 
 
-def _ends(formula: Floats, first: Share, second: Share) -> tuple[float, float]:
+def _ends(formula: _Formula, first: Share, second: Share) -> tuple[float, float]:
     """The smallest and the largest value of a metric with z_m^2 + z_r^2 = 1.96^2.
 
     They are on the edge of the region, because no metric has an extreme inside of it.
     """
     of_m = np.concatenate(first.ends(IN_95_PERCENT * np.cos(_ANGLES)))
-    of_r = second.ends(IN_95_PERCENT * np.sin(_ANGLES))
-    values = np.array([polyval2d(of_m, np.tile(ends, 2), formula) for ends in of_r])
+    lows, highs = second.ends(IN_95_PERCENT * np.sin(_ANGLES))
+    values = np.concatenate([formula.of(of_m, np.tile(ends, 2)) for ends in (lows, highs)])
     return float(values.min()), float(values.max())
 
 
