@@ -335,6 +335,12 @@ def test_the_text_beside_a_letter_may_differ_slightly(written: str, option: str)
     assert found(response, ["another text", option, "7", "8"]).position == 1
 
 
+def test_a_small_letter_in_brackets_on_the_last_line_weighs_more_only_with_its_text() -> None:
+    assert found("First\n\n(b) Fog").rule == "a line of its own at the end"
+    assert found("We go on.\n\n(b)").rule == "a letter"
+    assert found("Option A is cold. It follows that:\n(b)").reason is Reason.SEVERAL
+
+
 @pytest.mark.parametrize(
     ("response", "characters"),
     [

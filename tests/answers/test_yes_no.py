@@ -78,6 +78,7 @@ VERDICTS = {
         "Yes.\n\nAsthma would be wrong.",
     ),
     NO: (
+        "Yes. It is hard. Therefore, the proposed answer is wrong.",
         *("No.", "Incorrect", "False, it", "The answer is: no", "Therefore, no.", "It isn't right."),
         *("The proposed answer is not correct.", "The proposed answer is incorrect", "The proposed answer is wrong."),
         *("The proposed answer is not right", "<think>yes?</think>The proposed answer is wrong."),
@@ -85,6 +86,7 @@ VERDICTS = {
         "Incorrect. The patient has asthma instead. It is true that dyspnea occurs in both.",
     ),
     NEITHER: (
+        "Yes, so it is. But the proposed answer is wrong.",
         *("No, the proposed answer is correct.", "Asthma is the right answer", "Yes or no"),
         "To determine if the proposed answer is correct, let's analyze the question.",
         *("I don't think it is correct.", "I doubt that it is correct.", "Right ventricular strain is seen"),
