@@ -9,9 +9,9 @@ from pathlib import Path
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import counted
-from lm_eval_cora.report.board_page import as_csv, leaderboard_page, run_reports
 from lm_eval_cora.report.board_sources import Sources
 from lm_eval_cora.report.charts import check_drawing
+from lm_eval_cora.report.page import boards_as_csv, leaderboard_page, run_reports
 from lm_eval_cora.report.writing import STDOUT, check_file, check_folder
 
 SUMMARY = "make a page that ranks many models on many benchmarks"
@@ -63,4 +63,4 @@ def run(given: argparse.Namespace) -> None:
         page = leaderboard_page(boards, given.title, folder, sources.notes)
     console.write_text(page, given.output)
     if given.csv:
-        console.write_text(as_csv(boards), given.csv)
+        console.write_text(boards_as_csv(boards), given.csv)

@@ -24,7 +24,6 @@ from lm_eval_cora.report.content import (
     HeatMap,
     History,
     Line,
-    Number,
     Ranges,
     Spread,
 )
@@ -369,21 +368,16 @@ _DRAWN: dict[type[Chart], Callable[[Canvas, Any], float]] = {
 }
 
 
-def _values(chart: Chart) -> Iterator[float]:
+def _values(chart: Any) -> Iterator[float]:
     if isinstance(chart, HeatMap):
         return (value for band in chart.bands for value in band.values)
     if isinstance(chart, Changes):
         return (sum(change) for _, of_kinds in chart.models for change in of_kinds.values())
-    numbers: list[Number] = []
-    if isinstance(chart, Curve):
-        numbers = [number for line in chart.lines for _, number in (*line.points, *line.marks)]
-    elif isinstance(chart, History):
-        numbers = [number for line in chart.lines for _, number in line.points]
-    elif isinstance(chart, Ranges):
-        numbers = [number for spread in chart.spreads for _, number in (*spread.values, ("", spread.beside))]
-    elif isinstance(chart, Dots):
-        numbers = [number for _, of_rows in chart.models for number in of_rows.values()]
-    return (number.value for number in numbers)
+    if isinstance(chart, Dots):
+        return (number.value for _, of_rows in chart.models for number in of_rows.values())
+    if isinstance(chart, Ranges):
+        return (number.value for spread in chart.spreads for _, number in (*spread.values, ("", spread.beside)))
+    return (number.value for line in chart.lines for _, number in (*line.points, *line.marks))
 
 
 def _legend(figure: Figure, canvas: Canvas) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference
@@ -79,16 +79,7 @@ class Table:
 
     @classmethod
     def by_model(
-        cls,
-        title: str,
-        first: str,
-        models: Sequence[str],
-        heads: Sequence[str],
-        cells: Sequence[Cells],
-        note: str = "",
-        *,
-        sortable: bool = False,
-        explained: bool = False,
+        cls, title: str, first: str, models: Sequence[str], heads: Sequence[str], cells: Sequence[Cells], note: str = ""
     ) -> Table:
         """Make a table with a row per name, and the columns `heads` for each model; an empty head is its name.
 
@@ -99,7 +90,7 @@ class Table:
         names = dict.fromkeys(name for own in cells for name in own)
         nothing = [""] * len(heads)
         rows = [[name, *(cell for own in cells for cell in own.get(name, nothing))] for name in names]
-        return cls(title, [first, *columns], rows, note, sortable, explained)
+        return cls(title, [first, *columns], rows, note)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,45 +139,41 @@ class Ranges(Chart):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dots(Chart):
-    """Dots with error bars: a row per name, from top to bottom, and a dot per model.
+class Rows(Chart):
+    """A row per name, from top to bottom, with a mark per model."""
 
-    The x axis ranges from 0 to 1. For differences it fits the intervals, and a line marks 0.
-    """
-
-    x_label: str
-    models: Sequence[tuple[str, Mapping[str, Number]]]  # a single series without a name has no legend
-    reference: Sequence[float] = ()  # a value per row to compare with, such as an even share
-    reference_label: str = ""
-    is_difference: bool = False
+    models: Sequence[tuple[str, Mapping[str, Any]]]  # a single series of dots without a name has no legend
 
     @property
     def rows(self) -> list[str]:
         """The names of the rows."""
-        return list(dict.fromkeys(name for _, numbers in self.models for name in numbers))
-
-
-class Change(NamedTuple):
-    """Shares of the questions: right in the original and in a kind of variant, in the original only, in the kind only.
-
-    The rest is wrong in both.
-    """
-
-    kept: float
-    lost: float
-    gained: float
+        return list(dict.fromkeys(name for _, marks in self.models for name in marks))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changes(Chart):
-    """Bars: for each kind, from top to bottom, and model the right answers that were kept, lost and gained."""
+class Dots(Rows):
+    """Dots with error bars. The x axis ranges from 0 to 1; for differences it fits the intervals and marks 0."""
+
+    x_label: str
+    models: Sequence[tuple[str, Mapping[str, Number]]]
+    reference: Sequence[float] = ()  # a value per row to compare with, such as an even share
+    reference_label: str = ""
+    is_difference: bool = False
+
+
+class Change(NamedTuple):
+    """Shares of the questions; the rest is wrong in both the original and a kind of variant."""
+
+    kept: float  # right in both
+    lost: float  # right in the original only
+    gained: float  # right in the kind only
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes(Rows):
+    """Bars: for each kind and model the right answers that were kept, lost and gained."""
 
     models: Sequence[tuple[str, Mapping[str, Change]]]
-
-    @property
-    def rows(self) -> list[str]:
-        """The names of the kinds."""
-        return list(dict.fromkeys(kind for _, changes in self.models for kind in changes))
 
 
 class Band(NamedTuple):

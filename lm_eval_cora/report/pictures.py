@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from math import isnan
 
 import numpy as np
@@ -13,9 +14,11 @@ from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.metrics.responses import Ints
 from lm_eval_cora.metrics.several import Pair, differences_together, pairwise
 from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table
-from lm_eval_cora.report.examples import anchor, bands_of, example_of
 from lm_eval_cora.report.tables import first_numbers, kinds_of, models
 from lm_eval_cora.runs.model_run import Run
+
+BANDS = 24
+"""Largest number of groups of equally hard questions."""
 
 _MOST_PAIRS = 28
 """Largest number of pairs in a chart of differences: all pairs of eight models. More models are compared with the
@@ -57,6 +60,23 @@ def _changes(run: Run) -> dict[str, Change]:
     kept, gained = (known * right).sum(axis=0), ((present - known) * right).sum(axis=0)
     shares = np.stack([kept, known.sum(axis=0) - kept, gained]) / questions
     return {kind: Change(*map(float, shares[:, code])) for code, kind in enumerate(run.table.kinds)}
+
+
+def bands_of(run: Run) -> list[Ints]:
+    """Group the questions into equally hard ones, the easiest first."""
+    order = np.argsort(-run.table.hits / run.table.sizes, kind="stable")
+    return np.array_split(order, min(BANDS, len(order))) if len(order) else []
+
+
+def example_of(members: Ints) -> int:
+    """The question that stands for a group: the middle one."""
+    return int(members[len(members) // 2])
+
+
+def anchor(run: Run, number: int) -> str:
+    """The anchor of a question of a run, different from all others on the page."""
+    key = "\0".join((run.model, run.task, run.table.question_ids[number]))
+    return f"q-{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
 def heat_maps(runs: Sequence[Run]) -> list[HeatMap]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import nan
 
 from lm_eval_cora import metrics
@@ -56,7 +57,7 @@ def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
     cells = [{name: row[place] for name, row in rows.items()} for place in range(len(runs))]
     marks = f"{_MARKS}{_NO_MARK}" if any(_is_best(number) for row in rows.values() for number, _ in row) else ""
     note = f"Value ± standard error and 95% interval; the question is the unit of both.{marks}"
-    return Table.by_model("All scores", "metric", models(runs), ["", "95%"], cells, note, explained=True)
+    return replace(Table.by_model("All scores", "metric", models(runs), ["", "95%"], cells, note), explained=True)
 
 
 def number_of_questions(runs: Sequence[Run]) -> str:
@@ -113,22 +114,20 @@ def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
 def differences(runs: Sequence[Run]) -> Table:
     """Tabulate the differences of the other models to the first one, paired by question."""
     first, *others = runs
-    return Table.by_model(
-        f"Differences to {first.model}, new minus old",
-        "metric",
-        models(others),
-        ["", "95%"],
-        [
-            {
-                name: Number.of_difference(difference(own, run.estimates.get(name, UNDEFINED))).with_interval
-                for name, own in first.estimates.items()
-            }
-            for run in others
-        ],
+    cells = [
+        {
+            name: Number.of_difference(difference(own, run.estimates.get(name, UNDEFINED))).with_interval
+            for name, own in first.estimates.items()
+        }
+        for run in others
+    ]
+    title = f"Differences to {first.model}, new minus old"
+    note = (
         f"Each other model minus {first.model}, paired by question: difference ± standard error, and 95% interval of "
         "this difference alone. The command lm-eval-cora compare adds tests. Metrics computed only on the questions "
-        "that a model answered correctly or wrongly may use different questions for each model.",
+        "that a model answered correctly or wrongly may use different questions for each model."
     )
+    return Table.by_model(title, "metric", models(others), ["", "95%"], cells, note)
 
 
 _COUNTS = (*COUNTS, "original")
@@ -202,10 +201,9 @@ _SUBSETS = {
 
 def study_tables(runs: Sequence[Run]) -> list[Table]:
     """Make the tables of the REVAS study. The first table counts the questions of each subset."""
-    sizes = [
-        {label: [(run.studies.get("questions") or {}).get(name, "")] for name, label in _SUBSETS.items()}
-        for run in runs
-    ]
+    names = models(runs)
+    sizes = [run.studies.get("questions") or {} for run in runs]
+    counts = [{label: [own.get(name, "")] for name, label in _SUBSETS.items()} for own in sizes]
     buckets = [
         {
             name: [Number.of(bucket["share"]), Number.of(bucket["accuracy"])]
@@ -213,17 +211,14 @@ def study_tables(runs: Sequence[Run]) -> list[Table]:
         }
         for run in runs
     ]
+    title = "Frequency of the most frequent pick in the original orders"
+    note = (
+        "Share of the questions with this frequency, and share of these picks that are correct. If all picks "
+        "differ, none is the most frequent (REVAS, Table 2)."
+    )
     tables = [
-        Table.by_model("Questions of the study", "questions", models(runs), [""], sizes),
-        Table.by_model(
-            "Frequency of the most frequent pick in the original orders",
-            "frequency",
-            models(runs),
-            ["questions", "correct"],
-            buckets,
-            "Share of the questions with this frequency, and share of these picks that are correct. If all picks "
-            "differ, none is the most frequent (REVAS, Table 2).",
-        ),
+        Table.by_model("Questions of the study", "questions", names, [""], counts),
+        Table.by_model(title, "frequency", names, ["questions", "correct"], buckets, note),
     ]
     for title, labels, note in _TABLES:
         present = {label: name for label, name in labels.items() if any(name in run.estimates for run in runs)}
@@ -234,7 +229,7 @@ def study_tables(runs: Sequence[Run]) -> list[Table]:
             }
             for run in runs
         ]
-        tables.append(Table.by_model(title, "", models(runs), ["", "95%"], cells, note))
+        tables.append(Table.by_model(title, "", names, ["", "95%"], cells, note))
     return [table for table in tables if table.rows]
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.positions import has_swapped_orders
-from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Cell, Cells, Curve, Dots, Line, Number, Ranges, Spread, Table
 from lm_eval_cora.runs.model_run import Run
 
@@ -40,25 +39,18 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
         )
         for run in runs
     ]
-    cells: list[Cells] = [
-        {
-            **{f"BMCA({level:.1f})": [number] for level, number in line.points},
-            **{key: [mark] for key, mark in line.marks},
-        }
-        for line in lines
-    ]
-    numbers = Table.by_model("BMCA at each level", "level", models(runs), [""], cells)
+    names = [*(f"BMCA({level:.1f})" for level in _LEVELS), "MCQA", "MV"]
+    columns, rows = ["level", *models(runs)], [[number for _, number in (*line.points, *line.marks)] for line in lines]
     chance = metrics.chance_bmca(runs[0].table, _LEVELS)
     if chance:
-        guessing: list[Cell] = [*map(Number, chance), "", ""]
-        rows: list[list[Cell]] = [[*row, cell] for row, cell in zip(numbers.rows, guessing, strict=True)]
-        numbers = replace(numbers, columns=[*numbers.columns, "guessing"], rows=rows)
+        columns.append("guessing")
+    guessing: list[list[Cell]] = [[*map(Number, chance), "", ""]] if chance else []
     return Curve(
         title="Consistency of the correct answers (BMCA)",
         x_label="required share of correct variants",
         y_label="share of questions",
         lines=lines,
-        numbers=numbers,
+        numbers=Table("BMCA at each level", columns, list(zip(names, *rows, *guessing, strict=True))),
         chance=list(zip(_LEVELS, chance, strict=True)) if chance else (),
         note="The curve of a consistent model is flat: its BMCA stays close to its MCQA up to 1.0, where all variants "
         "must be correct. The band shows a 95% interval of each point. The dotted curve is that of a model that "
@@ -72,37 +64,26 @@ def kinds_of(run: Run) -> dict[str, dict[str, Any]]:
     return {kind: {**part, "accuracy": part.get("adjusted", part["accuracy"])} for kind, part in kinds.items()}
 
 
+_RANGE = ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p")
+
+
 def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
     """Chart the accuracy of each template, position, sample or kind, with the consistency rate."""
     what = runs[0].probe.several
-    shown = ("acc_mean", "acc_min", "acc_max", "consistency_rate", "acc_range", "acc_range_by_chance", "acc_range_p")
-    ranges = [{name: Number.of(_range_of(run, name)) for name in shown} for run in runs]
+    shown = (*_RANGE[:3], "consistency_rate", *_RANGE[3:])
+    scores = [{name: Number.of(_range_of(run, name)) for name in shown} for run in runs]
+    cells = [
+        {name: (score, "" if name.startswith("acc_range") else score.interval) for name, score in own.items()}
+        for own in scores
+    ]
+    kinds = [[(kind, Number.of(part["accuracy"])) for kind, part in kinds_of(run).items()] for run in runs]
+    rates = [own["consistency_rate"] for own in scores]
     return Ranges(
         title=f"Range of the accuracy over {what}, and consistency rate",
         y_label="accuracy, and consistency rate",
         beside_label="consistency rate",
-        spreads=[
-            Spread(
-                run.model,
-                [(kind, Number.of(part["accuracy"])) for kind, part in kinds_of(run).items()],
-                numbers["consistency_rate"],
-            )
-            for run, numbers in zip(runs, ranges, strict=True)
-        ],
-        numbers=Table.by_model(
-            "Ranges",
-            "metric",
-            models(runs),
-            ["", "95%"],
-            [
-                {
-                    name: (number, "" if name.startswith("acc_range") else number.interval)
-                    for name, number in own.items()
-                }
-                for own in ranges
-            ],
-            _RANGES,
-        ),
+        spreads=list(map(Spread, models(runs), kinds, rates)),
+        numbers=Table.by_model("Ranges", "metric", models(runs), ["", "95%"], cells, _RANGES),
         note=f"A narrow range means that the accuracy depends little on the {what}. The consistency rate measures how "
         "often the answers stay the same, right or wrong.",
     )
@@ -138,7 +119,7 @@ def by_kind(runs: Sequence[Run]) -> Dots:
         title=f"Accuracy by {probe.one}",
         x_label="accuracy",
         models=first_numbers(runs, kinds),
-        numbers=Table.by_model("Each kind of variant", "kind", models(runs), heads, kinds, sortable=True),
+        numbers=replace(Table.by_model("Each kind of variant", "kind", models(runs), heads, kinds), sortable=True),
         note=f"The bars are 95% intervals. {probe.note}".strip(),
     )
 
@@ -147,7 +128,7 @@ def by_category(runs: Sequence[Run]) -> Table | None:
     """Tabulate the accuracy, its range and the consistency rate of each category; None for one category."""
     if len({category for run in runs for category in run.table.categories}) < 2:
         return None
-    names = ["acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p", "consistency_rate"]
+    names = [*_RANGE, "consistency_rate"]
     names += ["all_equal"] * ("all_equal" in runs[0].estimates)  # in other probes the right answer may change
     several = len(runs) > 1
     rows: list[list[Cell]] = [
@@ -208,45 +189,32 @@ def _letter_tests(runs: Sequence[Run]) -> str:
 
 def same_size(runs: Sequence[Run]) -> Table:
     """Tabulate the scores on the variants with as many options as the question, as in Table 5 of CoRA."""
-    return Table.by_model(
-        "Ablation: only variants with as many options as the question",
-        "metric",
-        models(runs),
-        ["same size", "difference", "95%"],
-        [
-            {
-                name: [Number.of(score), *Number.of_difference(change).with_interval]
-                for name, (score, change) in metrics.same_size(run.table).items()
-            }
-            for run in runs
-        ],
-        "The difference is the change from the score on all variants, paired by question (CoRA, Table 5).",
-    )
+    scores = [metrics.same_size(run.table) for run in runs]
+    cells: list[Cells] = [
+        {name: [Number.of(score), *Number.of_difference(change).with_interval] for name, (score, change) in own.items()}
+        for own in scores
+    ]
+    title = "Ablation: only variants with as many options as the question"
+    note = "The difference is the change from the score on all variants, paired by question (CoRA, Table 5)."
+    return Table.by_model(title, "metric", models(runs), ["same size", "difference", "95%"], cells, note)
 
 
 def resampled(runs: Sequence[Run]) -> Table:
     """Tabulate the scores over 10,000 draws of 100 variants, as in Table 6 of CoRA."""
-    return Table.by_model(
-        "Ablation: resampled variants",
-        "metric",
-        models(runs),
-        ["mean", "sd × 1000", "difference"],
-        [
-            {
-                name: [Number(mean), Number(1000 * sd), Number(change, signed=True)]
-                for name, (mean, sd, change) in metrics.resampled(run.table).items()
-            }
-            for run in runs
-        ],
+    cells = [
+        {
+            name: [Number(mean), Number(1000 * sd), Number(change, signed=True)]
+            for name, (mean, sd, change) in metrics.resampled(run.table).items()
+        }
+        for run in runs
+    ]
+    note = (
         "Mean and standard deviation (sd) over 10,000 draws of 100 variants with replacement; all questions use the "
         "same draw. The difference is the change from the score on all variants (CoRA, Table 6). The sd measures the "
-        "choice of variants; the standard errors above measure the choice of questions.",
+        "choice of variants; the standard errors above measure the choice of questions."
     )
-
-
-_WITH_AND_WITHOUT: tuple[Callable[[ResponseTable], Estimate], ...] = (
-    *(metrics.mcqa, metrics.mcqa_plus, metrics.ci, metrics.cora, metrics.consistency_rate),
-)
+    heads = ["mean", "sd × 1000", "difference"]
+    return Table.by_model("Ablation: resampled variants", "metric", models(runs), heads, cells, note)
 
 
 def with_references(runs: Sequence[Run]) -> Table | None:
@@ -256,16 +224,13 @@ def with_references(runs: Sequence[Run]) -> Table | None:
     cells: list[dict[str, list[Cell]]] = []
     for run in runs:
         has = np.array([question in run.samples.references for question in run.table.question_ids], dtype=np.bool_)
-        inside = has[run.table.question]
-        parts = run.table.where(inside), run.table.where(~inside)
+        parts = [run.table.where(questions[run.table.question]) for questions in (has, ~has)]
         cells.append({"questions": [len(part.sizes) for part in parts]})
-        cells[-1] |= {metric.__name__: [Number.of(metric(part)) for part in parts] for metric in _WITH_AND_WITHOUT}
-    return Table.by_model(
-        "Questions with option references",
-        "metric",
-        models(runs),
-        ["with", "without"],
-        cells,
+        for metric in (metrics.mcqa, metrics.mcqa_plus, metrics.ci, metrics.cora, metrics.consistency_rate):
+            cells[-1][metric.__name__] = [Number.of(metric(part)) for part in parts]
+    note = (
         'Options such as "All of the above" or "Both A and B" change their meaning if options are moved or removed. '
-        "Set skip_option_references to leave out such questions.",
+        "Set skip_option_references to leave out such questions."
     )
+    title = "Questions with option references"
+    return Table.by_model(title, "metric", models(runs), ["with", "without"], cells, note)

@@ -12,8 +12,7 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
-from lm_eval_cora.report.examples import invalid_answers, least_consistent
-from lm_eval_cora.report.sections import BLOCKS
+from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consistent
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import Run

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.report.board_page import COLUMNS, as_csv, href, leaderboard_page
 from lm_eval_cora.report.boards import Board, boards_of
+from lm_eval_cora.report.page import COLUMNS, boards_as_csv, href, leaderboard_page
 from tests.support.browser import UNFOLD, opened
 from tests.support.leaderboards import HOSTILE, entry
 
@@ -99,7 +99,7 @@ def test_links_and_the_download(browser: Browser, file: Path, tmp_path: Path) ->
             page.get_by_text("Download CSV").click()
         found.value.save_as(tmp_path / "saved.csv")
         assert found.value.suggested_filename == "leaderboard.csv"
-        assert (tmp_path / "saved.csv").read_text(encoding="utf-8") == as_csv(boards(file.parent))
+        assert (tmp_path / "saved.csv").read_text(encoding="utf-8") == boards_as_csv(boards(file.parent))
         (link,) = page.locator("td a").all()
         assert link.get_attribute("href") == "a%20b%20%231/report.html"
         link.click()
@@ -111,7 +111,7 @@ def test_names_are_escaped_and_csv_has_all_digits_and_no_formula(tmp_path: Path)
     text = leaderboard_page(boards(tmp_path), HOSTILE, tmp_path)
     assert "<img" not in text
     assert text.count("<script>") == 1
-    rows = list(csv.DictReader(as_csv(boards(tmp_path)).splitlines()))
+    rows = list(csv.DictReader(boards_as_csv(boards(tmp_path)).splitlines()))
     assert tuple(rows[0]) == COLUMNS
     assert [row["model"] for row in rows] == [
         *("org/high", LONG, f"'{HOSTILE}", "org/low", "org/five", "org/low", "org/other")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.report.content import Examples, HeatMap, Report
-from lm_eval_cora.report.examples import anchor, asked, bands_of, example_of, from_easy_to_hard
 from lm_eval_cora.report.page import render
-from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.pictures import anchor, bands_of, example_of
+from lm_eval_cora.report.sections import asked, from_easy_to_hard, make_report
 from lm_eval_cora.runs.grouping import Run, read_runs
 from lm_eval_cora.runs.samples import prompt_in
 from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, widths
