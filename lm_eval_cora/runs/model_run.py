@@ -51,16 +51,16 @@ class Run:
     model: str
     name: str
     filter: str
-    part: str
     data: Data
     probe: Probe
-    form: Form | None
     files: tuple[Path, ...]
-    results: Mapping[str, Any]
-    signature: str
-    reader: Reader | None
-    read_before: str
     table: ResponseTable
+    part: str = ""
+    form: Form | None = None
+    results: Mapping[str, Any] = field(default_factory=dict)
+    signature: str = ""
+    reader: Reader | None = None
+    read_before: str = ""
     notes: tuple[str, ...] = ()
     label: str = ""
     unchecked: str = ""
