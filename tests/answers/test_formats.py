@@ -168,7 +168,7 @@ INCOMPLETE = {
     ),
     "best_answer": ("It is wet, so the answer is B. But",),
     "yes_no": ("Ice is",),
-    "select_all": ("A, B",),
+    "select_all": ("A, B", "A, B\n"),
     "boxed": ("The answer is 2",),
 }
 

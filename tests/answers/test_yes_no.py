@@ -83,6 +83,7 @@ VERDICTS = {
         *("The proposed answer is not correct.", "The proposed answer is incorrect", "The proposed answer is wrong."),
         *("The proposed answer is not right", "<think>yes?</think>The proposed answer is wrong."),
         "No. The correct answer is actually asthma. This is right because she wheezes.",
+        f"Yes. {'She wheezes. ' * 20}Wait, I made a mistake. The proposed answer is wrong.",
         "Incorrect. The patient has asthma instead. It is true that dyspnea occurs in both.",
     ),
     NEITHER: (

@@ -145,6 +145,10 @@ def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
     (better,) = verdicts_of([few], [many], read_requirements([], ["invalid:0.01"]))
     (worse,) = verdicts_of([many], [few], read_requirements([], ["invalid:0.01"]))
     assert (better.outcome, worse.outcome) == ("pass", "fail")
+    change = difference(few.estimates["invalid"], many.estimates["invalid"])
+    for margin, outcome in ((change.high + 0.001, "pass"), (change.value, "undecided"), (change.low - 0.001, "fail")):
+        (found,) = verdicts_of([many], [few], read_requirements([], [f"invalid:{margin}"]))
+        assert found.outcome == outcome
 
 
 def test_a_run_is_not_worse_than_itself(runs: list[Run]) -> None:

@@ -358,6 +358,9 @@ def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
     # The right option is picked at A only: d = (3, -1, -1, -1) / 4 in 40 questions. 3 · (40 |d|)² / (40 |d|²) = 120.
     assert by_name["position_chi_square"]["score_details"]["score"] == pytest.approx(120)
     assert by_name["position_chi_square"]["metric_config"]["max_score"] == "Infinity"
+    without_direction = by_name["acc_range"]["metric_config"]
+    assert without_direction["lower_is_better"] is False
+    assert without_direction["additional_details"] == {"direction": "neither high nor low is better"}
     assert not list(RECORD(record, "record"))
 
 

@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from math import inf, nan
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -227,6 +228,12 @@ def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path:
     # If no request is skipped, a cache is accepted.
     found = run(AskingLM(model), task, options={"questions": 1}, use_cache=str(tmp_path / "other"))
     assert scores(found, task) == scores(run(Watched(), task, options={"questions": 1}), task)
+
+
+@pytest.mark.parametrize("options", [{"budget": 100}, {"target_stderr": 0.1}])
+def test_a_cache_around_is_refused_without_early_stopping_too(options: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="stop_early\\(CachingLM"):
+        stop_early(Watched(), None, **options).set_cache_hook(SimpleNamespace(dbdict={}))
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])

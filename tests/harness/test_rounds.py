@@ -25,6 +25,7 @@ from lm_eval_cora.harness.rounds import (
     Observed,
     Outcomes,
     Planned,
+    QuestionState,
     cora_error,
     in_turn,
     looks,
@@ -243,6 +244,13 @@ def test_a_task_that_is_precise_does_not_wait_for_another() -> None:
 
     counts, _ = asked_until_precise({"a": 600, "b": 600}, 0.03, come_out)
     assert counts == {"a": [100, 125, 157, 197, 247, 309], "b": [100]}
+
+
+@pytest.mark.parametrize("unscored", [0, 1])
+def test_a_question_is_always_right_only_if_all_its_variants_are(unscored: int) -> None:
+    task: Any = None
+    question = QuestionState(task, True, 3, original=True, right=3 - unscored, unscored=unscored, requests=3)
+    assert question.moments == (1, 3, 1, 3, *((0, 0) if unscored else (1, 3)))
 
 
 # ---- through the harness

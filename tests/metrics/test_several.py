@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import isnan, nan
 
 import numpy as np
@@ -73,6 +74,15 @@ def test_models_that_lead() -> None:
     assert leading([good]) == {0}
     assert leading([good, UNDEFINED]) == {0}
     assert leading([UNDEFINED, UNDEFINED]) == set()
+
+
+def test_intervals_of_leading_models_hold_for_all_pairs() -> None:
+    rights = (50, 38, 37, 36, 35, 34)
+    models = [share_of(np.roll(np.arange(60) < right, 10 * place)) for place, right in enumerate(rights)]
+    changes = together(models, list(combinations(range(6), 2)))[:5]  # all with the first model, the best
+    assert leading(models) == {0, *(k for k, change in enumerate(changes, 1) if not differs(change))} == {0, 2, 3, 4, 5}
+    # With the narrower intervals of the five pairs alone the last two would be behind.
+    assert [differs(change) for change in together(models, [(0, k) for k in range(1, 6)])][3:] == [True, True]
 
 
 def test_without_an_interval_nobody_leads() -> None:

@@ -16,6 +16,7 @@ def records_of(found: Collected) -> list[Record]:
 def test_records_are_in_the_order_of_the_table() -> None:
     found = read_answers(answers()[::-1])
     records, table = records_of(found), found.table
+    assert dict(zip(table.question_ids, table.categories, strict=True)) == {f"q{n}": "ab"[n % 2] for n in range(20)}
     assert [record.question_id for record in records][::4] == list(table.question_ids)
     assert [record.correct for record in records] == table.correct.tolist()
     assert [record.invalid for record in records] == table.invalid.tolist()

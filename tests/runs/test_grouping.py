@@ -225,6 +225,7 @@ def test_the_newest_of_runs_with_the_same_variants_is_used(questions: int, tmp_p
 
 OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "seed": ({"seed": 1}, {}, {}),
+    "reader": ({"reader": "strict"}, {}, {}),
     "words": ({"nota_text": "Something else"}, {}, {}),
     "shots": ({}, {"num_fewshot": 1}, {}),
     "generation": ({}, {"gen_kwargs": {"max_gen_toks": 99}}, {}),

@@ -28,7 +28,7 @@ def run_of(scores: cora.Scores) -> Run:
 )
 def test_results_are_read_as_their_files(task: str, arguments: dict[str, Any], tmp_path: Path) -> None:
     results = run(prefers, task, SOME, **arguments)
-    results["config"]["model_args"] = "dtype=auto,pretrained=some-org/some-model"
+    results["config"]["model_args"] = "pretrained=some-org/base,peft=some-org/some-model"
     results["config"]["more"] = {"count": np.int64(1), "mean": np.float32(0.5), "all": np.arange(2), "types": {int}}
     for line in results["samples"][task]:
         line["doc"]["ordinal"] = np.int64(line["doc"]["ordinal"])

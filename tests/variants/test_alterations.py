@@ -164,6 +164,13 @@ def test_distractors_that_differ_in_white_space_only_are_equal(make: Make) -> No
     assert len(set(orders)) == len(orders)
 
 
+@WITH_FILLERS
+def test_other_orders_print_the_first_text_of_equal_options(make: Make) -> None:
+    variants = make(Question("q", "Which?", ("None of the above", "Ice", "none of the above."), 1))
+    texts = {text for variant in variants if variant.kind == "shuffled" for text in variant.choices}
+    assert texts == {"None of the above", "Ice"}
+
+
 @pytest.mark.parametrize("make", [divergent, plus, revas])
 def test_the_text_of_nota_and_the_seed(make: Make) -> None:
     texts = {text for variant in make(WATER, nota_text="None of these") for text in variant.choices}
