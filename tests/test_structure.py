@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 from lm_eval_cora.answers.formats import FORMATS
@@ -43,6 +44,49 @@ def test_only_the_command_line_and_the_public_names_import_our_harness_package()
     importing = {path for path in outside if any("lm_eval_cora.harness" in name for name in imported(path))}
     commands = {PACKAGE / "cli" / name for name in ("run.py", "tasks.py")}
     assert importing == {*commands, PACKAGE / "__init__.py"}  # `stop_early` is a public name
+
+
+ROOMS = (
+    *("errors", "questions", "variants", "answers", "metrics", "discovery", "runs", "report", "decide", "export"),
+    *("harness", "api", "cli"),
+)
+"""The rooms in their order: each imports only rooms before it. `api` stands for the modules beside the rooms."""
+
+
+def arrows() -> Counter[tuple[str, str]]:
+    """Count the imports between rooms. The version of the package may be imported everywhere."""
+    arrows: Counter[tuple[str, str]] = Counter()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lm_eval_cora":
+                names = {f"{node.module}.{alias.name}" for alias in node.names} - {"lm_eval_cora.__version__"}
+                arrows.update((room(path.relative_to(PACKAGE).parts[0]), room(name.split(".")[1])) for name in names)
+    return arrows
+
+
+def room(name: str) -> str:
+    return name if name in ROOMS else "api"
+
+
+def test_each_room_imports_only_rooms_before_it() -> None:
+    assert {(room, other) for room, other in arrows() if ROOMS.index(room) < ROOMS.index(other)} == set()
+
+
+def test_files_of_two_rooms_have_the_same_name_only_if_they_do_the_same() -> None:
+    """`cli/report.py` is the command of `report/`."""
+    names = Counter(path.name for path in PACKAGE.rglob("*.py") if path.parent.name != "cli")
+    assert {name for name, count in names.items() if count > 1} == {"__init__.py"}
+
+
+def lines(folder: Path) -> int:
+    return sum(path.read_text(encoding="utf-8").count("\n") for path in folder.rglob("*.py"))
+
+
+def test_the_house_stays_small() -> None:
+    """Who needs more lines looks for lines that are not needed any more."""
+    assert lines(PACKAGE) <= 23_000
+    assert len(list(PACKAGE.rglob("*.py"))) <= 140
+    assert lines(TESTS) <= 31_000
 
 
 def modules() -> set[Path]:
