@@ -18,7 +18,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import Reader
 from tests.support.responses import made_up
 
-RESPONSES = int(os.environ.get("CORA_FUZZ", "30000"))
+RESPONSES = int(os.environ.get("CORA_FUZZ", "15000"))
 CHOICES = (
     ["Ice", "Fog", "Dew", "Steam"],
     ["1", "2", "12", "-2", "1,000"],

@@ -38,6 +38,9 @@ from tests.support.markdown import Block, blocks
 
 RUN = ("bash", "console", "python")
 MARK = re.compile(r"(?P<how>run as|run|not run)(?:: (?P<rest>.+))?", re.DOTALL)
+STATEMENT = re.compile(r"(?:.*\\\n)*.*<<'END'\n(?:.*\n)*?END\n?|(?:.*\\\n)*.+\n?")
+"""A line, with the lines that continue it or its here-document. Lines are run one by one and share no variables."""
+
 OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -122,13 +125,18 @@ def shell(block: Block) -> str:
 
 def command(text: str) -> str:
     """Run a text as a shell does, and return what it prints. Ends with the first command that fails."""
-    plain = plain_commands(text)
     printed = []
-    for line in [text] if plain is None else plain:
-        status, out, error = in_bash(line) if isinstance(line, str) else in_fork(line)
-        if status:
-            raise RuntimeError(f"status {status} of:\n{text}\n{out[-3000:]}\n{error[-3000:]}")
-        printed.append(out)
+    for statement in STATEMENT.findall(text):
+        first, is_or, second = statement.partition(" || ")
+        plain = plain_commands(first)
+        for line in [statement] if plain is None else plain:
+            status, out, error = in_bash(line) if isinstance(line, str) else in_fork(line)
+            printed.append(out)
+            if status and is_or and plain is not None:
+                status, out, error = in_bash(f"(exit {status}) || {second}")
+                printed.append(out)
+            if status:
+                raise RuntimeError(f"status {status} of:\n{text}\n{out[-3000:]}\n{error[-3000:]}")
     return "".join(printed)
 
 
@@ -247,7 +255,7 @@ def import_harness() -> None:
     """
     from lm_eval import evaluator, tasks
 
-    tasks.TaskManager = functools.partial(tasks.TaskManager, include_defaults=False)
+    evaluator.TaskManager = tasks.TaskManager = functools.partial(tasks.TaskManager, include_defaults=False)
     evaluator.add_env_info = lambda results: None
     for module in MODULES:
         if importlib.util.find_spec(module.partition(".")[0]) is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +26,7 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 def reading_task_files_once() -> Iterator[None]:
     """Read each task file of the checkout once. A `TaskManager` reads all of them, which takes longer than most runs.
 
-    Only its index is kept; a task that is built reads its file again.
+    Only its index is kept, which the harness copies before it changes it; a task that is built reads its file again.
     """
     read, known = _index.load_yaml, {}
 
@@ -36,8 +35,8 @@ def reading_task_files_once() -> Iterator[None]:
             return read(path, **options)
         key = path, *sorted(options.items())
         if key not in known:
-            known[key] = pickle.dumps(read(path, **options))
-        return pickle.loads(known[key])
+            known[key] = read(path, **options)
+        return known[key]
 
     with patch.object(_index, "load_yaml", load_yaml):
         yield

@@ -69,8 +69,12 @@ def run(
         metadata={} if options is None else {"cora": dict(options)},
     )
     model = rule if isinstance(rule, LM) else Simulated(rule)
-    # One asks pip, the other imports torch. Either takes longer than most of these runs.
-    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.evaluator.set_torch_seed"):
+    # One asks pip, one git, and one imports torch. Each takes about as long as these runs, or longer.
+    with (
+        patch("lm_eval.evaluator.add_env_info"),
+        patch("lm_eval.evaluator.get_git_commit_hash", return_value=None),
+        patch("lm_eval.evaluator.set_torch_seed"),
+    ):
         results = simple_evaluate(model=model, tasks=[task], task_manager=manager, **arguments)
     assert results is not None
     return results

@@ -46,6 +46,17 @@ managers = [TaskManager(include_path=path, include_defaults=defaults) for path i
 print(json.dumps([manager.all_tasks for manager in managers]))
 """
 
+READ_ONCE = """
+from lm_eval.tasks import _index
+def load_yaml(path, read=_index.load_yaml, known={}, **options):
+    key = path, *options.items()
+    if key not in known:
+        known[key] = read(path, **options)
+    return known[key]
+_index.load_yaml = load_yaml
+"""
+"""Each command reads all task files of the harness, which takes longer than the command."""
+
 MATHS = ("run", "--model", "dummy", "--tasks", "cora_math_prompts")
 PROMPTS = ("run", "--model", "dummy", "--tasks", "cora_demo_prompts", *OPTIONS)
 
@@ -71,6 +82,7 @@ def said(made: Environment, out: Path) -> dict[str, tuple[int, str]]:
     """The status of each command, and what it prints."""
     commands: dict[str, tuple[str | Path, ...]] = {
         "import": ("-c", IMPORT),
+        "read once": ("-c", READ_ONCE),
         "absent": ("-c", ABSENT),
         "entry points": ("-c", ENTRY_POINTS),
         "managers": ("-c", MANAGERS),
@@ -160,7 +172,8 @@ def test_every_task_manager_finds_the_tasks_once(said: dict[str, tuple[int, str]
 
 
 def test_the_start_up_module_can_be_switched_off(made: Environment) -> None:
-    listed, ran = made.run_all(("lm_eval", "ls", "tasks"), ("lm_eval_cora", *DUMMY), LM_EVAL_CORA_AUTOLOAD="0")
+    commands = (("-c", READ_ONCE), ("lm_eval", "ls", "tasks"), ("lm_eval_cora", *DUMMY))
+    _, listed, ran = made.run_all(*commands, LM_EVAL_CORA_AUTOLOAD="0")
     assert (listed[0], "cora_" in listed[1]) == (0, False)
     assert (ran[0], "|cora " in ran[1]) == (0, True)
 
