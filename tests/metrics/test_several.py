@@ -38,8 +38,14 @@ def test_a_p_value_agrees_with_the_interval() -> None:
     assert 10 < sum(outside for _, outside in below) < 26
 
 
-def test_the_interval_at_the_level_of_the_p_value_ends_at_zero_if_no_question_differs() -> None:
-    one, other = mean_of(np.tile([0.2, 0.9], 20)), mean_of(np.tile([0.1, 0.8], 20))
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (cora_of(1, 0.97), cora_of(101, 0.9)),
+        (mean_of(np.tile([0.2, 0.9], 20)), mean_of(np.tile([0.1, 0.8], 20))),  # no question differs
+    ],
+)
+def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(one: Estimate, other: Estimate) -> None:
     z = norm.isf(p_value(one, other) / 2)
     assert differs(difference(one, other, z=0.99 * z))
     assert not differs(difference(one, other, z=1.01 * z))
