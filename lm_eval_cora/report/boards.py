@@ -114,17 +114,17 @@ def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
         named = [", ".join(filter(None, (name, f"table {number}"))) for number, name in enumerate(named, 1)]
     titles = [f"{task} ({name})" for name in named] if len(named) > 1 else [task]
     boards = []
-    for place, own in enumerate(groups):
+    for title, own, settings in zip(titles, groups, differing, strict=True):
         others = [
-            f"{_apart(differing[place], differing[other])} in “{titles[other]}”"
-            for other in range(len(groups))
-            if other != place
+            f"{_apart(settings, other)} in “{name}”"
+            for name, other in zip(titles, differing, strict=True)
+            if name != title
         ]
         if len(others) > _NAMED:
             others[_NAMED:] = [f"and {len(others) - _NAMED} more tables"]
         apart = f"Not ranked together with other models of {task}: {'; '.join(others)}." if others else ""
         if lead := first_defined(own[0].leads, [entry.scores for entry in own]):
-            boards.append(_board(task, titles[place], lead, own, apart))
+            boards.append(_board(task, title, lead, own, apart))
     return boards
 
 

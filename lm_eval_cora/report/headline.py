@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from math import isnan, nan
+from math import inf, isnan, nan
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
@@ -44,14 +44,10 @@ def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
         (run,) = runs
         has_originals = run.table.is_whole and run.table.original_correct is not None and len(run.table.kinds) > 1
         return Headline(tuple(_of_one(run, name)), changes(runs) if has_originals else None, [_name(run.model)])
-    order = sorted(range(len(runs)), key=lambda place: -runs[place].estimates[name].value)
-    ordered = [runs[place] for place in order]
-    sentences: Iterable[str] = [
-        f"The models were not asked the same, so they are not ranked. {spoken(name)}: {_values(ordered, name)}."
-    ]
-    if alike:
-        sentences = _of_several(ordered, name, order)
-    return Headline(tuple(sentences), _picture(ordered, name), [_name(run.model) for run in ordered])
+    ordered = sorted(runs, key=lambda run: -run.estimates[name].value)
+    unlike = f"The models were not asked the same, so they are not ranked. {spoken(name)}: {_values(ordered, name)}."
+    sentences = tuple(_of_several(ordered, name, _gaps(runs, name))) if alike else (unlike,)
+    return Headline(sentences, _picture(ordered, name), [_name(run.model) for run in ordered])
 
 
 def lead_of(runs: Sequence[Run]) -> str:
@@ -118,28 +114,45 @@ def _what_costs_most(run: Run) -> Iterator[str]:
         )
 
 
-def _of_several(runs: Sequence[Run], name: str, order: Sequence[int]) -> Iterator[str]:
-    """Sentences about models that were asked the same, the best first; `order` has their places from old to new."""
-    best, second = (_name(run.model) for run in runs[:2])
+_Gaps = Mapping[frozenset[Run], tuple[bool, str]]
+
+
+def _gaps(runs: Sequence[Run], name: str) -> _Gaps:
+    """Whether each pair of models differs, and the difference in words. The intervals hold for all pairs together."""
     lead = [run.estimates[name] for run in runs]
-    score = f"{spoken(name)}, {_with_error(lead[0])}"
     if any(isnan(estimate.stderr) for estimate in lead):
-        if lead[0].value == lead[1].value:
+        return {}
+    changes = together(lead, list(combinations(range(len(runs)), 2)))
+    return {
+        frozenset((old, new)): (
+            differs(change),
+            f"{_name(new.model)} minus {_name(old.model)} is {_difference(change)}",
+        )
+        for (old, new), change in zip(combinations(runs, 2), changes, strict=True)
+    }
+
+
+def _of_several(runs: Sequence[Run], name: str, gaps: _Gaps) -> Iterator[str]:
+    """Sentences about models that were asked the same, the best first; without gaps the errors are unknown."""
+    first, second = runs[:2]
+    best, value = _name(first.model), first.estimates[name]
+    score = f"{spoken(name)}, {_with_error(value)}"
+    if not gaps:
+        if value.value == second.estimates[name].value:
             yield f"The best models have the same {spoken(name)}, and its error is unknown: {_values(runs, name)}."
         else:
             yield f"{best} has the highest {score}, but its error is unknown."
         return
-    gaps = _gaps(runs, name, order)
-    group = [0, *(place for place in range(1, len(runs)) if not gaps[0, place][0])]
+    tied = [first, *(run for run in runs[1:] if not gaps[frozenset((first, run))][0])]
     rival = _keeps_more(runs)
-    if len(group) > 1:
-        yield _tied(group, runs, name, gaps)
+    if len(tied) > 1:
+        yield _tied(tied, runs, name, gaps)
         if rival is not None:
             yield f"{_name(rival.model)} answers the most questions correctly in all variants: {_right(rival)}."
     elif rival is not None:
         yield (
             f"The scores disagree: {best} has the highest {score}, but {_name(rival.model)} answers more questions "
-            f"correctly in all variants: {_right(rival)} ({best} {_percent(_all_right(runs[0]).value)})."
+            f"correctly in all variants: {_right(rival)} ({best} {_percent(_all_right(first).value)})."
         )
         yield (
             f"{spoken(name)} is also high for a model that answers half of the originals correctly and hardly any "
@@ -147,43 +160,23 @@ def _of_several(runs: Sequence[Run], name: str, order: Sequence[int]) -> Iterato
         )
     else:
         claim = "is the most reliable" if name == "cora" else "is the best"
-        yield f"{best} {claim}: {spoken(name)} {_with_error(lead[0])}; {gaps[0, 1][1]}."
-        shares = [kept_share(run) for run in runs[:2]]
+        yield f"{best} {claim}: {spoken(name)} {_with_error(value)}; {gaps[frozenset((first, second))][1]}."
+        shares = [kept_share(run) for run in (first, second)]
         if not any(map(isnan, shares)):
-            yield (
-                f"{best} keeps {_percent(shares[0])} of its right answers in all variants, "
-                f"{second} {_percent(shares[1])}."
-            )
+            kept, of_second = map(_percent, shares)
+            yield f"{best} keeps {kept} of its right answers in all variants, {_name(second.model)} {of_second}."
 
 
-_Gaps = Mapping[tuple[int, int], tuple[bool, str]]
-
-
-def _gaps(runs: Sequence[Run], name: str, order: Sequence[int]) -> _Gaps:
-    """Whether each pair of models differs, and the difference in words. The intervals hold for all pairs together."""
-    old_first = sorted(range(len(runs)), key=lambda place: order[place])
-    lead = [runs[place].estimates[name] for place in old_first]
-    changes = together(lead, list(combinations(range(len(runs)), 2)))
-    return {
-        (min(old, new), max(old, new)): (
-            differs(change),
-            f"{_name(runs[new].model)} minus {_name(runs[old].model)} is {_difference(change)}",
-        )
-        for (old, new), change in zip(combinations(old_first, 2), changes, strict=True)
-    }
-
-
-def _tied(group: Sequence[int], runs: Sequence[Run], name: str, gaps: _Gaps) -> str:
-    """The sentence about the best model and those that cannot be told apart from it, by their places."""
-    tied = [runs[place] for place in group]
-    two = len(group) == 2
-    values = f"{_values(tied, name)}{f'; {gaps[group[0], group[1]][1]}' if two else ''}"
-    if group[-1] >= len(group) or any(gaps[pair][0] for pair in combinations(group, 2)):
-        others = _name(tied[1].model) if two else f"{len(group) - 1} others"
+def _tied(tied: Sequence[Run], runs: Sequence[Run], name: str, gaps: _Gaps) -> str:
+    """The sentence about the best model and those that cannot be told apart from it."""
+    two = len(tied) == 2
+    values = f"{_values(tied, name)}{f'; {gaps[frozenset(tied)][1]}' if two else ''}"
+    if tied[-1] is not runs[len(tied) - 1] or any(gaps[frozenset(pair)][0] for pair in combinations(tied, 2)):
+        others = _name(tied[1].model) if two else f"{len(tied) - 1} others"
         best = _name(tied[0].model)
         return f"{best} has the highest {spoken(name)}, but cannot be told apart from {others}: {values}."
     who = "The best models"
-    if len(group) == len(runs):
+    if len(tied) == len(runs):
         who = "The two models" if two else f"The {len(runs)} models"
     return f"{who} cannot be told apart by their {spoken(name)}: {values}."
 
@@ -196,11 +189,9 @@ def _values(runs: Sequence[Run], name: str) -> str:
 
 def _keeps_more(runs: Sequence[Run]) -> Run | None:
     """The model with the most questions that are right in all variants, if that is not the first one."""
-    shares = [_all_right(run).value for run in runs]
-    if isnan(shares[0]):
-        return None
-    most = max(range(len(runs)), key=lambda k: -1.0 if isnan(shares[k]) else shares[k])
-    return runs[most] if shares[most] > shares[0] else None
+    shares = {run: share for run in runs if not isnan(share := _all_right(run).value)}
+    most = max(shares, key=lambda run: shares[run], default=runs[0])
+    return most if shares.get(runs[0], inf) < shares.get(most, inf) else None
 
 
 def _all_right(run: Run) -> Estimate:
@@ -226,11 +217,9 @@ def _picture(runs: Sequence[Run], name: str) -> Dots:
     """Chart the metrics of the headline: a row per model, the best first."""
     columns = {spoken(name): [Number.of(run.estimates[name]) for run in runs]}
     if name == "cora":
-        columns = {
-            "MCQA: originals right": [Number.of(run.estimates["mcqa"]) for run in runs],
-            **columns,
-            "all variants right": [Number.of(_all_right(run)) for run in runs],
-        }
+        originals = [Number.of(run.estimates["mcqa"]) for run in runs]
+        variants = [Number.of(_all_right(run)) for run in runs]
+        columns = {"MCQA: originals right": originals, **columns, "all variants right": variants}
     rows = [
         [run.model, *(cell for number in numbers for cell in number.with_interval)]
         for run, *numbers in zip(runs, *columns.values(), strict=True)

@@ -48,10 +48,6 @@ class Version:
         """The metric; undefined if the version lacks it."""
         return self.estimates.get(metric, UNDEFINED)
 
-    def change(self, metric: str) -> Difference:
-        """The difference of a metric to the version before; undefined without one."""
-        return self.changes.get(metric, _NO_DIFFERENCE)
-
 
 @dataclass(frozen=True)
 class TaskHistory:
@@ -156,20 +152,15 @@ def _histories(
 
 def _with_changes(versions: Sequence[Version], metrics: Sequence[str]) -> list[Version]:
     """Add the differences to the version before. Their intervals hold together for versions that are comparable."""
-    lines: list[list[Version]] = []
-    for version in versions:
-        if version.not_comparable or not lines:
-            lines.append([])
-        lines[-1].append(version)
-    changed = []
-    for line in lines:
+    starts = [place for place, version in enumerate(versions) if version.not_comparable or not place]
+    changed: list[Version] = []
+    for start, end in zip(starts, [*starts[1:], len(versions)], strict=True):
+        line = versions[start:end]
         pairs = [(place, place + 1) for place in range(len(line) - 1)]
-        changes = {name: together([version.estimate(name) for version in line], pairs) for name in metrics}
+        changes = [together([version.estimate(name) for version in line], pairs) for name in metrics]
         changed.append(line[0])
-        changed += [
-            replace(version, changes={name: changes[name][place] for name in metrics})
-            for place, version in enumerate(line[1:])
-        ]
+        for version, own in zip(line[1:], zip(*changes, strict=True), strict=True):
+            changed.append(replace(version, changes=dict(zip(metrics, own, strict=True))))
     return changed
 
 
@@ -189,7 +180,7 @@ def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
 def _row(version: Version, metric: str) -> list[Cell]:
     change: tuple[Cell, Cell] = ("not comparable" if version.not_comparable else "", "")
     if version.changes:
-        change = Number.of_difference(version.change(metric)).with_interval
+        change = Number.of_difference(version.changes[metric]).with_interval
     return [version.label, version.date[:10], *Number.of(version.estimate(metric)).with_interval, *change]
 
 
@@ -246,7 +237,10 @@ def as_json(histories: Sequence[TaskHistory]) -> Any:
                         "signature": version.signature or None,
                         "not_comparable": version.not_comparable or None,
                         "metrics": {
-                            metric: {**for_json(version.estimate(metric)), "difference": version.change(metric)}
+                            metric: {
+                                **for_json(version.estimate(metric)),
+                                "difference": version.changes.get(metric, _NO_DIFFERENCE),
+                            }
                             for metric in history.metrics
                         },
                     }
