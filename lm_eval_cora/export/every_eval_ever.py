@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import REPLICATES
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
-from lm_eval_cora.runs.files import chat_template_of, part_of
+from lm_eval_cora.runs.files import chat_template_of, grouped_by, part_of
 from lm_eval_cora.runs.model_run import Run
 
 _SCHEMA = "0.3.0"
@@ -57,9 +57,7 @@ def write_every_eval_ever(
     Undefined metrics are left out, and the record lists them. File names depend on the contents: the same export gets
     the same name, a changed export another one.
     """
-    by_model: dict[str, list[Run]] = {}
-    for run in runs:
-        by_model.setdefault(run.model, []).append(run)
+    by_model = grouped_by(runs, lambda run: run.model)
     submitter = {
         "source_organization_name": organization or "unknown",  # the harness does not write who ran it
         "evaluator_relationship": relationship or "other",

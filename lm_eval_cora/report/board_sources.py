@@ -12,7 +12,16 @@ from tqdm import tqdm
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.boards import Board, Entry, boards_of, entry_of, find_records, one_per_model
-from lm_eval_cora.runs.files import SamplesFile, files_in, find_files, grouped, part_of, read_json, short_names
+from lm_eval_cora.runs.files import (
+    SamplesFile,
+    files_in,
+    find_files,
+    grouped,
+    grouped_by,
+    part_of,
+    read_json,
+    short_names,
+)
 from lm_eval_cora.runs.grouping import TASK, RunReader, is_answers_file, labelled
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import data_labels, how_asked
@@ -97,11 +106,7 @@ class Sources:
     def _runs(self, task: str, readers: RunReader, done: Callable[[int], object]) -> Iterator[tuple[Run, Entry]]:
         """Yield the runs of a task, the newest one of each model and setting."""
         for group in grouped(file for file in self._files if file.task == task):
-            by_settings: dict[str, list[SamplesFile]] = {}
-            for file in group:
-                asked = how_asked(file.signature, known_data=bool(file.data.digest))
-                by_settings.setdefault(repr(asked), []).append(file)
-            for files in by_settings.values():
+            for files in grouped_by(group, _settings_of).values():
                 runs, notes = readers.merged(files)
                 done(len(files))
                 told = runs[0].notes if runs else notes
@@ -117,10 +122,7 @@ class Sources:
         """Yield the boards of a task, separately for each filter."""
         kept, notes = one_per_model(entries)
         self.notes += notes
-        by_part: dict[str, list[Entry]] = {}
-        for entry in kept:
-            by_part.setdefault(entry.part, []).append(entry)
-        for part, own in by_part.items():
+        for part, own in grouped_by(kept, lambda entry: entry.part).items():
             names = {label for label in data_labels([(entry.name, entry.name, entry.data) for entry in own]) if label}
             details = ", ".join([*(names if len(names) == 1 else ()), *([part] if part else [])])
             yield from boards_of(f"{own[0].name} ({details})" if details else own[0].name, own)
@@ -131,6 +133,10 @@ class Sources:
         if self._roots & set(source.resolve().parents[2:]):
             folders.append(source.parent.parent)
         return next((page for folder in folders if (page := folder / REPORT).is_file()), None)
+
+
+def _settings_of(file: SamplesFile) -> str:
+    return repr(how_asked(file.signature, known_data=bool(file.data.digest)))
 
 
 def _results_alone(path: Path, files: Sequence[SamplesFile]) -> Iterator[str]:

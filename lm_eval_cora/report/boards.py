@@ -17,7 +17,7 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import first_defined, spoken
-from lm_eval_cora.runs.files import files_in, part_of, read_json
+from lm_eval_cora.runs.files import files_in, grouped_by, part_of, read_json
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import how_asked, is_two_phase, signature_parts
 from lm_eval_cora.variants.probes import PROBES, Probe
@@ -188,10 +188,7 @@ def comparable(entries: Sequence[Entry]) -> list[list[Entry]]:
     A record does not have the questions. It joins the largest group with the same settings, data and number of
     questions.
     """
-    groups: dict[tuple[object, ...], list[Entry]] = {}
-    for entry in entries:
-        if entry.asked:
-            groups.setdefault((*_alike(entry), entry.asked), []).append(entry)
+    groups = grouped_by((entry for entry in entries if entry.asked), lambda entry: (*_alike(entry), entry.asked))
     runs = sorted(groups.values(), key=len, reverse=True)
     for entry in entries:
         if not entry.asked:
@@ -271,9 +268,7 @@ def find_records(path: Path) -> tuple[list[Entry], list[str]]:
 
 def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Entry]:
     """Yield an entry for each evaluation in a record."""
-    by_name: dict[str, list[Mapping[str, Any]]] = {}
-    for result in record["evaluation_results"]:
-        by_name.setdefault(str(result["evaluation_name"]), []).append(result)
+    by_name = grouped_by(record["evaluation_results"], lambda result: str(result["evaluation_name"]))
     for evaluation, results in by_name.items():
         details = results[0]["score_details"]["details"]
         signature, probe = str(details.get("signature", "")), str(details.get("probe", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.report.text import identity_of
 from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
+from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
 from lm_eval_cora.runs.model_run import Run
 
@@ -143,19 +145,19 @@ def _compare_two(
     size, noun = _size(before)
     found.tables.append(_table_of_two(f"{before.task}: {counted(size, noun)}", (before.model, after.model), rows))
     found.explanation = found.explanation or NOTE
-    value = {"task": before.task, "before": _identity(before), "after": _identity(after), f"{noun}s": size}
-    compared_rows = {
+    differences = {
         name: {"before": row.before, "after": row.after, "difference": row.change, "mcnemar": row.test}
         for name, row in rows.items()
     }
+    value = {"task": before.task, "before": _identity(before), "after": _identity(after), f"{noun}s": size}
     if isinstance(before, Run) and isinstance(after, Run):
         kinds = kinds_compared(before, after)
         found.tables += filter(None, [kinds_table(before, kinds)])
         found.explanation = f"{NOTE} {NOTE_ON_KINDS}"
         notes = [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
-        value |= {"notes": notes + setting_differences(before, after), "metrics": compared_rows, "kinds": kinds}
+        value |= {"notes": notes + setting_differences(before, after), "metrics": differences, "kinds": kinds}
     else:
-        value["metrics"] = compared_rows
+        value["metrics"] = differences
     found.values.append(for_json(value))
 
 
@@ -287,9 +289,5 @@ def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]
 
 def matched_documents(contestants: Sequence[Sequence[DocumentRun]]) -> tuple[list[list[DocumentRun]], list[str]]:
     """Group the runs of the same task and filter of the harness; and name those that only one contestant has."""
-    groups: dict[tuple[str, str], list[DocumentRun]] = {}
-    for own in contestants:
-        for run in own:
-            groups.setdefault((run.name, run.filter), []).append(run)
-    several = [group for group in groups.values() if len(group) > 1]
-    return several, sorted(group[0].task for group in groups.values() if len(group) == 1)
+    groups = grouped_by(chain.from_iterable(contestants), lambda run: (run.name, run.filter)).values()
+    return [group for group in groups if len(group) > 1], sorted(group[0].task for group in groups if len(group) == 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import nan
 
 from lm_eval_cora import metrics
@@ -14,6 +15,7 @@ from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Cell, Number, Section, Table
 from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.alterations import COUNTS
 
@@ -96,11 +98,8 @@ def _marked(runs: Sequence[Run], name: str, higher: bool | None) -> list[Number]
 
 def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
     """Make a table per probe, with a row per run. Scores of different probes cannot be compared."""
-    by_probe: dict[str, list[Run]] = {}
-    for run in (run for runs in by_task.values() for run in runs):
-        by_probe.setdefault(run.probe.name, []).append(run)
     tables = []
-    for name, runs in by_probe.items():
+    for name, runs in grouped_by(chain.from_iterable(by_task.values()), lambda run: run.probe.name).items():
         probe = runs[0].probe
         shown = dict.fromkeys(key for key in (*probe.leads, *MAIN) if any(key in run.estimates for run in runs))
         rows: list[list[Cell]] = [

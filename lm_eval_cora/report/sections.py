@@ -34,6 +34,7 @@ from lm_eval_cora.report.content import (
 )
 from lm_eval_cora.report.headline import headline, lead_of
 from lm_eval_cora.runs.comparable import by_task, not_comparable, setting_differences
+from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import known_response, prompt_in
 from lm_eval_cora.variants.probes import Probe
@@ -322,9 +323,8 @@ def invalid_answers(runs: Sequence[Run]) -> Table | None:
     several = len(runs) > 1
     rows: list[list[Cell]] = []
     for run in runs:
-        by_reason: dict[str, list[Record]] = {}
-        for record in (record for record in run.invalid if record.reason):  # a file of answers has no reasons
-            by_reason.setdefault(str(record.reason), []).append(record)
+        known = (record for record in run.invalid if record.reason)  # a file of answers has no reasons
+        by_reason = grouped_by(known, lambda record: str(record.reason))
         for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
             example = shorten(response_text(run.line(records[0])), _LONGEST_EXCERPT) or "(empty)"
             share = Number(len(records) / len(run.table.picked))

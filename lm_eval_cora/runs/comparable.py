@@ -11,17 +11,14 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.documents import DocumentRun
-from lm_eval_cora.runs.files import sent_with
+from lm_eval_cora.runs.files import grouped_by, sent_with
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import apart, how_asked, only_in_one, signature_parts
 
 
 def by_task(runs: Iterable[Run]) -> dict[str, list[Run]]:
     """The runs of each task."""
-    groups: dict[str, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(run.task, []).append(run)
-    return groups
+    return grouped_by(runs, lambda run: run.task)
 
 
 def check_one_model(runs: Sequence[Run], where: str) -> None:

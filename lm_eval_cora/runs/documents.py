@@ -20,7 +20,7 @@ from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.metrics.responses import Floats
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.runs.files import SamplesFile, find_files, listed, part_of, sent_with, with_lost_notes
+from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, listed, part_of, sent_with, with_lost_notes
 from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, is_ours, parsed_line
 from lm_eval_cora.runs.signature import apart, only_in_one
 
@@ -92,10 +92,8 @@ def read_documents(path: Path) -> list[DocumentRun]:
     documents) are left out, and a note names them. If the path has several runs of a task by one model, the newest one
     with answers counts.
     """
-    by_task: dict[tuple[str, str], list[SamplesFile]] = {}
-    for file in find_files(path):
-        by_task.setdefault((file.model, file.task), []).append(file)
-    newest_first = (sorted(files, key=lambda file: file.date, reverse=True) for _, files in sorted(by_task.items()))
+    by_task = sorted(grouped_by(find_files(path), lambda file: (file.model, file.task)).items())
+    newest_first = (sorted(files, key=lambda file: file.date, reverse=True) for _, files in by_task)
     return with_lost_notes(map(_newest, newest_first))
 
 

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -25,6 +25,8 @@ _LARGEST = 200_000_000
 """Size in bytes of a JSON file that is certainly not a results file or a record."""
 
 R = TypeVar("R", bound=Any)
+T = TypeVar("T")
+K = TypeVar("K")
 
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
@@ -152,6 +154,14 @@ def _refuse(error: OSError) -> NoReturn:
     ) from None
 
 
+def grouped_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """The items with each key, in the order of the items."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
 def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
     """Group the files that can belong to one run: files of one model, one task and the same questions.
 
@@ -159,18 +169,17 @@ def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
     never merged: if it is the newest file of the group it replaces the others, else it is left out. Groups of other
     data sets are not affected.
     """
-    by_task: dict[tuple[str, str], list[SamplesFile]] = {}
-    for file in files:
-        by_task.setdefault((file.model, file.task), []).append(file)
     groups: list[list[SamplesFile]] = []
-    for _, of_task in sorted(by_task.items()):
+    for _, of_task in sorted(grouped_by(files, lambda file: (file.model, file.task)).items()):
         of_task.sort(key=lambda file: file.date, reverse=True)
         newest = next((file.data for file in of_task if file.data.digest), Data())
-        by_data: dict[Data, list[SamplesFile]] = {}
-        for file in of_task:
-            by_data.setdefault(file.data if file.data.digest else newest, []).append(file)
+        by_data = grouped_by(of_task, partial(_data_of, newest=newest))
         groups += [by_data[data] for data in sorted(by_data)]
     return groups
+
+
+def _data_of(file: SamplesFile, newest: Data) -> Data:
+    return file.data if file.data.digest else newest
 
 
 def not_mergeable(newest: SamplesFile, older: SamplesFile, reader: Reader | None) -> str:

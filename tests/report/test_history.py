@@ -56,10 +56,10 @@ def test_versions_are_sorted_by_date_and_compared_with_the_one_before(history: R
         assert tuple(version.estimates["cora"]) == tuple(estimates[version.label])
     for before, after in zip(prompts.versions[:2], prompts.versions[1:3], strict=True):
         alone = difference(estimates[before.label], estimates[after.label])
-        together = after.change("cora")
+        together = after.changes["cora"]
         assert together[:2] == alone[:2]
         assert together.low <= alone.low <= alone.high <= together.high  # it holds for both differences together
-    assert str(prompts.versions[0].change("cora").value) == "nan"
+    assert not prompts.versions[0].changes
 
 
 def test_other_settings_break_the_line_and_are_named(history: Read) -> None:
