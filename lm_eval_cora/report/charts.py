@@ -25,7 +25,6 @@ from lm_eval_cora.report.content import (
     History,
     Line,
     Ranges,
-    Spread,
 )
 
 if TYPE_CHECKING:
@@ -115,21 +114,21 @@ def ranges(canvas: Canvas, chart: Ranges) -> float:
     """Draw a row per model, with its name above the row so that the row has the full width on a phone."""
     axes = canvas.axes
     top = 0.0
-    for series, spread in enumerate(chart.spreads):
-        name = canvas.name(spread.name)
+    for series, line in enumerate(chart.lines):
+        name, ((label, beside),) = canvas.name(line.name), line.marks
         top += 0.12 + LINE * (1 + name.count("\n"))
         axes.text(0, top, name, transform=axes.get_yaxis_transform(), ha="left", va="bottom")
         colour, _ = canvas.look(series)
-        _box(canvas, spread, top + 0.2, colour)
-        tip = f"{spread.name}, {chart.beside_label}: {spread.beside}"
-        axes.plot(shown_interval(spread.beside), [top + 0.48] * 2, color=colour, linewidth=1.6)
-        canvas.point(spread.beside.value, top + 0.48, tip, color=colour, marker="D", markersize=6)
+        _box(canvas, line, top + 0.2, colour)
+        axes.plot(shown_interval(beside), [top + 0.48] * 2, color=colour, linewidth=1.6)
+        tip = f"{line.name}, {label}: {beside}"
+        canvas.point(beside.value, top + 0.48, tip, color=colour, marker="D", markersize=6)
         top += 0.66
     canvas.add("one value", marker="o", markersize=4, alpha=0.7, linestyle="none")
     canvas.add("lowest to highest value", linewidth=5, alpha=0.3)
-    if any(sum(not isnan(number.value) for _, number in spread.values) >= _BOXED for spread in chart.spreads):
+    if any(sum(not isnan(number.value) for _, number in line.points) >= _BOXED for line in chart.lines):
         canvas.add("middle half and median", linewidth=10, alpha=0.45)
-    canvas.add(f"{chart.beside_label}, 95% interval", marker="D")
+    canvas.add(f"{label}, 95% interval", marker="D")
     axes.set(xlim=(0, 1), xlabel=canvas.name(chart.y_label))
     return canvas.rows(top)
 
@@ -137,8 +136,8 @@ def ranges(canvas: Canvas, chart: Ranges) -> float:
 _BOXED = 5  # smallest number of values that are summarized by a box
 
 
-def _box(canvas: Canvas, spread: Spread, y: float, colour: str) -> None:
-    known = [(name, number) for name, number in spread.values if not isnan(number.value)]
+def _box(canvas: Canvas, line: Line, y: float, colour: str) -> None:
+    known = [(name, number) for name, number in line.points if not isnan(number.value)]
     if not known:
         return
     values = [number.value for _, number in known]
@@ -151,7 +150,7 @@ def _box(canvas: Canvas, spread: Spread, y: float, colour: str) -> None:
     for index, (name, number) in enumerate(known):
         # Shift equal values so that each point is visible.
         beside = y + (index % 3 - 1) * 0.05
-        tip = f"{spread.name}, {name}: {number}"
+        tip = f"{line.name}, {name}: {number}"
         canvas.point(number.value, beside, tip, color=colour, marker="o", markersize=4, alpha=0.8)
 
 
@@ -375,8 +374,6 @@ def _values(chart: Any) -> Iterator[float]:
         return (sum(change) for _, of_kinds in chart.models for change in of_kinds.values())
     if isinstance(chart, Dots):
         return (number.value for _, of_rows in chart.models for number in of_rows.values())
-    if isinstance(chart, Ranges):
-        return (number.value for spread in chart.spreads for _, number in (*spread.values, ("", spread.beside)))
     return (number.value for line in chart.lines for _, number in (*line.points, *line.marks))
 
 

@@ -103,11 +103,11 @@ class Chart:
 
 
 class Line(NamedTuple):
-    """A named line of points from left to right: the curve of a model, or its scores over versions."""
+    """The named points of a model, and other scores to compare them with."""
 
     name: str
-    points: Sequence[tuple[float, Number]]
-    marks: Sequence[tuple[str, Number]] = ()  # horizontal lines of a curve to compare with, such as MCQA
+    points: Sequence[tuple[Any, Number]]  # by level, by place of a version, or by kind
+    marks: Sequence[tuple[str, Number]] = ()  # other scores, such as MCQA
     breaks: Sequence[float] = ()  # places of versions that are not connected with the point before
 
 
@@ -121,21 +121,12 @@ class Curve(Chart):
     chance: Sequence[tuple[float, float]] = ()  # the curve that guessing gives
 
 
-class Spread(NamedTuple):
-    """The values of a model for the kinds of a probe, and one more score to show beside them."""
-
-    name: str
-    values: Sequence[tuple[str, Number]]
-    beside: Number
-
-
 @dataclass(frozen=True, kw_only=True)
 class Ranges(Chart):
     """Boxes: the range of the accuracy over templates, positions, samples or kinds, and one more score."""
 
     y_label: str
-    beside_label: str
-    spreads: Sequence[Spread]
+    lines: Sequence[Line]  # a point per kind, and the other score as the only mark
 
 
 @dataclass(frozen=True, kw_only=True)

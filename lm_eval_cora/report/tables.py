@@ -12,7 +12,7 @@ import numpy as np
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.positions import has_swapped_orders
-from lm_eval_cora.report.content import Cell, Cells, Curve, Dots, Line, Number, Ranges, Spread, Table
+from lm_eval_cora.report.content import Cell, Cells, Curve, Dots, Line, Number, Ranges, Table
 from lm_eval_cora.runs.model_run import Run
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
@@ -77,20 +77,16 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
         for own in scores
     ]
     kinds = [[(kind, Number.of(part["accuracy"])) for kind, part in kinds_of(run).items()] for run in runs]
-    rates = [own["consistency_rate"] for own in scores]
+    rates = [[("consistency rate", own["consistency_rate"])] for own in scores]
     return Ranges(
         title=f"Range of the accuracy over {what}, and consistency rate",
         y_label="accuracy, and consistency rate",
-        beside_label="consistency rate",
-        spreads=list(map(Spread, models(runs), kinds, rates)),
+        lines=list(map(Line, models(runs), kinds, rates)),
         numbers=Table.by_model("Ranges", "metric", models(runs), ["", "95%"], cells, _RANGES),
         note=f"A narrow range means that the accuracy depends little on the {what}. The consistency rate measures how "
         "often the answers stay the same, right or wrong.",
     )
 
-
-_ADJUSTED = ("acc_min", "acc_max", "acc_range", "acc_range_by_chance")
-"""The metrics of positions that are adjusted for the questions that have a position."""
 
 _RANGES = (
     "The range of several accuracies is above 0 even if all are equally good. acc_range_by_chance is its expected size "
@@ -100,7 +96,9 @@ _RANGES = (
 
 def _range_of(run: Run, name: str) -> Estimate:
     compute: Callable[..., Estimate] = getattr(metrics, name)
-    adjusted = {"positions": True} if run.probe.by_position and name in _ADJUSTED else {}
+    # The metrics of positions are adjusted for the questions that have a position.
+    is_adjusted = run.probe.by_position and name in ("acc_min", "acc_max", "acc_range", "acc_range_by_chance")
+    adjusted = {"positions": True} if is_adjusted else {}
     return run.estimates.get(name) or compute(run.table, **adjusted)
 
 

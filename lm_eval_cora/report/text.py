@@ -20,15 +20,12 @@ def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str
     """Format a table as Markdown, also for terminals."""
     # In Markdown a line break ends the row and a bar ends the cell.
     cells = [[one_line(cell) for cell in row] for row in rows]
-    align = ["left", *("left" if _is_text(rows, place) else "right" for place in range(1, len(columns)))]
+    is_text = [
+        all(isinstance(cell, str) and not cell[:1].isdigit() for cell in column) for column in zip(*rows, strict=True)
+    ]
+    align = ["left", *("left" if text else "right" for text in is_text[1:])]
     headers = [one_line(name) for name in columns]
     return str(tabulate(cells, headers, "pipe", colalign=align if rows else None, disable_numparse=True))
-
-
-def _is_text(rows: Sequence[Sequence[Cell]], place: int) -> bool:
-    """Whether a column has text, which is aligned to the left."""
-    cells = [row[place] for row in rows]
-    return all(isinstance(cell, str) and not cell[:1].isdigit() for cell in cells)
 
 
 def one_line(cell: Cell) -> str:

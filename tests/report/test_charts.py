@@ -25,7 +25,6 @@ from lm_eval_cora.report.content import (
     Line,
     Number,
     Ranges,
-    Spread,
     Table,
 )
 from tests.support import made_up
@@ -40,8 +39,12 @@ def a_curve(*lines: Line, **more: Any) -> Curve:
     return Curve(title="c", x_label="x", y_label="y", lines=lines, numbers=NOTHING, **more)
 
 
-def some_ranges(*spreads: Spread) -> Ranges:
-    return Ranges(title="r", y_label="y", beside_label="beside", spreads=spreads, numbers=NOTHING)
+def some_ranges(*lines: Line) -> Ranges:
+    return Ranges(title="r", y_label="y", lines=lines, numbers=NOTHING)
+
+
+def a_range(name: str, points: Sequence[tuple[str, Number]], beside: Number) -> Line:
+    return Line(name, points, [("beside", beside)])
 
 
 def some_dots(**models: dict[str, Number]) -> Dots:
@@ -223,8 +226,8 @@ def test_many_versions_have_fewer_names() -> None:
         a_curve(Line("m", ())),
         a_curve(Line("m", [(0.0, UNKNOWN)], [("MCQA", UNKNOWN)])),
         some_ranges(),
-        some_ranges(Spread("m", (), UNKNOWN)),
-        some_ranges(Spread("m", [("a", UNKNOWN)], UNKNOWN)),
+        some_ranges(a_range("m", (), UNKNOWN)),
+        some_ranges(a_range("m", [("a", UNKNOWN)], UNKNOWN)),
         some_dots(),
         replace(some_dots(m={"a": UNKNOWN}), reference=(0.5,)),
         some_changes(),
@@ -244,8 +247,8 @@ def test_charts_without_values_say_so(chart: Chart) -> None:
     [
         a_curve(Line("m", [(0.5, Number(0.5, 0.4))])),
         a_curve(Line("m", (), [("MCQA", Number(1.0))])),
-        some_ranges(Spread("m", (), Number(0.0, 0.2)), Spread("n", [("a", UNKNOWN)], UNKNOWN)),
-        some_ranges(Spread("m", [("a", Number(1.0))] * 5, UNKNOWN)),
+        some_ranges(a_range("m", (), Number(0.0, 0.2)), a_range("n", [("a", UNKNOWN)], UNKNOWN)),
+        some_ranges(a_range("m", [("a", Number(1.0))] * 5, UNKNOWN)),
         some_dots(m={"a": Number(1.0, 0.2)}, n={"a": UNKNOWN, "b": UNKNOWN}),
         differences(Number(0.0)),
         some_changes(m={"a": Change(0.0, 0.0, 0.0)}, n={}),

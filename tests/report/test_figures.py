@@ -269,10 +269,8 @@ def test_models_may_have_any_name(name: str) -> None:
 
 def named(chart: Chart, name: str) -> Chart:
     """A chart with the same name everywhere."""
-    if isinstance(chart, Curve):
+    if isinstance(chart, Curve | Ranges):
         return replace(chart, title=name, lines=[chart.lines[0]._replace(name=name)])
-    if isinstance(chart, Ranges):
-        return replace(chart, title=name, spreads=[chart.spreads[0]._replace(name=name)])
     if isinstance(chart, Dots | Changes):
         return replace(chart, title=name, models=[(name, {name: next(iter(chart.models[0][1].values()))})])
     assert isinstance(chart, HeatMap)

@@ -21,7 +21,6 @@ from lm_eval_cora.report.content import (
     Ranges,
     Report,
     Section,
-    Spread,
     Table,
 )
 
@@ -73,25 +72,15 @@ def ranges() -> Ranges:
     """Two models with a box, one with three values."""
     kinds = ("original", "shuffled", "options_2", "options_6", "nota_answer", "replaced", "select_all", "true_or_false")
     values = (0.74, 0.71, 0.83, 0.66, 0.52, 0.7, 0.44, 0.61)
-    spreads = (
-        Spread(
-            MODELS[0],
-            [(kind, Number(v, 0.02)) for kind, v in zip(kinds, values, strict=True)],
-            Number(0.48, 0.021),
-        ),
-        Spread(
-            MODELS[1],
-            [(kind, Number(v * 0.8)) for kind, v in zip(kinds, values, strict=True)],
-            Number(0.31, 0.018),
-        ),
-        Spread(
-            MODELS[2], [("original", Number(0.3)), ("shuffled", Number(0.34)), ("replaced", Number(nan))], Number(nan)
-        ),
-    )
+    numbers = [
+        [(kind, Number(v, 0.02)) for kind, v in zip(kinds, values, strict=True)],
+        [(kind, Number(v * 0.8)) for kind, v in zip(kinds, values, strict=True)],
+        [("original", Number(0.3)), ("shuffled", Number(0.34)), ("replaced", Number(nan))],
+    ]
+    rates = [[("consistency rate", rate)] for rate in (Number(0.48, 0.021), Number(0.31, 0.018), Number(nan))]
     title = "How far the accuracy moves"
-    return Ranges(
-        title=title, y_label="accuracy", beside_label="consistency rate", spreads=spreads, numbers=_numbers(title)
-    )
+    lines = list(map(Line, MODELS, numbers, rates))
+    return Ranges(title=title, y_label="accuracy", lines=lines, numbers=_numbers(title))
 
 
 def dots() -> Dots:
