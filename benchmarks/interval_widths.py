@@ -5,7 +5,7 @@ copy changes a few of these answers. Another size of its family has chances that
 coverage is the share of intervals that contain the true value. The width is relative to 2 x 1.96 standard deviations of
 the value over samples. The former method is the value -+ 1.96 standard errors.
 
-    python benchmarks/coverage.py [--samples 2000] [--questions 40 200 1000]
+    python benchmarks/interval_widths.py [--samples 2000] [--questions 40 200 1000]
 """
 
 from __future__ import annotations
