@@ -19,7 +19,7 @@ from scipy.stats import binom
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 sys.path.insert(0, str(Path(__file__).parent))
 
-from coverage import METRICS, Population, table
+from interval_widths import METRICS, Population, table
 from tqdm import tqdm
 
 from lm_eval_cora.decide.sample_size import Contrast, Level, correlation_of, questions_needed, with_another
