@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from math import isnan, nan
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from tests.support.by_hand import (
     light_run,
     run_by_hand,
     runs_by_hand,
+    simulated_hits,
     simulated_runs,
     widths,
 )
@@ -59,21 +61,52 @@ def without_picture(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_picture")
-def test_the_best_of_three_models_is_named_in_all_seeds() -> None:
+def test_the_best_of_three_models_is_named_in_all_of_100_seeds() -> None:
     models = {"weak": (0.5, 0.9), "strong": (0.8, 0.99), "middle": (0.65, 0.95)}
-    named = [made(simulated_runs(seed, models, questions=300)).sentences[0] for seed in range(40)]
+    named = [made(simulated_runs(seed, models, questions=300)).sentences[0] for seed in range(100)]
     assert [sentence for sentence in named if not sentence.startswith(f"strong {CLAIM}: CoRA 0.")] == []
     assert all("; middle minus strong is -0." in sentence for sentence in named)  # middle was given after strong
 
 
+def seeds_to_read(seeds: range, shapes: Sequence[tuple[float, float]], questions: int) -> list[int]:
+    """The first 30 seeds, and all in which two models differ in CoRA by 1.4 standard errors.
+
+    The headlines of the other seeds take most of the time. They claim nothing, as those of the first 30 show.
+    """
+    hits = np.stack([simulated_hits(seed, shapes, questions) for seed in seeds])
+    x, y = hits[..., 0].astype(float), hits.all(axis=3).astype(float)
+    m, b = x.mean(axis=2, keepdims=True), y.mean(axis=2, keepdims=True)
+    cora, influence = (m * (1 - m + b))[..., 0], (1 - 2 * m + b) * (x - m) + m * (y - b)
+    differs = np.zeros(len(seeds), dtype=bool)
+    for one, other in combinations(range(len(shapes)), 2):
+        error = (influence[:, one] - influence[:, other]).std(axis=1) / np.sqrt(questions)
+        differs |= np.abs(cora[:, one] - cora[:, other]) > 1.4 * error
+    return [seed for place, seed in enumerate(seeds) if place < 30 or differs[place]]
+
+
+def claims_of(seeds: range, shapes: Sequence[tuple[float, float]], questions: int) -> int:
+    """Number of seeds in which a model is called the most reliable."""
+    models = {f"model-{number}": shape for number, shape in enumerate(shapes)}
+    read = seeds_to_read(seeds, shapes, questions)
+    return sum(CLAIM in said(simulated_runs(seed, models, questions)) for seed in read)
+
+
 @pytest.mark.usefixtures("without_picture")
-@pytest.mark.parametrize(("count", "shape"), [(2, (0.65, 0.95)), (2, (0.4, 0.9)), (3, (0.65, 0.95))])
-def test_one_of_several_equal_models_wins_in_at_most_5_percent_of_the_seeds(
-    count: int, shape: tuple[float, float]
+@pytest.mark.parametrize(("questions", "shape"), [(100, (0.65, 0.95)), (250, (0.4, 0.9))])
+def test_one_of_two_equal_models_wins_in_at_most_5_percent_of_the_seeds(
+    questions: int, shape: tuple[float, float]
 ) -> None:
-    """The mean of 60 seeds is 3, its standard deviation 1.69, and 3 + 1.645 * 1.69 = 5.8."""
-    models = {f"model-{number}": shape for number in range(count)}
-    assert sum(CLAIM in said(simulated_runs(seed, models, 100)) for seed in range(20_000, 20_060)) <= 5
+    """If 5% is the truth, 300 seeds have 21 winners or fewer with a probability of 95%.
+
+    The mean is 15 and the standard deviation is sqrt(300 * 0.05 * 0.95) = 3.77, so 15 + 1.645 * 3.77 = 21.2.
+    """
+    assert 0 < claims_of(range(10_000, 10_300), [shape, shape], questions) <= 21
+
+
+@pytest.mark.usefixtures("without_picture")
+def test_one_of_three_equal_models_wins_in_at_most_5_percent_of_the_seeds() -> None:
+    """The mean of 50 seeds is 2.5, its standard deviation 1.54, and 2.5 + 1.645 * 1.54 = 5.03."""
+    assert claims_of(range(20_000, 20_050), [(0.65, 0.95)] * 3, 100) <= 5
 
 
 # ---- several models, by hand
