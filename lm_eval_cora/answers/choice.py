@@ -100,7 +100,7 @@ def _bare(said: str, offset: int, doc: Doc) -> Answer | None:
 _PAIR = re.compile(
     r"(?P<quote>[\"'])(?P<key>[^\"'\n]{1,40})(?P=quote)\s{0,4}:\s{0,4}(?P<list>\[\s{0,4})?"
     r"(?:\"(?P<double>(?:[^\"\\]|\\.){0,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){0,4000}?)'(?=\s*[,}\]])"
-    r"|(?P<bare>true|false|null|None|True|False|-?\d[\d.]{0,30}))(?P<more>(?=\s{0,4},\s{0,4}[\"'][^\"':]{0,400}[\"']\s{0,4}[,\]]))?",
+    r"|(?P<bare>true|false|null|None|True|False|-?\d[\d.]{0,30}))(?P<more>(?=\s{0,4},\s{0,4}[\"'][^\"':]{0,400}[\"']\s{0,4}[,\]]))?"
 )
 _CALL = re.compile(
     r"\b\w{1,40}\(\s{0,4}(?P<key>[a-z_]{1,40})\s?=\s?(?P<quote>[\"'])(?P<double>[^\"'\n]{1,400})(?P=quote)\s{0,4}\)"

@@ -156,12 +156,7 @@ def _first(result: Any) -> Any:
 
 
 def read_answer(
-    response: str,
-    options: Sequence[str],
-    *,
-    format: str = "letter",
-    reader: Reader = "flexible",
-    cut_off: bool = False,
+    response: str, options: Sequence[str], *, format: str = "letter", reader: Reader = "flexible", cut_off: bool = False
 ) -> Answer:
     """Read one response, and say why it was read as it was.
 

@@ -215,10 +215,7 @@ CALLED_RIGHT_BY = (
     Sign(None, IS_CHOSEN),
     *(Sign(before, AFFIRMS) for before in (NAMED, SENTENCE_START, LINE_START)),
 )
-VOID_BY = (
-    ((Sign(REJECTED_BEFORE),), Reason.REJECTED),
-    ((Sign(BOTH, AND), Sign(OF_A_LIST)), Reason.SEVERAL),
-)
+VOID_BY = (((Sign(REJECTED_BEFORE),), Reason.REJECTED), ((Sign(BOTH, AND), Sign(OF_A_LIST)), Reason.SEVERAL))
 
 # ---- between two statements
 

@@ -14,18 +14,7 @@ import numpy as np
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.canvas import LINE, Canvas, Medium, columns, joined, shown_interval, wrapped
-from lm_eval_cora.report.content import (
-    Band,
-    Change,
-    Changes,
-    Chart,
-    Curve,
-    Dots,
-    HeatMap,
-    History,
-    Line,
-    Ranges,
-)
+from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, History, Line, Ranges
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

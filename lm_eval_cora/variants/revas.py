@@ -93,10 +93,7 @@ _IN_ORDERS = (*map(with_options, COUNTS), NOTA_ANSWER)
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:
     return revas(
-        question,
-        seed=setting.options.seed,
-        nota_text=setting.options.nota_text,
-        select_all=setting.form == "generate",
+        question, seed=setting.options.seed, nota_text=setting.options.nota_text, select_all=setting.form == "generate"
     )
 
 

@@ -102,7 +102,7 @@ OTHER_BEST = {
         *("<p>The best answer is<br/>B</p>", "The second best answer is A. The best answer is B"),
         *('Write "The best answer is [the_answer_letter]". The best answer is B', "The best answer is B" * 1000),
         "The beſt anſwer iſ B",
-    ),
+    )
 }
 
 NOT_BEST = {
@@ -126,8 +126,7 @@ OTHER_NOT_BEST = {
 
 
 @pytest.mark.parametrize(
-    ("response", "picked"),
-    [*((f"The best answer is{end}", picked) for end, picked in pairs(BEST)), *pairs(OTHER_BEST)],
+    ("response", "picked"), [*((f"The best answer is{end}", picked) for end, picked in pairs(BEST)), *pairs(OTHER_BEST)]
 )
 def test_best_answers(response: str, picked: int) -> None:
     answer = read_best_answer(response)

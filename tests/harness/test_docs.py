@@ -153,10 +153,7 @@ def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
             {"config": ("v2",)},
             r"\(config 'v2', split 'test'\) from the Hugging Face Hub\.\n  ValueError: BuilderConfig",
         ),
-        (
-            {"hub": ("lavita/renamed",)},
-            r"medqa: cannot load 'lavita/renamed' \(config .*, split 'test'\) from the Hug",
-        ),
+        ({"hub": ("lavita/renamed",)}, r"medqa: cannot load 'lavita/renamed' \(config .*, split 'test'\) from the Hug"),
     ],
 )
 def test_what_the_hub_no_longer_offers(changed: dict[str, Any], message: str) -> None:

@@ -34,10 +34,7 @@ def quick() -> Iterator[None]:
     KnowsSome.built = []
     # Without the harness' own tasks: finding them takes ten seconds, twice in a run.
     ours = partial(TaskManager, include_defaults=False)
-    with (
-        patch("lm_eval.evaluator.add_env_info"),
-        patch("lm_eval.tasks.TaskManager", ours),
-    ):
+    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
         yield
 
 

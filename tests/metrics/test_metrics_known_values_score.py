@@ -50,9 +50,7 @@ def test_a_model_that_always_picks_the_same_wrong_text() -> None:
 
 def test_right_in_every_order() -> None:
     # Three of three, two of three, three of three with five options: 2/3; 1, 0, 1: sd = sqrt(1/3).
-    table = table_of(
-        [asked("p", [A, B, C], 3), asked("q", [A, B, A], 3), asked("r", [A, B, C, D, 4], 5)],
-    )
+    table = table_of([asked("p", [A, B, C], 3), asked("q", [A, B, A], 3), asked("r", [A, B, C, D, 4], 5)])
     assert_is(metrics.acc_h(table, options="original"), 2 / 3, sqrt(1 / 3) / sqrt(3))
     # CircularEval: the answer, option 1 of three, is at B, A, C.
     rotated = table_of([asked("q", [B, A, C], 3, answer=1, orders="cyclic")])

@@ -4,13 +4,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.questions.question import (
-    Question,
-    UnusableQuestion,
-    is_encodable,
-    refers_to_options,
-    shorten,
-)
+from lm_eval_cora.questions.question import Question, UnusableQuestion, is_encodable, refers_to_options, shorten
 
 
 @pytest.mark.parametrize(

@@ -112,10 +112,7 @@ def test_damaged_files_are_named_and_left_out(runs: Path, tmp_path: Path) -> Non
 
 def test_results_files_without_samples(runs: Path, tmp_path: Path) -> None:
     folder = copytree(runs, tmp_path / "copy")
-    put(
-        folder / "results_other.json",
-        [{"results": {"gsm8k": {}}, "configs": {"gsm8k": {"metadata": {"version": 3}}}}],
-    )
+    put(folder / "results_other.json", [{"results": {"gsm8k": {}}, "configs": {"gsm8k": {"metadata": {"version": 3}}}}])
     assert read(folder)[1] == []
     put(folder / "results_broken.json", ["{"])
     (samples,) = (folder / "three").rglob("samples_*.jsonl")

@@ -21,17 +21,7 @@ from tests.support.by_hand import write_by_hand
 from tests.support.documents import Models
 from tests.support.messages import tells
 from tests.support.simulated import knows
-from tests.support.written import (
-    Written,
-    copied,
-    edit,
-    lines_of,
-    otherwise,
-    put,
-    the_run,
-    varied,
-    write,
-)
+from tests.support.written import Written, copied, edit, lines_of, otherwise, put, the_run, varied, write
 
 
 def groups_of(*paths: Path) -> tuple[list[list[Run]], list[str]]:

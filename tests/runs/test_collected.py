@@ -191,8 +191,7 @@ def test_at_most_sixty_names_are_kinds(count: int, are_kinds: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "kinds"),
-    [({"kind": ["k", "k"]}, ("k",)), ({"original": [False, True]}, ("original", "x"))],
+    ("column", "kinds"), [({"kind": ["k", "k"]}, ("k",)), ({"original": [False, True]}, ("original", "x"))]
 )
 def test_a_column_goes_before_names(column: dict[str, list[Any]], kinds: tuple[str, ...]) -> None:
     """With a column of kinds, the variant of this name is still the original."""

@@ -144,10 +144,7 @@ def test_another_version_of_the_task_is_refused(
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        (
-            "doc_hash",
-            "4 of 24 documents differ (2, 4, 6, …). Run both on the same version of the task and its data",
-        ),
+        ("doc_hash", "4 of 24 documents differ (2, 4, 6, …). Run both on the same version of the task and its data"),
         ("target_hash", "the targets of 4 of 24 documents differ (2, 4, 6, …)"),
         ("prompt_hash", "4 of 24 prompts differ (2, 4, 6, …), although the settings are the same"),
     ],
@@ -226,8 +223,7 @@ def test_a_damaged_results_file_is_not_a_traceback(copy: Path, name: str, value:
 
 
 @pytest.mark.parametrize(
-    ("values", "is_share"),
-    [([0, 1, 1], True), ([0.5, 1, 0], False), ([30, 2, 17.5], False), ([-3, -1, -2.5], False)],
+    ("values", "is_share"), [([0, 1, 1], True), ([0.5, 1, 0], False), ([30, 2, 17.5], False), ([-3, -1, -2.5], False)]
 )
 def test_estimate_of_is_the_mean_with_its_error(values: list[float], is_share: bool) -> None:
     estimate = estimate_of(np.array(values, dtype=float))

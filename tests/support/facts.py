@@ -182,11 +182,7 @@ MODEL = Thing(
             model_availability=one_of("open_weights", "closed_weights", "unknown"),
         ),
     },
-    {
-        "developer": TEXT,
-        "inference_platform": TEXT,
-        "inference_engine": Thing({}, {"name": TEXT, "version": TEXT}),
-    },
+    {"developer": TEXT, "inference_platform": TEXT, "inference_engine": Thing({}, {"name": TEXT, "version": TEXT})},
 )
 
 RECORD = Thing(

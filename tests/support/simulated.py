@@ -64,9 +64,7 @@ def run(
 ) -> dict[str, Any]:
     """Run a task with a simulated model and return everything that the harness returns."""
     manager = TaskManager(
-        include_path=include_path,
-        include_defaults=False,
-        metadata={} if options is None else {"cora": dict(options)},
+        include_path=include_path, include_defaults=False, metadata={} if options is None else {"cora": dict(options)}
     )
     model = rule if isinstance(rule, LM) else Simulated(rule)
     # One asks pip, one git, and one imports torch. Each takes about as long as these runs, or longer.

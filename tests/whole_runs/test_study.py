@@ -100,13 +100,7 @@ def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> No
     assert values["nota_acc"] == values["nota_acc_h"] == values["nota_acc_always_right"] == 0.0
     assert values["nota_acc_diff"] == by_name["nota_acc_h_diff"] == -0.5
     assert by_name["nota_acc_diff_always_right"] == by_name["nota_acc_h_diff_always_right"] == -1.0
-    assert study["questions"] == {
-        "all": 8,
-        "always_right": 4,
-        "wrong": 4,
-        "misled": 4,
-        "no_misleading_option": 0,
-    }
+    assert study["questions"] == {"all": 8, "always_right": 4, "wrong": 4, "misled": 4, "no_misleading_option": 0}
     # Always right: yes to the right option, no to two of the three wrong ones.
     assert values["tf_right"] == 1.0
     assert values["tf_wrong"] == pytest.approx(2 / 3)
@@ -160,13 +154,7 @@ def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
 
     results = run(rule, "cora_local_revas", options)
     values, study = scores(results, "cora_local_revas"), study_of(results, "cora_local_revas")
-    assert study["questions"] == {
-        "all": 4,
-        "always_right": 0,
-        "wrong": 3,
-        "misled": 1,
-        "no_misleading_option": 2,
-    }
+    assert study["questions"] == {"all": 4, "always_right": 0, "wrong": 3, "misled": 1, "no_misleading_option": 2}
     # One question is left, and one question has no error.
     for name in ("multi_share", "recall_right", "recall_misleading", "replaced_acc"):
         assert (values[name], values[f"{name}_stderr"]) == (1.0, "N/A")
