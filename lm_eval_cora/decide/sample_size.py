@@ -50,9 +50,10 @@ class Level:
         2.5%. The two are computed with the number of trials that has the error of the value.
         """
         value += step
-        found, part = self.estimate, questions / self.questions
-        if isnan(found.stderr):
+        found = self.estimate
+        if isnan(found.stderr):  # also without questions
             return nan, nan
+        part = questions / self.questions
         low, high = found.between
         if found.influence is None or not isfinite(high - low) or (found.ends and self.spread):
             ends = [value + (end - found.value) / sqrt(part) * z / IN_95_PERCENT for end in found.interval]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from math import inf, isnan
@@ -232,20 +232,20 @@ def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
 # ---- YAML
 
 
-class _Quoted(str):
-    """A text to write in double quotes."""
-
-
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Writes lists inside mappings indented, as the Hub's documentation does."""
+    """Writes lists inside mappings indented, as the Hub's documentation does, and every text but keys in quotes."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
 
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
+        node = super().represent_mapping(tag, mapping, flow_style)
+        for key, _ in node.value:
+            key.style = None
+        return node
 
-_Dumper.add_representer(
-    _Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
-)
+
+_Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
 def as_yaml(value: Any) -> str:
@@ -254,12 +254,4 @@ def as_yaml(value: Any) -> str:
     PyYAML writes YAML 1.1 and the Hub reads YAML 1.2. They disagree whether texts such as `08` and `1e3` are numbers.
     """
     # An unlimited width keeps each text on one line.
-    return str(yaml.dump(_quoted(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")))
-
-
-def _quoted(value: Any) -> Any:
-    if isinstance(value, str):
-        return _Quoted(value)
-    if isinstance(value, Mapping):
-        return {key: _quoted(part) for key, part in value.items()}
-    return [_quoted(part) for part in value] if isinstance(value, list) else value
+    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")))

@@ -96,9 +96,11 @@ class Run:
     @cached_property
     def invalid(self) -> list[Record]:
         """The invalid answers to complete questions, in the order of the table."""
-        with_any = np.flatnonzero(self.table.any_by_question(self.table.invalid)).tolist()
-        records = (record for number in with_any for record in self.answers_to(self.table.question_ids[number]))
-        return [record for record in records if record.invalid]
+        found = np.flatnonzero(self.table.invalid)
+        if not self.collected:
+            return [self.samples.records[place] for place in self.rows[found].tolist()]
+        questions = dict.fromkeys(self.table.question_ids[number] for number in self.table.question[found])
+        return [record for name in questions for record in self.collected.records(name) if record.invalid]
 
     @cached_property
     def entries(self) -> list[Entry]:
