@@ -37,9 +37,8 @@ from lm_eval_cora.runs.collected import (
     read_answers,
     undefined_metrics,
 )
-from lm_eval_cora.runs.in_memory import ResultsFolder
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.samples import probe_of
+from lm_eval_cora.runs.samples import ResultsFolder, probe_of
 from lm_eval_cora.scores import Scores
 from lm_eval_cora.variants.probes import PROBES, variants_of_all
 from lm_eval_cora.variants.variant import Variant

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.cli import console
-from lm_eval_cora.decide.requirements import Requirement, read_requirements
-from lm_eval_cora.decide.verdicts import EXIT_STATUS, as_json, as_junit, as_table, overall, remarks, verdicts_of
+from lm_eval_cora.decide import verdicts
+from lm_eval_cora.decide.verdicts import EXIT_STATUS, Requirement, read_requirements
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.text import one_line
 from lm_eval_cora.report.writing import STDOUT, check_file
@@ -52,12 +52,12 @@ def run(given: argparse.Namespace) -> int:
     _check_arguments(given, requirements)
     runs = _read(given.out, given.reader)
     baseline = _read(given.baseline, given.reader) if given.baseline else []
-    verdicts, model = verdicts_of(runs, baseline, requirements), runs[0].model
-    given.status = EXIT_STATUS[overall(verdicts)]  # it is the result, even if nobody reads what is printed
-    notes = [*console.warnings_of([*runs, *baseline]), *remarks(verdicts)]
-    numbers = console.json_text(as_json(verdicts, model, notes))
+    found, model = verdicts.verdicts_of(runs, baseline, requirements), runs[0].model
+    given.status = EXIT_STATUS[verdicts.overall(found)]  # it is the result, even if nobody reads what is printed
+    notes = [*console.warnings_of([*runs, *baseline]), *verdicts.remarks(found)]
+    numbers = console.json_text(verdicts.as_json(found, model, notes))
     if given.junit:
-        console.write_bytes(as_junit(verdicts, model), given.junit)
+        console.write_bytes(verdicts.as_junit(found, model), given.junit)
     if given.json and given.json != STDOUT:
         console.write_bytes(numbers.encode("utf-8", "backslashreplace"), given.json)
     for note in notes:
@@ -65,7 +65,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json == STDOUT:
         sys.stdout.write(numbers)
     else:
-        console.print_tables([as_table(verdicts, model)])
+        console.print_tables([verdicts.as_table(found, model)])
     return int(given.status)
 
 

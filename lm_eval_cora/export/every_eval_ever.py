@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from math import inf, isnan
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
+from tqdm import tqdm
+
 from lm_eval_cora import __version__
+from lm_eval_cora.answers.formats import FORMATS, format_of
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.instances import rows
 from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evaluation_name, model_args, model_id
 from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import REPLICATES
 from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
 from lm_eval_cora.runs.files import chat_template_of, grouped_by, part_of
 from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, arguments_in, parsed_line
 
 _SCHEMA = "0.3.0"
 
@@ -71,12 +76,8 @@ def write_every_eval_ever(
 def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> list[Path]:
     """Write the two files of a model: the record, and a row per variant."""
     record = _record(runs, submitter)
-    model, results = (
-        record["model_info"]["id"],
-        {result["evaluation_result_id"] for result in record["evaluation_results"]},
-    )
-    developer, short = model.split("/", 1) if "/" in model else ("", model)
-    parts = ["data", _COLLECTION, _folder(developer), _folder(short)]
+    model, results = record["model_info"]["id"], [each["evaluation_result_id"] for each in record["evaluation_results"]]
+    parts = ["data", _COLLECTION, *map(_folder, model.split("/", 1) if "/" in model else ("", model))]
     same = {"schema_version": _SCHEMA, "evaluation_id": record["evaluation_id"], "model_id": model}
     place = folder.joinpath(*parts)
     place.mkdir(parents=True, exist_ok=True)
@@ -306,3 +307,117 @@ def _folder(name: str) -> str:
 def _json(value: Mapping[str, Any], indent: int | None = None) -> str:
     """Write strict JSON in ASCII, because some readers also end lines at characters such as U+2028."""
     return json.dumps(value, allow_nan=False, indent=indent)
+
+
+# ---- rows
+
+_FIELDS = ("question_id", "ordinal", "kind", "variants", "category", "ask", "original")
+
+
+def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
+    """Make the rows in the order of the files, linked to the result that the rows of complete questions make up."""
+    name, complete = evaluation_name(run), set(run.table.question_ids)
+    parts_of = _answer if run.collected else _sample
+    for record, line in _lines(run):
+        if record.skipped:
+            continue
+        is_complete = record.question_id in complete
+        variant, sample_hash, asked, output, picked, method, metadata = parts_of(run, record, line, is_complete)
+        read = {"extracted_value": picked, "extraction_method": method}
+        attribution = {"turn_idx": 0, "source": "output.raw", **read, "is_terminal": True}
+        row = {
+            "evaluation_name": name,
+            "evaluation_result_id": result_id if is_complete else None,
+            "sample_id": f"{name}/{record.question_id}/{variant}",
+            "sample_hash": sample_hash,
+            "interaction_type": "single_turn",
+            "input": asked,
+            "output": {"raw": output},
+            "answer_attribution": [] if picked is None else [attribution],
+            "evaluation": {"score": float(record.correct), "is_correct": record.correct},
+            "metadata": as_texts({"task": run.name, **metadata}),
+        }
+        yield {key: value for key, value in row.items() if value is not None}
+
+
+def _answer(run: Run, record: Record, _line: object, _is_complete: bool) -> tuple[Any, ...]:
+    """The parts of a row of a file of answers. It has no texts of questions, so ids replace them."""
+    answers: Any = run.collected
+    variant, picked, answer, printed = (
+        answers.value(record, name) for name in ("variant", "picked", "answer", "printed")
+    )
+    reference = [] if answer is None else [answer]
+    metadata = {
+        "raw_input": "the id of the question",
+        "question_id": record.question_id,
+        "variant": variant,
+        "variants": record.variants,
+        "kind": record.kind if "kind" in answers.known else None,
+        "category": record.category,
+        "original": record.original if "original" in answers.known else None,
+    }
+    asked = {"raw": record.question_id, "reference": reference, "choices": list(printed or ()) or None}
+    output = [] if picked is None else [picked]
+    return variant, None, asked, output, picked, ", ".join(answers.readers) or "unknown", metadata
+
+
+def _sample(run: Run, record: Record, line: Mapping[str, Any], is_complete: bool) -> tuple[Any, ...]:
+    """The parts of a row of a samples file."""
+    doc, is_open = line["doc"], FORMATS[record.ask].is_open
+    # The question and its options, without the rest of the prompt, which depends on the template and the model.
+    options = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False)]
+    raw, reference = "\n".join([str(doc["question"]), *options]), format_of(doc).reference(doc)
+    # The hash of a question, defined in the schema's documentation, which is equal in the rows of all models.
+    hashed = json.dumps({"raw": raw, "reference": list(reference)}, sort_keys=True, separators=(",", ":"))
+    prompt, choices = _text(arguments_in(line)[0][0]), list(map(str, doc["choices"])) or None
+    metadata = {
+        "filter": run.filter,
+        **{name: getattr(record, name) for name in _FIELDS},
+        "template": doc.get("template"),
+        "printed_identities": list(record.printed),
+        "answer_identity": None if is_open else record.answer,
+        "picked_identity": record.picked,
+        "selected_identities": None if record.selected is None else list(record.selected),
+        "invalid": None if record.reason is None else str(record.reason),
+        "followed": record.followed,
+        "tied": True if record.tied else None,
+        "question_is_complete": is_complete,
+        **{name: line.get(name) for name in ("doc_hash", "prompt_hash", "target_hash")},
+    }
+    asked = {"raw": raw, "formatted": prompt, "reference": reference, "choices": choices}
+    method = f"lm_eval_cora: {'most likely' if run.form == 'loglikelihood' else record.ask}"
+    picked = format_of(doc).said(record, letters=True)
+    return record.ordinal, sha256(hashed.encode()).hexdigest(), asked, _output(run, line), picked, method, metadata
+
+
+def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:
+    """Yield the variants with their lines. Each file is read once, from the beginning to the end."""
+    if answers := run.collected:
+        yield from ((record, {}) for question in answers.places for record in answers.records(question))
+    seen: set[tuple[str, int]] = set()
+    number = 0
+    for path, count in run.samples.paths:
+        hidden = True if path.stat().st_size < BYTES_WORTH_A_BAR else None
+        with path.open("rb") as file:
+            for place in tqdm(range(number, number + count), desc=path.name, unit=" lines", disable=hidden):
+                if (key := run.samples.records.key(place)) in seen:  # the first answer to a variant counts
+                    continue
+                seen.add(key)
+                file.seek(run.samples.offsets[place])
+                yield run.samples.records[place], parsed_line(file.readline())
+        number += count
+
+
+def _output(run: Run, line: Mapping[str, Any]) -> list[str]:
+    """The responses; for scored answers, each answer with its log-likelihood."""
+    repeated = line.get("resps") or line["filtered_resps"]  # `resps` has a list of repetitions per request
+    responses = [response for several in repeated for response in (several if isinstance(several, list) else [several])]
+    if run.form != "loglikelihood":
+        return [_text(response) for response in responses]
+    answers = [_text(arguments[1]).strip() for arguments in arguments_in(line)]
+    scored = [response[0] if isinstance(response, list) and response else response for response in responses]
+    return [f"{answer}: {likelihood}" for answer, likelihood in zip(answers, scored, strict=False)]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

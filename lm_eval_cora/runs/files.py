@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -141,10 +141,8 @@ def files_in(path: Path, wanted: Callable[[str], bool]) -> list[Path]:
         # Folders come before links, so that files have the paths that the harness wrote.
         inside.sort(key=lambda name: (os.path.islink(os.path.join(folder, name)), name))
         found += [Path(folder, name) for name in names if wanted(name)]
-    by_file: dict[str, Path] = {}
-    for file in sorted(found, key=lambda file: (file.is_symlink(), file)):
-        by_file.setdefault(os.path.realpath(file), file)
-    return sorted(by_file.values())
+    links_first = sorted(found, key=lambda file: (file.is_symlink(), file), reverse=True)
+    return sorted({os.path.realpath(file): file for file in links_first}.values())
 
 
 def _refuse(error: OSError) -> NoReturn:
@@ -169,17 +167,14 @@ def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
     never merged: if it is the newest file of the group it replaces the others, else it is left out. Groups of other
     data sets are not affected.
     """
-    groups: list[list[SamplesFile]] = []
-    for _, of_task in sorted(grouped_by(files, lambda file: (file.model, file.task)).items()):
-        of_task.sort(key=lambda file: file.date, reverse=True)
-        newest = next((file.data for file in of_task if file.data.digest), Data())
-        by_data = grouped_by(of_task, partial(_data_of, newest=newest))
-        groups += [by_data[data] for data in sorted(by_data)]
-    return groups
+    newest_first = sorted(files, key=lambda file: file.date, reverse=True)
+    known = {(file.model, file.task): file.data for file in reversed(newest_first) if file.data.digest}
 
+    def key(file: SamplesFile) -> tuple[str, str, Data]:
+        data = file.data if file.data.digest else known.get((file.model, file.task), Data())
+        return file.model, file.task, data
 
-def _data_of(file: SamplesFile, newest: Data) -> Data:
-    return file.data if file.data.digest else newest
+    return [group for _, group in sorted(grouped_by(newest_first, key).items())]
 
 
 def not_mergeable(newest: SamplesFile, older: SamplesFile, reader: Reader | None) -> str:
@@ -253,9 +248,7 @@ def listed(broken: Counter[str]) -> str:
 def hub_name(model: str, *, revision: bool = False) -> str:
     """The repository of a snapshot in the cache of the Hub; any other name stays unchanged."""
     found = _SNAPSHOT.fullmatch(model)
-    if found is None:
-        return model
-    return found[1].replace("--", "/") + f"@{found[2][:7]}" * revision
+    return found[1].replace("--", "/") + f"@{found[2][:7]}" * revision if found else model
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:

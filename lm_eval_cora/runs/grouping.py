@@ -315,7 +315,6 @@ def read_contestants(
             f"expected two or more models, got one: {', '.join(map(str, paths))} has only runs{only}. "
             "Name the folder of another model, too"
         )
-    names = _distinct([(contestant.name, contestant.path) for contestant in found])
     runs = iter(with_labels([run for contestant in found for run in contestant.runs]))
     return [
         Contestant(
@@ -324,37 +323,33 @@ def read_contestants(
             [replace(next(runs), model=name) for _ in of_model],
             [replace(run, model=name) for run in documents],
         )
-        for name, (_, path, of_model, documents) in zip(names, found, strict=True)
+        for name, (_, path, of_model, documents) in zip(_distinct(found), found, strict=True)
     ]
 
 
 def _of_path(path: Path, readers: RunReader, labels: Labels) -> list[Contestant]:
     runs = readers.runs_in(path, {})
     documents = [] if is_answers_file(path) else read_documents(path)
-    every: list[Run | DocumentRun] = labelled([*runs, *documents], path, labels)
+    every: list[Any] = labelled([*runs, *documents], path, labels)
     if not every:
         raise UserError(
             f"{path}: there are no samples (samples_<task>_<date>.jsonl). Run the harness with --output_path FOLDER "
             "--log_samples, and pass that FOLDER. Or pass a file of answers itself"
         )
-    names = short_names(run.model for run in every)
+    parts = every[: len(runs)], every[len(runs) :]
     return [
-        Contestant(
-            name,
-            path,
-            [run for run in every if isinstance(run, Run) and run.model == model],
-            [run for run in every if isinstance(run, DocumentRun) and run.model == model],
-        )
-        for model, name in names.items()
+        Contestant(name, path, *([run for run in part if run.model == model] for part in parts))
+        for model, name in short_names(run.model for run in every).items()
     ]
 
 
-def _distinct(named: Sequence[tuple[str, Path]]) -> list[str]:
+def _distinct(found: Sequence[Contestant]) -> list[str]:
     """Names that differ: with the path if two models have the same name, with a number if both are the same."""
-    counts = Counter(name for name, _ in named)
+    counts = Counter(name for name, *_ in found)
+    same, seen = Counter((name, path) for name, path, *_ in found), Counter[tuple[str, Path]]()
     names = []
-    for place, (name, path) in enumerate(named, start=1):
-        same = [number for number, other in enumerate(named, start=1) if other == (name, path)]
-        number = f" ({same.index(place) + 1})" if len(same) > 1 else f" ({path})" if counts[name] > 1 else ""
-        names.append(f"{name}{number}")
+    for name, path, *_ in found:
+        seen[name, path] += 1
+        more = f" ({seen[name, path]})" if same[name, path] > 1 else f" ({path})" if counts[name] > 1 else ""
+        names.append(f"{name}{more}")
     return names

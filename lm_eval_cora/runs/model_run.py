@@ -88,10 +88,10 @@ class Run:
         return part_of(part_of(self.results, "configs"), self.name)
 
     @cached_property
-    def _starts(self) -> dict[str, int]:
-        """Index in `rows` of the first variant of each question."""
-        starts = np.cumsum(self.table.sizes) - self.table.sizes
-        return dict(zip(self.table.question_ids, starts.tolist(), strict=True))
+    def _places(self) -> dict[str, Ints]:
+        """The places in the samples of the variants of each question."""
+        parts = np.split(self.rows, np.cumsum(self.table.sizes))  # and an empty one at the end
+        return dict(zip(self.table.question_ids, parts, strict=False))
 
     @cached_property
     def invalid(self) -> list[Record]:
@@ -192,15 +192,13 @@ class Run:
         """Read the line of a variant of a complete question in its samples file; make one for a file of answers."""
         if self.collected:
             return self.collected.line(record)
-        return self.samples.line(int(self.rows[self._starts[record.question_id] + record.ordinal]))
+        return self.samples.line(int(self._places[record.question_id][record.ordinal]))
 
     def answers_to(self, question: str) -> list[Record]:
         """The records of a complete question in order, without repeated answers to a variant."""
         if self.collected:
             return self.collected.records(question)
-        start = self._starts[question]
-        size = int(self.table.sizes[self.table.question[start]])
-        return [self.samples.records[place] for place in self.rows[start : start + size].tolist()]
+        return [self.samples.records[place] for place in self._places[question].tolist()]
 
 
 def _same(printed: Any, found: float) -> bool:

@@ -8,15 +8,20 @@ import re
 import signal
 import sys
 from array import array
+from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
+from shutil import rmtree
 from sys import intern
+from tempfile import mkdtemp
 from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +35,9 @@ from lm_eval_cora.answers.workers import Pool, Worker, command, processors
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints
+from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Form
+from lm_eval_cora.runs.files import part_of
 from lm_eval_cora.variants.probes import PROBES, Probe
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -77,12 +84,11 @@ class Samples:
 
     def line(self, number: int) -> Mapping[str, Any]:
         """Read the line of a record again, by its number in `records`."""
-        ends = accumulate(count for _, count in self.paths)
-        path = next(path for (path, _), end in zip(self.paths, ends, strict=True) if number < end)
+        ends = list(accumulate(count for _, count in self.paths))
+        path, _ = self.paths[bisect_right(ends, number)]
         with path.open("rb") as file:
             file.seek(self.offsets[number])
-            line: Mapping[str, Any] = parsed_line(file.readline())
-            return line
+            return parsed_line(file.readline())  # type: ignore[no-any-return]
 
     def digests_of(self, rows: Ints) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
         """The digests of the variants and of the prompts of some records."""
@@ -139,7 +145,8 @@ class SamplesReaders(Pool[Worker]):
                 return found
             found = Found({}, Counter())
             parts = [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
-            read = self.map(ask if len(self.workers) > 1 else _read_here, parts, len(self.workers), wait=False)
+            work = ask if len(self.workers) > 1 else lambda _, part: read_part(*part)
+            read = self.map(work, parts, len(self.workers), wait=False)
             # None hides the bar of tqdm unless stderr is a terminal.
             with tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=None) as bar:
                 for (_, start, end, _), part in zip(parts, read, strict=True):
@@ -148,10 +155,6 @@ class SamplesReaders(Pool[Worker]):
             return found
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def _read_here(_: Worker, part: Part) -> Found:
-    return read_part(*part)
 
 
 def ask(worker: Worker, part: Part) -> Found:
@@ -202,12 +205,11 @@ def compare_written(samples: Samples, checker: EquivalenceChecker) -> None:
         if record.written is not None:
             groups[record.question_id].append(record.written)
     checker.settle_within(groups.values())
-    samples.records = PackedRecords(
-        record
-        if record.written is None
-        else replace(record, matches=checker.verdict(record.written, references[record.question_id]))
-        for record in samples.records
-    )
+    compared = PackedRecords()
+    for record in samples.records:
+        matches = record.written is not None and checker.verdict(record.written, references[record.question_id])
+        compared.append(record if record.written is None else replace(record, matches=matches))
+    samples.records = compared
 
 
 def parsed_line(line: bytes) -> Any:
@@ -317,6 +319,61 @@ def _numbers(response: Any) -> Sequence[Any]:
         return [float(value) if isinstance(value, str) else value]
     except ValueError:
         return [None]
+
+
+class ResultsFolder:
+    """A temporary folder with what `simple_evaluate` returns, as files, because a report reads the responses again.
+
+    It is removed with its last user.
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(mkdtemp(prefix="lm-eval-cora-"))
+        self._count = 0
+        finalize(self, rmtree, self.path, ignore_errors=True)
+
+    def add(self, results: Mapping[str, Any]) -> Path:
+        """Write results as `lm_eval run --output_path --log_samples` does, without other tasks."""
+        samples = results.get("samples")
+        if not isinstance(samples, Mapping):
+            raise UserError(
+                "read_runs: expected the results of simple_evaluate with samples, got results without `samples`. Pass "
+                "log_samples=True to simple_evaluate"
+            )
+        ours = {task: lines for task, lines in samples.items() if any(map(is_ours, lines))}
+        if not ours:
+            raise UserError(
+                "read_runs: the results have no samples of lm-eval-cora tasks, but of other tasks "
+                f"({first_few(samples)}). lm-eval-cora compare reads their files"
+            )
+        self._count += 1
+        folder, date = self.path / f"results {self._count}", datetime.now().isoformat().replace(":", "-")
+        folder.mkdir()
+        whole = {"model_name": _model_of(results), **{key: results[key] for key in results if key != "samples"}}
+        (folder / f"results_{date}.json").write_text(_as_json(whole), encoding="utf-8")
+        for task, lines in ours.items():
+            with (folder / f"samples_{task}_{date}.jsonl").open("w", encoding="utf-8") as file:
+                for line in lines:
+                    requests = line["arguments"]  # a dict if they were already saved
+                    named = requests if isinstance(requests, dict) else dict(enumerate(requests))
+                    file.write(f"{_as_json({**line, 'arguments': named})}\n")
+        return folder
+
+
+def _model_of(results: Mapping[str, Any]) -> str:
+    """The name of the model as the harness finds it for its files, else that of the back end or the class."""
+    config = part_of(results, "config")
+    arguments = config.get("model_args")
+    if isinstance(arguments, str):
+        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
+    known = arguments if isinstance(arguments, Mapping) else {}
+    names = (known.get(name) for name in ("peft", "delta", "pretrained", "model", "path", "engine"))
+    return str(next(filter(None, names), config.get("model") or ""))
+
+
+def _as_json(value: Any) -> str:
+    """Write a value as JSON, with values of numpy as numbers and other objects as text."""
+    return json.dumps(value, default=lambda item: item.tolist() if hasattr(item, "tolist") else str(item))
 
 
 def probe_of(config: Mapping[str, Any], records: PackedRecords) -> Probe:

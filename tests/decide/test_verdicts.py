@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from lm_eval_cora.decide.requirements import read_requirements
 from lm_eval_cora.decide.sample_size import Contrast, Level, questions_needed
 from lm_eval_cora.decide.verdicts import (
     Outcome,
@@ -21,6 +20,7 @@ from lm_eval_cora.decide.verdicts import (
     as_table,
     decide,
     overall,
+    read_requirements,
     remarks,
     verdicts_of,
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.decide.requirements import Requirement, parse, read_requirements
+from lm_eval_cora.decide.verdicts import Requirement, parse, read_requirements
 from lm_eval_cora.errors import UserError
 from tests.support.messages import tells
 
