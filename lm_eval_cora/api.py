@@ -26,7 +26,7 @@ from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_markdown
-from lm_eval_cora.report.writing import check_file, replace_file
+from lm_eval_cora.report.writing import check_file, write_file
 from lm_eval_cora.runs import grouping
 from lm_eval_cora.runs.collected import (
     ENTRIES,
@@ -303,9 +303,7 @@ def write_report(
     path, runs = Path(output), _runs_of("write_report", scores)
     check_file(path, "write_report: output", (".html", ".htm", ".md"))
     report = make_report(runs, title)
-    text = as_markdown(report) if path.suffix == ".md" else render(report)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, text.encode("utf-8", "backslashreplace"))
+    write_file(path, as_markdown(report) if path.suffix == ".md" else render(report))
     return path
 
 

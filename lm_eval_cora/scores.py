@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment
 
@@ -24,9 +24,6 @@ from lm_eval_cora.runs.model_run import Run
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
-
-
-_COLUMNS = ["metric", "value", "stderr", "95%"]
 
 
 class Scores(Mapping[str, Estimate]):
@@ -62,17 +59,13 @@ class Scores(Mapping[str, Estimate]):
         run: Run | None = None,
         asked: str = "",
     ) -> None:
-        """Make the scores of a table from the functions of metrics, and the reasons why others are undefined.
-
-        `run` is None unless `read_runs` read the answers. `asked` is a digest of the variants; empty if unknown.
-        """
         self.name = name
         self.notes = tuple(notes)
         self._table = table
-        self._functions = functions
-        self._reasons = dict(reasons or {})
-        self._run = run
-        self._asked = asked
+        self._functions = functions  # of the metrics
+        self._reasons = dict(reasons or {})  # why others are undefined
+        self._run = run  # if `read_runs` read the answers
+        self._asked = asked  # a digest of the variants; empty if unknown
         self._computed: dict[str, Estimate] = {}
 
     def __getitem__(self, metric: str) -> Estimate:
@@ -81,15 +74,12 @@ class Scores(Mapping[str, Estimate]):
         Raises:
             KeyError: If there is no such metric.
         """
+        if metric in self._reasons:
+            return UNDEFINED
+        if metric not in self._functions:
+            meant = did_you_mean(str(metric), self)
+            raise KeyError(f"there is no metric {metric!r}.{meant} The metrics are {', '.join(self)}")
         if metric not in self._computed:
-            if metric in self._reasons:
-                return UNDEFINED
-            if metric not in self._functions:
-                known = list(self)
-                raise KeyError(
-                    f"there is no metric {metric!r}.{did_you_mean(str(metric), known)} The metrics are "
-                    f"{', '.join(known)}"
-                )
             self._computed[metric] = self._functions[metric](self._table)
         return self._computed[metric]
 
@@ -123,10 +113,9 @@ class Scores(Mapping[str, Estimate]):
             return "the value depends on the skipped answers"
         if metric in NEED_TEN and self.questions < FEWEST:
             return f"it needs {FEWEST} questions"
-        if metric == "acc_range_p" and len(self._table.kinds) < 2:
-            return "there is only one kind of variant"
         if metric == "acc_range_p":
-            return "a question has several variants of a kind"
+            several = "a question has several variants of a kind"
+            return "there is only one kind of variant" if len(self._table.kinds) < 2 else several
         return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
 
     def to_frame(self) -> DataFrame:
@@ -144,10 +133,7 @@ class Scores(Mapping[str, Estimate]):
             0    acc    1.0     NaN  NaN   NaN
             1   mcqa    1.0     NaN  NaN   NaN
         """
-        from pandas import DataFrame  # importing it takes half a second
-
-        rows = [(name, *estimate, *estimate.interval) for name, estimate in self.items()]
-        return DataFrame(rows, columns=["metric", "value", "stderr", "low", "high"])
+        return _frame("metric", self)
 
     def bmca_curve(self) -> DataFrame:
         """Compute the BMCA curve: the share of questions with at least a given share of variants answered correctly.
@@ -164,12 +150,8 @@ class Scores(Mapping[str, Estimate]):
 
         Source: CoRA, eq. 5 and figure 2.
         """
-        from pandas import DataFrame  # importing it takes half a second
-
-        levels = [level / 10 for level in range(11)]
-        estimates = [despite_skipped(partial(bmca, level=level), self._table, of_originals=False) for level in levels]
-        rows = [(level, *estimate, *estimate.interval) for level, estimate in zip(levels, estimates, strict=True)]
-        return DataFrame(rows, columns=["level", "value", "stderr", "low", "high"])
+        curves = {level / 10: partial(bmca, level=level / 10) for level in range(11)}
+        return _frame("level", {x: despite_skipped(at, self._table, of_originals=False) for x, at in curves.items()})
 
     def plot(self, ax: Axes | None = None, label: str | None = None) -> Axes:
         """Draw the BMCA curve with its 95% confidence interval.
@@ -194,24 +176,21 @@ class Scores(Mapping[str, Estimate]):
         level, value, _, low, high = self.bmca_curve().to_numpy().T
         (line,) = axes.plot(level, value, marker="o", label=label or self.name or None)
         axes.fill_between(level, low, high, color=line.get_color(), alpha=0.15)
-        axes.set(
-            xlabel="share of variants answered correctly, at least",
-            ylabel="share of questions (BMCA)",
-            xlim=(0, 1),
-            ylim=(0, 1.02),
-        )
+        axes.set(xlabel="share of variants answered correctly, at least", ylabel="share of questions (BMCA)")
+        axes.set(xlim=(0, 1), ylim=(0, 1.02))
         if label or self.name:
             axes.legend()
         return axes
 
     def __repr__(self) -> str:
-        return "\n".join([self._title(), "", table_as_text(_COLUMNS, self._rows()), *self.remarks])
+        return "\n".join([self._title(), "", table_as_text(*self._shown()), *self.remarks])
 
     def _repr_html_(self) -> str:
-        return _TABLE.render(title=self._title(), columns=_COLUMNS, rows=self._rows(), notes=self.remarks)
+        return _as_html(self._title(), *self._shown(), self.remarks)
 
-    def _rows(self) -> list[list[str]]:
-        return [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        rows = [[name, *_cells(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
+        return ["metric", "value", "stderr", "95%"], rows
 
     @property
     def size(self) -> str:
@@ -281,25 +260,19 @@ class Comparison(Mapping[str, Compared]):
         return DataFrame(rows, columns=columns)
 
     def __repr__(self) -> str:
-        return f"{self._title()}\n\n{table_as_text(*self._table())}"
+        return f"{self._title()}\n\n{table_as_text(*self._shown())}"
 
     def _repr_html_(self) -> str:
-        columns, rows = self._table()
-        return _TABLE.render(title=self._title(), columns=columns, rows=rows)
+        return _as_html(self._title(), *self._shown())
 
     def _title(self) -> str:
         return f"{self._names[1]} - {self._names[0]}: {counted(self._questions, 'question')}, paired by question"
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        rows = [
-            [
-                name,
-                *(f"{one.value:.4f}" for one in (row.before, row.after)),
-                *_shown(row, signed=True),
-                "" if isnan(row.p_value) else f"{row.p_value:.3g}",
-            ]
-            for name, row in self.items()
-        ]
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        rows = []
+        for name, row in self.items():
+            p_value = "" if isnan(row.p_value) else f"{row.p_value:.3g}"
+            rows.append([name, f"{row.before.value:.4f}", f"{row.after.value:.4f}", *_cells(row, "+"), p_value])
         return ["metric", "before", "after", "difference", "stderr", "95%", "p"], rows
 
 
@@ -364,11 +337,21 @@ def _check_alike(before: Scores, after: Scores) -> None:
         )
 
 
-def _shown(estimate: Estimate | Compared, *, signed: bool = False) -> list[str]:
+def _frame(first: str, estimates: Mapping[Any, Estimate]) -> DataFrame:
+    from pandas import DataFrame  # importing it takes half a second
+
+    rows = [(key, *estimate, *estimate.interval) for key, estimate in estimates.items()]
+    return DataFrame(rows, columns=[first, "value", "stderr", "low", "high"])
+
+
+def _cells(estimate: Estimate | Compared, sign: str = "") -> list[str]:
     """Format a value, its standard error and its 95% interval."""
-    sign = "+" if signed else ""
     value, low, high = (f"{number:{sign}.4f}" for number in (estimate.value, *estimate.interval))
     return [value, *(["", ""] if isnan(estimate.stderr) else [f"{estimate.stderr:.4f}", f"[{low}, {high}]"])]
+
+
+def _as_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
+    return _TABLE.render(title=title, columns=columns, rows=rows, notes=notes)
 
 
 _TABLE = Environment(autoescape=True).from_string("""
@@ -377,5 +360,5 @@ _TABLE = Environment(autoescape=True).from_string("""
 <thead><tr>{% for name in columns %}<th>{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>{% for row in rows %}<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}</tbody>
 </table>
-{% for note in notes or () %}<p>{{ note }}</p>{% endfor %}
+{% for note in notes %}<p>{{ note }}</p>{% endfor %}
 """)

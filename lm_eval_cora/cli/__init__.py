@@ -14,13 +14,15 @@ from typing import Any, TextIO
 
 from lm_eval_cora import __version__
 from lm_eval_cora.cli import compare, export, gate, guess, leaderboard, plan, read, report, run, score, tasks
-from lm_eval_cora.cli.console import Parser, say
+from lm_eval_cora.cli.console import ERROR_STATUS, Parser, say
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.writing import STDOUT
 
 _COMMANDS: tuple[Any, ...] = (run, report, compare, plan, gate, score, export, leaderboard, read, guess, tasks)
 """The commands, in the order of `--help`: each module has SUMMARY, EXAMPLES, `add_arguments` and `run`, which returns
-the exit status if that is not 0, and ERROR_STATUS if that is not 1."""
+the exit status if that is not 0. After an error the status is 1, or `ERROR_STATUS`."""
+
+_SECRET = re.compile(r"(token|key|header)=", re.IGNORECASE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,14 +55,17 @@ def _run(arguments: Sequence[str]) -> int:
     given, others = make_parser().parse_known_args(arguments)
     if others and given.name != "run":
         given.parser.error(f"unrecognized arguments: {' '.join(others)}")
-    given.others, given.typed, given.status = others, _typed(arguments), 0
+    typed = join(["lm-eval-cora", *arguments])
+    given.typed = "(not shown, because it contains a secret)" if _SECRET.search(typed) else typed  # for logs
+    given.others, given.status = others, 0
+    message = None
     try:
         given.status = given.command.run(given) or given.status
         sys.stdout.flush()
     except UserError as error:
         if getattr(given, "verbose", False) and error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
-        return _failed(given, str(error))
+        message = str(error)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # for example after `| head`
@@ -68,23 +73,10 @@ def _run(arguments: Sequence[str]) -> int:
     except OSError as error:
         output = getattr(given, "output", None) or STDOUT
         where = error.filename or ("standard output" if output == STDOUT else output)
-        return _failed(given, f"{where}: {error.strerror}" if error.strerror else str(error))
-    return int(given.status)
-
-
-def _failed(given: argparse.Namespace, message: str) -> int:
-    say(f"lm-eval-cora {given.name}: {message}")
-    return int(given.error_status)
-
-
-_SECRET = re.compile(r"(token|key|header)=", re.IGNORECASE)
-
-
-def _typed(arguments: Sequence[str]) -> str:
-    """The command line as typed, for messages and logs; replaced by a placeholder if an argument contains a secret."""
-    if any(_SECRET.search(argument) for argument in arguments):
-        return "(not shown, because it contains a secret)"
-    return join(["lm-eval-cora", *arguments])
+        message = f"{where}: {error.strerror}" if error.strerror else str(error)
+    if message is not None:
+        say(f"lm-eval-cora {given.name}: {message}")
+    return int(given.status if message is None else given.error_status)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -97,7 +89,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="name")
     for command in _COMMANDS:
-        status = getattr(command, "ERROR_STATUS", 1)
         subparser: Parser = commands.add_parser(
             command.__name__.rpartition(".")[2],
             help=command.SUMMARY,
@@ -106,6 +97,8 @@ def make_parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_arguments(subparser)
-        subparser.set_defaults(command=command, parser=subparser, error_status=status)
-        subparser.usage_status = max(Parser.usage_status, status)  # 2 is a result of `gate`
+        subparser.set_defaults(command=command, parser=subparser, error_status=1)
+        if command in (plan, gate, leaderboard):
+            subparser.set_defaults(error_status=ERROR_STATUS)
+            subparser.usage_status = ERROR_STATUS  # 2 is a result of `gate`
     return parser

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
@@ -35,10 +34,8 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("--history", None, about)
     about = "with --history, also write a chart of the versions: a page (html) or a figure (svg, pdf, png)"
     parser.argument("-o --output", "FILE", about)
-    about = (
-        "metric to compare; may be repeated. Default: all metrics of two models; of more models the task's leading "
-        "metric, such as cora, and mcqa and bmca@1.0; with --history the leading metric"
-    )
+    about = """metric to compare; may be repeated. Default: all metrics of two models; of more models the task's
+        leading metric, such as cora, and mcqa and bmca@1.0; with --history the leading metric"""
     parser.argument("--metric", "NAME", about, **console.REPEATED)
     parser.shared("reader", "json")
 
@@ -50,13 +47,11 @@ def run(given: argparse.Namespace) -> None:
         return
     if given.output:
         given.parser.error("-o: expected --history, too")
-    found = compare_models(
-        given.out, reader=given.reader, labels=console.labels_of(given), baseline=given.baseline, metrics=given.metric
-    )
-    for note in found.notes:
-        console.say(note)
+    labels = console.labels_of(given)
+    found = compare_models(given.out, reader=given.reader, labels=labels, baseline=given.baseline, metrics=given.metric)
+    console.say(*found.notes)
     if found.values and given.json:
-        console.print_json(found.values)
+        console.write_json(found.values)
     elif found.values:
         console.print_tables(found.tables, found.explanation)
     if found.refused:
@@ -71,30 +66,21 @@ def _print_history(given: argparse.Namespace) -> None:
     given.error_status = console.ERROR_STATUS
     if given.baseline:
         raise UserError("--baseline: expected no --history, which compares each version with the one before")
-    if given.output:
-        _check(given.output)
-    histories, notes = read_history(
-        given.out, reader=given.reader, labels=console.labels_of(given), metrics=given.metric
-    )
-    for note in notes:
-        console.say(note)
+    path = given.output
+    if path:  # before the runs are read
+        suffixes = (*_PAGES, *(f".{name}" for name in FORMATS))
+        if path == STDOUT or path.is_dir() or path.suffix.lower() not in suffixes:
+            raise UserError(f"-o {path}: expected the name of a file that ends in {', '.join(suffixes)}")
+        check_folder(path.parent, "-o")
+        check_drawing()
+    labels = console.labels_of(given)
+    histories, notes = read_history(given.out, reader=given.reader, labels=labels, metrics=given.metric)
+    console.say(*notes)
     if given.json:
-        console.print_json(as_json(histories))
+        console.write_json(as_json(histories))
     else:
         console.print_tables(tables_of(histories), NOTE)
-    if given.output:
-        suffix = given.output.suffix.lower()
-        if suffix in _PAGES:
-            content = render(report_of(histories, notes, "History")).encode("utf-8", "backslashreplace")
-        else:
-            content = figure(chart_of(histories), suffix.removeprefix("."))
-        console.write_bytes(content, given.output)
-
-
-def _check(path: Path) -> None:
-    """Check the output path before the runs are read."""
-    suffixes = (*_PAGES, *(f".{name}" for name in FORMATS))
-    if path == STDOUT or path.is_dir() or path.suffix.lower() not in suffixes:
-        raise UserError(f"-o {path}: expected the name of a file that ends in {', '.join(suffixes)}")
-    check_folder(path.parent, "-o")
-    check_drawing()
+    if path and (suffix := path.suffix.lower()) in _PAGES:
+        console.write(render(report_of(histories, notes, "History")), path)
+    elif path:
+        console.write(figure(chart_of(histories), suffix.removeprefix(".")), path)

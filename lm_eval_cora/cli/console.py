@@ -17,7 +17,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.text import one_line, table_as_text
-from lm_eval_cora.report.writing import STDOUT, check_file, replace_file
+from lm_eval_cora.report.writing import STDOUT, check_file, write_file
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 
@@ -55,12 +55,8 @@ class Parser(argparse.ArgumentParser):
             names, metavar, about, settings = _SHARED[key]
             self.argument(names, metavar, about, **settings)
 
-    def error(self, message: str) -> NoReturn:
-        """Report wrong arguments, and exit."""
-        self.usage_error(message)
-
-    def usage_error(self, message: str, *, others: Iterable[str] = ()) -> NoReturn:
-        """Print the usage and an error message, and exit with `usage_status`."""
+    def error(self, message: str, others: Iterable[str] = ()) -> NoReturn:
+        """Print the usage and an error message, with suggestions also from other options, and exit."""
         word, known = "", set(others)
         if chosen := re.search(r"invalid choice: (['\"])(.*)\1 \(choose from (.*)\)$", message, re.DOTALL):
             word, known = chosen[2], set(re.findall(r"[\w.-]+", chosen[3]))
@@ -74,23 +70,15 @@ class Parser(argparse.ArgumentParser):
 REPEATED: dict[str, Any] = {"action": "append", "default": []}
 """Settings of an argument that may be repeated."""
 
+_LABEL = "name of the model of a path; may be repeated. Default: the model's name without its path"
+_OUT = "the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)"
+_READER = """how to read the saved responses: as a careful person would (flexible) or by the papers' rules (strict).
+    Default: the reader of each run"""
+
 _SHARED: dict[str, tuple[str, str | None, str, dict[str, Any]]] = {
-    "label": (
-        *("--label", "OUT=NAME"),
-        "name of the model of a path; may be repeated. Default: the model's name without its path",
-        REPEATED,
-    ),
-    "out": (
-        *("out", "OUT"),
-        "the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)",
-        {"nargs": "+"},
-    ),
-    "reader": (
-        *("--reader", None),
-        "how to read the saved responses: as a careful person would (flexible) or by the papers' rules (strict). "
-        "Default: the reader of each run",
-        {"choices": get_args(Reader)},
-    ),
+    "label": ("--label", "OUT=NAME", _LABEL, REPEATED),
+    "out": ("out", "OUT", _OUT, {"nargs": "+"}),
+    "reader": ("--reader", None, _READER, {"choices": get_args(Reader)}),
     "json": ("--json", None, "print JSON with all digits", {}),
 }
 """Names, metavar, help and settings of arguments that several commands have."""
@@ -117,9 +105,8 @@ def labels_of(given: argparse.Namespace) -> dict[Path, str]:
         place = next((place for place in places if Path(text[:place]) in given.out), len(text))
         name = text[place + 1 :].strip()
         if not name:
-            raise UserError(
-                f"--label {text}: expected PATH=NAME with one of the paths {', '.join(map(str, given.out))}, and a name"
-            )
+            paths = ", ".join(map(str, given.out))
+            raise UserError(f"--label {text}: expected PATH=NAME with one of the paths {paths}, and a name")
         labels[Path(text[:place])] = name
     if repeated := [name for name, count in Counter(labels.values()).items() if count > 1]:
         raise UserError(f"--label: expected a different name for each path, got {repeated[0]!r} twice")
@@ -129,8 +116,7 @@ def labels_of(given: argparse.Namespace) -> dict[Path, str]:
 def read_runs_of(given: argparse.Namespace) -> list[Run]:
     """Read the runs and print their warnings to stderr."""
     runs = read_runs(given.out, reader=given.reader, labels=labels_of(given))
-    for note in warnings_of(runs):
-        say(note)
+    say(*warnings_of(runs))
     return runs
 
 
@@ -149,14 +135,9 @@ def check_output(path: Path) -> None:
     check_file(path, "-o")
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    sys.stdout.write(json_text(value))
-
-
-def json_text(value: Any) -> str:
-    """A value as JSON, on lines."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def write_json(value: Any, path: Path = STDOUT) -> None:
+    """Write a value as JSON, on lines."""
+    write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
 
 
 def print_tables(tables: Iterable[Table], note: str = "") -> None:
@@ -165,22 +146,17 @@ def print_tables(tables: Iterable[Table], note: str = "") -> None:
     print("\n\n".join([*texts, note] if note else texts))
 
 
-def write_text(text: str, path: Path) -> None:
-    """Write a text to a file, or to stdout if the path is `STDOUT`."""
-    if path == STDOUT:
-        sys.stdout.write(text)
+def write(content: str | bytes, path: Path) -> None:
+    """Write a file and say so, or write a text to stdout if the path is `STDOUT`."""
+    if path == STDOUT and isinstance(content, str):
+        sys.stdout.write(content)
     else:
-        write_bytes(text.encode("utf-8", "backslashreplace"), path)  # lone surrogates cannot be encoded
+        write_file(path, content)
+        say(f"wrote {path}")
 
 
-def write_bytes(content: bytes, path: Path) -> None:
-    """Write a file, in a new folder if needed, and say so. An error leaves an old file as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, content)
-    say(f"wrote {path}")
-
-
-def say(text: str) -> None:
-    """Print a message to stderr. Nobody has to read it."""
+def say(*texts: str) -> None:
+    """Print messages to stderr. Nobody has to read them."""
     with suppress(BrokenPipeError):
-        print(text, file=sys.stderr)
+        for text in texts:
+            print(text, file=sys.stderr)

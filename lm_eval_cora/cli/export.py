@@ -101,4 +101,4 @@ def run(given: argparse.Namespace) -> None:
         text = _TEXTS[given.format](console.read_runs_of(given))
     if note:
         console.say(note)
-    console.write_text(text, output)
+    console.write(text, output)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,8 +28,6 @@ A requirement passes if the whole 95% interval meets it, fails if no part of it 
 otherwise. Exit status 0: all pass; 1: some requirement fails; 2: none fails, but some is undecided;
 3: the policy or a run cannot be read."""
 
-ERROR_STATUS = console.ERROR_STATUS
-
 
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
@@ -55,16 +52,12 @@ def run(given: argparse.Namespace) -> int:
     found, model = verdicts.verdicts_of(runs, baseline, requirements), runs[0].model
     given.status = EXIT_STATUS[verdicts.overall(found)]  # it is the result, even if nobody reads what is printed
     notes = [*console.warnings_of([*runs, *baseline]), *verdicts.remarks(found)]
-    numbers = console.json_text(verdicts.as_json(found, model, notes))
     if given.junit:
-        console.write_bytes(verdicts.as_junit(found, model), given.junit)
-    if given.json and given.json != STDOUT:
-        console.write_bytes(numbers.encode("utf-8", "backslashreplace"), given.json)
-    for note in notes:
-        console.say(one_line(note))
-    if given.json == STDOUT:
-        sys.stdout.write(numbers)
-    else:
+        console.write(verdicts.as_junit(found, model), given.junit)
+    if given.json:
+        console.write_json(verdicts.as_json(found, model, notes), given.json)
+    console.say(*map(one_line, notes))
+    if given.json != STDOUT:
         console.print_tables([verdicts.as_table(found, model)])
     return int(given.status)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from math import floor
 
-from lm_eval_cora.cli.console import Parser, between, print_json
+from lm_eval_cora.cli.console import Parser, between, write_json
 from lm_eval_cora.metrics.chance import CERTAIN, at_least, msgr
 from lm_eval_cora.report.text import table_as_text
 
@@ -34,7 +34,7 @@ def run(given: argparse.Namespace) -> None:
             {"at_least": p, "probability": float(chance), "msgr": float(least)}
             for p, (chance, least) in enumerate(rows)
         ]
-        print_json({"variants": given.variants, "rate": rate, "certain": given.certain, "rows": values})
+        write_json({"variants": given.variants, "rate": rate, "certain": given.certain, "rows": values})
         return
     print(
         f"{given.variants} variants of a question, each answered correctly with probability {rate:.4g}.\n"

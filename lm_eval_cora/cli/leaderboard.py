@@ -25,8 +25,6 @@ Models that were not asked the same questions in the same way are never in one t
 question by question if the samples are there, else by their standard errors, which is conservative. The
 page links to a report.html beside the files of a run. Exit status: 0 on success, 3 after an error."""
 
-ERROR_STATUS = console.ERROR_STATUS
-
 
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
@@ -53,14 +51,13 @@ def run(given: argparse.Namespace) -> None:
     folder = Path() if given.output == STDOUT else given.output.parent
     with run_reports(given.reports) if given.reports else nullcontext(lambda run: None) as write_page:
         boards = sources.boards(write_page)
-        for note in sources.notes:
-            console.say(note)
+        console.say(*sources.notes)
         if given.strict and (count := len(sources.left_out)):
             raise UserError(
                 f"--strict: something was left out ({counted(count, 'note')} above). Repair or remove these files, or "
                 "omit --strict"
             )
         page = leaderboard_page(boards, given.title, folder, sources.notes)
-    console.write_text(page, given.output)
+    console.write(page, given.output)
     if given.csv:
-        console.write_text(boards_as_csv(boards), given.csv)
+        console.write(boards_as_csv(boards), given.csv)

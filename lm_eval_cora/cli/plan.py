@@ -20,8 +20,6 @@ EXAMPLES = """\
 One run shows how much questions vary; two runs on the same questions also show how alike the models are.
 Without a run, the models of the CoRA paper's tables are used. Exit status 3: something cannot be read."""
 
-ERROR_STATUS = console.ERROR_STATUS
-
 
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
@@ -34,23 +32,21 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("--power", None, about, type=console.between(0.5, 0.9999, float), default=POWER)
     about = f"confidence level of the interval (default: {LEVEL})"
     parser.argument("--level", None, about, type=console.between(0.5, 0.9999, float), default=LEVEL)
-    about = (
-        f"correlation of the two models' results question by question, if it is not measured (default: {CORRELATION})"
-    )
+    about = f"""correlation of the two models' results question by question, if it is not measured (default:
+        {CORRELATION})"""
     parser.argument("--correlation", "R", about, type=console.between(0, 0.99, float))
     parser.shared("reader", "json")
 
 
 def run(given: argparse.Namespace) -> None:
-    """Print the questions and requests with which a difference console.between two models is found."""
+    """Print the questions and requests with which a difference between two models is found."""
     goal = Goal(given.difference, given.power, given.level, given.metric, given.correlation)
     runs = read_runs(given.out, reader=given.reader)
     plans, notes = make_plans(runs, goal)
     notes = [*console.warnings_of(runs), *notes]
     if given.json:
-        console.print_json(as_json(plans, goal, notes))
+        console.write_json(as_json(plans, goal, notes))
     else:
         table = as_table(plans, goal)
         console.print_tables([table], table.note)
-    for note in notes:
-        console.say(one_line(note))
+    console.say(*map(one_line, notes))

@@ -28,9 +28,8 @@ def add_arguments(parser: console.Parser) -> None:
     parser.shared("label", "out")
     about = "output file; - is stdout. Default: report.html in the current folder, stdout for other formats"
     parser.argument("-o --output", "FILE", about)
-    about = (
-        "html: a page with charts; md: its tables; json, csv: every metric. Default: by the file name of -o, else html"
-    )
+    about = """html: a page with charts; md: its tables; json, csv: every metric. Default: by the file name of -o, else
+        html"""
     parser.argument("--format", None, about, choices=["html", "md", "json", "csv"])
     about = "also write every chart to this folder, as SVG, PDF and PNG for a paper"
     parser.argument("--figures", "DIR", about)
@@ -58,7 +57,7 @@ def run(given: argparse.Namespace) -> None:
         text = _NUMBERS[kind](runs)
     else:
         text = as_markdown(report) if kind == "md" else render(report)
-    console.write_text(text, output)
+    console.write(text, output)
     if report is not None and given.figures:
         paths = write_figures(charts_of(report), given.figures, given.width)
         console.say(f"wrote {len(paths)} files to {given.figures}")

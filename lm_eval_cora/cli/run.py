@@ -32,39 +32,28 @@ def add_arguments(parser: console.Parser) -> None:
         "%(prog)s [-h] [--stop exact] [--budget N | --target-stderr E | --target whole:E] [--max_gen_toks N,N] "
         "[--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
     )
-    about = (
-        "stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run; other "
-        "metrics are not printed"
-    )
+    about = """stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run;
+        other metrics are not printed"""
     parser.argument("--stop", None, about, choices=[EXACT])
-    about = (
-        "send at most N requests, for all tasks together, on a random sample of questions (see the option seed). In "
-        "tasks that score letters (_mc) each letter is one request. The tasks get the same number of questions. "
-        "Standard errors are about other questions of the same kind, not about the full benchmark"
-    )
+    about = """send at most N requests, for all tasks together, on a random sample of questions (see the option seed).
+        In tasks that score letters (_mc) each letter is one request. The tasks get the same number of questions.
+        Standard errors are about other questions of the same kind, not about the full benchmark"""
     parser.argument("--budget", "N", about, type=console.between(1, 10**12))
-    about = (
-        "add randomly drawn questions (see the option seed) until the standard error of cora is below E. The error is "
-        "tested after 100 questions and after each increase by a quarter. It is about other questions of the same "
-        "kind, not about the full benchmark"
-    )
+    about = """add randomly drawn questions (see the option seed) until the standard error of cora is below E. The error
+        is tested after 100 questions and after each increase by a quarter. It is about other questions of the same
+        kind, not about the full benchmark"""
     # The harness writes its options with underscores.
     parser.argument("--target-stderr --target_stderr", "E", about, type=console.between(1e-6, 1, float))
-    about = (
-        "estimate the values that the full benchmark would give: ask the originals of randomly drawn questions, and "
-        "follow randomly drawn right ones to their first wrong answer, until half the width of the 95%% interval of "
-        "cora is at most E. Standard errors are about the full benchmark: they are 0 if everything is asked. Only "
-        "cora, ci, mcqa and bmca@1.0 are printed"
-    )
+    about = """estimate the values that the full benchmark would give: ask the originals of randomly drawn questions,
+        and follow randomly drawn right ones to their first wrong answer, until half the width of the 95%% interval of
+        cora is at most E. Standard errors are about the full benchmark: they are 0 if everything is asked. Only cora,
+        ci, mcqa and bmca@1.0 are printed"""
     parser.argument("--target", "whole:E", about, type=_whole)
-    about = (
-        "token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut off "
-        "before it is settled, it is requested again with 512. The scores are those of 512"
-    )
+    about = """token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut
+        off before it is settled, it is requested again with 512. The scores are those of 512"""
     parser.argument("--max_gen_toks --max-gen-toks", "N,N", about, type=_increasing, default=())
-    about = (
-        "do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved answers"
-    )
+    about = """do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved
+        answers"""
     parser.argument("--no_cache --no-cache", None, about)
     about = "print the traceback of an error, and a line for each wave of requests"
     parser.argument("--verbose", None, about)
@@ -177,7 +166,7 @@ def as_the_harness_parses(given: argparse.Namespace, arguments: Sequence[str]) -
         return harness_arguments(arguments)
     except UsageError as error:
         how = f". {_HOW}" if "--metadata" in arguments and "recognized" not in str(error) else ""
-        given.parser.usage_error(f"{error}{how}", others=harness_options())
+        given.parser.error(f"{error}{how}", harness_options())
         raise
 
 

@@ -39,7 +39,7 @@ def run(given: argparse.Namespace) -> None:
     scores = scores_of(rows)
     if given.json:
         counts = {"questions": scores.questions, "answers": scores.answers, "readers": rows.readers}
-        console.print_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})
+        console.write_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})
         return
     cells = [
         [name, f"{estimate.value:.4f}", "±", f"{estimate.stderr:.4f}".replace("nan", "N/A"), _interval(estimate)]
@@ -47,9 +47,7 @@ def run(given: argparse.Namespace) -> None:
         if name not in scores.undefined
     ]
     print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], cells))
-    console.say(scores.size)
-    for remark in scores.remarks:
-        console.say(remark)
+    console.say(scores.size, *scores.remarks)
 
 
 def _interval(estimate: Estimate) -> str:

@@ -49,9 +49,7 @@ def run(given: argparse.Namespace) -> None:
         return
     if given.check:
         if not names:
-            given.parser.usage_error(
-                "--check: expected a task or group, for example: lm-eval-cora tasks --check cora_medqa"
-            )
+            given.parser.error("--check: expected a task or group, for example: lm-eval-cora tasks --check cora_medqa")
         if given.include_path and not given.include_path.is_dir():
             raise UserError(f"--include_path {given.include_path}: there is no such folder")
         with importing_the_harness():

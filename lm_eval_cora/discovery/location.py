@@ -17,9 +17,6 @@ import yaml
 
 from lm_eval_cora.questions.messages import did_you_mean
 
-MANAGER = "lm_eval.tasks.manager"
-"""The module that defines `TaskManager`."""
-
 SWITCH = "LM_EVAL_CORA_AUTOLOAD"
 """The environment variable that disables discovery if its value is "0"."""
 
@@ -93,16 +90,12 @@ def _paths(loader: Any, node: yaml.Node) -> str | list[str]:
 # ---- the import hook: it stands here and not in `harness/`, because it must not import the harness
 
 
-class _State(threading.local):
-    searching = False
-
-
-_state = _State()
+_state = threading.local()
 
 
 def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-    """Find a module of the harness as the import system does, and patch it when it is executed."""
-    if name != MANAGER or _state.searching or os.environ.get(SWITCH) == "0":
+    """Find the harness' module of `TaskManager` as the import system does, and patch it when it is executed."""
+    if getattr(_state, "searching", False) or os.environ.get(SWITCH) == "0":
         return None
     _state.searching = True  # our own finder returns None during this search
     try:

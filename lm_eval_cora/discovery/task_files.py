@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from lm_eval_cora.questions.question import Form, OpenQuestion, Question
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting
 
 
-@lru_cache
 def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
     """Return the `metric_list` of a probe, with the aggregations as functions."""
     return tuple(_load(tasks_folder() / "_probes" / f"{probe}.yaml")["metric_list"])
@@ -78,18 +77,13 @@ def published_questions(task: str) -> int | None:
 
 def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
     """Return a benchmark of the package."""
-    given = _declaration(name)
+    given = _load(tasks_folder() / "_benchmarks" / f"{name}.yaml")["benchmark"]
     if changes is None:
         changes = {"config": tuple(given["configs"][:1])} if "configs" in given else {}
     return declared(given, changes, data_files)
 
 
-@lru_cache
-def _declaration(name: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _load(tasks_folder() / "_benchmarks" / f"{name}.yaml")["benchmark"]
-    return found
-
-
+@cache
 def _load(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_TaskFileLoader)
 

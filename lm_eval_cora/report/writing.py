@@ -57,6 +57,13 @@ def check_folder(path: Path, option: str) -> None:
         raise UserError(f"{option} {path}: expected a folder, but {existing} is a file")
 
 
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file, in a new folder if needed. An error leaves the old file as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Lone surrogates cannot be encoded.
+    replace_file(path, content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Write a temporary file in the same folder, then rename it, so that an error leaves the old file as it was."""
     try:
