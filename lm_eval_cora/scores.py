@@ -18,8 +18,7 @@ from lm_eval_cora.metrics.ranges import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.report.text import table_as_text
-from lm_eval_cora.runs.comparable import not_comparable
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, not_comparable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

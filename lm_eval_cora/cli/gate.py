@@ -13,9 +13,8 @@ from lm_eval_cora.decide.verdicts import EXIT_STATUS, Requirement, read_requirem
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.text import one_line
 from lm_eval_cora.report.writing import STDOUT, check_file
-from lm_eval_cora.runs.comparable import check_one_model
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, check_one_model
 
 SUMMARY = "check whether a run meets requirements, for use in CI"
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import ceil, isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.decide.sample_size import (
-    LEVEL,
-    POWER,
-    Contrast,
-    correlation_of,
-    questions_needed,
-    smallest_difference,
-    with_another,
-)
+from lm_eval_cora.decide import sample_size
+from lm_eval_cora.decide.sample_size import LEVEL, POWER, Contrast, correlation_of
 from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics import bmca, ci, cora, mcqa
@@ -30,8 +24,7 @@ from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean,
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Cell, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.runs.comparable import by_task, not_comparable
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, by_task, not_comparable
 
 CORRELATION = 0.3
 """Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
@@ -62,28 +55,22 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a comparison of two models on a task, or of a model like a typical one.
-
-    Attributes:
-        spread: Standard deviation of the difference that a question contributes.
-        requests: Requests of a full run of one model; `requests_exact` of one with `--stop exact`, if that applies.
-        smallest_difference: The difference that all questions of the benchmark find; nan if their number is unknown.
-    """
+    """The plan of a comparison of two models on a task, or of a model like a typical one."""
 
     task: str
     models: tuple[str, ...]
     metric: str
-    spread: float
+    spread: float  # standard deviation of the difference that a question contributes
     correlation: float
     correlation_measured: bool
     questions: int
-    requests: int
-    requests_exact: int | None
+    requests: int  # of a full run of one model
+    requests_exact: int | None  # of one with `--stop exact`, if that applies
     requests_per_question: float
     requests_per_question_exact: float
     benchmark_questions: int | None
     enough: bool | None
-    smallest_difference: float
+    smallest_difference: float  # that all questions of the benchmark find; nan if their number is unknown
 
 
 def make_plans(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
@@ -112,11 +99,11 @@ def make_plans(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
 
 def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
     models = list(dict.fromkeys(run.model for run in runs))
+    names = " and ".join(map(shorten, models))
     if len(models) > 2:
         raise UserError(
             f"--from: expected the runs of one or two models, got {len(models)}: {first_few(map(shorten, models))}"
         )
-    names = " and ".join(map(shorten, models))
     if len(models) == 2 and goal.correlation is not None:
         raise UserError(
             f"--correlation {goal.correlation:g}: expected one model, got {names}, whose correlation is "
@@ -198,11 +185,11 @@ def _plan(
         contrast, correlation = Contrast.of(first, others[0]), correlation_of(first, others[0])
     else:
         correlation = CORRELATION if goal.correlation is None else goal.correlation
-        contrast = with_another(first, questions, goal.difference, correlation)
-    needed = questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
+        contrast = sample_size.with_another(first, questions, goal.difference, correlation)
+    needed = sample_size.questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
     if needed is None:
         raise UserError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
-    needed, (full, exact) = max(_FEWEST, needed), per_question
+    needed, (full, exact), smallest = max(_FEWEST, needed), per_question, sample_size.smallest_difference
     return Plan(
         task,
         tuple(models),
@@ -217,7 +204,7 @@ def _plan(
         requests_per_question_exact=exact,
         benchmark_questions=available,
         enough=None if available is None else needed <= available,
-        smallest_difference=smallest_difference(contrast, available, goal.power, goal.level) if available else nan,
+        smallest_difference=smallest(contrast, available, goal.power, goal.level) if available else nan,
     )
 
 
@@ -263,7 +250,7 @@ METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
     "cora": cora,
     "mcqa": mcqa,
     "ci": ci,
-    "bmca@1.0": lambda table: bmca(table, level=1.0),
+    "bmca@1.0": partial(bmca, level=1.0),
 }
 """The metrics that follow from MCQA and BMCA(1.0)."""
 
@@ -292,18 +279,11 @@ def _typical(goal: Goal) -> list[Plan]:
             f"--metric {metric}: typical values exist for {', '.join(METRICS)} only.{did_you_mean(metric, METRICS)} "
             "Pass a run with --from OUT for another metric"
         )
-    return [
-        _plan(
-            f"{word}: {model.name} on {model.benchmark}",
-            [model.name],
-            metric,
-            goal,
-            [estimate_of(model, metric)],
-            _QUESTIONS,
-            [model.variants, model.requests],
-        )
-        for word, model in chosen(metric)
-    ]
+    plans = []
+    for word, model in chosen(metric):
+        task, requests = f"{word}: {model.name} on {model.benchmark}", [model.variants, model.requests]
+        plans.append(_plan(task, [model.name], metric, goal, [estimate_of(model, metric)], _QUESTIONS, requests))
+    return plans
 
 
 def as_table(plans: Sequence[Plan], goal: Goal) -> Table:
@@ -331,5 +311,5 @@ def as_table(plans: Sequence[Plan], goal: Goal) -> Table:
 
 def as_json(plans: Sequence[Plan], goal: Goal, notes: Sequence[str]) -> dict[str, Any]:
     """The plans with all digits, undefined numbers as null."""
-    numbers = {"difference": goal.difference, "power": goal.power, "level": goal.level}
+    numbers = {name: getattr(goal, name) for name in ("difference", "power", "level")}
     return {**numbers, "notes": list(notes), "plans": [for_json(asdict(plan)) for plan in plans]}

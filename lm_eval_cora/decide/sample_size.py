@@ -75,21 +75,13 @@ class Level:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A metric of two models on the same questions.
+    """A metric of two models on the same questions."""
 
-    Attributes:
-        spread: Standard deviation of the difference that a question contributes; 0 if no question differs.
-        influence: What the questions of the run contribute, as deviations from the mean.
-        least: How far the farthest question of a sample is at least.
-        changed: Share of the questions that count for one model only, if the metric is a share of questions; else nan.
-        between: The smallest and the largest difference.
-    """
-
-    spread: float
-    influence: Floats
-    least: float = 0.0
-    changed: float = nan
-    between: tuple[float, float] = (-1.0, 1.0)
+    spread: float  # standard deviation of the difference that a question contributes; 0 if no question differs
+    influence: Floats  # what the questions of the run contribute, as deviations from the mean
+    least: float = 0.0  # how far the farthest question of a sample is at least
+    changed: float = nan  # share of the questions that count for one model only, if the metric is one of questions
+    between: Interval = (-1.0, 1.0)  # the smallest and the largest difference
 
     @classmethod
     def of(cls, before: Estimate, after: Estimate) -> Contrast:

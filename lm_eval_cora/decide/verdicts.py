@@ -15,14 +15,13 @@ import yaml
 from lm_eval_cora.decide.sample_size import POWER, Contrast, Level, questions_needed
 from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
+from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.report.content import Cell, Number, Table
-from lm_eval_cora.runs.comparable import not_comparable
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.runs.signature import is_two_phase
 
 _REQUIREMENT = re.compile(
@@ -75,40 +74,35 @@ def parse(text: str, key: str, where: str) -> Requirement:
     number = float(parts["number"]) if parts else 0.0
     is_loss = key == "no_worse"
     if not parts or (parts["sign"] == ":") != is_loss or not isfinite(number) or (is_loss and number < 0):
-        raise UserError(f"{where} {_shown(text)}: expected {_EXPECTED[key]}")
+        raise UserError(f"{where} {shorten(text, 80)!r}: expected {_EXPECTED[key]}")
     return Requirement(parts["metric"], parts["sign"], number, parts["task"] or "")
 
 
-def _shown(text: object) -> str:
-    return repr(shorten(text, 80))
-
-
 def _read_policy(path: Path) -> list[Requirement]:
-    content, requirements = _load(path), []
-    expected = f"expected {' and '.join(_EXPECTED)}, each with a list of texts"
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: {expected}, got {_shown(content)}")
-    for key, texts in content.items():
-        if key not in _EXPECTED:
-            raise UserError(f"{path}: {expected}, got the key {_shown(key)}.{did_you_mean(str(key), _EXPECTED)}")
-        if not isinstance(texts, list):
-            raise UserError(f"{path}: {key}: expected a list of texts, got {_shown(texts)}")
-        for text in texts:
-            if not isinstance(text, str):
-                raise UserError(f"{path}: {key}: expected texts, got {_shown(text)}. Put the text in quotation marks")
-            requirements.append(parse(text, key, f"{path}: {key}:"))
-    if not requirements:
-        raise UserError(f"{path}: {expected}, got no requirement")
-    return requirements
-
-
-def _load(path: Path) -> Any:
     try:
-        return yaml.load(path.read_bytes(), Loader=_PolicyLoader)
+        content = yaml.load(path.read_bytes(), Loader=_PolicyLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or error
         line = f", line {mark.line + 1}" if mark else ""
         raise UserError(f"{path}{line}: cannot be read as YAML: {shorten(problem, 80)}") from None
+    requirements: list[Requirement] = []
+    expected = f"expected {' and '.join(_EXPECTED)}, each with a list of texts"
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: {expected}, got {shorten(content, 80)!r}")
+    for key, texts in content.items():
+        if key not in _EXPECTED:
+            raise UserError(f"{path}: {expected}, got the key {shorten(key, 80)!r}.{did_you_mean(str(key), _EXPECTED)}")
+        if not isinstance(texts, list):
+            raise UserError(f"{path}: {key}: expected a list of texts, got {shorten(texts, 80)!r}")
+        for text in texts:
+            if not isinstance(text, str):
+                raise UserError(
+                    f"{path}: {key}: expected texts, got {shorten(text, 80)!r}. Put the text in quotation marks"
+                )
+            requirements.append(parse(text, key, f"{path}: {key}:"))
+    if not requirements:
+        raise UserError(f"{path}: {expected}, got no requirement")
+    return requirements
 
 
 class _PolicyLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types
@@ -134,30 +128,23 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict about a requirement on a task.
-
-    Attributes:
-        value: The value, or the difference to the baseline.
-        questions_to_decide: Number of questions that decide it with a probability of 0.8 if the value is the true one.
-            None if it is decided, if the value equals the bound, or if the run estimates the value of the full
-            benchmark (--target).
-        questions_available: Number of questions of the benchmark, if the verdict is undecided and the number is known.
-        signature: Signature of the run's scores; None without a results file.
-    """
+    """The verdict about a requirement on a task."""
 
     requirement: str
     task: str
     metric: str
     outcome: Outcome
-    value: float
+    value: float  # or the difference to the baseline
     stderr: float
     low: float
     high: float
     is_difference: bool
     questions: int
+    # How many decide it with a probability of 0.8 if the value is the true one. None if it is decided, if the value
+    # equals the bound, or if the run estimates the value of the full benchmark (--target).
     questions_to_decide: int | None
-    questions_available: int | None
-    signature: str | None
+    questions_available: int | None  # of the benchmark, if the verdict is undecided and the number is known
+    signature: str | None  # of the run's scores; None without a results file
 
     @property
     def reason(self) -> str:
@@ -183,8 +170,7 @@ class Verdict:
 def overall(verdicts: Iterable[Verdict]) -> Outcome:
     """The outcome of a gate: fail if a requirement fails, else undecided if one is, else pass."""
     outcomes = {verdict.outcome for verdict in verdicts}
-    order: tuple[Outcome, ...] = ("fail", "undecided", "pass")
-    return next((outcome for outcome in order if outcome in outcomes), "pass")
+    return "fail" if "fail" in outcomes else "undecided" if "undecided" in outcomes else "pass"
 
 
 def decide(low: float, high: float, bound: float) -> Outcome:
@@ -234,10 +220,8 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
         )
         matches = same if len(same) == len(rivals) == 1 else []
     if not matches:
-        raise UserError(
-            f"{requirement}: the baseline does not have {run.task}. Its tasks are "
-            f"{', '.join(before.task for before in baseline)}"
-        )
+        names = ", ".join(before.task for before in baseline)
+        raise UserError(f"{requirement}: the baseline does not have {run.task}. Its tasks are {names}")
     before = matches[0]
     if reason := not_comparable(before, run):
         raise UserError(f"{requirement}: {run.task} cannot be compared with the baseline, the first run: {reason}")
@@ -263,7 +247,7 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         at_least = entry.get("higher_is_better")
         if at_least is None:
             raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
-        first = before.estimates.get(metric, UNDEFINED)
+        first = before.estimates[metric]
         numbers = difference(first, estimate)
         sample = None if isnan(numbers.stderr) else Contrast.of(first, estimate)
         bound = -bound if at_least else bound
@@ -312,19 +296,13 @@ def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
 def as_json(verdicts: Sequence[Verdict], model: str, notes: Sequence[str]) -> dict[str, Any]:
     """The verdicts with all digits, undefined numbers as null."""
     outcome = overall(verdicts)
-    return {
-        "model": model,
-        "outcome": outcome,
-        "exit_status": EXIT_STATUS[outcome],
-        "requirements": [_verdict_as_json(verdict) for verdict in verdicts],
-        "notes": list(notes),
-    }
-
-
-def _verdict_as_json(verdict: Verdict) -> dict[str, Any]:
-    values = for_json(asdict(verdict))
-    signature = values.pop("signature")
-    return {**values, "reason": verdict.reason or None, "signature": signature}
+    requirements = []
+    for verdict in verdicts:
+        values = for_json(asdict(verdict))
+        signature = values.pop("signature")
+        requirements.append({**values, "reason": verdict.reason or None, "signature": signature})
+    status = {"model": model, "outcome": outcome, "exit_status": EXIT_STATUS[outcome]}
+    return {**status, "requirements": requirements, "notes": list(notes)}
 
 
 def as_junit(verdicts: Sequence[Verdict], model: str) -> bytes:

@@ -11,8 +11,7 @@ from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.result_tables import model_table, number_of_questions
 from lm_eval_cora.report.text import one_line, table_as_text
-from lm_eval_cora.runs.comparable import by_task, not_comparable
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, by_task, not_comparable
 
 _ESCAPED = str.maketrans(
     {

@@ -21,11 +21,10 @@ from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.pictures import NOTE_ON_KINDS, kinds_compared, kinds_table, pairs_table
 from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.report.text import identity_of
-from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, not_comparable, setting_differences
 
 NOTE = (
     "Differences are new minus old, paired by question: the second run minus the first, or the other run minus the "

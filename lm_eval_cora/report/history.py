@@ -18,10 +18,9 @@ from lm_eval_cora.metrics.several import together
 from lm_eval_cora.questions.messages import check_metric, first_few
 from lm_eval_cora.report.content import Cell, History, Line, Number, Report, Section, Table
 from lm_eval_cora.report.headline import first_defined, spoken
-from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import SamplesFile, find_files, short_names
 from lm_eval_cora.runs.grouping import RunReader, is_answers_file, labelled, with_labels
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, not_comparable
 
 NOTE = (
     "The versions are sorted by the date of the run. Differences are new minus old, paired by question: a version "

@@ -14,9 +14,8 @@ from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Cell, Number, Section, Table
 from lm_eval_cora.report.tables import models
-from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.variants.alterations import COUNTS
 
 MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "acc", "invalid")

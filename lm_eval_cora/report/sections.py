@@ -33,9 +33,8 @@ from lm_eval_cora.report.content import (
     Table,
 )
 from lm_eval_cora.report.headline import headline, lead_of
-from lm_eval_cora.runs.comparable import by_task, not_comparable, setting_differences
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, by_task, not_comparable, setting_differences
 from lm_eval_cora.runs.samples import known_response, prompt_in
 from lm_eval_cora.variants.probes import Probe
 

@@ -35,21 +35,13 @@ _UNKNOWN = -1
 
 @dataclass(frozen=True, eq=False)
 class Collected:
-    """Answers in a table or file, sorted by question and variant.
-
-    Attributes:
-        given: The columns of `answer_columns.COLUMNS` that the data have.
-        known: These, and those whose values follow from others.
-        values: The values of each column, for all questions; None where there is none. `correct` is None for a skipped
-            variant.
-        places: The rows of each question.
-    """
+    """Answers in a table or file, sorted by question and variant."""
 
     table: ResponseTable
-    given: frozenset[str]
-    known: frozenset[str]
-    values: Mapping[str, Sequence[Any]]
-    places: Mapping[str, range]
+    given: frozenset[str]  # the columns of `answer_columns.COLUMNS` that the data have
+    known: frozenset[str]  # these, and those whose values follow from others
+    values: Mapping[str, Sequence[Any]]  # of each column; None where there is none, and `correct` of a skipped variant
+    places: Mapping[str, range]  # the rows of each question
 
     @property
     def readers(self) -> list[str]:
@@ -116,13 +108,13 @@ class Collected:
 
     def are_balanced(self) -> bool:
         """Whether each option of each question is printed equally often at each letter."""
-        return all(map(self._is_balanced, self.places.values()))
-
-    def _is_balanced(self, places: range) -> bool:
-        lists = self.values["printed"][places.start : places.stop]
-        found = Counter(pair for printed in lists for pair in enumerate(printed or ()))
-        letters = len({place for place, _ in found})
-        return len(set(found.values())) == 1 and len(found) == letters**2 <= MAX_OPTIONS**2
+        for places in self.places.values():
+            lists = self.values["printed"][places.start : places.stop]
+            found = Counter(pair for printed in lists for pair in enumerate(printed or ()))
+            letters = len({place for place, _ in found})
+            if len(set(found.values())) != 1 or not len(found) == letters**2 <= MAX_OPTIONS**2:
+                return False
+        return True
 
 
 def read_answers(data: Any, names: Mapping[str, str | None] | None = None, option: str = "{}=") -> Collected:
@@ -156,8 +148,7 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None, optio
     if "picked" in given:
         more |= _picks(columns, skipped, list(places.values()))
     table = ResponseTable.from_columns(ids, sizes, np.array([bool(correct) for correct in values["correct"]]), **more)
-    begun = table.any_by_question(~table.skipped)
-    if not begun.all():
+    if not (begun := table.any_by_question(~table.skipped)).all():
         table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
     return Collected(table, given, frozenset(known), values, places)
 
@@ -244,9 +235,8 @@ def _picks(columns: AnswerColumns, skipped: Bools, questions: Sequence[range]) -
     picked = columns.values["picked"]
     total = len(picked)
     lists = columns.values["printed"]
-    picks, position = np.full(total, NO_PICK, dtype=np.int64), np.full(total, INVALID, dtype=np.int64)
-    printed, options = np.zeros(total, dtype=np.uint64), np.zeros(total, dtype=np.int64)
-    written = np.zeros(total, dtype=np.bool_)
+    picks, position, options = (np.full(total, value, dtype=np.int64) for value in (NO_PICK, INVALID, 0))
+    printed, written = np.zeros(total, dtype=np.uint64), np.zeros(total, dtype=np.bool_)
     pairs = [np.zeros((0, 2), dtype=np.int64)]
     for rows in questions:
         if any(lists[row] is None and not skipped[row] for row in rows):
@@ -374,12 +364,10 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
         reasons["original"] = f"needs one original of each question; {question}"
     if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
         reasons["followed"] = "the column 'followed' has missing values"
-    undefined = {}
-    for entry in ENTRIES:
-        needs = facts_of(entry["aggregation"]).needs
-        if lacking := [column for column in columns if column in needs and column in reasons]:
-            undefined[entry["metric"]] = reasons[lacking[0]]
-    return undefined
+    lacking = [column for column in columns if column in reasons]
+    needs = ((entry["metric"], facts_of(entry["aggregation"]).needs) for entry in ENTRIES)
+    first = {name: next((column for column in lacking if column in needed), "") for name, needed in needs}
+    return {name: reasons[column] for name, column in first.items() if column}
 
 
 def notes_of(answers: Collected) -> list[str]:

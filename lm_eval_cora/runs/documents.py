@@ -42,29 +42,23 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 _HASH = 16
 
+_OURS = "from an lm-eval-cora task"
+
 
 @dataclass(frozen=True, eq=False)
 class DocumentRun:
-    """The values of one model on the documents of one task, as one filter of the harness scored them.
-
-    Attributes:
-        part: Name of the filter if the task has several filters; else empty.
-        ids: The documents by their number in the data set (doc_id), sorted.
-        estimates: The mean of each metric over the documents that have a value, in the order of `ids`.
-        results: Content of the results file; empty without one.
-        notes: Messages about files, lines and metrics that were left out.
-    """
+    """The values of one model on the documents of one task, as one filter of the harness scored them."""
 
     model: str
     name: str
     filter: str
-    part: str
+    part: str  # name of the filter if the task has several filters; else empty
     files: tuple[Path, ...]
-    ids: tuple[int, ...]
-    estimates: dict[str, Estimate]
+    ids: tuple[int, ...]  # the documents by their number in the data set (doc_id), sorted
+    estimates: dict[str, Estimate]  # the mean of each metric over the documents that have a value
     hashes: Mapping[int, tuple[str, str, str]] = field(repr=False)  # of the document, its target and its prompt
-    results: Mapping[str, Any] = field(repr=False)
-    notes: tuple[str, ...] = ()
+    results: Mapping[str, Any] = field(repr=False)  # content of the results file; empty without one
+    notes: tuple[str, ...] = ()  # on files, lines and metrics that were left out
 
     @property
     def task(self) -> str:
@@ -101,13 +95,13 @@ def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
     """Reason why two runs cannot be compared document by document; empty if they can.
 
     The task, its version, its number of exemplars, its prompts and scoring, and all documents must be the same. Chat
-    templates, system instructions and generation settings may differ; see `comparable.setting_differences`.
+    templates, system instructions and generation settings may differ; see `model_run.setting_differences`.
     """
     if (one.name, one.filter) != (other.name, other.filter):
         first, second = (f"{run.name} with the filter {run.filter!r}" for run in (one, other))
         return f"the first is {first}, the second is {second}"
-    if one.results and other.results and (told := apart(one.settings, other.settings)):
-        return f"their settings differ: {'; '.join(told)}"
+    if one.results and other.results and (differences := apart(one.settings, other.settings)):
+        return f"their settings differ: {'; '.join(differences)}"
     limits = [part_of(run.results, "config").get("limit") for run in (one, other)]
     if only := only_in_one(one.ids, other.ids, "documents"):
         limited = f" --limit is {limits[0]} in the first, {limits[1]} in the second." if limits[0] != limits[1] else ""
@@ -121,22 +115,16 @@ def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
         )
     if target:
         return f"the targets of {len(target):,} of {total} documents differ ({first_few(target)})"
-    return (
-        _prompts_differ(one, other, f"{len(prompt):,} of {total} prompts differ ({first_few(prompt)})")
-        if prompt
-        else ""
-    )
-
-
-def _prompts_differ(one: DocumentRun, other: DocumentRun, told: str) -> str:
-    """Reason why different prompts do not come from the settings that may differ; empty if they may."""
+    if not prompt:
+        return ""
+    told = f"{len(prompt):,} of {total} prompts differ ({first_few(prompt)})"
     if not (one.results and other.results):
         return (
             f"{told}. Only the results files of both runs can show why. Put each results_<date>.json beside its samples"
         )
-    first, second = (part_of(run.results, "config").get("fewshot_seed") for run in (one, other))
-    if one.settings["num_fewshot"] and first != second:
-        return f"{told}: fewshot_seed, which draws the exemplars, is {first} in the first, {second} in the second"
+    seeds = [part_of(run.results, "config").get("fewshot_seed") for run in (one, other)]
+    if one.settings["num_fewshot"] and seeds[0] != seeds[1]:
+        return f"{told}: fewshot_seed, which draws the exemplars, is {seeds[0]} in the first, {seeds[1]} in the second"
     # Some chat templates contain the date, and options of the model can change what a template writes.
     sent, also_sent = (sent_with(run.results, run.name) for run in (one, other))
     if sent["chat_template_sha"] or also_sent["chat_template_sha"]:
@@ -166,15 +154,12 @@ def _read(path: Path) -> tuple[dict[str, _Lines], Counter[str]]:
     try:
         for line in _lines(path):
             try:
-                sample = parsed_line(line)
-                is_broken = not (ours := is_ours(sample)) and not _take(sample, line, found)
+                defect = _take(line, found)
             except (ValueError, RecursionError):
-                broken["not JSON"] += 1
-                continue
-            if ours and not found:
+                defect = "not JSON"
+            if defect == _OURS and not found:
                 return {}, Counter()
-            if ours or is_broken:
-                broken["from an lm-eval-cora task" if ours else "incomplete or altered"] += 1
+            broken.update([defect] if defect else [])
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     return found, broken
@@ -192,16 +177,19 @@ def _lines(path: Path) -> Iterator[bytes]:
             bar.update(len(line))
 
 
-def _take(sample: Any, line: bytes, found: dict[str, _Lines]) -> bool:
-    """Add a line to `found`; return whether it is a document with an answer."""
+def _take(line: bytes, found: dict[str, _Lines]) -> str:
+    """Add a line to `found`; return the reason if it cannot be used, else an empty text."""
+    sample = parsed_line(line)
+    if is_ours(sample):
+        return _OURS
     key = sample.get("doc_id") if isinstance(sample, dict) else None
     if type(key) is not int or "doc" not in sample or not isinstance(sample.get("filter", "none"), str):
-        return False
+        return "incomplete or altered"
     target, prompt = (str(sample.get(f"{part}_hash"))[:_HASH] for part in ("target", "prompt"))
     lines = found.setdefault(sample.get("filter", "none"), _Lines())
     if key in lines.hashes:  # the first of several lines of a document counts
         lines.repeated += 1
-        return True
+        return ""
     lines.hashes[key] = (_doc_hash(sample, line), target, prompt)
     names = sample.get("metrics", sample)  # older versions of the harness do not list the metrics
     for name in names if isinstance(names, list | dict) else ():
@@ -213,7 +201,7 @@ def _take(sample: Any, line: bytes, found: dict[str, _Lines]) -> bool:
                 lines.unusable.setdefault(name, "nan or infinite for some documents")
             else:
                 lines.values.setdefault(name, {})[key] = float(value)
-    return True
+    return ""
 
 
 def _doc_hash(sample: Mapping[str, Any], line: bytes) -> str:
@@ -258,7 +246,7 @@ class _Lines:
             value = printed.get(f"{metric},{name}")
             if not isfinite(estimate.value):
                 left_out[metric] = "its values are too large"
-            elif file.results and expected == len(ids) and value is not None and not _is_close(value, estimate.value):
+            elif file.results and expected == len(ids) and not _is_close(value, estimate.value):
                 mean = f"{estimate.value:.6g}"
                 left_out[metric] = f"the results file has {shorten(str(value), 20)}, the mean over documents is {mean}"
             else:
@@ -312,4 +300,5 @@ def estimate_of(values: Floats) -> Estimate:
 
 
 def _is_close(printed: Any, found: float) -> bool:
-    return isinstance(printed, int | float) and isclose(printed, found, rel_tol=1e-6, abs_tol=1e-9)
+    is_number = isinstance(printed, int | float)
+    return printed is None or (is_number and isclose(printed, found, rel_tol=1e-6, abs_tol=1e-9))

@@ -31,7 +31,7 @@ from lm_eval_cora.runs.files import (
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesReaders, compare_written, probe_of
 from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature
-from lm_eval_cora.variants.variant import Probe, Setting, Variant
+from lm_eval_cora.variants.variant import Probe
 
 Labels = Mapping[Path, str]
 """The name of the model in some of the paths."""
@@ -46,6 +46,11 @@ _OF_THE_HARNESS = re.compile(r"samples.*\.jsonl|results.*\.json|.*\d{4}-\d\d-\d\
 _SAMPLE = re.compile(rb'"doc"\s*:\s*\{')
 
 _HEAD = 2**20
+
+_HOW_TO_SAVE = (
+    " (samples_<task>_<date>.jsonl). Run the harness with --output_path FOLDER --log_samples, and pass that FOLDER. Or "
+    "pass a file of answers itself"
+)
 
 N = TypeVar("N", bound=Any)
 
@@ -64,16 +69,12 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
             runs = readers.runs_in(path, labels or {})
             if not runs:
                 others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
-                if others:
-                    raise UserError(
-                        f"{path}: there are no samples of lm-eval-cora tasks, but of other tasks "
-                        f"({first_few(others)}). To compare two models on any tasks of the harness: lm-eval-cora "
-                        "compare OUT1 OUT2"
-                    )
+                other_tasks = (
+                    f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the harness: "
+                    "lm-eval-cora compare OUT1 OUT2"
+                )
                 raise UserError(
-                    f"{path}: there are no samples of lm-eval-cora tasks (samples_<task>_<date>.jsonl). Run the "
-                    "harness with --output_path FOLDER --log_samples, and pass that FOLDER. Or pass a file of answers "
-                    "itself"
+                    f"{path}: there are no samples of lm-eval-cora tasks{other_tasks if others else _HOW_TO_SAVE}"
                 )
             for run in runs:
                 files = {file.resolve() for file in run.files}
@@ -84,15 +85,11 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
 
 
 class RunReader(SamplesReaders):
-    """Reads runs of the harness and files of answers.
-
-    Attributes:
-        reader: The requested reader of written answers; None for that of each run.
-    """
+    """Reads runs of the harness and files of answers."""
 
     def __init__(self, reader: Reader | None) -> None:
         super().__init__()
-        self.reader = reader
+        self.reader = reader  # the requested one of written answers; None for that of each run
         self._checker = EquivalenceChecker()
 
     def runs_in(self, path: Path, labels: Labels) -> list[Run]:
@@ -225,8 +222,8 @@ def _probe(answers: Collected) -> Probe:
     )
 
 
-def _no_variants(question: Any, setting: Setting) -> list[Variant]:
-    """The variants of a file of answers cannot be made again."""
+def _no_variants(question: Any, setting: Any) -> list[Any]:
+    """The variants of a file of answers cannot be made again. A function, because a run can be pickled."""
     return []
 
 
@@ -287,15 +284,12 @@ def with_labels(runs: Sequence[Run]) -> list[Run]:
 
 
 class Contestant(NamedTuple):
-    """The runs of one model in one of the paths: of tasks of lm-eval-cora or a file of answers, and of other tasks.
+    """The runs of one model in one of the paths."""
 
-    The name is different for each contestant.
-    """
-
-    name: str
+    name: str  # different for each contestant
     path: Path
-    runs: Sequence[Run]
-    documents: Sequence[DocumentRun]
+    runs: Sequence[Run]  # of tasks of lm-eval-cora, or a file of answers
+    documents: Sequence[DocumentRun]  # of other tasks
 
     @property
     def tasks(self) -> list[str]:
@@ -332,10 +326,7 @@ def _of_path(path: Path, readers: RunReader, labels: Labels) -> list[Contestant]
     documents = [] if is_answers_file(path) else read_documents(path)
     every: list[Any] = labelled([*runs, *documents], path, labels)
     if not every:
-        raise UserError(
-            f"{path}: there are no samples (samples_<task>_<date>.jsonl). Run the harness with --output_path FOLDER "
-            "--log_samples, and pass that FOLDER. Or pass a file of answers itself"
-        )
+        raise UserError(f"{path}: there are no samples{_HOW_TO_SAVE}")
     parts = every[: len(runs)], every[len(runs) :]
     return [
         Contestant(name, path, *([run for run in part if run.model == model] for part in parts))

@@ -1,13 +1,13 @@
-"""The run of a task by a model: its answers and their metrics."""
+"""The run of a task by a model: its answers, their metrics, and whether it can be compared with another run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import isclose, isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,58 +15,47 @@ from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import applicable_metrics
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import Entry, compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.question import Form
+from lm_eval_cora.questions.messages import first_few
+from lm_eval_cora.questions.question import Form, shorten
 from lm_eval_cora.runs.collected import ENTRIES, Collected, compute_collected, undefined_metrics
-from lm_eval_cora.runs.files import part_of
+from lm_eval_cora.runs.documents import DocumentRun
+from lm_eval_cora.runs.files import grouped_by, part_of, sent_with
 from lm_eval_cora.runs.samples import Samples
-from lm_eval_cora.runs.signature import family_of, is_two_phase
+from lm_eval_cora.runs.signature import apart, family_of, how_asked, is_two_phase, only_in_one, signature_parts
 from lm_eval_cora.variants.probes import Probe
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The answers of one model to one task.
-
-    Attributes:
-        part: Name of the filter if the task has several filters; else empty.
-        form: Whether answers were written or scored; None if unknown.
-        files: The samples files, the newest first.
-        results: Content of the results file of the newest samples; empty without one.
-        signature: The signature of the scores; empty without a results file.
-        reader: Reader of written answers; None if answers were scored.
-        read_before: Reader that the run itself used; empty if unknown.
-        notes: Messages about files that were merged or left out, and about lines that could not be read.
-        label: Name of the data; empty if the name of the task is sufficient (see `with_labels`).
-        unchecked: Reason why there is no results file to check the numbers against; empty if there is one.
-        samples: The samples of the run, as records; empty if it was not made with the harness.
-        rows: (R,) place in the samples of each record of the table.
-        collected: The answers of a file that were collected without the harness; None for a run of the harness.
-    """
+    """The answers of one model to one task."""
 
     model: str
     name: str
     filter: str
     data: Data
     probe: Probe
-    files: tuple[Path, ...]
+    files: tuple[Path, ...]  # the samples files, the newest first
     table: ResponseTable
-    part: str = ""
-    form: Form | None = None
-    results: Mapping[str, Any] = field(default_factory=dict)
-    signature: str = ""
-    reader: Reader | None = None
-    read_before: str = ""
-    notes: tuple[str, ...] = ()
-    label: str = ""
-    unchecked: str = ""
-    samples: Samples = field(default_factory=Samples)
-    rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    collected: Collected | None = None
+    part: str = ""  # name of the filter if the task has several filters; else empty
+    form: Form | None = None  # whether answers were written or scored; None if unknown
+    results: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # the results file of the newest samples; empty without one
+    signature: str = ""  # of the scores; empty without a results file
+    reader: Reader | None = None  # of written answers; None if answers were scored
+    read_before: str = ""  # the reader that the run itself used; empty if unknown
+    notes: tuple[str, ...] = ()  # on files that were merged or left out, and on lines that could not be read
+    label: str = ""  # name of the data; empty if the name of the task is sufficient (see `with_labels`)
+    unchecked: str = ""  # why there is no results file to check the numbers against; empty if there is one
+    samples: Samples = field(default_factory=Samples)  # as records; empty if it was not made with the harness
+    rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (R,) place of each record in the samples
+    collected: Collected | None = None  # the answers of a file; None for a run of the harness
 
     @property
     def task(self) -> str:
@@ -208,3 +197,125 @@ def _same(printed: Any, found: float) -> bool:
     except (TypeError, ValueError):
         return False
     return isclose(number, found, rel_tol=1e-9, abs_tol=1e-12) or (isnan(number) and isnan(found))
+
+
+# ---- whether two runs can be compared question by question: they must have been asked the same
+
+
+def by_task(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """The runs of each task."""
+    return grouped_by(runs, lambda run: run.task)
+
+
+def check_one_model(runs: Sequence[Run], where: str) -> None:
+    """Raise a UserError if there are runs of several models."""
+    models = sorted({run.model for run in runs})
+    if len(models) > 1:
+        raise UserError(
+            f"{where}: expected the runs of one model, got {len(models)}: {first_few(map(shorten, models))}. Name the "
+            "folder of one"
+        )
+
+
+_FORMS = {"generate": "written", "loglikelihood": "scored"}
+
+
+def not_comparable(before: Run, after: Run) -> str:
+    """Reason why two runs of a task cannot be compared; empty if they can."""
+    if before.collected or after.collected:
+        return _files_differ(before, after)
+    if before.data.differs_from(after.data):
+        return (
+            f"they ran on different questions: {before.data} in the first, {after.data} in the second. "
+            "Run both on the same file or data set"
+        )
+    if sampled := [which for which, run in (("first", before), ("second", after)) if run.is_two_phase]:
+        return (
+            f"--target followed only a sample of the questions in the {' and the '.join(sampled)}, so the answers "
+            "cannot be paired. Run both with --stop exact, and with the same option 'questions' if that costs too much"
+        )
+    if before.signature and after.signature:
+        same_data = bool(before.data.digest and after.data.digest)
+        one, other = (how_asked(run.signature, known_data=same_data) for run in (before, after))
+        if told := apart(one, other, show=str):
+            return f"their settings differ: {'; '.join(told)}"
+    if before.reader and after.reader and before.reader != after.reader:
+        return (
+            f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of the "
+            f"second. Use one reader for both: --reader {before.reader}, or --reader {after.reader}"
+        )
+    if before.form and after.form and before.form != after.form:
+        return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
+    if only := only_in_one(before.table.question_ids, after.table.question_ids, "questions"):
+        ended = any({"budget", "target-stderr"} & signature_parts(run.signature).keys() for run in (before, after))
+        told_ended = " A budget or target ends each run at another question." if ended else ""
+        return f"{only}.{told_ended} Run both on the same questions (option 'questions' or 'categories')"
+    most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
+    if unlike := _unlike(before, after, 0):
+        return (
+            f"{len(unlike):,} of {most:,} variants differ ({first_few(unlike)}). The runs have different seeds, "
+            "different options or different versions of the task"
+        )
+    if not (before.signature and after.signature) and (unlike := _unlike(before, after, 1)):
+        return (
+            f"{len(unlike):,} of {most:,} prompts differ ({first_few(unlike)}). Only the results files of both runs "
+            "can show whether the chat template or the exemplars differ. Put each results_<date>.json beside its "
+            "samples"
+        )
+    return ""
+
+
+def _files_differ(before: Run, after: Run) -> str:
+    """Reason why a file of answers cannot be compared with another run; empty if it can."""
+    if not (before.collected and after.collected):
+        which = "first" if before.collected else "second"
+        return f"the {which} is a file of answers, the other is a run of the harness. Compare two of a kind"
+    if only := only_in_one([*before.collected.places], [*after.collected.places], "questions"):
+        return f"{only}. Give both files the same questions"
+    described, also_described = before.collected.described, after.collected.described
+    for which, columns, others in (("first", described, also_described), ("second", also_described, described)):
+        if lacking := [repr(name) for name in columns if name not in others]:
+            return (
+                f"only the {which} has the column{'s' * (len(lacking) > 1)} {', '.join(lacking)} in every row, so it "
+                "is unknown whether both were asked the same. Give both files the same columns"
+            )
+    one, other = before.collected.asked(), after.collected.asked()
+    if unlike := [repr(question) for question in one if one[question] != other[question]]:
+        return (
+            f"{len(unlike):,} of {len(one):,} questions were asked differently ({first_few(unlike)}): the columns "
+            f"{', '.join(map(repr, ('variant', *described)))} must be equal in both files"
+        )
+    if skipped := sorted({*before.table.question_ids} ^ {*after.table.question_ids}):
+        return (
+            f"in one of the two all variants of {len(skipped):,} of {len(one):,} questions were skipped "
+            f"({first_few(map(repr, skipped))}). Give both files answers to the same questions"
+        )
+    return ""
+
+
+def _unlike(before: Run, after: Run, part: Literal[0, 1]) -> list[str]:
+    """The variants whose digest (0) or whose prompt's digest (1) differs between the runs or is missing in one of them.
+
+    The runs have the same questions.
+    """
+    one, other = (run.samples.digests_of(run.rows)[part] for run in (before, after))
+    if np.array_equal(before.table.sizes, after.table.sizes) and np.array_equal(one, other):
+        return []
+    of_both: list[dict[tuple[str, int], bytes]] = []
+    for run, digests in ((before, one), (after, other)):
+        sizes = zip(run.table.question_ids, run.table.sizes.tolist(), strict=True)
+        variants = [(question, ordinal) for question, size in sizes for ordinal in range(size)]
+        of_both.append(dict(zip(variants, digests, strict=True)))
+    of_one, of_other = of_both
+    unlike = sorted(key for key in of_one.keys() | of_other.keys() if of_one.get(key) != of_other.get(key))
+    return [f"{question} variant {ordinal}" for question, ordinal in unlike]
+
+
+def setting_differences(before: Run | DocumentRun, after: Run | DocumentRun) -> list[str]:
+    """Differences in generation and prompt settings; such runs can still be compared."""
+    if not before.results or not after.results:
+        return []
+    one, other = (sent_with(run.results, run.name) for run in (before, after))
+    if one["chat_template_sha"] and other["chat_template_sha"]:  # two models usually have different chat templates
+        other["chat_template_sha"] = one["chat_template_sha"]
+    return apart(one, other)

@@ -14,9 +14,8 @@ import pytest
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched, matched_documents
-from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import Contestant, read_contestants, read_runs
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, not_comparable
 from tests.support.by_hand import write_by_hand
 from tests.support.documents import Models
 from tests.support.messages import tells

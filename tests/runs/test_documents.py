@@ -10,9 +10,9 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.paired import compared
-from lm_eval_cora.runs.comparable import setting_differences
 from lm_eval_cora.runs.documents import documents_differ, estimate_of, read_documents
 from lm_eval_cora.runs.grouping import read_contestants
+from lm_eval_cora.runs.model_run import setting_differences
 from tests.support.documents import DOCUMENTS, Models, change_results, results_of, run_of, samples_of, told, values_of
 from tests.support.written import Line, edit, lines_of, put
 

@@ -13,9 +13,8 @@ import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
 from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consistent
-from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, not_comparable
 from tests.support.answers_files import WRITERS, Row, answers, write_answers
 from tests.support.messages import tells
 from tests.support.written import Written, put, the_run

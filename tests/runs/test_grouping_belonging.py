@@ -12,8 +12,8 @@ import pytest
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.runs.model_run import not_comparable, setting_differences
 from tests.support.messages import tells
 from tests.support.written import Line, Written, copied, edit_results, lines_of, otherwise, put, the_run, varied, write
 
