@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 from io import TextIOWrapper
 from shlex import join
+from textwrap import indent
 from typing import Any, TextIO
 
 from lm_eval_cora import __version__
@@ -19,8 +20,8 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.writing import STDOUT
 
 _COMMANDS: tuple[Any, ...] = (run, report, compare, plan, gate, score, export, leaderboard, read, guess, tasks)
-"""The commands, in the order of `--help`: each module has SUMMARY, EXAMPLES, `add_arguments` and `run`, which returns
-the exit status if that is not 0. After an error the status is 1, or `ERROR_STATUS`."""
+"""The commands, in the order of `--help`. The docstring of a module is the help of its command: a sentence, examples
+and remarks. It has `add_arguments` and `run`, which returns the exit status if that is not 0."""
 
 _SECRET = re.compile(r"(token|key|header)=", re.IGNORECASE)
 
@@ -89,11 +90,13 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="name")
     for command in _COMMANDS:
+        summary, _, about = (command.__doc__ or "").partition("\n\n")  # none with python -OO
+        examples, blank, remarks = about.rstrip().partition("\n\n")
         subparser: Parser = commands.add_parser(
             command.__name__.rpartition(".")[2],
-            help=command.SUMMARY,
-            description=f"{command.SUMMARY[0].upper()}{command.SUMMARY[1:]}.",
-            epilog=f"examples:\n{command.EXAMPLES}",
+            help=f"{summary[:1].lower()}{summary[1:-1]}",
+            description=summary,
+            epilog=f"examples:\n{indent(examples, '  ')}{blank}{remarks}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_arguments(subparser)

@@ -1,8 +1,16 @@
-"""The command `compare`, and its `--history` of the versions of a model."""
+"""Compare models on the same questions, with standard errors and tests.
+
+lm-eval-cora compare out/small out/large
+lm-eval-cora compare out/small out/medium out/large --baseline out/small
+lm-eval-cora compare --history checkpoints/ -o history.html
+
+Differences are new minus old: a run minus one before it, or minus the baseline. With two models, every
+metric is compared. With more, all pairs are compared, or each model with the baseline, with intervals that
+hold for all pairs together and p-values corrected by Holm's method. Runs of other tasks of the harness are
+compared document by document.
+"""
 
 from __future__ import annotations
-
-import argparse
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
@@ -12,18 +20,6 @@ from lm_eval_cora.report.figures import FORMATS, figure
 from lm_eval_cora.report.history import NOTE, as_json, chart_of, read_history, report_of, tables_of
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.writing import STDOUT, check_folder
-
-SUMMARY = "compare models on the same questions, with standard errors and tests"
-
-EXAMPLES = """\
-  lm-eval-cora compare out/small out/large
-  lm-eval-cora compare out/small out/medium out/large --baseline out/small
-  lm-eval-cora compare --history checkpoints/ -o history.html
-
-Differences are new minus old: a run minus one before it, or minus the baseline. With two models, every
-metric is compared. With more, all pairs are compared, or each model with the baseline, with intervals that
-hold for all pairs together and p-values corrected by Holm's method. Runs of other tasks of the harness are
-compared document by document."""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -40,7 +36,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.shared("reader", "json")
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: console.Given) -> None:
     """Compare models, or the versions of one."""
     if given.history:
         _print_history(given)
@@ -61,7 +57,7 @@ def run(given: argparse.Namespace) -> None:
 _PAGES = (".html", ".htm")
 
 
-def _print_history(given: argparse.Namespace) -> None:
+def _print_history(given: console.Given) -> None:
     """Print the versions of a model by date, and write their chart."""
     given.error_status = console.ERROR_STATUS
     if given.baseline:

@@ -34,6 +34,10 @@ _PATHS = ("DIR", "FILE", "FOLDER", "OUT", "PATH", "RUN")
 """Arguments with these names in the help are paths."""
 
 
+Given = argparse.Namespace
+"""The arguments that a command was given."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that suggests commands, options and choices, as `suggest_on_error` of Python 3.14 does."""
 
@@ -97,7 +101,7 @@ def between(low: float, high: float, read: Callable[[str], float] = int) -> Call
     return checked
 
 
-def labels_of(given: argparse.Namespace) -> dict[Path, str]:
+def labels_of(given: Given) -> dict[Path, str]:
     """The names of models given by --label PATH=NAME."""
     labels = {}
     for text in given.label:
@@ -113,7 +117,7 @@ def labels_of(given: argparse.Namespace) -> dict[Path, str]:
     return labels
 
 
-def read_runs_of(given: argparse.Namespace) -> list[Run]:
+def read_runs_of(given: Given) -> list[Run]:
     """Read the runs and print their warnings to stderr."""
     runs = read_runs(given.out, reader=given.reader, labels=labels_of(given))
     say(*warnings_of(runs))

@@ -1,8 +1,18 @@
-"""The command `export`, which writes formats of leaderboards, model cards and papers."""
+r"""Export results in the formats of leaderboards and model cards.
+
+lm-eval-cora export out/ --format every-eval-ever -o records/
+lm-eval-cora export out/ --format model-index -o card.yml     # paste it between the --- of a model card
+lm-eval-cora export out/ --format latex -o table.tex           # needs \usepackage{booktabs}
+lm-eval-cora export out/ --format csv -o scores.csv
+lm-eval-cora export out/ --format eval-results --dataset ORG/BENCHMARK --task-id cora_medqa -o cora.yaml
+lm-eval-cora export out/ --format eval-yaml --dataset ORG/BENCHMARK -o eval.yaml
+
+eval-results is a file for .eval_results/ of a model repository on the Hub; eval-yaml makes a dataset on the
+Hub a benchmark. Nothing is uploaded. Exit status 3: one of these two cannot be made, nothing is written.
+"""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import get_args
@@ -15,18 +25,6 @@ from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.report.text import as_csv
 from lm_eval_cora.report.writing import STDOUT
 from lm_eval_cora.runs.model_run import Run
-
-SUMMARY = "export results in the formats of leaderboards and model cards"
-
-EXAMPLES = r"""  lm-eval-cora export out/ --format every-eval-ever -o records/
-  lm-eval-cora export out/ --format model-index -o card.yml     # paste it between the --- of a model card
-  lm-eval-cora export out/ --format latex -o table.tex           # needs \usepackage{booktabs}
-  lm-eval-cora export out/ --format csv -o scores.csv
-  lm-eval-cora export out/ --format eval-results --dataset ORG/BENCHMARK --task-id cora_medqa -o cora.yaml
-  lm-eval-cora export out/ --format eval-yaml --dataset ORG/BENCHMARK -o eval.yaml
-
-eval-results is a file for .eval_results/ of a model repository on the Hub; eval-yaml makes a dataset on the
-Hub a benchmark. Nothing is uploaded. Exit status 3: one of these two cannot be made, nothing is written."""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -72,7 +70,7 @@ _TEXTS: dict[str, Callable[[Sequence[Run]], str]] = {
 }
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: console.Given) -> None:
     """Write runs in a format of leaderboards, model cards or papers."""
     needed = _NEEDED.get(given.format, ())
     if needed:

@@ -1,8 +1,16 @@
-"""The command `gate`, which checks a run against requirements."""
+"""Check whether a run meets requirements, for use in CI.
+
+lm-eval-cora gate out/new --require 'cora>=0.45' --require 'invalid<=0.05'
+lm-eval-cora gate out/new --baseline out/old --no-worse cora:0.02
+lm-eval-cora gate out/new --policy gate.yaml --junit gate.xml --json gate.json
+
+A requirement passes if the whole 95% interval meets it, fails if no part of it does, and is undecided
+otherwise. Exit status 0: all pass; 1: some requirement fails; 2: none fails, but some is undecided;
+3: the policy or a run cannot be read.
+"""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,17 +23,6 @@ from lm_eval_cora.report.text import one_line
 from lm_eval_cora.report.writing import STDOUT, check_file
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run, check_one_model
-
-SUMMARY = "check whether a run meets requirements, for use in CI"
-
-EXAMPLES = """\
-  lm-eval-cora gate out/new --require 'cora>=0.45' --require 'invalid<=0.05'
-  lm-eval-cora gate out/new --baseline out/old --no-worse cora:0.02
-  lm-eval-cora gate out/new --policy gate.yaml --junit gate.xml --json gate.json
-
-A requirement passes if the whole 95% interval meets it, fails if no part of it does, and is undecided
-otherwise. Exit status 0: all pass; 1: some requirement fails; 2: none fails, but some is undecided;
-3: the policy or a run cannot be read."""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -42,7 +39,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.shared("reader")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(given: console.Given) -> int:
     """Check a run against requirements; return 0 if all pass, 1 if one fails, 2 if none fails but one is undecided."""
     requirements = read_requirements(given.require, given.no_worse, given.policy)
     _check_arguments(given, requirements)
@@ -61,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
     return int(given.status)
 
 
-def _check_arguments(given: argparse.Namespace, requirements: Sequence[Requirement]) -> None:
+def _check_arguments(given: console.Given, requirements: Sequence[Requirement]) -> None:
     """Check everything that does not need the runs, which may take minutes to read."""
     has_losses = any(requirement.is_loss for requirement in requirements)
     if not requirements:

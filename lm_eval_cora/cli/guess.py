@@ -1,18 +1,15 @@
-"""The command `guess`, which shows what guessing achieves."""
+"""Show what guessing achieves, and the minimum success guessing rate, MSGR (CoRA, appendix A).
+
+lm-eval-cora guess --options 5 --variants 10
+"""
 
 from __future__ import annotations
 
-import argparse
 from math import floor
 
-from lm_eval_cora.cli.console import Parser, between, write_json
+from lm_eval_cora.cli.console import Given, Parser, between, write_json
 from lm_eval_cora.metrics.chance import CERTAIN, at_least, msgr
 from lm_eval_cora.report.text import table_as_text
-
-SUMMARY = "show what guessing achieves, and the minimum success guessing rate, MSGR (CoRA, appendix A)"
-
-EXAMPLES = """\
-  lm-eval-cora guess --options 5 --variants 10"""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -25,7 +22,7 @@ def add_arguments(parser: Parser) -> None:
     parser.shared("json")
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: Given) -> None:
     """Print what guessing achieves."""
     rate = 1 / given.options if given.rate is None else given.rate
     rows = list(zip(at_least(given.variants, rate), msgr(given.variants, given.certain), strict=True))

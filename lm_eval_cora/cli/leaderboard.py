@@ -1,8 +1,16 @@
-"""The command `leaderboard`, which makes a page of many runs."""
+"""Make a page that ranks many models on many benchmarks.
+
+lm-eval-cora leaderboard runs/ -o index.html
+lm-eval-cora leaderboard runs/ -o site/index.html --reports site/reports --csv site/scores.csv
+lm-eval-cora leaderboard records/ -o index.html    # records of export --format every-eval-ever
+
+Models that were not asked the same questions in the same way are never in one table. Models are compared
+question by question if the samples are there, else by their standard errors, which is conservative. The
+page links to a report.html beside the files of a run. Exit status: 0 on success, 3 after an error.
+"""
 
 from __future__ import annotations
 
-import argparse
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -13,17 +21,6 @@ from lm_eval_cora.report.board_sources import Sources
 from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.page import boards_as_csv, leaderboard_page, run_reports
 from lm_eval_cora.report.writing import STDOUT, check_file, check_folder
-
-SUMMARY = "make a page that ranks many models on many benchmarks"
-
-EXAMPLES = """\
-  lm-eval-cora leaderboard runs/ -o index.html
-  lm-eval-cora leaderboard runs/ -o site/index.html --reports site/reports --csv site/scores.csv
-  lm-eval-cora leaderboard records/ -o index.html    # records of export --format every-eval-ever
-
-Models that were not asked the same questions in the same way are never in one table. Models are compared
-question by question if the samples are there, else by their standard errors, which is conservative. The
-page links to a report.html beside the files of a run. Exit status: 0 on success, 3 after an error."""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -39,7 +36,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.shared("reader")
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: console.Given) -> None:
     """Write the page, and on request a CSV file and a report page per run."""
     check_file(given.output, "-o", (".html", ".htm"))
     if given.csv:

@@ -1,24 +1,20 @@
-"""The command `plan`, which finds the size of a comparison."""
+"""Plan a comparison of two models: how many questions and requests find a difference.
+
+lm-eval-cora plan --difference 0.02
+lm-eval-cora plan --difference 0.02 --from out/small
+lm-eval-cora plan --difference 0.02 --from out/small --from out/large --metric mcqa
+
+One run shows how much questions vary; two runs on the same questions also show how alike the models are.
+Without a run, the models of the CoRA paper's tables are used. Exit status 3: something cannot be read.
+"""
 
 from __future__ import annotations
-
-import argparse
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.decide.plan import CORRELATION, Goal, as_json, as_table, make_plans
 from lm_eval_cora.decide.sample_size import LEVEL, POWER
 from lm_eval_cora.report.text import one_line
 from lm_eval_cora.runs.grouping import read_runs
-
-SUMMARY = "plan a comparison of two models: how many questions and requests find a difference"
-
-EXAMPLES = """\
-  lm-eval-cora plan --difference 0.02
-  lm-eval-cora plan --difference 0.02 --from out/small
-  lm-eval-cora plan --difference 0.02 --from out/small --from out/large --metric mcqa
-
-One run shows how much questions vary; two runs on the same questions also show how alike the models are.
-Without a run, the models of the CoRA paper's tables are used. Exit status 3: something cannot be read."""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -38,7 +34,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.shared("reader", "json")
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: console.Given) -> None:
     """Print the questions and requests with which a difference between two models is found."""
     goal = Goal(given.difference, given.power, given.level, given.metric, given.correlation)
     runs = read_runs(given.out, reader=given.reader)

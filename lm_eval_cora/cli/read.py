@@ -1,8 +1,11 @@
-"""The command `read`, which shows how one response is read."""
+"""Read one response: which option it chooses, by which rule, and which characters decided.
+
+lm-eval-cora read --options Steam Ice Fog --response 'So the answer is B.'
+lm-eval-cora read --options Steam Ice Fog < response.txt
+"""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import get_args
 
@@ -10,12 +13,6 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import around, places, read_answer, said
 from lm_eval_cora.cli import console
-
-SUMMARY = "read one response: which option it chooses, by which rule, and which characters decided"
-
-EXAMPLES = """\
-  lm-eval-cora read --options Steam Ice Fog --response 'So the answer is B.'
-  lm-eval-cora read --options Steam Ice Fog < response.txt"""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -28,7 +25,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("--cut-off", None, "the token limit ended the response")
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: console.Given) -> None:
     """Print how one response is read, and why."""
     response = sys.stdin.read() if given.response is None else given.response
     answer = read_answer(response, given.options, format=given.format, reader=given.reader, cut_off=given.cut_off)

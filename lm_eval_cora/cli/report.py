@@ -1,8 +1,13 @@
-"""The command `report`, which makes a page or text of runs."""
+"""Make a page (or text) of one or more runs, with the models side by side.
+
+lm-eval-cora report out/
+lm-eval-cora report out/small out/large -o both.html
+lm-eval-cora report out/ --format md
+lm-eval-cora report out/ --figures figures/
+"""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from lm_eval_cora.cli import console
@@ -13,14 +18,6 @@ from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.report.writing import STDOUT, check_folder
-
-SUMMARY = "make a page (or text) of one or more runs, with the models side by side"
-
-EXAMPLES = """\
-  lm-eval-cora report out/
-  lm-eval-cora report out/small out/large -o both.html
-  lm-eval-cora report out/ --format md
-  lm-eval-cora report out/ --figures figures/"""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -40,7 +37,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("--title", "TITLE", about, default="Consistency of the answers")
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: console.Given) -> None:
     """Write the report of runs as a page, text or numbers, and its charts as files."""
     kind = given.format or _format_of(given.output)
     if kind == "html" or given.figures:

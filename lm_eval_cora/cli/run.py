@@ -1,4 +1,11 @@
-"""The command `run`, and the harness that it starts."""
+"""Run `lm_eval` with fewer requests.
+
+lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_medqa --stop exact
+lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact --target-stderr 0.01
+
+All options of `lm_eval run` work here, too: lm_eval run --help. Identical requests are sent once, with or
+without the options above.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +21,6 @@ from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.stopping import EXACT
 from lm_eval_cora.questions.messages import did_you_mean
-
-SUMMARY = "run `lm_eval` with fewer requests"
-
-EXAMPLES = """\
-  lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_medqa --stop exact
-  lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact --target-stderr 0.01
-
-All options of `lm_eval run` work here, too: lm_eval run --help. Identical requests are sent once, with or
-without the options above."""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -95,7 +93,7 @@ def importing_the_harness() -> Iterator[None]:
         ) from None
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: console.Given) -> None:
     """Run `lm_eval` with fewer requests."""
     with importing_the_harness():
         from lm_eval_cora.harness import dry_run  # takes seconds
@@ -131,7 +129,7 @@ OPTIONS = ("stop", "budget", "target_stderr", "target", "max_gen_toks", "no_cach
 """Our options of `run`. They can also be in a --config file, written with underscores or as on the command line."""
 
 
-def _add_options(given: argparse.Namespace, config: Path, options: Sequence[str]) -> None:
+def _add_options(given: console.Given, config: Path, options: Sequence[str]) -> None:
     """Add our options from a --config file, unless the command line has them. Check its keys."""
     try:
         content = yaml.safe_load(config.read_text(encoding="utf-8"))
@@ -157,7 +155,7 @@ def _add_options(given: argparse.Namespace, config: Path, options: Sequence[str]
             setattr(given, name, getattr(read, name))
 
 
-def as_the_harness_parses(given: argparse.Namespace, arguments: Sequence[str]) -> argparse.Namespace:
+def as_the_harness_parses(given: console.Given, arguments: Sequence[str]) -> argparse.Namespace:
     """Parse arguments with the harness' own parser. If it refuses them, print our usage and exit."""
     with importing_the_harness():
         from lm_eval_cora.harness.dry_run import UsageError, harness_arguments, harness_options  # takes seconds

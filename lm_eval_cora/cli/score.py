@@ -1,8 +1,17 @@
-"""The command `score`, which scores answers that were collected without the harness."""
+"""Compute the metrics of answers that were not collected with the harness.
+
+lm-eval-cora score answers.csv --question id --correct ok --original is_original
+
+The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option
+if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:
+{"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}
+
+report, compare, plan, gate and export accept such a file in place of a folder. It needs the usual names of
+columns.
+"""
 
 from __future__ import annotations
 
-import argparse
 from math import isnan
 
 from lm_eval_cora.api import scores_of
@@ -11,18 +20,6 @@ from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.collected import read_answers
-
-SUMMARY = "compute the metrics of answers that were not collected with the harness"
-
-EXAMPLES = """\
-  lm-eval-cora score answers.csv --question id --correct ok --original is_original
-
-The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option
-if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:
-{"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}
-
-report, compare, plan, gate and export accept such a file in place of a folder. It needs the usual names of
-columns."""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -33,7 +30,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.shared("json")
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: console.Given) -> None:
     """Print the metrics of a file of answers."""
     rows = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
     scores = scores_of(rows)

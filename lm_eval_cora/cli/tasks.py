@@ -1,8 +1,13 @@
-"""The command `tasks`, which lists tasks or checks that they would run."""
+"""List the tasks, or check that they would run and what they would cost.
+
+lm-eval-cora tasks medqa
+lm_eval ls tasks --include_path "$(lm-eval-cora tasks --path)"
+lm-eval-cora tasks --check cora_medqa
+lm-eval-cora tasks --check cora_local --metadata '{"cora": {"data_files": "my.jsonl"}}'
+"""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,14 +20,6 @@ from lm_eval_cora.discovery.task_files import TaskFile, task_list
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.text import table_as_text
-
-SUMMARY = "list the tasks, or check that they would run and what they would cost"
-
-EXAMPLES = """\
-  lm-eval-cora tasks medqa
-  lm_eval ls tasks --include_path "$(lm-eval-cora tasks --path)"
-  lm-eval-cora tasks --check cora_medqa
-  lm-eval-cora tasks --check cora_local --metadata '{"cora": {"data_files": "my.jsonl"}}'"""
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -39,7 +36,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("--include_path", "FOLDER", "with --check: folder of your task files")
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: console.Given) -> None:
     """List the tasks, print their folder, or check that tasks would run."""
     metadata, names = _metadata(given) if given.metadata else ({}, given.names)
     if given.path:
@@ -74,7 +71,7 @@ def run(given: argparse.Namespace) -> None:
     print(f"\nA doc is one variant of a question. The task files are in {tasks_folder()}")
 
 
-def _metadata(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+def _metadata(given: console.Given) -> tuple[dict[str, Any], list[str]]:
     """Parse `--metadata` as the harness does; return it and all task names, including those typed after it."""
     arguments = ["--tasks", "any"]
     names = list(given.names)
