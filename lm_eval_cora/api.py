@@ -27,16 +27,7 @@ from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.report.writing import check_file, write_file
-from lm_eval_cora.runs import grouping
-from lm_eval_cora.runs.collected import (
-    ENTRIES,
-    Collected,
-    compute_collected,
-    left_out,
-    notes_of,
-    read_answers,
-    undefined_metrics,
-)
+from lm_eval_cora.runs import collected, grouping
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ResultsFolder, probe_of
 from lm_eval_cora.scores import Scores
@@ -105,13 +96,14 @@ def score(
         (1.0, 0.5, 0.5)
     """
     names = {name: value for name, value in locals().items() if name != "data"}
-    return scores_of(read_answers(data, names))
+    return scores_of(collected.read_answers(data, names))
 
 
-def scores_of(rows: Collected) -> Scores:
+def scores_of(rows: collected.Collected) -> Scores:
     """The scores of answers in a table or file; see `score`."""
-    functions = {entry["metric"]: partial(compute_collected, entry) for entry in ENTRIES}
-    return Scores(rows.table, functions, reasons=undefined_metrics(rows.table, rows.known), notes=notes_of(rows))
+    functions = {entry["metric"]: partial(collected.compute_collected, entry) for entry in collected.ENTRIES}
+    reasons = collected.undefined_metrics(rows.table, rows.known)
+    return Scores(rows.table, functions, reasons, notes=collected.notes_of(rows))
 
 
 def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -> list[Variant]:
@@ -151,9 +143,8 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         Answer:
     """
     if not isinstance(probe, str) or probe not in PROBES:
-        raise UserError(
-            f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{did_you_mean(str(probe), PROBES)}"
-        )
+        meant = did_you_mean(str(probe), PROBES)
+        raise UserError(f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{meant}")
     chosen = Options.from_metadata("expand", options)
     if questions is None and not ("hub" in options or "data_files" in options):
         raise UserError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
@@ -196,9 +187,8 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         raise UserError(f"read: responses: expected a list of texts, got {type(responses).__name__}")
     for place, variant in enumerate(variants):
         if not isinstance(variant, Variant):
-            raise UserError(
-                f"read: variant {place}: expected a Variant as `expand` returns it, got {type(variant).__name__}"
-            )
+            got = type(variant).__name__
+            raise UserError(f"read: variant {place}: expected a Variant as `expand` returns it, got {got}")
     docs, texts = [vars(variant) for variant in variants], list(responses)
     if len(docs) != len(texts):
         raise UserError(
@@ -208,10 +198,8 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     for place, text in enumerate(texts):
         if text is not None and not isinstance(text, str):
             raise UserError(f"read: response {place}: expected text, or None if skipped, got {type(text).__name__}")
-    records = [
-        skipped(doc) if text is None else read_response(doc, [text], reader=reader)
-        for doc, text in zip(docs, texts, strict=True)
-    ]
+    pairs = zip(docs, texts, strict=True)
+    records = [skipped(doc) if text is None else read_response(doc, [text], reader=reader) for doc, text in pairs]
     packed = PackedRecords(records)
     table, _ = ResponseTable.from_packed(packed)
     if table.duplicates:
@@ -222,7 +210,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     entries = applicable_metrics(probe_of({}, packed), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
     asked = sorted((doc["question_id"], doc["ordinal"], doc["kind"], doc["choices"]) for doc in docs)
-    return Scores(table, functions, notes=left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
+    return Scores(table, functions, notes=collected.left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
 
 
 Source = str | PathLike[str] | Mapping[str, Any]
@@ -269,16 +257,12 @@ def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) ->
         for run in found:
             run.samples.folder = folder
         found = [replace(run, model=run.model.replace(f"{folder.path}{sep}", "")) for run in found]
-    return [
-        Scores(
-            run.table,
-            {entry["metric"]: run.function(entry) for entry in run.entries if is_in_table(entry)},
-            name=f"{run.model}, {run.task}",
-            notes=run.warnings,
-            run=run,
-        )
-        for run in found
-    ]
+    return [_scores_of_run(run) for run in found]
+
+
+def _scores_of_run(run: Run) -> Scores:
+    functions = {entry["metric"]: run.function(entry) for entry in run.entries if is_in_table(entry)}
+    return Scores(run.table, functions, name=f"{run.model}, {run.task}", notes=run.warnings, run=run)
 
 
 def write_report(

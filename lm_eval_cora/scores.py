@@ -51,8 +51,8 @@ class Scores(Mapping[str, Estimate]):
         self,
         table: ResponseTable,
         functions: Mapping[str, Callable[[ResponseTable], Estimate]],
-        *,
         reasons: Mapping[str, str] | None = None,
+        *,
         name: str = "",
         notes: Iterable[str] = (),
         run: Run | None = None,
@@ -62,7 +62,7 @@ class Scores(Mapping[str, Estimate]):
         self.notes = tuple(notes)
         self._table = table
         self._functions = functions  # of the metrics
-        self._reasons = dict(reasons or {})  # why others are undefined
+        self._reasons = reasons or {}  # why others are undefined
         self._run = run  # if `read_runs` read the answers
         self._asked = asked  # a digest of the variants; empty if unknown
         self._computed: dict[str, Estimate] = {}
