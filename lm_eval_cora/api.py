@@ -126,8 +126,7 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         The variants; those of one question are consecutive. `variant.prompt` is the text to send.
 
     Raises:
-        UserError: If the probe or an option does not exist or has a wrong value, or the questions cannot be read. The
-            message names the row.
+        UserError: If the probe or an option is unknown or wrong, or a question (the message names its row).
 
     Example:
         >>> rows = [{"question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "Ice"}]
@@ -172,8 +171,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         The metrics of the probe. A note says how many questions are left out because variants are missing or skipped.
 
     Raises:
-        UserError: If the numbers of variants and responses differ, a variant comes twice, or an argument is of the
-            wrong type.
+        UserError: If the numbers of variants and responses differ, a variant comes twice, or a type is wrong.
 
     Example:
         >>> from lm_eval_cora import expand
@@ -233,8 +231,7 @@ def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) ->
         The scores of each model and task. The name consists of both. The notes list what was left out or merged.
 
     Raises:
-        UserError: If a path does not exist, if a path or a dict has no samples of these tasks, or if a file of
-            answers cannot be read.
+        UserError: If a path does not exist, has no samples of these tasks, or cannot be read.
 
     Example:
         >>> read_runs("no/such/folder")
@@ -281,8 +278,7 @@ def write_report(
         The file.
 
     Raises:
-        UserError: If the scores are not from `read_runs`, if the file has another suffix or is a folder, or if
-            matplotlib is not installed.
+        UserError: If the scores are not from `read_runs`, the file cannot be written, or matplotlib is not installed.
     """
     path, runs = Path(output), _runs_of("write_report", scores)
     check_file(path, "write_report: output", (".html", ".htm", ".md"))
@@ -311,8 +307,7 @@ def write_records(
         The files: for each model the record, then a file with a row per variant.
 
     Raises:
-        UserError: If the scores are not from `read_runs`, if `relationship` has another value, or if a file cannot be
-            written.
+        UserError: If the scores are not from `read_runs`, or `relationship` has another value.
     """
     _check("write_records", "relationship", relationship, Relationship)
     return write_every_eval_ever(_runs_of("write_records", scores), Path(folder), organization, relationship)

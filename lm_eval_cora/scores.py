@@ -31,8 +31,6 @@ class Scores(Mapping[str, Estimate]):
     `scores["cora"]` is an `Estimate` with `value`, `stderr` and `interval` (95%). A metric is computed when it is first
     used. Metrics that the answers do not define are nan; `undefined` gives the reasons. Printing shows a table.
 
-    `score`, `read` and `read_runs` return such objects.
-
     Attributes:
         name: Name of the answers: model and task of a run, otherwise empty.
         notes: What you should know about the answers, such as questions that were left out.
@@ -68,11 +66,7 @@ class Scores(Mapping[str, Estimate]):
         self._computed: dict[str, Estimate] = {}
 
     def __getitem__(self, metric: str) -> Estimate:
-        """The estimate of a metric.
-
-        Raises:
-            KeyError: If there is no such metric.
-        """
+        """The estimate of a metric, or a KeyError if there is no such metric."""
         if metric in self._reasons:
             return UNDEFINED
         if metric not in self._functions:
@@ -118,11 +112,9 @@ class Scores(Mapping[str, Estimate]):
         return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
 
     def to_frame(self) -> DataFrame:
-        """Convert the metrics to a DataFrame.
+        """Convert the metrics to a DataFrame with the columns `metric`, `value`, `stderr`, `low` and `high`.
 
-        Returns:
-            A DataFrame with a row per metric and the columns `metric`, `value`, `stderr`, `low` and `high`. The last
-            two are the ends of the 95% confidence interval. Undefined numbers are nan.
+        The last two are the ends of the 95% confidence interval. Undefined numbers are nan.
 
         Example:
             >>> from lm_eval_cora import score
@@ -137,9 +129,7 @@ class Scores(Mapping[str, Estimate]):
     def bmca_curve(self) -> DataFrame:
         """Compute the BMCA curve: the share of questions with at least a given share of variants answered correctly.
 
-        Returns:
-            A DataFrame with a row per level, 0, 0.1, ... 1, and the columns `level`, `value`, `stderr`, `low` and
-            `high`. The last two are the ends of the 95% confidence interval.
+        The DataFrame has a row per level, 0, 0.1, ... 1, and the columns `level`, `value`, `stderr`, `low` and `high`.
 
         Example:
             >>> from lm_eval_cora import score
@@ -158,14 +148,8 @@ class Scores(Mapping[str, Estimate]):
         This needs matplotlib: `pip install 'lm-eval-cora[report]'`.
 
         Args:
-            ax: The axes to draw in; None makes new ones.
+            ax: The axes to draw in, and to return; None makes new ones.
             label: The label in the legend; None uses the name of the scores.
-
-        Returns:
-            The axes.
-
-        Raises:
-            UserError: If matplotlib is not installed.
         """
         try:
             from matplotlib import pyplot
@@ -173,11 +157,12 @@ class Scores(Mapping[str, Estimate]):
             raise UserError("plot: matplotlib is not installed. Run pip install 'lm-eval-cora[report]'") from None
         axes = pyplot.subplots()[1] if ax is None else ax
         level, value, _, low, high = self.bmca_curve().to_numpy().T
-        (line,) = axes.plot(level, value, marker="o", label=label or self.name or None)
+        label = label or self.name or None
+        (line,) = axes.plot(level, value, marker="o", label=label)
         axes.fill_between(level, low, high, color=line.get_color(), alpha=0.15)
         axes.set(xlabel="share of variants answered correctly, at least", ylabel="share of questions (BMCA)")
         axes.set(xlim=(0, 1), ylim=(0, 1.02))
-        if label or self.name:
+        if label:
             axes.legend()
         return axes
 
@@ -188,7 +173,7 @@ class Scores(Mapping[str, Estimate]):
         return _as_html(self._title(), *self._shown(), self.remarks)
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
-        rows = [[name, *_cells(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
+        rows = [[name, *cells_of(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
         return ["metric", "value", "stderr", "95%"], rows
 
     @property
@@ -242,12 +227,10 @@ class Comparison(Mapping[str, Compared]):
         return len(self._rows)
 
     def to_frame(self) -> DataFrame:
-        """Convert the differences to a DataFrame.
+        """Convert the differences to a DataFrame with a row per metric.
 
-        Returns:
-            A DataFrame with a row per metric and the columns `metric`, `before`, `after`, `difference`, `stderr`,
-            `low`, `high` and `p_value`. `low` and `high` are the ends of the 95% confidence interval of the difference.
-            `p_value` is nan if McNemar's test does not apply.
+        The columns are `metric`, `before`, `after`, `difference`, `stderr`, `low` and `high` (the 95% confidence
+        interval of the difference), and `p_value`, which is nan if McNemar's test does not apply.
         """
         from pandas import DataFrame  # importing it takes half a second
 
@@ -271,7 +254,7 @@ class Comparison(Mapping[str, Compared]):
         rows = []
         for name, row in self.items():
             p_value = "" if isnan(row.p_value) else f"{row.p_value:.3g}"
-            rows.append([name, f"{row.before.value:.4f}", f"{row.after.value:.4f}", *_cells(row, "+"), p_value])
+            rows.append([name, f"{row.before.value:.4f}", f"{row.after.value:.4f}", *cells_of(row, "+"), p_value])
         return ["metric", "before", "after", "difference", "stderr", "95%", "p"], rows
 
 
@@ -302,10 +285,9 @@ def compare(before: Scores, after: Scores) -> Comparison:
     """
     for scores in (before, after):
         if not isinstance(scores, Scores):
-            raise UserError(
-                f"compare: expected Scores, got {type(scores).__name__}. Make them with score, read or read_runs, "
-                "which returns a list"
-            )
+            got = type(scores).__name__
+            how = "Make them with score, read or read_runs, which returns a list"
+            raise UserError(f"compare: expected Scores, got {got}. {how}")
     _check_alike(before, after)
     both = [name for name in before if name in after and not isnan(before[name].value + after[name].value)]
     return Comparison(before, after, {name: compared(before[name], after[name]) for name in both})
@@ -343,7 +325,7 @@ def _frame(first: str, estimates: Mapping[Any, Estimate]) -> DataFrame:
     return DataFrame(rows, columns=[first, "value", "stderr", "low", "high"])
 
 
-def _cells(estimate: Estimate | Compared, sign: str = "") -> list[str]:
+def cells_of(estimate: Estimate | Compared, sign: str = "") -> list[str]:
     """Format a value, its standard error and its 95% interval."""
     value, low, high = (f"{number:{sign}.4f}" for number in (estimate.value, *estimate.interval))
     return [value, *(["", ""] if isnan(estimate.stderr) else [f"{estimate.stderr:.4f}", f"[{low}, {high}]"])]

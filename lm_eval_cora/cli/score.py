@@ -12,14 +12,13 @@ columns.
 
 from __future__ import annotations
 
-from math import isnan
-
 from lm_eval_cora.api import scores_of
 from lm_eval_cora.cli import console
-from lm_eval_cora.metrics.estimate import Estimate, for_json
+from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.collected import read_answers
+from lm_eval_cora.scores import cells_of
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -32,21 +31,15 @@ def add_arguments(parser: console.Parser) -> None:
 
 def run(given: console.Given) -> None:
     """Print the metrics of a file of answers."""
-    rows = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
-    scores = scores_of(rows)
+    answers = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
+    scores = scores_of(answers)
     if given.json:
-        counts = {"questions": scores.questions, "answers": scores.answers, "readers": rows.readers}
+        counts = {"questions": scores.questions, "answers": scores.answers, "readers": answers.readers}
         console.write_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})
         return
-    cells = [
-        [name, f"{estimate.value:.4f}", "±", f"{estimate.stderr:.4f}".replace("nan", "N/A"), _interval(estimate)]
-        for name, estimate in scores.items()
-        if name not in scores.undefined
-    ]
-    print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], cells))
+    rows = []
+    for name in [name for name in scores if name not in scores.undefined]:
+        value, stderr, interval = cells_of(scores[name])
+        rows.append([name, value, "±", stderr or "N/A", interval])
+    print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], rows))
     console.say(scores.size, *scores.remarks)
-
-
-def _interval(estimate: Estimate) -> str:
-    low, high = estimate.interval
-    return "" if isnan(low) else f"[{low:.4f}, {high:.4f}]"
