@@ -24,8 +24,7 @@ from tqdm import tqdm
 
 from lm_eval_cora.decide.sample_size import Contrast, Level, correlation_of, questions_needed, with_another
 from lm_eval_cora.metrics.estimate import Estimate, share_of, wilson
-from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.metrics.several import differs
+from lm_eval_cora.metrics.paired import difference, differs
 
 PAIRS = (
     Population("quantised, 3%", 0.7, 0.6, (8, 8), changed=0.03),

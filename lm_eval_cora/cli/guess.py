@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import floor
 
 from lm_eval_cora.cli.console import Given, Parser, between, write_json
-from lm_eval_cora.metrics.chance import CERTAIN, at_least, msgr
+from lm_eval_cora.metrics.ablation import CERTAIN, at_least, msgr
 from lm_eval_cora.report.text import table_as_text
 
 

@@ -1,20 +1,25 @@
-"""CoRA's ablation: the effect of fewer options, and of the choice of variants, on the scores."""
+"""CoRA's ablation, and guessing: what fewer options, a choice of variants and random picks do to the scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from math import nan
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lm_eval_cora.metrics.accuracy import bmca, mcqa, mcqa_plus, mv
-from lm_eval_cora.metrics.consistency import ci, cora
+from lm_eval_cora.metrics.accuracy import bmca, exact_level, mcqa, mcqa_plus, mv
+from lm_eval_cora.metrics.consistency import ci, cora, pairs_of_picks
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference, difference
-from lm_eval_cora.metrics.responses import Floats, ResponseTable
+from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets
 from lm_eval_cora.variants.divergent import SAME_SIZE
 
+__all__ = ["Resampled", "at_least", "chance_bmca", "chance_consistency_rate", "msgr", "resampled", "same_size"]
+
+_QUESTIONS = 5_000
 _TIMES = 10_000
 _DRAWS = 100
 _CELLS_AT_A_TIME = 10_000_000
@@ -122,3 +127,136 @@ def _drawn(table: ResponseTable, draws: int, times: int) -> Floats:
             sums[1, part] += np.count_nonzero(2 * right > draws, axis=1)
             sums[2, part] += np.count_nonzero(right == draws, axis=1)
     return sums
+
+
+def chance_consistency_rate(table: ResponseTable) -> float:
+    """Consistency rate of a model that picks a printed option at random each time and never gives an invalid answer.
+
+    Equal options count as one. If all variants print the same A options, the rate is 1 / A. If they print different
+    ones, two picks are compared only if each is printed in the other variant too, and the rate is not 1 / A: it is
+    about 0.46 on the divergent probe with five options. It is then simulated with a fixed seed on 5,000 questions or
+    more (copies of these), which gives two digits. The answers do not matter.
+    Range: 0 to 1; nan for questions without options. Source: ours.
+
+    Example:
+        >>> round(chance_consistency_rate(ResponseTable.from_hits([[1, 1], [0, 1]])), 1)
+        0.5
+    """
+    picks_one = table.picked != NO_PICK
+    if not picks_one.any():
+        return nan
+    first = table.printed[table.starts]
+    if picks_one.all() and (table.printed == first[table.question]).all():
+        several = table.sizes > 1
+        return float((1 / _bits(first[several]).sum(axis=1)).mean()) if several.any() else nan
+    copies = -(-_QUESTIONS // len(table.sizes))
+    sizes, printed = np.tile(table.sizes, copies), np.tile(table.printed, copies)
+    picks = np.where(np.tile(picks_one, copies), _at_random(printed), NO_PICK)
+    agreeing, comparable = pairs_of_picks(sizes, picks, printed)
+    with np.errstate(invalid="ignore"):
+        shares = (agreeing / comparable).reshape(copies, -1)
+    defined = [row[row >= 0] for row in shares]  # a question with few variants may have no comparable pair
+    rates = [row.mean() for row in defined if len(row)]
+    return float(np.mean(rates)) if rates else nan
+
+
+def chance_bmca(table: ResponseTable, levels: Sequence[float]) -> list[float]:
+    """BMCA of a model that picks a printed option at random each time and never gives an invalid answer.
+
+    For question i, the number of right answers is a sum of M_i independent picks, each right with probability 1 / A for
+    a variant with A options. The BMCA by chance is the mean over questions of P(K_i >= level * M_i). The levels are
+    those of `bmca`.
+    Range: a share from 0 to 1 per level; empty without questions, and if a variant has no options. Source: ours, after
+    CoRA, appendix A.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> table = ResponseTable.from_hits([[1, 1]])
+        >>> chance_bmca(replace(table, options=np.array([2, 4])), [0, 0.5, 1])
+        [1.0, 0.625, 0.125]
+    """
+    if not len(table.sizes) or not table.options.all():
+        return []
+    options = table.options.tolist()
+    rows = zip(table.starts.tolist(), table.sizes.tolist(), strict=True)
+    counts = Counter(tuple(sorted(options[start : start + size])) for start, size in rows)
+    exact = [exact_level(level) for level in levels]
+    chances = np.zeros(len(exact))
+    for printed, count in counts.items():
+        right = np.ones(1)  # probabilities of 0 to M right answers to M variants with these numbers of options
+        for number in printed:
+            right = np.convolve(right, [1 - 1 / number, 1 / number])
+        needed = [-(-level.numerator * len(printed) // level.denominator) for level in exact]
+        chances += count * np.array([right[k:].sum() for k in needed])
+    return [float(chance) for chance in chances / len(table.sizes)]
+
+
+def _bits(sets: Sets) -> NDArray[np.uint8]:
+    """(R, 64) 1 if a set contains an identity."""
+    return np.unpackbits(sets.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+
+
+def _at_random(printed: Sets) -> Ints:
+    """(R,) identity of a random printed option, with a fixed seed; 0 if none is printed."""
+    bits = _bits(printed)
+    upto = bits.cumsum(axis=1, dtype=np.uint8)
+    wanted = np.random.default_rng(0).integers(0, np.maximum(upto[:, -1], 1)) + 1
+    picks: Ints = ((upto == wanted[:, None]) & (bits == 1)).argmax(axis=1)
+    return picks
+
+
+CERTAIN = 0.9996
+"""Probability that counts as certain. Truncated to two digits, it gives the paper's rates for p = 1-5 and 7-9 of 10."""
+
+
+def at_least(variants: int, rate: float) -> Floats:
+    """Probability of at least p right answers to M variants if each is right with probability r.
+
+    P(p) = sum over j from p to M of C(M, j) r^j (1 - r)^(M - j), for p = 0, ..., M. For p > 0 this is the regularised
+    incomplete beta function I_r(p, M - p + 1).
+
+    Args:
+        variants: M, at least 1.
+        rate: r, from 0 to 1. For a guess among k options it is 1 / k.
+
+    Range: (M + 1,) probabilities, falling from 1. Source: CoRA, eq. 10 (its text says r = 1/p, but means r = 1/k).
+
+    Example:
+        >>> at_least(2, rate=0.5).round(6).tolist()
+        [1.0, 0.75, 0.25]
+    """
+    if variants < 1:
+        raise ValueError(f"variants is {variants}, expected 1 or more")
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate is {rate}, expected a share from 0 to 1")
+    from scipy.special import betainc  # importing scipy takes time; see metrics.estimate
+
+    right = np.arange(1, variants + 1)
+    return np.concatenate([[1.0], betainc(right, variants - right + 1, rate)])
+
+
+def msgr(variants: int, certain: float = CERTAIN) -> Floats:
+    """Minimum success guessing rate: the smallest rate r at which at least p of M answers are almost certainly right.
+
+    It solves P(p) = `certain` for r, where P(p) is the probability of at least p right answers; see `at_least`.
+
+    Args:
+        variants: M, at least 1.
+        certain: The probability that counts as certain, between 0 and 1.
+
+    Range: (M + 1,) rates for p = 0, ..., M, rising from 0. Source: CoRA, appendix A, table 7. For M = 10 the paper
+    prints 0.2 for p = 0, where any rate is enough, 0.93 for p = 6 and 0.9999 for p = 10. No single value of `certain`
+    gives these together with the other rows.
+
+    Example:
+        >>> msgr(1, certain=0.75).round(6).tolist()
+        [0.0, 0.75]
+    """
+    if variants < 1:
+        raise ValueError(f"variants is {variants}, expected 1 or more")
+    if not 0 < certain < 1:
+        raise ValueError(f"certain is {certain}, expected a probability between 0 and 1")
+    from scipy.special import betaincinv
+
+    right = np.arange(1, variants + 1)
+    return np.concatenate([[0.0], betaincinv(right, variants - right + 1, certain)])

@@ -11,6 +11,8 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of
 from lm_eval_cora.metrics.facts import metric, takes_arrays
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
+__all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ties"]
+
 
 @metric("Share of correct answers among all variants of all questions.")
 @takes_arrays

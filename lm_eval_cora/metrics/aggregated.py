@@ -24,6 +24,8 @@ from lm_eval_cora.metrics.ranges import (
 from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
+__all__ = ["Aggregated", "aggregated", "by_category"]
+
 
 class Aggregated(NamedTuple):
     """Accuracy range and consistency rates of a benchmark over several probes, as `aggregated` returns them.

@@ -9,6 +9,8 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, product_
 from lm_eval_cora.metrics.facts import metric, takes_arrays
 from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
+__all__ = ["all_equal", "ci", "consistency_rate", "cora", "core", "equal_at", "timeouts"]
+
 _PAIRS_AT_A_TIME = 4_000_000
 
 

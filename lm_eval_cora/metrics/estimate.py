@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from lm_eval_cora.metrics.responses import Bools, Floats
 
+__all__ = ["Estimate"]
+
 IN_95_PERCENT = 1.959963984540054
 """Half the width of a 95% confidence interval, in standard errors."""
 

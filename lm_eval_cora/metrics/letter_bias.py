@@ -26,6 +26,8 @@ from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.variants.order import POSITIONS
 
+__all__ = ["acc_permuted", "acc_pride", "letter_prior"]
+
 PARTS = 10
 """Number of parts of the questions. The prior for each part comes from the others."""
 

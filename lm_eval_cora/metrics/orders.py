@@ -12,6 +12,8 @@ from lm_eval_cora.metrics.responses import IDENTITIES, Bools, Floats, Ints, Resp
 from lm_eval_cora.variants.alterations import COUNTS, ORIGINAL, shuffled, with_options
 from lm_eval_cora.variants.order import POSITIONS
 
+__all__ = ["acc_at", "acc_h", "sc", "sc_buckets"]
+
 OptionCount = int | Literal["original"]
 
 

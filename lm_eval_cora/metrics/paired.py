@@ -1,14 +1,27 @@
-"""Comparison of two sets of answers to the same questions: paired differences, and McNemar's test."""
+"""Comparison of answers to the same questions: paired differences, McNemar's test, and several models or estimates.
+
+Intervals of several differences hold together, and p-values have Holm's correction.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from functools import lru_cache
+from itertools import combinations
+from math import erfc, hypot, inf, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence, tango, unvaried, without_rounding
+from lm_eval_cora.metrics.kinds import covariance_of
+from lm_eval_cora.metrics.responses import Floats
+
+__all__ = ["Difference", "McNemar", "Pair"]
+__all__ += ["difference", "differences_together", "holm", "leading", "mcnemar", "pairwise"]
+
+_SAMPLES = 20_000
 
 
 class Difference(NamedTuple):
@@ -187,3 +200,257 @@ def _check(before: int, after: int) -> None:
             f"difference: expected two estimates from the same questions, got {before:,} and {after:,} questions. "
             "Compare answers to the same questions"
         )
+
+
+class Pair(NamedTuple):
+    """The comparison of two of several models.
+
+    Attributes:
+        before: Index of the first model.
+        after: Index of the second model.
+        change: The difference, after - before. Its interval holds for all pairs together.
+        test: McNemar's test of this pair alone; None if it does not apply.
+        p_value: P-value of this pair alone; nan if it is unknown.
+        adjusted: P-value after Holm's correction for the number of pairs.
+    """
+
+    before: int
+    after: int
+    change: Difference
+    test: McNemar | None
+    p_value: float
+    adjusted: float
+
+
+def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list[Pair]:
+    """Compare each model with each other one, or all of them with a baseline.
+
+    All intervals together contain the true differences in 95% of the samples (`together`). The p-values of the pairs
+    are corrected with Holm's method: if no model differs from another, a corrected p-value below 0.05 occurs in at most
+    5% of the samples.
+
+    Args:
+        estimates: A metric of K models, from the same N questions.
+        baseline: Index of the model with which the others are compared; None compares all pairs.
+
+    Returns:
+        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form. Source: Holm
+        1979; max-t intervals, Hothorn, Bretz and Westfall 2008.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> models = [share_of(np.arange(40) < right) for right in (20, 21, 36)]
+        >>> [(pair.before, pair.after, round(pair.adjusted, 3)) for pair in pairwise(models)]
+        [(0, 1, 0.5), (0, 2, 0.0), (1, 2, 0.0)]
+    """
+    models = range(len(estimates))
+    pairs = list(combinations(models, 2)) if baseline is None else [(baseline, k) for k in models if k != baseline]
+    changes = together(estimates, pairs)
+    tests = [mcnemar(estimates[one], estimates[other]) for one, other in pairs]
+    p_values = [
+        p_value(estimates[one], estimates[other]) if test is None else test.p_value
+        for (one, other), test in zip(pairs, tests, strict=True)
+    ]
+    rows = zip(pairs, changes, tests, p_values, holm(p_values), strict=True)
+    return [Pair(*pair, change, test, alone, adjusted) for pair, change, test, alone, adjusted in rows]
+
+
+def together(
+    estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]], among: Sequence[tuple[int, int]] = ()
+) -> list[Difference]:
+    """Differences of pairs of models, with intervals that hold for all pairs together.
+
+    Each interval is that of `difference`, with the 95% quantile of the largest standardised difference (max-t) instead
+    of 1.96. With one pair it is the interval of `difference`.
+    """
+    z = _quantile(estimates, among or pairs)
+    return [difference(estimates[one], estimates[other], z=z) for one, other in pairs]
+
+
+def _quantile(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> float:
+    """Half the width of intervals that hold for all pairs together, in standard errors."""
+    known = {k: influence for k, each in enumerate(estimates) if (influence := each.influence) is not None}
+    places = {k: place for place, k in enumerate(known)}
+    inside = [(places[one], places[other]) for one, other in pairs if one in places and other in places]
+    sizes = set(map(len, known.values()))
+    if len(inside) < 2 or len(sizes) > 1 or sizes.pop() < 2:
+        return IN_95_PERCENT
+    return _critical_value(np.cov(np.stack(list(known.values()))), inside)
+
+
+def _critical_value(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> float:
+    """95% quantile of the largest standardised difference of the pairs of K normal variables; at least 1.96."""
+    draws = normal_draws(covariance)
+    largest = np.zeros(len(draws))
+    for one, other in pairs:
+        variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
+        if variance > 1e-12 * (covariance[one, one] + covariance[other, other]):  # equal models cannot differ
+            np.maximum(largest, np.abs(draws[:, other] - draws[:, one]) / np.sqrt(variance), out=largest)
+    return max(IN_95_PERCENT, float(np.quantile(largest, 0.95)))
+
+
+def p_value(before: Estimate, after: Estimate) -> float:
+    """Two-sided p-value of a paired difference: the level at which the interval of `difference` ends at 0.
+
+    So the p-value is below 0.05 exactly if the 95% interval does not contain 0. Shares of the same questions have
+    the p-value of `mcnemar` instead.
+    """
+    if before.influence is None or after.influence is None:
+        return nan
+    value, change = after.value - before.value, change_of(before, after)
+    if not value:
+        return 1.0
+    if before.stderr == after.stderr == 0:
+        return 0.0
+    if change.ends is None:
+        z = abs(value) / change.widened
+    else:  # no question differs: the interval ends at 0 if w (value - lowest) = value, with w = z^2 / (N + z^2)
+        low, high = change.between
+        rare = value / (value - low) if value > 0 else value / (value - high)
+        z = sqrt(len(before.influence) * rare / (1 - rare)) if rare < 1 else inf
+    return erfc(z / sqrt(2))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's correction of p-values for their number.
+
+    The k-th smallest of m p-values becomes the largest of (m - j + 1) p_(j) over j = 1, ..., k, at most 1. nan is
+    ignored and stays nan. Source: Holm 1979.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        [0.03, 0.06, 0.06]
+    """
+    corrected = list(p_values)
+    order = sorted((number for number, p in enumerate(p_values) if not isnan(p)), key=lambda number: p_values[number])
+    largest = 0.0
+    for rank, number in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p_values[number]))
+        corrected[number] = largest
+    return corrected
+
+
+def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
+    """The best of several models, and all that cannot be told apart from it.
+
+    A model is told apart if the interval of its difference to the best one does not contain 0. The intervals hold for
+    all pairs of models together.
+
+    Args:
+        estimates: A metric of K models, from the same questions.
+        higher: Whether a higher value is better.
+
+    Returns:
+        Indices of models; empty if all values are undefined, or if a difference to the best one has no interval.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> sorted(leading([share_of(np.arange(40) < right) for right in (20, 36, 35)]))
+        [1, 2]
+    """
+    values = {k: estimate.value for k, estimate in enumerate(estimates) if not isnan(estimate.value)}
+    if not values:
+        return set()
+    best = max(values, key=lambda k: values[k] if higher else -values[k])
+    pairs = [(k, best) for k in values if k != best]
+    found = together(estimates, pairs, among=list(combinations(values, 2)))
+    if any(isnan(change.low) for change in found):
+        return set()
+    return {best} | {k for (k, _), change in zip(pairs, found, strict=True) if not differs(change)}
+
+
+def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True) -> list[list[int]]:
+    """Groups of models that cannot be told apart from the best model of the group, the best group first.
+
+    In the order of their values, a model begins a new group if it can be told apart from the best model of the group
+    before it. A model of a lower group may still be indistinguishable from one of a higher group, for example because
+    its error is larger. All intervals of differences hold for all pairs together.
+    """
+    if not estimates or any(isnan(each.stderr) or (paired and each.influence is None) for each in estimates):
+        return []
+    everyone = list(combinations(range(len(estimates)), 2))
+    if paired:
+        z = _quantile(estimates, everyone)
+    else:
+        z = _critical_value(np.diag([estimate.stderr**2 for estimate in estimates]), everyone)
+
+    def is_apart(one: Estimate, best: Estimate) -> bool:
+        if paired:
+            return differs(difference(one, best, z=z))
+        return abs(best.value - one.value) > z * hypot(one.stderr, best.stderr)
+
+    groups: list[list[int]] = []
+    for k in sorted(range(len(estimates)), key=lambda k: -estimates[k].value if higher else estimates[k].value):
+        if groups and not is_apart(estimates[k], estimates[groups[-1][0]]):
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    return groups
+
+
+def differs(change: Difference) -> bool:
+    """Whether the interval of a difference does not contain 0."""
+    return change.low > 0 or change.high < 0
+
+
+def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) -> list[Difference]:
+    """Differences of several estimates from the same questions, with intervals that hold for all of them together.
+
+    Each interval is that of `difference`, with the quantile of the largest of all standardised differences (max-t)
+    instead of 1.96. So all of them contain the true differences in 95% of the samples.
+
+    Args:
+        before: G estimates from N questions.
+        after: The same ones for another model, from the same questions.
+
+    Returns:
+        G differences. The ends are nan if an estimate has no standard error in closed form. Source: max-t intervals,
+        Hothorn, Bretz and Westfall 2008.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> one, other = (share_of(np.arange(40) % k == 0) for k in (2, 3))
+        >>> alone, = differences_together([one], [other])
+        >>> first, second = differences_together([one, other], [other, one])
+        >>> first.low < alone.low < alone.high < first.high
+        True
+    """
+    influences = [
+        two.influence - one.influence
+        for one, two in zip(before, after, strict=True)
+        if one.influence is not None and two.influence is not None and len(one.influence) == len(two.influence) > 1
+    ]
+    z = critical_value(covariance_of(np.stack(influences, axis=1))) if influences else IN_95_PERCENT
+    return [difference(one, two, z=z) for one, two in zip(before, after, strict=True)]
+
+
+def critical_value(covariance: Floats) -> float:
+    """95% quantile of the largest absolute value of G standardised normal variables; at least 1.96."""
+    errors = np.sqrt(np.diag(covariance))
+    scale = np.where(errors > 0, errors, 1.0)
+    correlation = covariance / np.outer(scale, scale)
+    np.fill_diagonal(correlation, 1.0)  # an estimate without variation in the sample may vary in the population
+    largest = np.abs(normal_draws(correlation)).max(axis=1)
+    return max(IN_95_PERCENT, float(np.quantile(largest, 0.95)))
+
+
+def range_by_chance(covariance: Floats) -> float:
+    """Expected difference between the highest and the lowest of G estimates that have the same true value."""
+    values = normal_draws(covariance)
+    return float((values.max(axis=1) - values.min(axis=1)).mean())
+
+
+def normal_draws(covariance: Floats) -> Floats:
+    """(20000, G) normal variables with a covariance, (G, G), from a fixed seed."""
+    size, total = len(covariance), float(np.trace(covariance))
+    if not total:
+        return np.zeros((_SAMPLES, size))
+    root = np.linalg.cholesky(covariance / total + 1e-10 * np.eye(size))
+    draws: Floats = _standard_normal(size) @ root.T * np.sqrt(total)
+    return draws
+
+
+@lru_cache(maxsize=4)
+def _standard_normal(size: int) -> Floats:
+    """(20000, size) independent standard normal variables from a fixed seed."""
+    return np.random.default_rng(0).standard_normal((_SAMPLES, size))

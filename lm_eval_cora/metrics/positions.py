@@ -10,11 +10,13 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, ratio_of, wilson
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of
+from lm_eval_cora.metrics.paired import normal_draws
 from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
-from lm_eval_cora.metrics.several import normal_draws
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.order import POSITIONS
+
+__all__ = ["picks_by_letter", "position_chi_square", "position_p_value", "recall_spread", "recall_spread_by_chance"]
 
 QUESTIONS_PER_LETTER = 10
 """Smallest number of questions per letter for a test."""

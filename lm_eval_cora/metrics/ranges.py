@@ -24,8 +24,11 @@ from lm_eval_cora.metrics.estimate import (
 )
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, covariance_of, means_by_question, strata_of
+from lm_eval_cora.metrics.paired import critical_value, range_by_chance
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
-from lm_eval_cora.metrics.several import critical_value, range_by_chance
+
+__all__ = ["acc_max", "acc_mean", "acc_min", "acc_range", "acc_range_by_chance", "acc_range_p", "macro_acc"]
+__all__ += ["accuracy_by_kind", "each_kind", "followed_by_kind", "invalid_by_kind"]
 
 _WHISKER = 1.5
 """An accuracy is an outlier if it is more than this many interquartile ranges outside the quartiles."""

@@ -26,6 +26,10 @@ from lm_eval_cora.metrics.responses import INVALID, Bools, Floats, Ints, Respons
 from lm_eval_cora.variants import alterations
 from lm_eval_cora.variants.alterations import NOTA_ANSWER, ORIGINAL, SELECT_ALL, shuffled
 
+__all__ = ["nota_acc", "nota_acc_diff", "nota_acc_h", "nota_acc_h_diff", "replaced_acc", "subset_sizes"]
+__all__ += ["multi_share", "recall_misleading", "recall_right", "tf_right", "tf_wrong"]
+__all__ += ["confidence_ratio", "confidence_right", "confidence_wrong", "yes_no_mass"]
+
 Subset = Literal["all", "always_right"]
 
 

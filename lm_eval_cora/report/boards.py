@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.several import told_apart
+from lm_eval_cora.metrics.paired import told_apart
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Number

@@ -12,8 +12,7 @@ from typing import Any
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
-from lm_eval_cora.metrics.paired import Compared, compared
-from lm_eval_cora.metrics.several import pairwise
+from lm_eval_cora.metrics.paired import Compared, compared, pairwise
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean
 from lm_eval_cora.report.content import Cell, Number, Table

@@ -10,8 +10,7 @@ from math import inf, isnan, nan
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import despite_skipped
-from lm_eval_cora.metrics.paired import Difference
-from lm_eval_cora.metrics.several import differs, together
+from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.report.content import Dots, Headline, Number, Table

@@ -10,9 +10,8 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, ratio_of
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
-from lm_eval_cora.metrics.paired import Difference, difference
+from lm_eval_cora.metrics.paired import Difference, Pair, difference, differences_together, pairwise
 from lm_eval_cora.metrics.responses import Ints
-from lm_eval_cora.metrics.several import Pair, differences_together, pairwise
 from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table
 from lm_eval_cora.report.tables import first_numbers, kinds_of, models
 from lm_eval_cora.runs.model_run import Run

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.paired import differs, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.several import differs, pairwise
 from lm_eval_cora.report.content import Changes, Dots, Headline, Number
 from lm_eval_cora.report.headline import _digits, _percent, _with_error, headline, kept_share, lead_of, spoken
 from lm_eval_cora.report.pictures import changes_by_kind

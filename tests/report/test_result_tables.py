@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.metrics.several import leading
+from lm_eval_cora.metrics.paired import difference, leading
 from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.result_tables import (

@@ -9,9 +9,8 @@ import pytest
 
 from lm_eval_cora.metrics import acc_min
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, share_of
-from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.metrics.paired import critical_value, difference, differences_together, range_by_chance
 from lm_eval_cora.metrics.responses import Bools
-from lm_eval_cora.metrics.several import critical_value, differences_together, range_by_chance
 from tests.support.score_tables import hits
 
 

@@ -11,8 +11,7 @@ from scipy.stats import norm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of
-from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.metrics.several import differs, holm, leading, p_value, pairwise, together, told_apart
+from lm_eval_cora.metrics.paired import difference, differs, holm, leading, p_value, pairwise, together, told_apart
 
 
 def cora_of(seed: int, keeps: float, questions: int = 60) -> Estimate:
