@@ -19,24 +19,14 @@ __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus
 def acc(answers: ResponseTable) -> Estimate:
     """Share of correct answers among all variants of all questions.
 
-    The formula is sum K_i / sum M_i, where K_i of the M_i variants of question i are answered correctly.
-
-    Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
-            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
-
-    Returns:
-        A share from 0 to 1 with the standard error of a pooled share; nan without questions, or if skipped variants
-        could change it.
-
-    Raises:
-        ValueError: If an array has another shape or contains another value.
+    The formula is sum K_i / sum M_i, where K_i of the M_i variants of question i are answered correctly. The `answers`
+    to N questions are an array of shape (questions, variants), or a list of rows if the numbers of variants differ.
+    True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant; anything else is a ValueError.
+    Range: 0 to 1, with the standard error of a pooled share. Source: ours.
 
     Example:
         >>> acc([[1, 1, 1, 1], [0, 0, 0, 0]]).value
         0.5
-
-    Source: ours.
     """
     return ratio_of(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
 
@@ -50,27 +40,15 @@ def acc(answers: ResponseTable) -> Estimate:
 def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Share of questions whose original is answered correctly: the usual accuracy of a benchmark.
 
-    Args:
-        answers: Right and wrong answers to N questions; see `acc`.
-        original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
-            originals itself.
-
-    Returns:
-        A share from 0 to 1; nan without questions, if a question has no original, or if skipped variants could change
-        it.
-
-    Raises:
-        ValueError: If an array is not as in `acc`, or if a row is too short for `original`.
+    `original` is the position of the original in each row of an array, from 0; None if there is none. If a row is too
+    short for it, that is a ValueError. A table marks its originals itself.
+    Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 1.
 
     Example:
         >>> mcqa([[1, 0], [0, 1], [1, 1], [1, 1]], original=0).value
         0.75
-
-    Source: CoRA, eq. 1.
     """
-    if answers.original_correct is None:
-        return UNDEFINED
-    return share_of(answers.original_correct)
+    return UNDEFINED if answers.original_correct is None else share_of(answers.original_correct)
 
 
 @metric("Mean over questions of the share of a question's variants answered correctly.")
@@ -186,9 +164,8 @@ def invalid(table: ResponseTable) -> Estimate:
 def followed(table: ResponseTable) -> Estimate:
     """Share of responses in the requested format, among all variants of all questions.
 
-    These are the responses that the strict reader can read. The reader in use does not matter. If the share is low, the
-    scores depend on the reader: with `strict` they measure whether a model follows the format rather than what it
-    knows.
+    These are the responses that the strict reader can read, whichever reader is in use. If the share is low, the scores
+    depend on the reader: with `strict` they measure whether a model follows the format rather than what it knows.
     Range: 0 to 1, with the standard error of a pooled share; nan if it is unknown for a response: for answers scored by
     likelihood, and for a table without the column `followed`. Source: ours.
     """
@@ -199,8 +176,7 @@ def followed(table: ResponseTable) -> Estimate:
 def ties(table: ResponseTable) -> Estimate:
     """Share of answers for which another answer was exactly as likely, among all variants of all questions.
 
-    The first of several tied letters counts as picked. A share that is not small therefore makes "A" look better than
-    it is.
+    The first of several tied letters counts as picked, so a share that is not small makes "A" look better than it is.
     Range: 0 to 1, with the standard error of a pooled share. Source: ours.
     """
     return _pooled(table, table.tied)

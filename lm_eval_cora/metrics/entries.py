@@ -20,7 +20,7 @@ from lm_eval_cora.variants.prompts import SINGLE_LETTER
 Entry = Mapping[str, Any]
 
 _ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
-"""Entry keys that are not passed to the metric."""
+"""Keys that are not passed to the metric."""
 
 MACRO_AVERAGE, DROPPED_TEMPLATE, CYCLIC_ORDERS = "macro_average", "dropped_template", "cyclic_orders"
 

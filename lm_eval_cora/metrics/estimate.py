@@ -35,21 +35,18 @@ _ROUNDING = 1e-12
 class Estimate:
     """The value of a metric, its standard error and its 95% confidence interval.
 
-    The question is the unit of the standard error, not the variant. Undefined numbers are nan. The arrays keep the
-    contribution of each question, so that two estimates from the same questions can be compared pair by pair.
+    Undefined numbers are nan. The arrays keep the contribution of each question, so that two estimates from the same
+    questions can be compared pair by pair.
 
     Attributes:
-        value: The value.
-        stderr: Its standard error.
         influence: (N,) first-order influence of each question on the value; None if the standard error is undefined or
             has no closed form.
         outcomes: (N,) 1 or 0 for each question if the metric is a share of questions, nan for a question that does not
-            count; otherwise None.
+            count; else None.
         bends: The products of means in the metric, whose errors also have a part of second order.
         between: The lowest and the highest value that the metric can have.
-        farthest: How far from the mean a question of a difference of two such metrics can be, although those of the
-            sample are nearer; 0 if it is unknown.
-        ends: The ends of the interval if a method of its own computes them; otherwise None.
+        farthest: How far from the mean a question of a difference of two such metrics can be, at least; 0 if unknown.
+        ends: The ends of the interval if a method of its own computes them; else None.
 
     Example:
         >>> estimate = Estimate(0.5, stderr=0.1)
@@ -136,11 +133,8 @@ def ratio_of(
     questions in the subset, the standard error is sqrt(n / (n - 1) * sum (k_i - R m_i)^2) / sum m_i (delta
     method). It is nan if n is below 2.
     """
-    total = wholes.sum()
-    if not total:
-        return UNDEFINED
-    with np.errstate(over="ignore"):
-        share = parts.sum() / total
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        share = parts.sum() / wholes.sum()
     if not np.isfinite(share):
         return UNDEFINED
     inside = wholes > 0 if members is None else members > 0
@@ -190,7 +184,6 @@ def of_influence(
 
     If no question differs from the others, the error would be 0, although other questions could differ. The interval is
     then `unvaried`, and the standard error half its width, divided by 1.96.
-
     """
     error = standard_error(influence, bends)
     if error:
@@ -198,9 +191,8 @@ def of_influence(
     ends = unvaried(value, questions or len(influence), between)
     if not isfinite(ends[1] - ends[0]):
         return Estimate(value, nan)
-    return Estimate(
-        value, (ends[1] - ends[0]) / (2 * IN_95_PERCENT), influence, bends=bends, between=between, ends=ends
-    )
+    error = (ends[1] - ends[0]) / (2 * IN_95_PERCENT)
+    return Estimate(value, error, influence, bends=bends, between=between, ends=ends)
 
 
 def without_rounding(influence: Floats, scale: float) -> Floats:

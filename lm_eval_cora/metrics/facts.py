@@ -18,20 +18,15 @@ from lm_eval_cora.metrics.responses import ResponseTable
 class Facts(NamedTuple):
     """Facts about a metric.
 
-    Attributes:
-        meaning: The metric in one sentence. Docstrings are not used for this, because `python -OO` removes them.
-        bounds: The lowest and the highest value.
-        needs: Columns that an answer collected without the harness needs, besides right or wrong.
-        known_early: Whether the metric depends only on which originals are right, and which questions are right in all
-            variants. It is then exact as soon as each question has a wrong answer or all its answers.
-        bootstrapped: Whether the standard error comes from a bootstrap.
+    A metric that is known early depends only on which originals are right, and which questions are right in all
+    variants. It is exact as soon as each question has a wrong answer or all its answers.
     """
 
-    meaning: str = ""
-    bounds: tuple[float, float] = (0.0, 1.0)
-    needs: tuple[str, ...] = ()
+    meaning: str = ""  # in one sentence; not from the docstring, because `python -OO` removes it
+    bounds: tuple[float, float] = (0.0, 1.0)  # the lowest and the highest value
+    needs: tuple[str, ...] = ()  # columns of an answer collected without the harness, besides right or wrong
     known_early: bool = False
-    bootstrapped: bool = False
+    bootstrapped: bool = False  # whether the standard error comes from a bootstrap
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,8 +44,7 @@ def metric(meaning: str, **more: Any) -> Callable[[F], F]:
 
 def facts_of(function: Callable[..., Any]) -> Facts:
     """The facts of a metric; the defaults for a user's own function."""
-    facts: Facts = getattr(function, "facts", Facts())
-    return facts
+    return getattr(function, "facts", Facts())
 
 
 Answers = ResponseTable | NDArray[np.bool_] | NDArray[np.float64] | Sequence[Sequence[float | None]]
@@ -70,9 +64,8 @@ def takes_arrays(
             return metric(answers, *args, **kwargs)
         original: Any = kwargs.get("original", 0)
         table = ResponseTable.from_hits(answers, original=original)
-        return despite_skipped(
-            lambda table: metric(table, *args, **kwargs), table, of_originals="original" in shown.parameters
-        )
+        of_originals = "original" in shown.parameters
+        return despite_skipped(lambda table: metric(table, *args, **kwargs), table, of_originals=of_originals)
 
     shown = signature(metric)
     first, *others = shown.parameters.values()

@@ -18,13 +18,8 @@ Stratum = Sequence[Ints]
 class Contributions(NamedTuple):
     """What N questions contribute to the accuracies of G kinds.
 
-    The accuracy of a kind is the mean of the baseline plus the mean of the deviations, over the questions that have the
-    kind.
-
-    Attributes:
-        baseline: (N,) 0, or the mean of the question if the kinds are positions.
-        deviations: (N, G) deviation of the kind from the baseline; 0 if the question does not have the kind.
-        present: (N, G) 1 if the question has the kind, else 0.
+    The baseline, (N,), is 0, or the mean of the question if the kinds are positions. The accuracy of a kind is its mean
+    plus the mean of the deviations, (N, G), over the questions that have the kind: `present`, (N, G), is 1, else 0.
     """
 
     baseline: Floats

@@ -133,9 +133,9 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     at each letter, so the options add the same constant to all letters. The prior is the mean of q_i.
 
     Returns:
-        For each number of options, such as "4", the prior of each letter, from 0 to 1. Questions with an unscored
-        letter are left out. Empty without questions, for other orders, and for written answers. Source: Zheng et al.
-        2024, the prior of PriDe, which uses 5% of the questions.
+        For each number of options, such as "4", the prior of each letter, from 0 to 1, without the questions with an
+        unscored letter. Empty for other orders, and for written answers. Source: Zheng et al. 2024, the prior of PriDe,
+        which uses 5% of the questions.
     """
     found = {}
     for group in _groups(table) if _is_scored(table) else ():
@@ -154,11 +154,7 @@ def has_cyclic_orders(table: ResponseTable) -> bool:
 
 
 class _Group(NamedTuple):
-    """The n scored questions with A options.
-
-    Their indices are (n,); log P_i(d | o) by rotation and letter is (n, A, A); the letter of the right option in the
-    original order is (n,).
-    """
+    """The n scored questions with A options: indices, log P_i(d | o) (n, A, A), the right letter in the first order."""
 
     members: Ints
     logs: Floats

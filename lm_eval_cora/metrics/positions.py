@@ -43,13 +43,13 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
 
     With the options in `cyclic` or `all` orders, each option is printed at each letter equally often. A model that
     prefers no letter then picks each of n printed letters in 1 / n of the cases. Swapped orders move only the right
-    option, so a wrong option that the model prefers raises the share of its letter. Equal shares are then not expected
-    of a model without a letter preference: see `position_chi_square`. Invalid answers pick no letter.
+    option, so a wrong option that the model prefers raises the share of its letter, and equal shares are not expected:
+    see `position_chi_square`. Invalid answers pick no letter.
 
     Returns:
-        For each letter: `share`, its share of all picks, from 0 to 1; `even`, the equal share; `picks`, the number of
-        its picks. Letters are included up to the last one printed in a variant with a pick. Empty without a pick.
-        Source: SCORE, section 3.2 ("a preference for certain answer options").
+        For each letter, up to the last one printed in a variant with a pick, its `share` of all picks, from 0 to 1, the
+        `even` share, and the number of its `picks`. Empty without a pick. Source: SCORE, section 3.2 ("a preference for
+        certain answer options").
 
     Example:
         >>> picks_by_letter(ResponseTable.from_hits([[1, 1], [1, 0]]))["A"]["share"].value
@@ -97,9 +97,7 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     `position_p_value` is exact.
 
     Letters with fewer than ten questions are counted with the last letter that has ten. A question with n options adds
-    1 / n of a question to each of its letters.
-
-    All variants of a question must print the same options.
+    1 / n of a question to each of its letters. All variants of a question must print the same options.
     Range: at least 0, without a standard error; 0 if all questions have d = 0, such as those that always get the same
     option. nan with fewer than ten questions with a pick per letter. Source: Cochran 1950 (Q),
     doi:10.1093/biomet/37.3-4.256; ours for the picks by letter.
@@ -109,8 +107,7 @@ def position_chi_square(table: ResponseTable) -> Estimate:
         >>> round(position_chi_square(table).value, 9)  # A is picked by 12 questions, B by 4, and both by 8
         4.0
     """
-    rotations = _rotations(table)
-    if rotations is None:
+    if (rotations := _rotations(table)) is None:
         return UNDEFINED
     return Estimate(float(_statistics(rotations.moved[:, 0].sum(axis=0), rotations.inverse)), nan)
 
@@ -131,8 +128,7 @@ def position_p_value(table: ResponseTable) -> Estimate:
         >>> position_p_value(ResponseTable.from_hits([[1, 1]] * 20 + [[1, 0]] * 20)).value
         0.0005
     """
-    rotations = _rotations(table)
-    if rotations is None:
+    if (rotations := _rotations(table)) is None:
         return UNDEFINED
     moved, options, inverse = rotations
     observed = float(_statistics(moved[:, 0].sum(axis=0), inverse))
@@ -272,20 +268,10 @@ def recall_spread(table: ResponseTable) -> Estimate:
 def recall_spread_by_chance(table: ResponseTable) -> Estimate:
     """Expected spread of the recalls if all letters had the same true recall.
 
-    This is the mean spread of normal variables with the covariance of the recalls over questions. Answers to the same
-    question depend on each other, so it is smaller than for independent samples.
+    This is the mean spread of normal variables with the covariance of the recalls over questions, as in
+    `acc_range_by_chance`.
     Range: at least 0, without a standard error; nan with fewer than ten questions, and for kinds that are not letters.
     Source: ours.
-
-    Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> records = [
-        ...     Record(f"q{number}", 2, place, kind, (0, 1), 0, picked=number // (1 + place) % 2)
-        ...     for number in range(100)
-        ...     for place, kind in enumerate(["answer_at_A", "answer_at_B"])
-        ... ]
-        >>> round(recall_spread_by_chance(ResponseTable.from_records(records)).value, 2)
-        0.03
     """
     if not has_letters_as_kinds(table) or len(table.sizes) < FEWEST:
         return UNDEFINED

@@ -74,9 +74,8 @@ def macro_acc(table: ResponseTable) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
 
     The accuracy of a category is its `acc_mean`. The standard error is (1/C) sqrt(sum s_c^2 / n_c), where category c of
-    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. The s_c of categories
-    with one question is pooled: it is that of the questions of all of them. If there is only one such category, it is
-    pooled with the smallest other category.
+    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. The s_c of categories with one
+    question is that of the questions of all of them; a single such category is pooled with the smallest other one.
     Range: 0 to 1. Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
 
     Example:
@@ -101,10 +100,6 @@ def macro_acc(table: ResponseTable) -> Estimate:
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy and share of invalid answers of each kind of variant.
 
-    Args:
-        table: Answers to N questions.
-        positions: Whether to include the accuracy adjusted for the questions that have the position; see `acc_min`.
-
     Returns:
         A mapping for each kind; empty without questions. Source: SCORE, figure 3 (box plots) and section 4.1 (the
         outlier). It has
@@ -112,7 +107,7 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
         - `accuracy` and `invalid`: shares from 0 to 1, means over the questions that have the kind;
         - `questions`: the number of these questions;
         - `outlier`: whether the accuracy is more than 1.5 interquartile ranges outside the quartiles of all kinds;
-        - `adjusted`: the adjusted accuracy, only with `positions`.
+        - `adjusted`: with `positions`, the accuracy adjusted for the questions that have the position; see `acc_min`.
 
     Example:
         >>> each_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))["variant"]["accuracy"].value
@@ -154,7 +149,7 @@ def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
 
 
 def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
-    """Share of invalid answers to each kind of variant: the mean over questions of the mean within the question.
+    """Share of invalid answers to each kind of variant, computed as in `accuracy_by_kind`.
 
     Range: 0 to 1 for each kind; empty without questions. Source: ours.
     """
@@ -162,10 +157,9 @@ def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
 
 
 def followed_by_kind(table: ResponseTable) -> dict[str, float]:
-    """Share of responses in the requested format for each kind of variant, computed as in `invalid_by_kind`.
+    """Share of responses in the requested format for each kind of variant, computed as in `accuracy_by_kind`.
 
-    Range: 0 to 1 for each kind; empty without questions, or if it is unknown for a response (see `followed`). Source:
-    ours.
+    Range: 0 to 1 for each kind; empty without questions, or if `followed` is unknown for a response. Source: ours.
     """
     return {} if np.isnan(table.followed).any() else _by_kind(table, table.followed > 0)
 
@@ -185,17 +179,14 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     to the lowest of their upper ends. The lowest of several equal accuracies is below the true one on average; see
     `acc_range_by_chance`.
 
-    Args:
-        table: Answers to N questions.
-        positions: Whether the kinds are positions of the right option. Only questions with enough options have the last
-            positions, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean,
-            over the questions that have it, of (accuracy at the position - the question's mean). If all questions have
-            all positions, this is the plain accuracy.
-        macro: Whether to average over categories, each with the same weight. The accuracy of a kind is then the mean of
-            the categories' accuracies. For positions, acc_mean is averaged over all categories, and the mean difference
-            over the categories that have the position. Questions are resampled within categories. The variation of
-            categories with one question is pooled; that of a single one with the smallest other category.
+    With `positions`, the kinds are positions of the right option. Only questions with enough options have the last
+    ones, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean, over the
+    questions that have it, of (accuracy at the position - the question's mean). If all questions have all positions,
+    this is the plain accuracy.
 
+    With `macro`, the accuracy of a kind is the mean of the categories' accuracies. For positions, acc_mean is averaged
+    over all categories, and the mean difference over the categories that have the position. Questions are resampled
+    within categories. The variation of categories with one question is pooled as in `macro_acc`.
     Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
     (accuracy range).
 
@@ -211,9 +202,8 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
 def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Highest accuracy among the kinds of variants.
 
-    The arguments, the accuracy of a kind, the standard error and the interval are those of `acc_min`.
-    Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
-    (accuracy range).
+    The arguments, the accuracy of a kind, the error, the interval and the range are those of `acc_min`.
+    Range: as for `acc_min`. Source: SCORE, section 3.4 (accuracy range).
     """
     return _extremes(table, positions, macro)[1]
 

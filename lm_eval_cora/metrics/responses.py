@@ -69,15 +69,12 @@ def _bit_set(identities: tuple[int, ...]) -> int:
 class ResponseTable:
     """The answers to all complete questions of a task as columns: N questions, R records in the order of the questions.
 
-    Questions are sorted by id, and the records of a question by ordinal, so the order in which answers arrive does not
-    matter.
+    Questions are sorted by id, and the records of a question by ordinal, so the order of arrival does not matter.
 
     Attributes:
-        question_ids: N ids.
-        categories: N categories.
+        question_ids: N ids; `categories` has their N categories.
         sizes: (N,) number of variants of each question, M_i.
-        kinds: Names of the kinds of variants.
-        kind: (R,) index into `kinds`.
+        kind: (R,) index into `kinds`, the names of the kinds of variants.
         likelihoods: (R, L) log-likelihoods of the printed letters in the order probe, with 32 bits each; nan for
             letters that are not printed or not scored. L is 0 if no record has any.
         pairs: (P, 2) pairs of records of one question whose written answers are equivalent.
@@ -92,12 +89,10 @@ class ResponseTable:
         tied: (R,) whether another answer was exactly as likely.
         printed: (R,) set of the printed identities.
         options: (R,) number of printed options; equal options count separately.
-        yes: (R,) log-likelihood of "yes"; nan if it was not scored.
-        no: (R,) log-likelihood of "no"; nan if it was not scored.
+        yes: (R,) log-likelihood of "yes", and `no` that of "no"; nan if it was not scored.
         original: (R,) whether the variant is the question as in its benchmark.
         written: (R,) whether the variant was asked and has no options, so that the model writes its own answer.
-        skipped: (R,) whether early stopping or a budget skipped the variant. It is then neither right nor invalid, and
-            picks nothing.
+        skipped: (R,) whether the variant was skipped. It is then neither right nor invalid, and picks nothing.
         followed: (R,) 1 if the response is in the requested format, 0 if not, nan if unknown.
         incomplete: Number of questions left out because variants are missing.
         duplicates: Number of records left out because their variant already has one.
@@ -135,8 +130,8 @@ class ResponseTable:
     def from_records(cls, records: Iterable[Record], same: Callable[[str, str], bool | None] = eq) -> ResponseTable:
         """Group records by question.
 
-        Records may come in any order. Only questions with all their variants count, because a limit that cuts a
-        question must not change the meaning of a metric. If a variant has two records, the first one counts.
+        Only questions with all their variants count, because a limit that cuts a question must not change the meaning
+        of a metric. If a variant has two records, the first one counts.
         """
         return cls.from_packed(PackedRecords(records), same)[0]
 

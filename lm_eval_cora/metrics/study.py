@@ -58,8 +58,7 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     Range: 0 to 1; nan if no question of the subset has such variants. Source: MCQA+, table 3 (Acc-H).
     """
     chosen, right = _nota_orders(table)
-    inside = chosen & _members(table, subset)
-    return share_of(right, inside)
+    return share_of(right, chosen & _members(table, subset))
 
 
 @metric("Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.", bounds=(-1.0, 1.0))
@@ -84,9 +83,8 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     Range: -1 to 1; nan if no question of the subset has such variants. Source: MCQA+, table 3 (Acc-H, in brackets).
     """
     chosen, right = _nota_orders(table)
-    inside = chosen & _members(table, subset)
     change = right.astype(np.float64) - always_right(table)
-    return mean_of(change, inside, between=(-1.0, 1.0))
+    return mean_of(change, chosen & _members(table, subset), between=(-1.0, 1.0))
 
 
 @metric("Share of “yes” when asked whether the right option is right, on questions always answered correctly.")
@@ -140,12 +138,9 @@ def multi_share(table: ResponseTable) -> Estimate:
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions whose right option the model selects if asked for all right ones.
 
-    Args:
-        table: Answers to N questions.
-        several: Whether to count only questions with several selected options, as the papers do. Their recalls, 92.5
-            and 67.5, sum to 160. Over all misled questions the sum could not exceed 100 + %multi = 123, because a
-            single selection is only one of the two options.
-
+    With `several`, only questions with several selected options count, as in the papers. Their recalls, 92.5 and 67.5,
+    sum to 160. Over all misled questions the sum could not exceed 100 + %multi = 123, because a single selection is
+    only one of the two options.
     Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall r).
     """
     return _recall(table, table.answer, several)
@@ -184,20 +179,15 @@ def subset_sizes(table: ResponseTable) -> dict[str, int]:
     """Number of questions in each part of the study.
 
     Returns:
-        Numbers of questions (source: ours):
-
-        - `all`;
-        - `always_right`: answered correctly in all orders of the original;
-        - `wrong`: not answered correctly in the original, the sum of the next two;
-        - `misled`: the model picked a wrong option in the original;
-        - `no_misleading_option`: the answer to the original was invalid.
+        `all`; `always_right`, in all orders of the original; `wrong` in the original, the sum of the next two;
+        `misled`, with a wrong option picked in the original; `no_misleading_option`, with an invalid answer to it.
+        Source: ours.
 
     Example:
         >>> subset_sizes(ResponseTable.from_hits([[1, 1], [0, 1]]))
         {'all': 2, 'always_right': 1, 'wrong': 1, 'misled': 1, 'no_misleading_option': 0}
     """
-    wrong = table.any_by_question(table.is_kind(ORIGINAL) & ~table.correct)
-    misled = _misled(table)
+    wrong, misled = _wrong_first(table), _misled(table)
     return {
         "all": len(table.sizes),
         "always_right": int(always_right(table).sum()),
@@ -249,22 +239,21 @@ def _picked_first(table: ResponseTable) -> Ints:
     return picked
 
 
+def _wrong_first(table: ResponseTable) -> Bools:
+    return table.any_by_question(table.is_kind(ORIGINAL) & ~table.correct)
+
+
 def _misled(table: ResponseTable) -> Bools:
     """(N,) whether the model picked a wrong option in the original."""
-    wrong = table.any_by_question(table.is_kind(ORIGINAL) & ~table.correct)
-    return wrong & (_picked_first(table) >= 0)
+    return _wrong_first(table) & (_picked_first(table) >= 0)
 
 
 @metric("Mean probability of “yes” for the right option, on questions always answered correctly: C_c.")
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
 
-    For each question, one true-or-false variant asks whether the right option is right.
-
-    Args:
-        table: Answers to N questions, with true-or-false variants scored by likelihood.
-        normalised: Whether to use P(yes) / (P(yes) + P(no)) instead of P(yes).
-
+    For each question, one true-or-false variant, scored by likelihood, asks whether the right option is right. With
+    `normalised`, the probability is P(yes) / (P(yes) + P(no)) instead of P(yes).
     Range: 0 to 1; nan if no question is always answered correctly. A question with a missing probability is left out.
     Source: MCQA+, table 5.
 
@@ -291,7 +280,7 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
 def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean of the largest probability of "yes" among the wrong options, on questions always answered correctly: C_d.
 
-    For each question, one true-or-false variant per wrong option asks whether it is right. The arguments are those of
+    For each question, one true-or-false variant per wrong option asks whether it is right. `normalised` is that of
     `confidence_right`.
     Range: 0 to 1; nan if no question is always answered correctly. A question with a missing probability is left out.
     Source: MCQA+, table 5.
