@@ -221,8 +221,8 @@ def at_least(variants: int, rate: float) -> Floats:
 def msgr(variants: int, certain: float = CERTAIN) -> Floats:
     """Minimum success guessing rate: the smallest rate r at which at least p of M answers are almost certainly right.
 
-    It solves P(p) = `certain`, between 0 and 1, for r, where P(p) is the probability of `at_least` p right answers. M is
-    `variants`, at least 1.
+    It solves P(p) = `certain` for r, where P(p) is the probability of `at_least` p right answers. M is `variants`, at
+    least 1, and `certain` is between 0 and 1.
     Range: (M + 1,) rates for p = 0, ..., M, rising from 0. Source: CoRA, appendix A, table 7. For M = 10 the paper
     prints 0.2 for p = 0, where any rate is enough, 0.93 for p = 6 and 0.9999 for p = 10. No single value of `certain`
     gives these together with the other rows.

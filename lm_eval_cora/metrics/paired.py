@@ -25,7 +25,7 @@ _SAMPLES = 20_000
 
 
 class Difference(NamedTuple):
-    """A difference after - before, its standard error, and the ends of its 95% confidence interval; nan if undefined."""
+    """A difference, after - before, its standard error, and the ends of its 95% confidence interval; may be nan."""
 
     value: float
     stderr: float
