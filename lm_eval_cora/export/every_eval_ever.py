@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from math import inf, isnan
 from pathlib import Path
@@ -28,6 +29,9 @@ from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, arguments_in, parsed_line
 
 _SCHEMA = "0.3.0"
+
+_json = partial(json.dumps, allow_nan=False)
+"""Strict JSON in ASCII, because some readers also end lines at characters such as U+2028."""
 
 _COLLECTION = "lm-eval-cora"
 """The folder of the records. The schema's documentation requires one folder per source of several benchmarks."""
@@ -83,7 +87,7 @@ def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> l
     place.mkdir(parents=True, exist_ok=True)
     count, digest = 0, sha256()
     # The name of the file depends on its contents, so the file gets a temporary name first.
-    with temporary_file(place) as (partial, file):
+    with temporary_file(place) as (unnamed, file):
         for run in runs:
             whole = _result_id(run, "acc")  # the metric that equals the mean of the rows' scores
             for row in rows(run, whole if whole in results else None):
@@ -103,7 +107,7 @@ def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> l
             "checksum": checksum,
             "total_rows": count,
         }
-        partial.replace(written[1])
+        unnamed.replace(written[1])
         replace_file(written[0], (_json(record, indent=2) + "\n").encode())
     return written
 
@@ -206,7 +210,6 @@ def _result(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
-    """Describe a metric. The id of `mcqa` is `accuracy`, its usual name."""
     name, facts = entry["metric"], facts_of(entry["aggregation"])
     # The schema requires scores within bounds. Rounding and the adjustment for positions may exceed 1.
     lowest, highest = min(facts.bounds[0], value), max(facts.bounds[1], value)
@@ -218,7 +221,7 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
     }
     return {
         "evaluation_description": facts.meaning,
-        "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",
+        "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",  # its usual name
         "metric_name": name,
         "lower_is_better": better is False,
         "score_type": "continuous",
@@ -231,15 +234,16 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
 def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The number of questions, which are the unit of the standard error, and the standard error if it is known."""
     estimate = run.estimates[entry["metric"]]
-    uncertainty: dict[str, Any] = {"num_samples": len(run.table.question_ids)}
-    if not isnan(estimate.stderr):
-        bootstrapped, (low, high) = facts_of(entry["aggregation"]).bootstrapped, estimate.interval
-        method = "bootstrap" if bootstrapped else "analytic"
-        uncertainty["standard_error"] = {"value": estimate.stderr, "method": method}
-        uncertainty["confidence_interval"] = {"lower": low, "upper": high, "confidence_level": 0.95}
-        if bootstrapped:
-            uncertainty["num_bootstrap_samples"] = REPLICATES
-    return uncertainty
+    number = {"num_samples": len(run.table.question_ids)}
+    if isnan(estimate.stderr):
+        return number
+    bootstrapped, (low, high) = facts_of(entry["aggregation"]).bootstrapped, estimate.interval
+    return {
+        **number,
+        "standard_error": {"value": estimate.stderr, "method": "bootstrap" if bootstrapped else "analytic"},
+        "confidence_interval": {"lower": low, "upper": high, "confidence_level": 0.95},
+        **({"num_bootstrap_samples": REPLICATES} if bootstrapped else {}),
+    }
 
 
 def _source(run: Run) -> dict[str, Any]:
@@ -257,9 +261,8 @@ def _source(run: Run) -> dict[str, Any]:
         details["data_files"] = list(data.files)
     elif data.packaged:
         details["location"] = "questions that come with the package lm-eval-cora"
-    if texts := as_texts(details):
-        source["additional_details"] = texts
-    return source
+    texts = as_texts(details)
+    return source | ({"additional_details": texts} if texts else {})
 
 
 def _generation(run: Run) -> dict[str, Any]:
@@ -302,11 +305,6 @@ def _folder(name: str) -> str:
     """A folder name that every file system accepts."""
     safe = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).rstrip(". ") or "unknown"
     return f"_{safe}" if RESERVED.fullmatch(safe) or safe.lower() == "data" else safe
-
-
-def _json(value: Mapping[str, Any], indent: int | None = None) -> str:
-    """Write strict JSON in ASCII, because some readers also end lines at characters such as U+2028."""
-    return json.dumps(value, allow_nan=False, indent=indent)
 
 
 # ---- rows

@@ -48,8 +48,7 @@ def model_index(runs: Sequence[Run]) -> str:
 
 def _about(run: Run, metric: str) -> dict[str, Any]:
     estimate = run.estimates[metric]
-    about: dict[str, Any] = {"task": evaluation_name(run), "signature": run.signature}
-    about["questions"] = len(run.table.question_ids)
+    about = {"task": evaluation_name(run), "signature": run.signature, "questions": len(run.table.question_ids)}
     about |= {key: value for key, value in (("data", run.data.digest), ("reader", run.reader)) if value}
     if not isnan(estimate.stderr):
         about |= {"stderr": estimate.stderr, "confidence_interval_95": list(estimate.interval)}

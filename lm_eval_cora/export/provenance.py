@@ -64,7 +64,7 @@ def model_id(run: Run) -> str:
 
 
 def begin_of(run: Run) -> float | None:
-    """Time at which the run began, in seconds since 1970; None if the results file does not have it."""
+    """When the run began, in seconds since 1970; None if the results file does not have it."""
     date = run.results.get("date")
     return float(date) if isinstance(date, int | float) else None
 

@@ -100,19 +100,14 @@ _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
 
 
 class AnswerColumns:
-    """The columns of a table or file of answers, with their usual names and converted values; None is a missing value.
-
-    Attributes:
-        names: The name of each column in the source.
-        values: The values of each column.
-    """
+    """The columns of a table or file of answers with their usual names and values; None is a missing value."""
 
     def __init__(self, data: Any, given: Mapping[str, str | None] | None, option: str = "{}=") -> None:
         """Read a source; `option` is how a message writes the argument that names a column."""
         source = str(data) if isinstance(data, (str, os.PathLike)) else type(data).__name__
         is_table = source.lower().endswith((".csv", ".tsv"))
         found, self._where = _from_frame(data) if hasattr(data, "iloc") else _from_rows(data, source)
-        self.names = _find(found, given, source, option)
+        self.names = _find(found, given, source, option)  # of each column in the source
         if not found[self.names["question"]]:
             raise UserError(f"{source}: expected at least one answer, got none")
         count = len(found[self.names["question"]])
@@ -120,12 +115,12 @@ class AnswerColumns:
         self.values: dict[str, list[Any]] = {}
         for column in COLUMNS:
             values = found[self.names[column]] if column in self.names else [None] * count
+            if _ABSENT in values and column not in _MAY_BE_ABSENT:
+                raise UserError(
+                    f"{self.where(values.index(_ABSENT))}: the key {self.names[column]!r} is missing, but other rows "
+                    "have it. Give every row the same keys"
+                )
             if _ABSENT in values:
-                if column not in _MAY_BE_ABSENT:
-                    raise UserError(
-                        f"{self.where(values.index(_ABSENT))}: the key {self.names[column]!r} is missing, but other "
-                        "rows have it. Give every row the same keys"
-                    )
                 values = [None if value is _ABSENT else value for value in values]
             self.values[column] = [value or None for value in values] if is_table else values
         if is_table:
@@ -230,12 +225,10 @@ def _find(
         needed.append("correct")
     if needed:
         instead = ", or 'picked' and 'answer' instead of 'correct'" if "correct" in needed else ""
-        usual_names = "; ".join(f"{name!r}: {' or '.join(COLUMNS[name].names or (name,))}" for name in needed)
-        how = (
-            f"Rename yours ({usual_names})"
-            if given is None
-            else f"Name yours: {', '.join(f'{option.format(name)}COLUMN' for name in needed)}"
-        )
+        how = f"Name yours: {', '.join(f'{option.format(name)}COLUMN' for name in needed)}"
+        if given is None:
+            usual_names = (f"{name!r}: {' or '.join(COLUMNS[name].names or (name,))}" for name in needed)
+            how = f"Rename yours ({'; '.join(usual_names)})"
         raise UserError(
             f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; got "
             f"{', '.join(map(repr, found)) or 'none'}. {how}"

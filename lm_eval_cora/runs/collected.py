@@ -133,9 +133,8 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None, optio
         codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
         more |= {"kinds": tuple(codes), "kind": np.array([codes[kind] for kind in kinds], dtype=np.int64)}
         known.add("kind")
-    if "original" not in given and (
-        named := next((names for names in (kinds, values["variant"]) if ORIGINAL in names), None)
-    ):  # without the column, the kind or else the variant of that name is the original
+    named = next((names for names in (kinds, values["variant"]) if ORIGINAL in names), None)
+    if named and "original" not in given:  # without the column, the kind or else the variant of that name
         values["original"] = [name == ORIGINAL for name in named]
         known.add("original")
     if "original" in known:
@@ -373,13 +372,10 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
 def notes_of(answers: Collected) -> list[str]:
     """Notes for the user: the readers, skipped variants, questions that are left out, and small categories."""
     table = answers.table
-    notes = [f"responses read by: {', '.join(answers.readers)}"] if answers.readers else []
-    if not table.is_whole:
-        notes.append(f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped")
-    notes += left_out(table)
-    if "category" in answers.known and (note := note_on_small_categories(table)):
-        notes.append(note)
-    return notes
+    readers = f"responses read by: {', '.join(answers.readers)}" if answers.readers else ""
+    skipped = f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped"
+    small = note_on_small_categories(table) if "category" in answers.known else ""
+    return list(filter(None, [readers, "" if table.is_whole else skipped, *left_out(table), small]))
 
 
 def left_out(table: ResponseTable) -> list[str]:

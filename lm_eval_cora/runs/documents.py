@@ -82,9 +82,8 @@ def read_documents(path: Path) -> list[DocumentRun]:
     """Read the runs of tasks that are not from lm-eval-cora.
 
     A metric is included if it is a mean over documents: each document has a number, and the results file has the mean
-    of these numbers. Metrics with other values (lists, texts, nan) and other aggregations (perplexity, F1 of all
-    documents) are left out, and a note names them. If the path has several runs of a task by one model, the newest one
-    with answers counts.
+    of these numbers. A note names the others, with other values (lists, texts, nan) or aggregations (perplexity, F1 of
+    all documents). Of several runs of a task by one model, the newest one with answers counts.
     """
     by_task = sorted(grouped_by(find_files(path), lambda file: (file.model, file.task)).items())
     newest_first = (sorted(files, key=lambda file: file.date, reverse=True) for _, files in by_task)
@@ -94,8 +93,7 @@ def read_documents(path: Path) -> list[DocumentRun]:
 def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
     """Reason why two runs cannot be compared document by document; empty if they can.
 
-    The task, its version, its number of exemplars, its prompts and scoring, and all documents must be the same. Chat
-    templates, system instructions and generation settings may differ; see `model_run.setting_differences`.
+    Chat templates, system instructions and generation settings may differ; see `model_run.setting_differences`.
     """
     if (one.name, one.filter) != (other.name, other.filter):
         first, second = (f"{run.name} with the filter {run.filter!r}" for run in (one, other))
@@ -229,10 +227,8 @@ class _Lines:
         estimates, told = self._estimates(file, name, ids)
         if self.repeated:
             told.append(f"left out {counted(self.repeated, 'repeated line')} of a document")
-        part, found = "" if alone else name, (*notes, *told)
-        return DocumentRun(
-            file.model, file.task, name, part, (file.path,), ids, estimates, self.hashes, file.results, found
-        )
+        part, found = "" if alone else name, (ids, estimates, self.hashes, file.results, (*notes, *told))
+        return DocumentRun(file.model, file.task, name, part, (file.path,), *found)
 
     def _estimates(self, file: SamplesFile, name: str, ids: Sequence[int]) -> tuple[dict[str, Estimate], list[str]]:
         """The metrics that are means over documents, and notes about the others."""

@@ -74,13 +74,11 @@ class SamplesFile:
 
 
 _CHAT_APIS = (
-    *("local-chat-completions", "openai-chat-completions", "azure-openai-chat-completions"),
-    *("anthropic-chat", "anthropic-chat-completions", "litellm", "litellm-chat", "litellm-chat-completions"),
-    # Runs started from Python have the name of the class.
-    *("LocalChatCompletion", "OpenAIChatCompletion", "AzureOpenaiChatCompletionsLM", "AnthropicChat"),
-    "LiteLLMChatCompletion",
+    *("local-chat-completions", "openai-chat-completions", "azure-openai-chat-completions", "anthropic-chat"),
+    *("anthropic-chat-completions", "litellm", "litellm-chat", "litellm-chat-completions", "LocalChatCompletion"),
+    *("OpenAIChatCompletion", "AzureOpenaiChatCompletionsLM", "AnthropicChat", "LiteLLMChatCompletion"),
 )
-"""Back ends of the harness that send chat turns."""
+"""Back ends of the harness that send chat turns. Runs started from Python have the name of the class."""
 
 
 def chat_template_of(results: Mapping[str, Any]) -> str | None:
@@ -163,9 +161,8 @@ def grouped_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
     """Group the files that can belong to one run: files of one model, one task and the same questions.
 
-    A file without a digest of its questions joins the group of the newest file of its task that has a digest. It is
-    never merged: if it is the newest file of the group it replaces the others, else it is left out. Groups of other
-    data sets are not affected.
+    A file without a digest of its questions joins the group of the newest file of its task that has one. It is never
+    merged: if it is the newest file of the group it replaces the others, else it is left out.
     """
     newest_first = sorted(files, key=lambda file: file.date, reverse=True)
     known = {(file.model, file.task): file.data for file in reversed(newest_first) if file.data.digest}
@@ -198,9 +195,8 @@ def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
     task, date = (match["task"], match["date"]) if match else (path.stem.removeprefix("samples_"), "")
     beside = sorted(path.parent.glob(f"*_{date}.json")) if date else []
     results = next(filter(None, map(read, beside)), {})
-    unchecked = "" if results else "there is no results file beside the samples"
-    if beside and not results:
-        unchecked = f"{beside[0].name} cannot be read as a results file"
+    broken = f"{beside[0].name} cannot be read as a results file" if beside else ""
+    unchecked = "" if results else broken or "there is no results file beside the samples"
     # An interrupted run has no results file, but earlier runs of the model in the same folder may have one.
     others = [results] if results else list(filter(None, map(read, path.parent.glob("results_*.json"))))
     models = {_model(other) for other in others} - {""}

@@ -152,8 +152,7 @@ class RunReader(SamplesReaders):
 
     def _reader_of(self, file: SamplesFile) -> Reader:
         """The requested reader, else the reader of the run, else the default."""
-        own = next((known for known in get_args(Reader) if known == file.reader), None)
-        return self.reader or own or Options.reader
+        return self.reader or next((known for known in get_args(Reader) if known == file.reader), Options.reader)
 
     def _run(
         self, files: Sequence[SamplesFile], name: str, samples: Samples, notes: Sequence[str], *, alone: bool
@@ -251,13 +250,14 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
             "--target asked a sample of the questions in two phases: values, errors and intervals are estimates for "
             f"all {counted(len(table.sizes) + table.not_begun, 'question')}"
         )
-    elif not table.is_whole:
-        notes.append(
-            f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that the "
-            "other variants cannot change are shown"
-        )
-    if table.not_begun and not is_two_phase(signature):
-        notes.append(f"--budget or --target-stderr skipped {counted(table.not_begun, 'question')} of the task")
+    else:
+        if not table.is_whole:
+            notes.append(
+                f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that "
+                "the other variants cannot change are shown"
+            )
+        if table.not_begun:
+            notes.append(f"--budget or --target-stderr skipped {counted(table.not_begun, 'question')} of the task")
     if table.incomplete:
         notes.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:

@@ -230,13 +230,9 @@ def is_ours(sample: Any) -> bool:
 
 def known_response(sample: Mapping[str, Any]) -> Response:
     """Return the response of a samples line, with what the run knew about it."""
-    came = sample.get("came")
-    return Response(
-        response_of(sample["filtered_resps"]),
-        cut_off=sample.get("cut_off") is True or None,
-        opened=sample.get("opened") is True,
-        came=came if isinstance(came, str) else "",
-    )
+    came, (cut_off, opened) = sample.get("came"), (sample.get(name) is True for name in ("cut_off", "opened"))
+    came = came if isinstance(came, str) else ""
+    return Response(response_of(sample["filtered_resps"]), cut_off=cut_off or None, opened=opened, came=came)
 
 
 def _take(line: bytes, offset: int, found: dict[str, Samples], reader: Reader) -> str:
@@ -284,12 +280,12 @@ def _check(doc: dict[str, Any]) -> None:
     if is_open:
         doc["answer"] = intern(answer)  # TypeError for another type
     identities = [*printed, *([] if is_open else [answer])]
-    if (
-        not all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
-        or not all(0 <= identity < IDENTITIES for identity in identities)
-        or not len(choices) == len(printed) <= MAX_OPTIONS
-        or not all(isinstance(choice, str) for choice in choices)
-        or not isinstance(doc["original"], bool)
+    if not (
+        all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
+        and all(0 <= identity < IDENTITIES for identity in identities)
+        and len(choices) == len(printed) <= MAX_OPTIONS
+        and all(isinstance(choice, str) for choice in choices)
+        and isinstance(doc["original"], bool)
     ):
         raise ValueError("an altered variant")
 
@@ -378,8 +374,7 @@ def _as_json(value: Any) -> str:
 
 def probe_of(config: Mapping[str, Any], records: PackedRecords) -> Probe:
     """Find the probe in the results file, else by the kinds of variants; a template may have any name."""
-    named = PROBES.get(str(config.get("probe")))
-    if named is not None:
+    if named := PROBES.get(str(config.get("probe"))):
         return named
     kinds = {part.kind for part in records.parts}
     known = [probe for probe in PROBES.values() if kinds <= probe.kinds.keys()]
