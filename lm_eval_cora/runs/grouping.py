@@ -152,7 +152,8 @@ class RunReader(SamplesReaders):
 
     def _reader_of(self, file: SamplesFile) -> Reader:
         """The requested reader, else the reader of the run, else the default."""
-        return self.reader or next((known for known in get_args(Reader) if known == file.reader), Options.reader)
+        own = next((known for known in get_args(Reader) if known == file.reader), None)
+        return self.reader or own or Options.reader
 
     def _run(
         self, files: Sequence[SamplesFile], name: str, samples: Samples, notes: Sequence[str], *, alone: bool
