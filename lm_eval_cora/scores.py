@@ -107,8 +107,8 @@ class Scores(Mapping[str, Estimate]):
         if metric in NEED_TEN and self.questions < FEWEST:
             return f"it needs {FEWEST} questions"
         if metric == "acc_range_p":
-            several = "a question has several variants of a kind"
-            return "there is only one kind of variant" if len(self._table.kinds) < 2 else several
+            only_one = len(self._table.kinds) < 2
+            return "there is only one kind of variant" if only_one else "a question has several variants of a kind"
         return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
 
     def to_frame(self) -> DataFrame:

@@ -13,7 +13,6 @@ Hub a benchmark. Nothing is uploaded. Exit status 3: one of these two cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -24,7 +23,6 @@ from lm_eval_cora.export.hub import Filing, eval_results, eval_yaml, model_index
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.report.text import as_csv
 from lm_eval_cora.report.writing import STDOUT
-from lm_eval_cora.runs.model_run import Run
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -61,13 +59,7 @@ _OPTIONS_OF = {
 """The options of each format for public leaderboards."""
 
 _NEEDED = {"eval-results": ("dataset", "task_id"), "eval-yaml": ("dataset",)}
-
-_TEXTS: dict[str, Callable[[Sequence[Run]], str]] = {
-    "csv": as_csv,
-    "latex": as_latex,
-    "markdown": tables_as_markdown,
-    "model-index": model_index,
-}
+_TEXTS = {"csv": as_csv, "latex": as_latex, "markdown": tables_as_markdown, "model-index": model_index}
 
 
 def run(given: console.Given) -> None:
@@ -75,7 +67,7 @@ def run(given: console.Given) -> None:
     needed = _NEEDED.get(given.format, ())
     if needed:
         given.error_status = console.ERROR_STATUS
-    for name in dict.fromkeys(name for names in _OPTIONS_OF.values() for name in names):
+    for name in (name for names in _OPTIONS_OF.values() for name in names):
         if getattr(given, name) and name not in _OPTIONS_OF.get(given.format, ()):
             raise UserError(f"--{name.replace('_', '-')}: --format {given.format} does not accept it. Leave it out")
     if missing := [f"--{name.replace('_', '-')}" for name in needed if not getattr(given, name)]:
@@ -87,16 +79,16 @@ def run(given: console.Given) -> None:
         for path in write_every_eval_ever(console.read_runs_of(given), folder, given.organization, given.relationship):
             print(path)
         return
-    output, note = given.output or STDOUT, ""
+    output = given.output or STDOUT
     console.check_output(output)
-    if given.format == "eval-results":
-        filing = Filing(given.dataset, given.task_id, given.source_url, given.source_name, given.source_user)
-        run = run_to_file(console.read_runs_of(given), given.task)
-        text, note = eval_results(run, filing, metric=given.metric, percent=given.percent)
+    runs = console.read_runs_of(given)
+    if given.format in _TEXTS:
+        text, note = _TEXTS[given.format](runs), ""
     elif given.format == "eval-yaml":
-        text, note = eval_yaml(console.read_runs_of(given), given.dataset, given.metric)
+        text, note = eval_yaml(runs, given.dataset, given.metric)
     else:
-        text = _TEXTS[given.format](console.read_runs_of(given))
+        filing = Filing(given.dataset, given.task_id, given.source_url, given.source_name, given.source_user)
+        text, note = eval_results(run_to_file(runs, given.task), filing, metric=given.metric, percent=given.percent)
     if note:
         console.say(note)
     console.write(text, output)

@@ -27,10 +27,8 @@ def run(given: Given) -> None:
     rate = 1 / given.options if given.rate is None else given.rate
     rows = list(zip(at_least(given.variants, rate), msgr(given.variants, given.certain), strict=True))
     if given.json:
-        values = [
-            {"at_least": p, "probability": float(chance), "msgr": float(least)}
-            for p, (chance, least) in enumerate(rows)
-        ]
+        keys = ("at_least", "probability", "msgr")
+        values = [dict(zip(keys, (p, *map(float, row)), strict=True)) for p, row in enumerate(rows)]
         write_json({"variants": given.variants, "rate": rate, "certain": given.certain, "rows": values})
         return
     print(

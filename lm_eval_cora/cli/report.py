@@ -66,11 +66,10 @@ _FORMAT_OF = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".c
 
 def _format_of(output: Path | None) -> str:
     """The format of a report by the name of its file."""
-    if output is None or output == STDOUT or not output.suffix:
-        return "html"
-    if output.suffix.lower() not in _FORMAT_OF:
+    suffix = output.suffix.lower() if output else ""
+    if suffix and suffix not in _FORMAT_OF:
         raise UserError(
             f"-o {output}: expected a name that ends in {', '.join(_FORMAT_OF)}, or --format. For charts as PDF, SVG "
             "and PNG: --figures DIR. For a table in LaTeX: lm-eval-cora export --format latex"
         )
-    return _FORMAT_OF[output.suffix.lower()]
+    return _FORMAT_OF.get(suffix, "html")

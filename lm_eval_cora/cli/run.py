@@ -102,21 +102,10 @@ def run(given: console.Given) -> None:
     config = as_the_harness_parses(given, given.others).config
     if config:
         _add_options(given, Path(config), dry_run.harness_options())
+    early = {"stop": given.stop, "budget": given.budget, "target": given.target_stderr, "whole": given.target}
+    early["limits"], keeps = given.max_gen_toks, not given.no_cache
     try:
-        harness.run(
-            given.others,
-            {
-                "stop": given.stop,
-                "budget": given.budget,
-                "target": given.target_stderr,
-                "whole": given.target,
-                "limits": given.max_gen_toks,
-            },
-            keeps=not given.no_cache,
-            command=given.typed,
-            config_keys=OPTIONS,
-            verbose=given.verbose,
-        )
+        harness.run(given.others, early, keeps=keeps, command=given.typed, config_keys=OPTIONS, verbose=given.verbose)
     except harness.RunDied as died:
         if isinstance(died.__cause__, KeyboardInterrupt):
             console.say(f"\nlm-eval-cora run: {died}")
@@ -133,19 +122,18 @@ def _add_options(given: console.Given, config: Path, options: Sequence[str]) -> 
     """Add our options from a --config file, unless the command line has them. Check its keys."""
     try:
         content = yaml.safe_load(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):  # the harness reports it
-        return
+    except (OSError, ValueError, yaml.YAMLError):
+        content = None
     if not isinstance(content, dict):  # the harness reports it
         return
     known = [*OPTIONS, *(option.removeprefix("--") for option in options)]
-    for key in content:
-        if str(key).replace("-", "_") not in known:
-            how = " Put it under `metadata`." if key == "cora" else did_you_mean(str(key), known)
-            raise UserError(f"{config}: unknown key {key!r}.{how} The keys are the arguments of `lm_eval run`")
-    if not isinstance(content.get("metadata") or {}, dict | str):
-        raise UserError(f"{config}: metadata: expected an object such as {{cora: {{seed: 1}}}}, not a list")
     for key, value in content.items():
         name = str(key).replace("-", "_")
+        if name not in known:
+            how = " Put it under `metadata`." if key == "cora" else did_you_mean(str(key), known)
+            raise UserError(f"{config}: unknown key {key!r}.{how} The keys are the arguments of `lm_eval run`")
+        if name == "metadata" and not isinstance(value or {}, dict | str):
+            raise UserError(f"{config}: metadata: expected an object such as {{cora: {{seed: 1}}}}, not a list")
         if name in OPTIONS and not getattr(given, name) and value not in (None, False):
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
             option = f"--{name}" if value is True else f"--{name}={text}"

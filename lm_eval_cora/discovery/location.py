@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import threading
@@ -15,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.messages import did_you_mean
 
 SWITCH = "LM_EVAL_CORA_AUTOLOAD"
@@ -42,9 +42,8 @@ def tasks_folder() -> Path:
     for place in places:
         if (place / "_probes").is_dir():
             return place
-    raise FileNotFoundError(
-        f"cannot find the task files: expected them in {' or '.join(map(str, places))}. Install lm-eval-cora again"
-    )
+    expected = " or ".join(map(str, places))
+    raise FileNotFoundError(f"cannot find the task files: expected them in {expected}. Install lm-eval-cora again")
 
 
 def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
@@ -101,7 +100,7 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
     try:
         finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
         specs = (find(name, path, target) for find in finders if find)
-        spec: ModuleSpec | None = next((spec for spec in specs if spec is not None), None)
+        spec: ModuleSpec | None = next(filter(None, specs), None)
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # it delegates the rest of the interface
         return spec
@@ -139,10 +138,9 @@ class _Loader:
 def _search_our_folder(manager: ModuleType) -> None:
     """Replace the `TaskIndex` through which every `TaskManager` searches its folders.
 
-    `TaskManager.__init__` of 0.4.12 and 0.4.13 calls `TaskIndex.build` and has no list of folders that a package could
-    extend. That list is complete when `build` is called. It stays unchanged if it contains our folder, because the user
-    named it or the harness reads the entry points of the group `lm_eval.tasks`. Otherwise our folder is inserted after
-    the harness' own folder and before the user's folders, whose tasks may override ours.
+    `TaskManager.__init__` of 0.4.12 and 0.4.13 has no list of folders that a package could extend, but calls `build`
+    with the complete list. Our folder is inserted after the harness' own folder and before the user's, unless the list
+    contains it, because the user named it or the harness reads the entry points of the group `lm_eval.tasks`.
     """
     index = manager.TaskIndex
 
@@ -160,9 +158,5 @@ def _search_our_folder(manager: ModuleType) -> None:
 
 
 def _warn(error: Exception) -> None:
-    # A child of the harness' logger, so that the harness' handler prints the line.
-    logging.getLogger("lm_eval.cora").warning(
-        'lm-eval-cora: cannot add its tasks (%s: %s). Pass --include_path "$(lm-eval-cora tasks --path)"',
-        type(error).__name__,
-        error,
-    )
+    message = 'lm-eval-cora: cannot add its tasks (%s: %s). Pass --include_path "$(lm-eval-cora tasks --path)"'
+    logger.warning(message, type(error).__name__, error)
