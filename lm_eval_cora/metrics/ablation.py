@@ -20,8 +20,6 @@ from lm_eval_cora.variants.divergent import SAME_SIZE
 __all__ = ["Resampled", "at_least", "chance_bmca", "chance_consistency_rate", "msgr", "resampled", "same_size"]
 
 _QUESTIONS = 5_000
-_TIMES = 10_000
-_DRAWS = 100
 _CELLS_AT_A_TIME = 10_000_000
 
 _COMPARED: dict[str, Callable[[ResponseTable], Estimate]] = {
@@ -64,7 +62,7 @@ class Resampled(NamedTuple):
     change: float
 
 
-def resampled(table: ResponseTable, *, draws: int = _DRAWS, times: int = _TIMES) -> dict[str, Resampled]:
+def resampled(table: ResponseTable, *, draws: int = 100, times: int = 10_000) -> dict[str, Resampled]:
     """Spread of the scores over random draws of the variants: how much they depend on the choice of variants.
 
     Each of the `times` draws takes `draws` variants with replacement, the same ones for all questions with the same
@@ -79,9 +77,7 @@ def resampled(table: ResponseTable, *, draws: int = _DRAWS, times: int = _TIMES)
         >>> resampled(ResponseTable.from_hits([[1, 1], [0, 0]]))["mcqa_plus"]
         Resampled(mean=0.5, sd=0.0, change=0.0)
     """
-    for name, number in (("draws", draws), ("times", times)):
-        if number < 1:
-            raise ValueError(f"{name} is {number}, expected 1 or more")
+    _check(draws=draws, times=times)
     if not len(table.sizes):
         return dict.fromkeys(("mcqa_plus", "mv", "cora"), Resampled(nan, nan, nan))
     shares, majority, full = _drawn(table, draws, times) / len(table.sizes)
@@ -91,6 +87,12 @@ def resampled(table: ResponseTable, *, draws: int = _DRAWS, times: int = _TIMES)
         "mv": _summed_up(majority, mv(table).value),
         "cora": _summed_up(m * (1 - m + full), cora(table).value),
     }
+
+
+def _check(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if number < 1:
+            raise ValueError(f"{name} is {number}, expected 1 or more")
 
 
 def _summed_up(values: Floats, score: float) -> Resampled:
@@ -121,9 +123,8 @@ def chance_consistency_rate(table: ResponseTable) -> float:
     """Consistency rate of a model that picks a printed option at random each time and never gives an invalid answer.
 
     Equal options count as one. If all variants print the same A options, the rate is 1 / A. If they print different
-    ones, two picks are compared only if each is printed in the other variant too, and the rate is not 1 / A: it is
-    about 0.46 on the divergent probe with five options. It is then simulated with a fixed seed on 5,000 questions or
-    more (copies of these), which gives two digits. The answers do not matter.
+    ones, only some pairs are comparable, and the rate is another: about 0.46 on the divergent probe with five options.
+    It is then simulated with a fixed seed on 5,000 questions or more (copies of these), which gives two digits.
     Range: 0 to 1; nan for questions without options. Source: ours.
 
     Example:
@@ -151,9 +152,8 @@ def chance_consistency_rate(table: ResponseTable) -> float:
 def chance_bmca(table: ResponseTable, levels: Sequence[float]) -> list[float]:
     """BMCA of a model that picks a printed option at random each time and never gives an invalid answer.
 
-    For question i, the number of right answers is a sum of M_i independent picks, each right with probability 1 / A for
-    a variant with A options. The BMCA by chance is the mean over questions of P(K_i >= level * M_i). The levels are
-    those of `bmca`.
+    The number K_i of right answers to question i is a sum of M_i independent picks, each right with probability 1 / A
+    for a variant with A options. The BMCA is the mean over questions of P(K_i >= level * M_i); see `bmca`.
     Range: a share from 0 to 1 per level; empty without questions, and if a variant has no options. Source: ours, after
     CoRA, appendix A.
 
@@ -208,8 +208,7 @@ def at_least(variants: int, rate: float) -> Floats:
         >>> at_least(2, rate=0.5).round(6).tolist()
         [1.0, 0.75, 0.25]
     """
-    if variants < 1:
-        raise ValueError(f"variants is {variants}, expected 1 or more")
+    _check(variants=variants)
     if not 0 <= rate <= 1:
         raise ValueError(f"rate is {rate}, expected a share from 0 to 1")
     from scipy.special import betainc  # importing scipy takes time; see metrics.estimate
@@ -231,8 +230,7 @@ def msgr(variants: int, certain: float = CERTAIN) -> Floats:
         >>> msgr(1, certain=0.75).round(6).tolist()
         [0.0, 0.75]
     """
-    if variants < 1:
-        raise ValueError(f"variants is {variants}, expected 1 or more")
+    _check(variants=variants)
     if not 0 < certain < 1:
         raise ValueError(f"certain is {certain}, expected a probability between 0 and 1")
     from scipy.special import betaincinv

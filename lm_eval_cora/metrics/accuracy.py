@@ -56,8 +56,8 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 def mcqa_plus(answers: ResponseTable) -> Estimate:
     """Mean over questions of the share of a question's variants that are answered correctly.
 
-    This share is RC(i) = K_i / M_i, where K_i of the M_i variants of question i are answered correctly. Every question
-    has the same weight. If all questions have the same number of variants, this is CoRA's eq. 2 and equals `acc`.
+    This share is RC(i) = K_i / M_i, with K_i and M_i of `acc`. Every question has the same weight. If all questions have
+    the same number of variants, this is CoRA's eq. 2 and equals `acc`.
     Range: 0 to 1. Source: MCQA+; CoRA, eq. 2 and 3.
 
     Example:
@@ -76,9 +76,8 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
 def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Effect of the variants on the score: mcqa_plus - mcqa, paired by question.
 
-    This is the mean of RC(i) - x_i, where RC(i) is the share of the variants of question i answered correctly, and x_i
-    is 1 if the original is, else 0. The standard error is smaller than for two independent scores, because a hard
-    question is hard in all its variants.
+    This is the mean of RC(i) - x_i, with RC(i) of `mcqa_plus`, and x_i = 1 if the original is right, else 0. The
+    standard error is smaller than for two independent scores, because a hard question is hard in all its variants.
     Range: -1 to 1; nan if a question has no original. Source: MCQA+, table 7, in brackets.
 
     Example:
@@ -99,8 +98,7 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
 def mv(answers: ResponseTable) -> Estimate:
     """Majority voting: share of questions with more than half of their variants answered correctly.
 
-    Exactly half is not a majority. The comparison uses integers: 2 K_i > M_i, where K_i of the M_i variants of question
-    i are answered correctly.
+    Exactly half is not a majority. The comparison uses integers: 2 K_i > M_i, with K_i and M_i of `acc`.
     Range: 0 to 1. Source: CoRA, eq. 4.
 
     Example:
@@ -118,8 +116,8 @@ def mv(answers: ResponseTable) -> Estimate:
 def bmca(answers: ResponseTable, level: float) -> Estimate:
     """Bare-minimum-consistency accuracy: share of questions with at least a given share of variants answered correctly.
 
-    Question i counts if K_i / M_i >= level, where K_i of its M_i variants are answered correctly. The comparison uses
-    integers, never floats: 7 of 10 reach level 0.7. A level outside 0 to 1 is a ValueError.
+    Question i counts if K_i / M_i >= level. The comparison uses integers, never floats: 7 of 10 reach level 0.7. A level
+    outside 0 to 1 is a ValueError.
     Range: 0 to 1; it falls with the level. Source: CoRA, eq. 5.
 
     Example:

@@ -48,9 +48,8 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency-rebalanced accuracy: mcqa * ci, the accuracy times the consistency index.
 
     With m = mcqa and b = bmca@1.0 it is m(1 - m + b). To first order, question i has the influence
-    (1 - 2m + b)(x_i - m) + m(y_i - b), where x_i is 1 if its original is answered correctly and y_i is 1 if all its
-    variants are. This is 0 for all questions if m = 1/2 and b = 0, so the standard error also has the terms of second
-    order (see `metrics.estimate.product_of`).
+    (1 - 2m + b)(x_i - m) + m(y_i - b), with x_i and y_i of `ci`. This is 0 for all questions if m = 1/2 and b = 0, so
+    the standard error also has the terms of second order (see `metrics.estimate.product_of`).
     Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 7.
 
     Example:
@@ -74,13 +73,11 @@ wrong in the original. `cora` is the product of their means."""
 def core(answers: ResponseTable) -> Estimate:
     """Summary of the BMCA curve: its area times its mean height.
 
-    The curve is bmca@c, the share of questions with at least the share c of their variants answered correctly. The area
-    is the trapezoid area for c = 0, 0.1, ... 1.0, and the height is the mean for c = 0.1, ... 1.0. This is a closed
-    form of the authors' code, which multiplies the area by a result of dynamic time warping.
+    The area under bmca@c is the trapezoid area for c = 0, 0.1, ... 1.0, and the height is its mean for c = 0.1, ...
+    1.0. This is a closed form of the authors' code, which multiplies the area by a result of dynamic time warping.
 
     Both factors are means over questions. If L/10 is the highest level that a question reaches, it contributes
-    min((L + 0.5) / 10, 1) to the area and L / 10 to the height. The standard error is that of a product of two means,
-    with the terms of second order.
+    min((L + 0.5) / 10, 1) to the area and L / 10 to the height. The standard error has the terms of second order.
     Range: 0 to 1. Source: code of CoRA's authors.
 
     Example:
@@ -100,12 +97,10 @@ def consistency_rate(table: ResponseTable) -> Estimate:
     A pair of variants is comparable if each pick is printed in the other variant too, or if an answer of the pair is
     invalid. A pair with an invalid answer disagrees. Picks are compared by option, not by letter or text. Variants that
     do not ask for one letter (true or false, select all) are left out. So are questions without a comparable pair.
+    Answers to questions without options (MATH) agree if they are equivalent, and every pair is comparable.
 
     If all variants print the same options, every pair is comparable. The rate is then half of SCORE's eq. 1, which sums
-    over ordered pairs. The rate of random picks is not 1 / A for A options: on the divergent probe with five options it
-    is about 0.46 (see `chance_consistency_rate`).
-
-    Answers to questions without options (MATH) agree if they are equivalent, and every pair is comparable.
+    over ordered pairs. For random picks see `chance_consistency_rate`.
     Range: 0 to 1; nan if no question has a comparable pair. Source: SCORE, eq. 1, restricted to comparable pairs for
     CoRA's variants.
 
@@ -153,8 +148,8 @@ def all_equal(table: ResponseTable) -> Estimate:
 def equal_at(table: ResponseTable, level: float) -> Estimate:
     """Share of questions with at least a given share of variants that get the same answer, right or wrong.
 
-    An invalid answer is not the same as any other answer. Equivalence of written answers (MATH) may not be transitive;
-    then the answer with the most equivalent answers counts. The level is that of `bmca`: 8 of 10 reach level 0.8.
+    An invalid answer equals no other one. Equivalence of written answers (MATH) may not be transitive; then the answer
+    with the most equivalent answers counts. The level is that of `bmca`: 8 of 10 reach level 0.8.
     Range: 0 to 1. Source: SCORE, section 4.1 ("at least eight equivalent predictions" of ten).
     """
     exact = exact_level(level)

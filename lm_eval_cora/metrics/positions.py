@@ -225,18 +225,14 @@ def recall_spread(table: ResponseTable) -> Estimate:
         sqrt((1 / A) sum over d of (r_d - mean of r)^2).
 
     All orders count, so with one number of options each question is in all recalls, and easy questions at one letter
-    cannot look like a preference. With several numbers of options the recalls are adjusted as in `acc_min`, because
-    only some questions have the last letters.
+    cannot look like a preference. With several numbers of options the recalls are adjusted as in `acc_min`.
 
     The spread is above 0 even if all letters have the same recall; see `recall_spread_by_chance`. The recalls are about
     normal with the covariance of the sample. The standard error is the standard deviation of the spread of 20,000 such
     draws. The 95% interval has the true spreads that give a spread at least as large, and one at least as small, with a
     probability of 2.5% or more. If the spread is below the one expected by chance, the upper end is that of the
-    expected one. If no question of the sample has different answers at different letters, the recalls are taken to vary
-    independently, each by Wilson's interval.
-
-    The influence of single questions is undefined, as for `acc_min`: the bias differs between models, so a difference
-    of spreads has no error.
+    expected one. If no question has different answers at different letters, the recalls are taken to vary
+    independently, each by Wilson's interval. The bias differs between models, so a difference of spreads has no error.
     Range: 0 to 0.5, slightly above at most because of the adjustment; nan for kinds that are not letters of the right
     option. Source: RStd of Zheng et al. 2024 (arXiv:2309.03882), which uses the original order only.
 

@@ -57,8 +57,8 @@ _KEYS_AT_A_TIME = 2_000_000
 def acc_mean(table: ResponseTable) -> Estimate:
     """Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.
 
-    The mean within a question is over its kinds of variants (kinds, templates, positions or samples, by probe). If
-    every question has every kind, this is the mean of the accuracies of the kinds.
+    Kinds are templates, positions or samples in some probes. If every question has every kind, this is the mean of
+    their accuracies.
     Range: 0 to 1. Source: SCORE, section 3.4.
 
     Example:
@@ -225,7 +225,7 @@ def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro:
     """Expected range of the accuracies if all kinds had the same true accuracy.
 
     This is the mean range of normal variables with the covariance of the accuracies over questions. Answers to the same
-    question depend on each other, so it is smaller than for independent samples. Ten templates with independent answers
+    question depend on each other, so it is smaller than for independent samples: ten templates with independent answers
     and an accuracy of 0.8 differ by 0.123 at 100 questions. The arguments are those of `acc_min`.
     Range: at least 0, without a standard error; nan with fewer than ten questions. Source: ours.
 

@@ -1,15 +1,12 @@
 """The REVAS and MCQA+ study: NOTA as the right answer, true or false, select all, replaced options.
 
 NOTA is the option "None of the above". REVAS' option probability analysis is last: the probability of "yes" if the
-model is asked whether an option is right. `orders.py` has the metrics of the orders of the options.
-
-Some metrics use a subset of the questions, which depends on the answers:
+model is asked whether an option is right. Some metrics use a subset of the questions, which depends on the answers:
 
 - always right: answered correctly in all orders of the original (a diamond in the papers, a dagger in parts of REVAS);
 - misled: the model picked a wrong option in the original (a dagger in the papers). This option is the misleading one. A
-  question with an invalid answer to its original is not misled; `subset_sizes` counts it.
-
-A metric on an empty subset is nan.
+  question with an invalid answer to its original is not misled; `subset_sizes` counts it. Without such questions, a
+  metric is nan.
 """
 
 from __future__ import annotations
