@@ -56,8 +56,8 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 def mcqa_plus(answers: ResponseTable) -> Estimate:
     """Mean over questions of the share of a question's variants that are answered correctly.
 
-    This share is RC(i) = K_i / M_i, with K_i and M_i of `acc`. Every question has the same weight. If all questions have
-    the same number of variants, this is CoRA's eq. 2 and equals `acc`.
+    This share is RC(i) = K_i / M_i, as in `acc`. Every question has the same weight. If all questions have the same
+    number of variants, this is CoRA's eq. 2 and equals `acc`.
     Range: 0 to 1. Source: MCQA+; CoRA, eq. 2 and 3.
 
     Example:
@@ -116,8 +116,8 @@ def mv(answers: ResponseTable) -> Estimate:
 def bmca(answers: ResponseTable, level: float) -> Estimate:
     """Bare-minimum-consistency accuracy: share of questions with at least a given share of variants answered correctly.
 
-    Question i counts if K_i / M_i >= level. The comparison uses integers, never floats: 7 of 10 reach level 0.7. A level
-    outside 0 to 1 is a ValueError.
+    Question i counts if K_i / M_i >= level. The comparison uses integers, never floats: 7 of 10 reach level 0.7. Levels
+    outside 0 to 1 are a ValueError.
     Range: 0 to 1; it falls with the level. Source: CoRA, eq. 5.
 
     Example:
