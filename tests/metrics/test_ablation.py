@@ -1,21 +1,37 @@
-"""CoRA's ablation: variants of the same size, and random draws of variants; by hand, with oracles and exact means."""
+"""CoRA's ablation, random picks and guessing rates: by hand, with oracles, exact means, and the paper's tables."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
-from math import isnan, sqrt
+from fractions import Fraction
+from math import comb, floor, isnan, nan, sqrt
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.metrics import Estimate, mcqa, resampled, same_size
+from lm_eval_cora.metrics import (
+    Estimate,
+    at_least,
+    chance_bmca,
+    chance_consistency_rate,
+    mcqa,
+    msgr,
+    resampled,
+    same_size,
+)
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.divergent import divergent
 from tests.support import oracles_compare as compared
+from tests.support import oracles_compare as oracles
 from tests.support.oracles_errors import paired_interval
-from tests.support.tables import random_questions, table_of
+from tests.support.score_tables import A, asked, random_written_questions, written
+from tests.support.tables import random_questions, random_study_questions, table_of
 
 NAMES = ("mcqa_plus", "mv", "bmca@1.0", "ci", "cora")
 
@@ -188,3 +204,204 @@ def test_a_single_time_has_no_standard_deviation() -> None:
 def test_numbers_of_draws_and_times_are_checked(name: str, number: int) -> None:
     with pytest.raises(ValueError, match=f"{name} is {number}, expected 1 or more"):
         resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), **{name: number})
+
+
+def printing(name: str, *printed: Sequence[int], picked: int | None = 0) -> list[Record]:
+    """Return a question whose variants print these options and all have the same pick."""
+    return [
+        Record(name, len(printed), ordinal, "kind", tuple(options), 0, picked=picked, original=not ordinal)
+        for ordinal, options in enumerate(printed)
+    ]
+
+
+def divergence_set(name: str, options: int) -> list[Record]:
+    return printing(name, *(v.printed for v in divergent(Question(name, "?", tuple(map(str, range(options))), 0))))
+
+
+@pytest.mark.parametrize("options", [2, 3, 4, 5, 10])
+def test_with_the_same_options_in_all_variants_the_rate_is_one_over_their_number(options: int) -> None:
+    table = table_of([asked(f"q{number}", [A] * options, options) for number in range(20)])
+    # 5,000 simulated questions; each pair has a standard deviation of at most 1/2. Tolerance: four errors.
+    assert chance_consistency_rate(table) == pytest.approx(1 / options, abs=4 * 0.5 / sqrt(5_000 * comb(options, 2)))
+
+
+def test_two_variants_by_hand() -> None:
+    # Three options, then two of them: a pair is comparable with probability 2/3 * 1, and half of those agree. So 3,333
+    # of 5,000 tries count.
+    members = [printing(f"q{number}", (0, 1, 2), (0, 1)) for number in range(50)]
+    assert chance_consistency_rate(table_of(members)) == pytest.approx(1 / 2, abs=4 * 0.5 / sqrt(3_333))
+    # No common option: a pair is never comparable.
+    assert isnan(chance_consistency_rate(table_of([printing("q", (1, 2), (3, 4))])))
+
+
+def test_a_pair_that_is_seldom_comparable_by_hand() -> None:
+    # The right option and one of two others. A pair is comparable only if both picks are printed in both variants, so
+    # both must be the right option (1/4). Therefore every comparable pair agrees.
+    members = [printing(f"q{number}", (0, 1), (0, 2)) for number in range(50)]
+    assert chance_consistency_rate(table_of(members)) == 1
+    assert chance_consistency_rate(table_of(members[:1])) == 1
+
+
+def test_divergence_sets_of_five_options() -> None:
+    members = [divergence_set(f"q{number}", 5) for number in range(10)]
+    # 26 variants are too many to enumerate. The ratio of the expected pairs is close to the expected ratio.
+    agreeing, comparable = compared.pairs_of_random_picks([record.printed for record in members[0]])
+    found = chance_consistency_rate(table_of(members))
+    assert found == pytest.approx(0.46, abs=0.01)
+    assert found == pytest.approx(float(agreeing / comparable), abs=0.01)
+    assert found == pytest.approx(compared.rate_of_random_picks(members, 200, random.Random(0)), abs=0.01)
+
+
+def test_variants_that_do_not_ask_for_a_letter_are_left_out() -> None:
+    members = random_study_questions(30, (3, 4))
+    letters = [
+        [replace(record, ordinal=place) for place, record in enumerate(r for r in records if r.ask == "letter")]
+        for records in members
+    ]
+    letters = [[replace(record, variants=len(records)) for record in records] for records in letters]
+    found = chance_consistency_rate(table_of(members))
+    assert found == pytest.approx(chance_consistency_rate(table_of(letters)), abs=0.01)
+    assert found == pytest.approx(compared.rate_of_random_picks(members, 20, random.Random(0)), abs=0.015)
+
+
+def test_the_answers_do_not_matter() -> None:
+    members = [divergence_set(f"q{number}", 4) for number in range(3)]
+    expected = chance_consistency_rate(table_of(members))
+    for answer in (None, 1):
+        others = [[replace(r, picked=answer if answer in r.printed else None) for r in records] for records in members]
+        assert chance_consistency_rate(table_of(others)) == expected
+
+
+def test_the_simulation_is_seeded() -> None:
+    members = [divergence_set(f"q{number}", 4) for number in range(3)]
+    assert chance_consistency_rate(table_of(members)) == chance_consistency_rate(table_of(members))
+
+
+def test_without_questions_the_rate_is_undefined() -> None:
+    assert isnan(chance_consistency_rate(table_of([])))
+
+
+def test_for_written_answers_the_rate_is_undefined() -> None:
+    assert isnan(chance_consistency_rate(written(["5", "x=5", None], ["7", "7", "7"])))
+    assert isnan(chance_consistency_rate(table_of(random_written_questions(10, "prompts"))))
+
+
+def test_with_one_variant_the_rate_is_undefined() -> None:
+    assert isnan(chance_consistency_rate(ResponseTable.from_hits([[1]])))
+    assert isnan(chance_consistency_rate(ResponseTable.from_hits([[1], [0], [1]])))
+
+
+def test_the_largest_identities_are_picked() -> None:
+    # The 26th filler is 52. Picks of two options agree with probability 1/2.
+    found = chance_consistency_rate(table_of([printing("q", (0, 52), (52, 0), (0, 52))]))
+    assert found == pytest.approx(0.5, abs=0.03)
+    assert chance_consistency_rate(table_of([printing("q", (52,), (52,), picked=52)])) == 1
+
+
+LEVELS = [tenths / 10 for tenths in range(11)]
+
+
+def test_bmca_by_chance_is_that_of_equal_guesses() -> None:
+    """With as many options in each variant, it is the table of CoRA's appendix A."""
+    members = [printing(f"q{number}", *[tuple(range(5))] * 10) for number in range(3)]
+    assert chance_bmca(table_of(members), LEVELS) == pytest.approx(at_least(10, 1 / 5))
+
+
+def test_bmca_by_chance_of_two_questions_by_hand() -> None:
+    # All right: 1/2 * 1/4 and 1/3. At least half right: 1/2 + 1/2 * 1/4 and 1/3.
+    table = table_of([printing("a", (0, 1), (0, 1, 2, 3)), printing("b", (0, 1, 2))])
+    assert chance_bmca(table, [1, 0.5, 0]) == pytest.approx([(1 / 8 + 1 / 3) / 2, (5 / 8 + 1 / 3) / 2, 1])
+
+
+def test_bmca_by_chance_needs_options() -> None:
+    assert chance_bmca(written(["5", "x=5", None], ["7", "7", "7"]), LEVELS) == []
+    assert chance_bmca(table_of([]), LEVELS) == []
+
+
+RANDOM = (1, 0.89263, 0.62419, 0.32220, 0.12087, 0.03279, 0.00637, 0.00086, 0.000078, 0.0000042, 0.0000001)
+"""P(at least p of 10 right) for guesses among five options, p = 0 ... 10."""
+
+rates = st.one_of(st.floats(0, 1), st.sampled_from((0.0, 0.2, 0.5, 1.0)))
+
+
+@pytest.mark.parametrize(("p", "printed"), list(enumerate(RANDOM)))
+def test_random_guessing_agrees_with_the_paper(p: int, printed: float) -> None:
+    digits = len(f"{printed:.10f}".rstrip("0").partition(".")[2])
+    assert round(at_least(10, 0.2)[p], digits) == printed
+
+
+def test_at_least_by_hand() -> None:
+    # Three trials of a fair coin: 1/8 + 3/8 + 3/8 = 7/8 for one or more, 3/8 + 1/8 for two, 1/8 for all.
+    assert at_least(3, 0.5) == pytest.approx([1, 7 / 8, 1 / 2, 1 / 8], rel=1e-12)
+    # Two of two with probability 1/5: 1/25; one or more: 1 - (4/5)^2 = 9/25.
+    assert at_least(2, 0.2) == pytest.approx([1, 9 / 25, 1 / 25], rel=1e-12)
+
+
+@given(st.integers(1, 40), rates)
+def test_at_least_agrees_with_exact_fractions(variants: int, rate: float) -> None:
+    expected = [float(tail) for tail in oracles.at_least(variants, Fraction(rate))]
+    assert at_least(variants, rate) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("variants", [1, 2, 26, 1000])
+def test_rates_of_zero_and_one(variants: int) -> None:
+    assert at_least(variants, 0.0).tolist() == [1.0] + [0.0] * variants
+    assert at_least(variants, 0).tolist() == [1.0] + [0.0] * variants
+    assert at_least(variants, 1.0).tolist() == [1.0] * (variants + 1)
+
+
+@pytest.mark.parametrize("variants", [0, -1])
+def test_at_least_needs_variants(variants: int) -> None:
+    with pytest.raises(ValueError, match=rf"variants is {variants}, expected 1 or more"):
+        at_least(variants, 0.5)
+
+
+@pytest.mark.parametrize("rate", [-0.01, 1.01, nan])
+def test_at_least_needs_a_share(rate: float) -> None:
+    with pytest.raises(ValueError, match=f"rate is {rate}, expected a share from 0 to 1"):
+        at_least(10, rate)
+
+
+PRINTED = {1: 0.54, 2: 0.66, 3: 0.75, 4: 0.82, 5: 0.88, 7: 0.96, 8: 0.98, 9: 0.99}
+"""The values of table 7 that one level explains. Left out: 0.2 for 0, 0.93 for 6 and 0.9999 for 10."""
+
+
+@pytest.mark.parametrize(("p", "printed"), PRINTED.items())
+def test_minimum_success_rates_agree_with_the_paper(p: int, printed: float) -> None:
+    assert floor(100 * msgr(10)[p]) / 100 == printed
+
+
+def test_minimum_success_rates_by_hand() -> None:
+    # One or more of M: 1 - (1 - r)^M = L, so r = 1 - (1 - L)^(1 / M); all M: r^M = L, so r = L^(1 / M).
+    found = msgr(10)
+    assert found[0] == 0
+    assert found[1] == pytest.approx(1 - 0.0004 ** (1 / 10), abs=1e-12)
+    assert found[10] == pytest.approx(0.9996 ** (1 / 10), abs=1e-12)
+    assert msgr(1, certain=0.3) == pytest.approx([0, 0.3], abs=1e-12)
+    # 9/25 and 1/25 are the tails of two trials with probability 1/5.
+    assert msgr(2, certain=0.36)[1] == pytest.approx(0.2, abs=1e-12)
+    assert msgr(2, certain=0.04)[2] == pytest.approx(0.2, abs=1e-12)
+
+
+@given(st.integers(1, 30), st.floats(0.001, 0.9999))
+def test_the_rate_is_the_smallest_that_reaches_the_level(variants: int, certain: float) -> None:
+    found = msgr(variants, certain)
+    assert found.shape == (variants + 1,)
+    assert found[0] == 0
+    assert (np.diff(found) > 0).all()
+    assert ((found >= 0) & (found <= 1)).all()
+    for p, rate in enumerate(found[1:].tolist(), start=1):
+        assert at_least(variants, rate)[p] >= certain * (1 - 1e-12)
+        assert at_least(variants, max(rate - 1e-9, 0))[p] < certain
+
+
+@pytest.mark.parametrize("variants", [0, -3])
+def test_minimum_success_rates_need_variants(variants: int) -> None:
+    with pytest.raises(ValueError, match=f"variants is {variants}, expected 1 or more"):
+        msgr(variants)
+
+
+@pytest.mark.parametrize("certain", [0.0, 1.0, -0.5, 1.5, nan])
+def test_minimum_success_rates_need_a_level_between_0_and_1(certain: float) -> None:
+    with pytest.raises(ValueError, match=f"certain is {certain}, expected a probability between 0 and 1"):
+        msgr(10, certain)

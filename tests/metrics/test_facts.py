@@ -1,10 +1,28 @@
-"""Each metric of the task files has facts."""
+"""Facts of metrics, metrics on arrays, and skipped variants: a metric is defined only if they cannot change it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora import metrics
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import probe_metrics
+from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.facts import Facts, facts_of
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.variants.probes import PROBES
+from tests.support.tables import KINDS
 
 
 def test_each_metric_has_a_meaning_of_one_sentence() -> None:
@@ -17,3 +35,305 @@ def test_each_metric_has_a_meaning_of_one_sentence() -> None:
 
 def test_a_function_of_the_user_has_the_defaults() -> None:
     assert facts_of(lambda table: table) == Facts()
+
+
+METRICS = [
+    metrics.acc,
+    metrics.mcqa,
+    metrics.mcqa_plus,
+    metrics.mcqa_plus_diff,
+    metrics.mv,
+    metrics.ci,
+    metrics.cora,
+    metrics.core,
+]
+
+
+def test_by_hand() -> None:
+    correct = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
+    # Originals 1, 1, 0, 1; all right 1, 0, 0, 1: mcqa 3/4, bmca@1.0 2/4, ci 1 - (3/4 - 2/4), cora 3/4 * 3/4.
+    assert metrics.mcqa(correct).value == 0.75
+    assert metrics.bmca(correct, 1.0).value == 0.5
+    assert metrics.ci(correct).value == 0.75
+    assert metrics.cora(correct).value == 0.5625
+    assert metrics.acc(correct).value == pytest.approx(10 / 12)
+    # The last variant is the original: 1, 1, 1, 1; cora is 1 * (1 - (1 - 2/4)).
+    assert metrics.cora(correct, original=2).value == 0.5
+
+
+@pytest.mark.parametrize(
+    "correct",
+    [
+        np.array([[True, False], [True, True]]),
+        np.array([[1, 0], [1, 1]]),
+        np.array([[1.0, 0.0], [1.0, 1.0]]),
+        [[True, False], [True, True]],
+        ((1, 0), (1, 1)),
+        pd.DataFrame([[True, False], [True, True]]),
+        pd.DataFrame([[True, False], [True, True]]).astype("boolean"),
+    ],
+)
+def test_every_kind_of_array(correct: Any) -> None:
+    assert metrics.cora(correct) == metrics.cora(ResponseTable.from_hits([[1, 0], [1, 1]]))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("empty", [[], np.zeros((0, 3))])
+def test_no_questions(metric: Any, empty: Any) -> None:
+    assert isnan(metric(empty).value)
+
+
+@pytest.mark.parametrize(
+    ("correct", "message"),
+    [
+        ([[1, 2]], "got 2 for variant 1 of question 0"),
+        ([[1, 0], [0, -1, 1]], "got -1 for variant 1 of question 1"),
+        ([True, False], "shape"),
+        ([[]], "shape"),
+        ([["right"]], "shape"),
+        (np.zeros((2, 2, 2)), "shape"),
+        (3, "shape"),
+        ("ab", "shape"),
+        (None, "shape"),
+    ],
+)
+def test_wrong_arrays(correct: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        metrics.acc(correct)
+
+
+@pytest.mark.parametrize("original", [-1, 2, 3])
+def test_a_row_that_is_too_short_for_the_original(original: int) -> None:
+    with pytest.raises(ValueError, match=r"question 1 has 2 variants"):
+        metrics.cora([[1, 1, 1, 1], [1, 1]], original=original)
+
+
+@pytest.mark.parametrize("original", [1.5, "0", True])
+def test_an_original_that_is_not_a_position(original: Any) -> None:
+    with pytest.raises(ValueError, match="original: expected the position"):
+        metrics.mcqa([[1, 1]], original=original)
+    assert metrics.mcqa([[1, 0]], original=np.int64(1)).value == 0.0
+
+
+@pytest.mark.parametrize("level", [nan, "abc", None, -0.1, 1.1])
+def test_a_level_that_is_not_a_share(level: Any) -> None:
+    with pytest.raises(ValueError, match="expected a share from 0 to 1"):
+        metrics.bmca([[1, 1]], level)
+
+
+def test_masked_values_are_skipped() -> None:
+    masked = np.ma.masked_array([[1, 1], [1, 0]], mask=[[0, 0], [0, 1]])
+    assert isnan(metrics.acc(masked).value)
+    assert metrics.mcqa(masked).value == 1.0
+
+
+def test_a_skipped_original_leaves_what_does_not_need_it() -> None:
+    assert metrics.bmca([[True, False], [None, False]], 1.0).value == 0.0
+    assert isnan(metrics.cora([[True, False], [None, False]]).value)
+
+
+def test_kinds_are_those_that_there_are() -> None:
+    assert ResponseTable.from_hits([[1], [0]]).kinds == ("original",)
+    assert ResponseTable.from_hits([[1, 1]], original=None).kinds == ("variant",)
+
+
+def test_without_an_original() -> None:
+    assert isnan(metrics.cora([[1, 1]], original=None).value)
+    assert metrics.acc(ResponseTable.from_hits([[1, 1]], original=None)).value == 1.0
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=1, max_size=5))
+def test_the_same_as_records(correct: list[list[bool]]) -> None:
+    """Oracle: the table that the harness' Records make."""
+    table = ResponseTable.from_records(
+        Record(
+            f"{number:09d}",
+            len(row),
+            place,
+            "variant" if place else "original",
+            (0, 1),
+            0,
+            picked=0 if hit else 1,
+            position=0 if hit else 1,
+            original=not place,
+            followed=True,
+        )
+        for number, row in enumerate(correct)
+        for place, hit in enumerate(row)
+    )
+    for metric in [*METRICS, metrics.all_equal, metrics.consistency_rate, metrics.followed]:
+        one: Estimate = metric(ResponseTable.from_hits(correct))
+        other: Estimate = metric(table)
+        assert np.array_equal([*one], [*other], equal_nan=True), metric
+
+
+ENTRIES = probe_metrics("divergent")
+
+PRINTED = ((0, 1), (0, 1, 2), (0, 2))
+"""The right option is 0."""
+
+MOST_NOT_ASKED = 4
+"""So a table has at most 4 ** 4 = 256 completions."""
+
+Questions = list[list[Record]]
+
+slowly = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+
+
+@st.composite
+def partly_asked(draw: st.DrawFn, original_first: bool = False) -> Questions:
+    """Draw up to three questions of up to four variants, some of which were skipped."""
+    questions: Questions = []
+    left = MOST_NOT_ASKED
+    for number in range(draw(st.integers(1, 3))):
+        variants = draw(st.integers(1, 4))
+        records = []
+        begun = draw(st.booleans()) or draw(st.booleans())
+        for ordinal in range(variants):
+            printed = draw(st.sampled_from(PRINTED))
+            picked = draw(st.sampled_from([0, 0, *printed, None]))
+            asked = begun and (left == 0 or (original_first and not ordinal) or draw(st.booleans()))
+            left -= begun and not asked
+            records.append(one(f"q{number}", ordinal, variants, printed, picked, draw(st.sampled_from(KINDS[1:]))))
+            if not asked:
+                records[-1] = skipped(records[-1])
+        questions.append(records)
+    return questions
+
+
+def one(
+    name: str, ordinal: int, variants: int, printed: tuple[int, ...], picked: int | None, kind: str = "shuffled"
+) -> Record:
+    return Record(
+        question_id=name,
+        kind=kind if ordinal else KINDS[0],
+        ordinal=ordinal,
+        variants=variants,
+        printed=printed,
+        answer=0,
+        picked=picked,
+        position=None if picked is None else printed.index(picked),
+        original=not ordinal,
+    )
+
+
+def skipped(record: Record) -> Record:
+    return replace(record, picked=None, position=None, skipped=True)
+
+
+def row(name: str, hits: str) -> list[Record]:
+    """Return a question from a text: 1 is right, 0 is wrong, ? was skipped. The first variant is the original."""
+    records = [one(name, ordinal, len(hits), (0, 1), 0 if hit == "1" else 1) for ordinal, hit in enumerate(hits)]
+    return [skipped(record) if hit == "?" else record for record, hit in zip(records, hits, strict=True)]
+
+
+def table_of(questions: Questions) -> ResponseTable:
+    return ResponseTable.from_records(record for records in questions for record in records)
+
+
+def begun(questions: Questions) -> Questions:
+    return [records for records in questions if not all(record.skipped for record in records)]
+
+
+def completions(questions: Questions) -> Iterator[ResponseTable]:
+    """Yield the tables with all possible answers to the skipped variants: each printed option, or an invalid one."""
+    records = [record for records in begun(questions) for record in records]
+
+    def answers(record: Record) -> list[Record]:
+        if not record.skipped:
+            return [record]
+        picks: Sequence[int | None] = [*record.printed, None]
+        return [
+            replace(record, skipped=False, picked=pick, position=None if pick is None else record.printed.index(pick))
+            for pick in picks
+        ]
+
+    for chosen in product(*map(answers, records)):
+        yield ResponseTable.from_records(chosen)
+
+
+def is_undefined(estimate: Estimate) -> bool:
+    return isnan(estimate.value) and isnan(estimate.stderr)
+
+
+def same(one: Estimate, other: Estimate) -> bool:
+    pairs = [one.value, one.stderr], [other.value, other.stderr]
+    return bool(np.isclose(*pairs, rtol=1e-12, atol=1e-12, equal_nan=True).all())
+
+
+def check_all_metrics(questions: Questions) -> None:
+    table = table_of(questions)
+    printed = {entry["metric"]: (entry, compute(entry, table)) for entry in ENTRIES}
+    printed = {name: found for name, found in printed.items() if not is_undefined(found[1])}
+    for completed in completions(questions) if printed else ():
+        assert not completed.skipped.any()
+        for name, (entry, estimate) in printed.items():
+            full = compute(entry, completed)
+            assert same(estimate, full), (name, estimate, full, completed.correct.tolist())
+
+
+# ---- every metric
+
+
+@slowly
+@given(partly_asked(original_first=True))
+def test_a_defined_metric_equals_that_of_every_full_run(questions: Questions) -> None:
+    # As in real runs: the original of a question is asked first.
+    check_all_metrics(questions)
+
+
+@slowly
+@given(partly_asked())
+def test_a_defined_metric_equals_that_of_every_full_run_without_originals(questions: Questions) -> None:
+    check_all_metrics(questions)
+
+
+@pytest.mark.parametrize("name", ["cora", "ci", "mcqa"])
+def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name: str) -> None:
+    # Each question has a wrong variant, so y = 0 and b = 0. cora = m (1 - m + b) is 0 if both originals are wrong
+    # (m = 0), 0 if both are right (1 * 0), and 1/2 * 1/2 = 1/4 if one is right. The value is unknown although both
+    # extremes are equal.
+    questions = [row("q0", "?0"), row("q1", "?0")]
+    (entry,) = [entry for entry in ENTRIES if entry["metric"] == name]
+    fulls = {round(compute(entry, completed).value, 12) for completed in completions(questions)}
+    assert fulls == {"cora": {0.0, 0.25}, "ci": {0.0, 0.5, 1.0}, "mcqa": {0.0, 0.5, 1.0}}[name]
+    assert is_undefined(compute(entry, table_of(questions)))
+
+
+def test_the_four_metrics_of_a_run_that_stops_at_the_first_miss() -> None:
+    # All right; first miss at the second variant, at the third, at the original. x = 1 1 1 0, y = 1 0 0 0: m = 3/4,
+    # b = 1/4, ci = 1/2, cora = 3/8.
+    questions = [row("q0", "1111"), row("q1", "10??"), row("q2", "110?"), row("q3", "0???")]
+    table = table_of(questions)
+    printed = {entry["metric"]: compute(entry, table) for entry in ENTRIES}
+    known = {name: estimate.value for name, estimate in printed.items() if not is_undefined(estimate)}
+    assert known == pytest.approx({"mcqa": 3 / 4, "bmca@1.0": 1 / 4, "ci": 1 / 2, "cora": 3 / 8})
+    # ci: 1 - x + y = 1 0 0 1, sd = sqrt(4 * 1/4 / 3), error sqrt(1/3) / 2.
+    assert printed["ci"].stderr == pytest.approx((1 / 3) ** 0.5 / 2)
+
+
+# ---- questions and records
+
+
+def test_an_incomplete_question_with_only_skipped_variants_is_not_begun() -> None:
+    # It counts as not begun and not also as incomplete. With one answer it counts as incomplete.
+    table = table_of([row("q0", "??")[:1], row("q1", "1?")[:1], row("q2", "11")])
+    assert (table.not_begun, table.incomplete, table.question_ids) == (1, 1, ("q2",))
+
+
+@pytest.mark.parametrize("ask", ["letter", "best_answer", "yes_no", "select_all", "boxed"])
+def test_a_skipped_record_of_each_answer_format(ask: Any) -> None:
+    asked = one("q0", 0, 2, (0, 1), 0)
+    said = {"boxed": {"written": "7", "matches": True}, "select_all": {"selected": (0,)}, "yes_no": {"selected": (0,)}}
+    picks = {"picked": None, "position": None} if ask in said else {}
+    asked = replace(asked, ask=ask, **picks, **said.get(ask, {}))
+    missing = skipped(replace(one("q0", 1, 2, (0, 1), 0), ask=ask))
+    assert asked.correct
+    assert not missing.correct
+    assert not missing.invalid
+    table = table_of([[asked, missing]])
+    assert table.correct.tolist() == [True, False]
+    assert table.invalid.tolist() == [False, False]
+    assert table.alike[1] == 0, "a skipped answer agrees with none"
