@@ -167,10 +167,10 @@ class Scores(Mapping[str, Estimate]):
         return axes
 
     def __repr__(self) -> str:
-        return "\n".join([self._title(), "", table_as_text(*self._shown()), *self.remarks])
+        return "\n".join([self._title, "", table_as_text(*self._shown()), *self.remarks])
 
     def _repr_html_(self) -> str:
-        return _as_html(self._title(), *self._shown(), self.remarks)
+        return _as_html(self._title, *self._shown(), self.remarks)
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         rows = [[name, *cells_of(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
@@ -193,6 +193,7 @@ class Scores(Mapping[str, Estimate]):
         undefined = [f"undefined: {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
         return [*self.notes, *undefined]
 
+    @property
     def _title(self) -> str:
         return f"{self.name}: {self.size}" if self.name else self.size
 
@@ -213,8 +214,8 @@ class Comparison(Mapping[str, Compared]):
     """
 
     def __init__(self, before: Scores, after: Scores, rows: Mapping[str, Compared]) -> None:
-        self._names = (before.name or "before", after.name or "after")
-        self._questions = before.questions
+        names = f"{after.name or 'after'} - {before.name or 'before'}"
+        self._title = f"{names}: {counted(before.questions, 'question')}, paired by question"
         self._rows = rows
 
     def __getitem__(self, metric: str) -> Compared:
@@ -242,13 +243,10 @@ class Comparison(Mapping[str, Compared]):
         return DataFrame(rows, columns=columns)
 
     def __repr__(self) -> str:
-        return f"{self._title()}\n\n{table_as_text(*self._shown())}"
+        return f"{self._title}\n\n{table_as_text(*self._shown())}"
 
     def _repr_html_(self) -> str:
-        return _as_html(self._title(), *self._shown())
-
-    def _title(self) -> str:
-        return f"{self._names[1]} - {self._names[0]}: {counted(self._questions, 'question')}, paired by question"
+        return _as_html(self._title, *self._shown())
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         rows = []

@@ -29,12 +29,8 @@ def applicable_metrics(
     probe: Probe, table: ResponseTable, form: Form | None, *, macro_average: bool = False
 ) -> list[dict[str, Any]]:
     """The entries of a probe's `metric_list` that apply to answers."""
-    present = features_of(
-        is_open=bool(table.written.any()),
-        macro_average=macro_average,
-        kinds=table.kinds,
-        has_cyclic_orders=has_cyclic_orders(table),
-    )
+    is_open, cyclic = bool(table.written.any()), has_cyclic_orders(table)
+    present = features_of(is_open=is_open, macro_average=macro_average, kinds=table.kinds, has_cyclic_orders=cyclic)
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}
     return [entry for entry in probe_metrics(probe.name) if applies_to(entry, form, sampled=sampled, features=present)]
 
