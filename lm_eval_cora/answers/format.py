@@ -75,11 +75,13 @@ class AnswerFormat(ABC):
 
     def scored(self, doc: Doc) -> list[str]:
         """Return the answers whose log-likelihoods are scored."""
-        return list(LETTERS[: len(doc["printed"])])
+        template = doc.get("template")
+        return list(LETTERS[: len(doc["printed"])]) if template is None else template.scored(doc["choices"])
 
     def target(self, doc: Doc) -> str:
         """Return the right answer as the model should write it; exemplars end with it."""
-        return LETTERS[doc["printed"].index(doc["answer"])]
+        target: str = self.scored(doc)[doc["printed"].index(doc["answer"])]
+        return target
 
     def tokens(self, doc: Doc) -> int:
         """Return how many tokens an answer needs; 0 if the limit in the task file is enough."""

@@ -73,10 +73,15 @@ def published_questions(task: str) -> int | None:
 
 def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
     """Return a benchmark of the package."""
-    given = _load(tasks_folder() / "_benchmarks" / f"{name}.yaml")["benchmark"]
+    given = declaration(name)
     if changes is None:
         changes = {"config": tuple(given["configs"][:1])} if "configs" in given else {}
     return declared(given, changes, data_files)
+
+
+def declaration(name: str) -> dict[str, Any]:
+    """Return the declaration of a benchmark of the package."""
+    return dict(_load(tasks_folder() / "_benchmarks" / f"{name}.yaml")["benchmark"])
 
 
 @cache

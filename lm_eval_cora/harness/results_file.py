@@ -47,8 +47,8 @@ def signature_of(
     asked = sum(not record.skipped for record in records)
     questions = table.question_ids if asked else {record.question_id for record in records}
     invalid = sum(record.invalid for record in records) / max(1, asked)
-    # The reader is in `about`, if answers are read, and the digest of the prompts.
-    changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt")}
+    # The reader is in `about`, if answers are read, and the digest of the prompts, and the tasks of `cora_of`.
+    changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt", "task")}
     given = {"seed": options.seed, **changed}
     parts = {
         **about,
@@ -72,5 +72,5 @@ def in_signature(name: str, value: object) -> str:
 
 def digest_of(templates: Iterable[Template]) -> str:
     """Digest of a set of templates: SCORE's may change with the harness, and a user's file at any time."""
-    texts = sorted(f"{template.prompt}\0{template.options_format}" for template in templates)
+    texts = sorted({f"{template.prompt}\0{template.options_format}" for template in templates})
     return blake2b("\0\0".join(texts).encode(), digest_size=4).hexdigest()

@@ -63,7 +63,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def __init__(self, config: Mapping[str, Any]) -> None:
         task = config["task"]
         self.probe, self._benchmark, self._options = declared_in(config)
-        self._declared: Mapping[str, Any] = config["benchmark"]
+        self._declared = config["benchmark"] if isinstance(config["benchmark"], Mapping) else {}
         config = {key: value for key, value in config.items() if key not in OWN_KEYS}
         config |= {"process_docs": docs.process_docs, "custom_dataset": load_benchmark, "test_split": SPLIT}
         check_metrics(task, config.get("metric_list"))
@@ -201,18 +201,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if self._is_scored:
             table = [entry for entry in self._entries if is_in_table(entry)]
             self._print_only(table, self._entries if len(table) < len(self._entries) else [])
-        if self.config.num_fewshot:  # for the questions of all ranks, so that all ranks raise the same errors
-            asked = {doc["question_id"] for doc in self._selected.values()}
-            rows = self.dataset[self.config.test_split]
-            self.sampler = load_sampler(
-                self.task_name,
-                {row["id"]: to_question(row) for row in rows if row["id"] in asked},
-                self.config.num_fewshot,
-                *(self._options.seed, self._fewshot_seed),
-                options=self._options,
-                benchmark=self._benchmark,
-                asked_for=self._shots_asked_for,
-            )
+        if self.config.num_fewshot:
+            self.sampler = self._load_sampler()
         if self.scoring.study and len(self.scoring.filters) > 1:
             logger.warning("%s: with several filters the results have only the metrics of the table", self.task_name)
         compat.rename_token_limit(self.config.generation_kwargs or {})
@@ -232,6 +222,20 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             back_ends.check_scoring(model, [self.task_name])
         if isinstance(model, AskingLM) and model.calls_often:
             back_ends.check_replicas(self.task_name, model, model.described)
+
+    def _load_sampler(self) -> Any:
+        """Load the exemplars for the questions of all ranks, so that all ranks raise the same errors."""
+        asked = {doc["question_id"] for doc in self._selected.values()}
+        rows = self.dataset[self.config.test_split]
+        return load_sampler(
+            self.task_name,
+            {row["id"]: to_question(row) for row in rows if row["id"] in asked},
+            self.config.num_fewshot,
+            *(self._options.seed, self._fewshot_seed),
+            options=self._options,
+            benchmark=self._benchmark,
+            asked_for=self._shots_asked_for,
+        )
 
     def _prepare_stopping(self, model: AskingLM) -> None:
         """Prepare for skipped requests: keep only the metrics that stay exact."""

@@ -72,6 +72,8 @@ def _benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
             f"{task}: expected `benchmark` in the task file. Include a benchmark of this package, or add `benchmark` "
             "with the keys `hub` or `data_files`, `split`, `question`, `choices`, `answer`"
         )
+    if isinstance(config["benchmark"], Benchmark):
+        return config["benchmark"]
     if others := sorted(_REPLACED.intersection(config)):
         raise UserError(
             f"{task}: {', '.join(others)} in the task file: `benchmark` sets the source of the "

@@ -161,6 +161,12 @@ class Option(NamedTuple):
 
 
 OPTIONS: dict[str, Option] = {
+    "task": Option(
+        "the name of a task or group of the harness, or a list of names",
+        _lines,
+        "Multiple-choice [tasks of the harness](harness-tasks.md), for `cora_of`.",
+        "required by `cora_of`",
+    ),
     "questions": Option(
         *_FROM_1,
         "Number of questions, drawn by `seed`. Samples are nested: a larger sample contains every smaller one. The "
@@ -233,6 +239,7 @@ _CHECKS: dict[str, Check] = {**KEYS, **{name: (option.expected, option.read) for
 class Options:
     """The settings of a run that a user can change; see `OPTIONS`."""
 
+    task: tuple[str, ...] = ()
     data_files: tuple[Any, ...] = ()
     questions: int | None = None
     categories: tuple[str, ...] = ()

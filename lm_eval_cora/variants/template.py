@@ -86,6 +86,10 @@ class Template:
             category=category,
         )
 
+    def scored(self, choices: Sequence[str]) -> list[str]:
+        """Return the answers whose log-likelihoods are scored."""
+        return list(LETTERS[: len(choices)])
+
     def __str__(self) -> str:
         """Return the name, which replaces the template in the samples file."""
         return self.name

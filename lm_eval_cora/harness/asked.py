@@ -1,0 +1,322 @@
+"""Multiple-choice tasks of the harness as a benchmark: their questions, in their own words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+from lm_eval_cora.discovery.task_files import declaration as benchmark_declaration
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.back_ends import in_a_line
+from lm_eval_cora.harness.compat import manager_of_the_run
+from lm_eval_cora.harness.docs import Doc, Docs
+from lm_eval_cora.harness.task import CoraTask
+from lm_eval_cora.log import logger
+from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
+from lm_eval_cora.questions.languages import language_of
+from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import LETTERS, MAX_OPTIONS, NOTA, Question, shorten
+from lm_eval_cora.variants.printed import SEQUENCES, PrintedPrompt, PrintedQuestion, printed_question, with_common_end
+
+_LABELLED = re.compile(r"([\W_]*)(\w{1,4})([\W_]*)(.*)", re.DOTALL)
+"""A scored answer that begins with a label: "A", " B", "(C)", "4.", "(D)the whole option"."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of a task of the harness.
+
+    Attributes:
+        task: The task.
+        doc: The task's own doc.
+        stem: The text before the options; the whole prompt without "Answer:" if it does not print them.
+        choices: The text of each option.
+        answer: Index of the right option.
+        printed: The rendered question, cut at its options; None if the prompt does not print them.
+        labelled: Whether the task scores labels, or texts that begin with them.
+    """
+
+    task: Any
+    doc: Mapping[str, Any]
+    stem: str
+    choices: tuple[str, ...]
+    answer: int
+    printed: PrintedQuestion | None = None
+    labelled: bool = False
+
+
+def asked_by(task: Any) -> list[Asked]:
+    """Read the questions of a task of the harness."""
+    if task.OUTPUT_TYPE not in ("multiple_choice", "generate_until"):
+        raise UserError(f"{task.task_name}: expected a multiple-choice task, its output_type is {task.OUTPUT_TYPE}")
+    asked = [read_question(task, doc, f"{task.task_name}: doc {number}") for number, doc in enumerate(task.eval_docs)]
+    cut = [one.printed for one in asked if one.printed is not None]
+    if len(cut) == len(asked):
+        return [
+            replace(one, printed=printed, choices=printed.options)
+            for one, printed in zip(asked, with_common_end(cut), strict=True)
+        ]
+    # Options such as "1", "2", "3" may be numbers, not labels. They are if other docs of the task have texts.
+    if cut or all(one.labelled for one in asked):
+        number, lost = next((number, one) for number, one in enumerate(asked) if one.printed is None)
+        raise UserError(
+            f"{task.task_name}: doc {number}: the task scores {', '.join(lost.choices)}, but there are no such options "
+            f"in the prompt, which ends with {task.doc_to_text(lost.doc)[-200:]!r}"
+        )
+    return asked
+
+
+def read_question(task: Any, doc: Mapping[str, Any], where: str) -> Asked:
+    """Read the question of a doc."""
+    text = task.doc_to_text(doc)
+    if not isinstance(text, str):
+        raise UserError(f"{where}: expected one prompt, got one for each option (doc_to_text is {text!r})")
+    target = task.doc_to_target(doc)
+    while isinstance(target, list) and len(target) == 1:
+        (target,) = target
+    if task.OUTPUT_TYPE == "generate_until":
+        printed = _longest(text, target if isinstance(target, str) else "")
+        if printed is None:
+            raise UserError(
+                f"{where}: expected options with the label {shorten(repr(target))} in the prompt, which ends with "
+                f"{text[-200:]!r}"
+            )
+        return Asked(task, doc, printed.before, printed.options, printed.labels.index(label_in(target)), printed)
+    scored = [str(choice) for choice in task.doc_to_choice(doc)]
+    answer = _index(target, scored)
+    if answer is None:
+        raise UserError(f"{where}: expected one of the {len(scored)} options as target, got {shorten(repr(target))}")
+    labels = labels_in(scored)
+    if labels and (printed := printed_question(text, labels)):
+        return Asked(task, doc, printed.before, printed.options, answer, printed, labelled=True)
+    return Asked(task, doc, _without_answer(text), tuple(map(str.strip, scored)), answer, labelled=bool(labels))
+
+
+def _index(target: Any, scored: Sequence[str]) -> int | None:
+    """The place of the target, which may be an index, a scored answer or its label."""
+    if isinstance(target, str):
+        for names in (scored, [choice.strip() for choice in scored], labels_in(scored)):
+            if target.strip() in names or target in names:
+                return [*names].index(target if target in names else target.strip())
+        target = int(target) if target.strip().isdecimal() else None
+    is_index = isinstance(target, int) and not isinstance(target, bool)
+    return target if is_index and 0 <= target < len(scored) else None
+
+
+def label_in(answer: str) -> str:
+    """The label at the beginning of an answer such as "(B)"; empty if there is none."""
+    match = _LABELLED.fullmatch(answer)
+    return match[2] if match and (match[1].strip() or match[3] or not match[4]) else ""
+
+
+def labels_in(scored: Sequence[str]) -> list[str]:
+    """The labels that the scored answers are, or begin with; empty if they are other texts."""
+    labels = [label_in(answer) for answer in scored]
+    return labels if any(sequence.split()[: len(labels)] == labels for sequence in SEQUENCES) else []
+
+
+def _longest(text: str, target: str) -> PrintedQuestion | None:
+    """The longest run of options in a prompt with the label of the target."""
+    label = label_in(target)
+    for sequence in SEQUENCES:
+        labels = sequence.split()[:MAX_OPTIONS]
+        for count in range(len(labels), labels.index(label) if label in labels else len(labels), -1):
+            if count > 1 and labels[count - 1] in text and (printed := printed_question(text, labels[:count])):
+                return printed
+    return None
+
+
+_ANSWER = re.compile(r"\s*\n[^\n:：]{1,30}[:：]\s*$")
+_QUESTION = re.compile(r"\s*(?:Question|Q)\s*[:：]\s*")
+
+
+def _without_answer(text: str) -> str:
+    """A prompt without a last line such as "Answer:", and without a first word "Question:", which our prompt prints."""
+    text = _ANSWER.sub("", text)
+    label = _QUESTION.match(text)
+    return text[label.end() :] if label and not _QUESTION.search(text, label.end()) else text
+
+
+class AskedTask(CoraTask):
+    """CoRA of tasks of the harness, which the option `task` names: their data, prompts, exemplars and labels.
+
+    A task that scores texts which its prompt does not print is asked in our prompt.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        names = _names_in(config)
+        tasks = _loaded(config["task"], names)
+        asked = {f"{task}-{number}": one for task in tasks for number, one in enumerate(asked_by(tasks[task]))}
+        self._tasks, self._asked = tasks, asked
+        self._in_own_words = all(one.printed for one in asked.values())
+        if not self._in_own_words and any(one.printed for one in asked.values()):
+            raise UserError(
+                f"{config['task']}: some of the tasks print their options, others do not. Run them separately"
+            )
+        self._contexts: dict[str, Any] = {}
+        hiding = sum(all(option.strip() in one.stem for option in one.choices) for one in asked.values())
+        if hiding * 2 > len(asked):
+            logger.warning(
+                "%s: %s: the text before the options has all options of %d of %d questions, so variants will print "
+                "them twice. Check it with `lm-eval-cora tasks --check`",
+                *(config["task"], "+".join(names), hiding, len(asked)),
+            )
+        super().__init__({**config, **self._settings(config), "benchmark": self._questions("+".join(names))})
+
+    def _questions(self, name: str) -> Benchmark:
+        """The questions as a benchmark. The task is the category if there are several."""
+        several = len(self._tasks) > 1
+        rows = [
+            {"id": key, "category": one.task.task_name if several else "", **{n: getattr(one, n) for n in _COLUMNS}}
+            for key, one in self._asked.items()
+        ]
+        return Benchmark(
+            name,
+            lambda _: OneByOne((), _to_question),
+            source=Source(hub=(name,)),
+            files=(rows,),
+            nota_text=benchmark_declaration("global_mmlu")["nota_text"].get(self._language, ""),
+        )
+
+    @cached_property
+    def _language(self) -> str:
+        names = [name for key, task in self._tasks.items() for name in (task.config.dataset_name, key) if name]
+        return language_of(names, [f"{one.stem} {' '.join(one.choices)}" for one in [*self._asked.values()][:50]])
+
+    def _settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of a request, which all tasks share."""
+        written = [task.OUTPUT_TYPE == "generate_until" for task in self._tasks.values()]
+        if config["output_type"] != "generate_until" and any(written):
+            raise UserError(f"{config['task']}: the task asks for a written answer. Use {config['task'][:-3]} instead")
+        if not self._in_own_words:
+            return {}
+        settings: dict[str, Any] = {}
+        for name in (*_SETTINGS, *(["generation_kwargs"] if all(written) else [])):
+            values = [getattr(task.config, name) for task in self._tasks.values()]
+            if any(value != values[0] for value in values):
+                raise UserError(f"{config['task']}: {name} differs between the tasks. Run them separately")
+            settings |= {name: values[0]} if values[0] else {}
+        return settings
+
+    def test_docs(self) -> Docs:
+        """All variants. Those that print options have the prompt of their task."""
+        begun = self._docs is not None
+        every = super().test_docs()
+        is_default = self._options.nota_text == Options.nota_text
+        if is_default and self._language != "en" and any(NOTA in doc["printed"] for doc in every):
+            example = json.dumps({"cora": {"task": next(iter(self._tasks)), "nota_text": "..."}})
+            raise UserError(
+                f'{self.config.task}: the language of the task is unknown. Translate "None of the above": --metadata '
+                f"'{example}'"
+            )
+        if self._in_own_words and not begun:
+            prompts = {key: _prompt_of(one) for key, one in self._asked.items()}
+            for doc in every:
+                if len(doc["choices"]) > 1:
+                    doc["template"] = prompts[doc["question_id"]]
+                    doc["template"].check(len(doc["choices"]))
+        return every
+
+    def prepare(self, model: Any, **arguments: Any) -> None:
+        """Check that the task can run with these options, and prepare it."""
+        super().prepare(model, **arguments)
+        self._contexts = {}
+        self._selection["of"] = ",".join(f"{task}@{self._tasks[task].VERSION}" for task in self._tasks)
+
+    def cost(self, limit: float | None = None) -> str:
+        """What was understood of the first question, one variant, and the cost."""
+        cost = super().cost(limit)
+        key = next(iter(self._selected.values()))["question_id"]
+        one, variant = self._asked[key], [doc for doc in self._selected.values() if doc["question_id"] == key][-1]
+        words = "its own words" if self._in_own_words else "our prompt, because it does not print its options"
+        labels = one.printed.labels if one.printed else LETTERS
+        options = (f"{label} {option!r}" for label, option in zip(labels, one.choices, strict=False))
+        lines = {
+            "tasks": f"{', '.join(self._tasks)}: {len(self._asked):,} questions, asked in {words}",
+            "question": repr(one.stem),
+            "options": ", ".join(options),
+            "right": repr(one.choices[one.answer]),
+            **({"end": repr(one.printed.end)} if one.printed else {}),
+            variant["kind"]: repr(self.doc_to_text(variant)),
+        }
+        return "\n  ".join([cost, *(f"{name}: {text}" for name, text in lines.items())])
+
+    def _load_sampler(self) -> Any:
+        if not self._in_own_words:
+            return super()._load_sampler()
+        return SimpleNamespace(signature="task", fewest=self.config.num_fewshot)
+
+    def fewshot_context(self, doc: Doc, num_fewshot: int, **arguments: Any) -> Any:
+        """The prompt of a variant: that of the original, from the task itself, with another text for the question."""
+        if not self._in_own_words:
+            return super().fewshot_context(doc, num_fewshot, **arguments)
+        if not self._contexts:
+            self._build_originals(num_fewshot, arguments)
+        context, question = self._contexts[doc["question_id"]], str(self._asked[doc["question_id"]].printed)
+        # A server gets turns as JSON, and some chat templates remove the white space around a turn.
+        for form in (str, str.strip, lambda text: json.dumps(text)[1:-1], _as_json):
+            before, found, after = str(context).rpartition(form(question))
+            if found:
+                return type(context)(f"{before}{form(self.doc_to_text(doc))}{after}")
+        raise UserError(
+            f"{self.task_name}: question {doc['question_id']}: the chat template changes the text of the question, so "
+            "its options cannot be replaced. Run without --apply_chat_template"
+        )
+
+    def _build_originals(self, shots: int, arguments: Mapping[str, Any]) -> None:
+        """Build the prompts of the originals in the order of the docs, as the harness does for the tasks themselves.
+
+        The sampler of a task draws from a random state that advances with every doc.
+        """
+        for task in self._tasks.values():
+            task.set_fewshot_seed(self._fewshot_seed)
+        for key in dict.fromkeys(doc["question_id"] for doc in self._selected.values()):
+            task, doc = self._asked[key].task, self._asked[key].doc
+            how = {**arguments, "gen_prefix": task.doc_to_prefix(doc)}
+            self._contexts[key] = task.fewshot_context(doc, shots, **how)
+
+
+_COLUMNS = ("stem", "choices", "answer")
+_SETTINGS = ("num_fewshot", "fewshot_delimiter", "target_delimiter", "gen_prefix")
+
+
+def _as_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _to_question(row: Mapping[str, Any], _: str) -> Question:
+    return Question(row["id"], row["stem"], row["choices"], row["answer"], row["category"])
+
+
+def _prompt_of(asked: Asked) -> PrintedPrompt:
+    task, printed = asked.task, asked.printed
+    assert printed is not None
+    words = "\0".join(str(getattr(task.config, key, "")) for key in ("doc_to_text", "doc_to_choice", "description"))
+    scored = task.doc_to_choice(asked.doc) if task.OUTPUT_TYPE == "multiple_choice" else printed.labels
+    return PrintedPrompt(task.task_name, words, printed=printed, scored_as=str(scored[0]))
+
+
+def _names_in(config: Mapping[str, Any]) -> tuple[str, ...]:
+    names = Options.from_metadata(config["task"], (config.get("metadata") or {}).get("cora")).task
+    if not names:
+        example = """--metadata '{"cora": {"task": "mmlu_anatomy"}}'"""
+        raise UserError(f"{config['task']}: expected a task of the harness: {example}. `lm_eval ls tasks` lists them")
+    return names
+
+
+def _loaded(name: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Load tasks and groups of the harness."""
+    manager = manager_of_the_run(names)
+    for unknown in (task for task in names if task not in manager.all_tasks):
+        raise UserError(f"{name}: the harness has no task {unknown!r}.{did_you_mean(unknown, manager.all_tasks)}")
+    try:
+        tasks: dict[str, Any] = manager.load(list(names))["tasks"]
+    except Exception as error:  # loading a task may raise any error
+        raise UserError(f"{name}: {', '.join(names)}: cannot be loaded: {in_a_line(error)}") from error
+    return tasks

@@ -1,0 +1,197 @@
+"""Questions as a task of the harness prints them: find the options in a prompt, and print others in their place."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.question import one_line
+from lm_eval_cora.variants.template import Template
+
+SEQUENCES = (
+    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z",
+    "a b c d e f g h i j k l m n o p q r s t u v w x y z",
+    " ".join(map(str, range(1, 27))),
+    " ".join(map(str, range(26))),
+    "أ ب ج د هـ و ز ح ط ي ك ل م ن س ع ف ص ق ر ش ت ث خ ذ ض",
+    "أ ب ج د ه و ز ح ط ي ك ل م ن س ع ف ص ق ر ش ت ث خ ذ ض",
+    "А Б В Г Д Е Ж З И К Л М Н О П Р С Т У Ф Х Ц Ч Ш Щ Э",
+    "Α Β Γ Δ Ε Ζ Η Θ Ι Κ Λ Μ Ν Ξ Ο Π Ρ Σ Τ Υ Φ Χ Ψ Ω",
+    "ア イ ウ エ オ カ キ ク ケ コ サ シ ス セ ソ タ チ ツ テ ト ナ ニ ヌ ネ ノ ハ",
+    "가 나 다 라 마 바 사 아 자 차 카 타 파 하",
+    "甲 乙 丙 丁 戊 己 庚 辛 壬 癸",
+    "I II III IV V VI VII VIII IX X XI XII",
+)
+"""Labels of options in their order."""
+
+_STARTS = (r"(?:^|\n|\\n)[ \t]*(?:[-*•][ \t]*)?(?:\w+[ \t]+)?", r"(?:^|(?<=[\s,;.]))")
+"""What precedes a label: the beginning of a line, perhaps with "Option"; in options of one line a space."""
+
+_OPENS, _CLOSES = r"[(\[（【]?", r"[)\]）】]?[.:：、．,)]?[ \t]*"
+
+_BETWEEN = r"([^\w\n]{1,3}(?:\w{1,4}\s)?)"
+"""What separates the labels of a list in a sentence, such as "A, B, C or D"."""
+
+
+@dataclass(frozen=True)
+class PrintedQuestion:
+    """A rendered question, cut at its options. The parts together are the rendered text.
+
+    Attributes:
+        before: The text before the first option.
+        marks: For each option what stands between the text before it and its own text, with its label.
+        labels: The label of each option.
+        options: The text of each option.
+        end: The text after the last option.
+    """
+
+    before: str
+    marks: tuple[str, ...]
+    labels: tuple[str, ...]
+    options: tuple[str, ...]
+    end: str
+
+    def __str__(self) -> str:
+        """The rendered question."""
+        return self.before + "".join(chain(*zip(self.marks, self.options, strict=True))) + self.end
+
+    @property
+    def style(self) -> str:
+        """What surrounds the label of the first option, such as "(·)"."""
+        return self.marks[0].replace(self.labels[0], "·", 1).strip()
+
+    def labels_of(self, count: int) -> Sequence[str]:
+        """The first labels of the sequence that the question uses; fewer if its script is unknown."""
+        if count <= len(self.labels):
+            return self.labels[:count]
+        known = (labels.split() for labels in SEQUENCES)
+        longer = next((labels for labels in known if tuple(labels[: len(self.labels)]) == self.labels), self.labels)
+        return longer[:count]
+
+    def with_options(self, options: Sequence[str]) -> str:
+        """Print other options in the same style. A list of the labels in the text follows their number."""
+        labels = self.labels_of(len(options))
+        last = len(self.marks) - 1
+        marks = [
+            _relabelled(self.marks[min(place, last)], self.labels[min(place, last)], label)
+            for place, label in enumerate(labels)
+        ]
+        before, end = (self._listing.sub(self._list_of(labels), text) for text in (self.before, self.end))
+        return before + "".join(chain(*zip(marks, options, strict=True))) + end
+
+    @cached_property
+    def _listing(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<!\w){_BETWEEN.join(map(re.escape, self.labels))}(?!\w)")
+
+    def _list_of(self, labels: Sequence[str]) -> Callable[[re.Match[str]], str]:
+        def listed(match: re.Match[str]) -> str:
+            between = match.groups()
+            comma = between[0] if len(between) > 1 else ", "
+            return between[-1].join(filter(None, (comma.join(labels[:-1]), labels[-1])))
+
+        return listed
+
+
+def printed_question(prompt: str, labels: Sequence[str]) -> PrintedQuestion | None:
+    r"""Find the last run of options with these labels: one per line, or else all in one line.
+
+    Example:
+        >>> found = printed_question("Q: Frozen water? (one of A or B)\n(A) ice\n(B) fog\nA:", ["A", "B"])
+        >>> found.options, found.end
+        (('ice', 'fog'), '\nA:')
+        >>> found.with_options(["fog", "ice", "none"])
+        'Q: Frozen water? (one of A, B or C)\n(A) fog\n(B) ice\n(C) none\nA:'
+    """
+    for start in _STARTS:
+        patterns = [re.compile(rf"{start}{_OPENS}{re.escape(label)}(?!\w){_CLOSES}") for label in labels]
+        for first in reversed([*patterns[0].finditer(prompt)]):
+            style = _style(first, labels[0])
+            run = [first] if re.search(r"[^\w\s·]", style) else []
+            for label, pattern in zip(labels[1:], patterns[1:], strict=True):
+                following = (match for match in pattern.finditer(prompt, run[-1].end() if run else len(prompt)))
+                run += [match for match in following if _style(match, label) == style][:1]
+            if len(run) == len(labels):
+                return _cut(prompt, tuple(labels), run)
+    return None
+
+
+_LINE_END = re.compile(r"\n|\\n")
+"""Some task files have a backslash and an n where they mean a new line."""
+
+
+def _style(match: re.Match[str], label: str) -> str:
+    return match[0].replace(label, "·", 1).strip()
+
+
+def _cut(prompt: str, labels: tuple[str, ...], run: Sequence[re.Match[str]]) -> PrintedQuestion:
+    """Cut a prompt at its options. The last one ends with its line."""
+    line_end = _LINE_END.search(prompt, run[-1].end())
+    stops = [*(match.start() for match in run[1:]), line_end.start() if line_end else len(prompt)]
+    options = [prompt[match.end() : stop].rstrip() for match, stop in zip(run, stops, strict=True)]
+    ends = [match.end() + len(option) for match, option in zip(run, options, strict=True)]
+    begins = [run[0].start(), *ends]
+    marks = [prompt[begin : match.end()] for begin, match in zip(begins, run, strict=False)]
+    return PrintedQuestion(prompt[: begins[0]], tuple(marks), labels, tuple(options), prompt[ends[-1] :])
+
+
+def with_common_end(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
+    """Move lines of last options from the ends, which are the same text for most questions of a task."""
+    (usual, _), *_ = Counter(question.end for question in questions).most_common(1)
+    return [
+        replace(
+            question,
+            options=(*question.options[:-1], question.options[-1] + question.end.removesuffix(usual)),
+            end=usual,
+        )
+        if question.end.endswith(usual) and usual
+        else question
+        for question in questions
+    ]
+
+
+def _relabelled(mark: str, label: str, new: str) -> str:
+    """A mark with another label, which is the last text in it."""
+    before, _, after = mark.rpartition(label)
+    return f"{before}{new}{after}"
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedPrompt(Template):
+    """The prompt of a task of the harness, with other options in place of its own.
+
+    Attributes:
+        printed: The question as the task prints it.
+        scored_as: The task's own text for its first option, such as "A", "(A)" or "(A)the whole option".
+    """
+
+    printed: PrintedQuestion = field(kw_only=True)
+    scored_as: str = field(kw_only=True)
+
+    def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
+        """Render the question with other options. A question's own options keep their white space."""
+        own = {one_line(option): option for option in self.printed.options}
+        return self.printed.with_options([own.get(choice, choice) for choice in choices])
+
+    def check(self, count: int) -> None:
+        """Raise a UserError if there are no labels for so many options."""
+        if len(self.printed.labels_of(count)) < count:
+            raise UserError(
+                f"{self.name}: a variant has {count} options, but the labels after {', '.join(self.printed.labels)} "
+                "are not known. Use a probe that adds no options, such as cora_of_order"
+            )
+
+    def scored(self, choices: Sequence[str]) -> list[str]:
+        """The texts that are scored: labels in the task's style, with the options if the task scores these."""
+        label, option = self.printed.labels[0], self.printed.options[0]
+        style = self.scored_as.replace(label, "{label}", 1)
+        ends_with_option = len(style) > len(option) and style.endswith(option)
+        style = style.removesuffix(option) if ends_with_option else style
+        return [
+            style.replace("{label}", label) + (choice if ends_with_option else "")
+            for label, choice in zip(self.printed.labels_of(len(choices)), choices, strict=True)
+        ]

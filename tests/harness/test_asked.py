@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lm_eval import simple_evaluate
+from lm_eval.api.model import LM
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.asked import AskedTask, label_in, labels_in
+from tests.support.simulated import TASKS
+
+LETTERS = "Question: {{q}}\nOne of A, B or C:\nA. {{o[0]}}\nB. {{o[1]}}\nC. {{o[2]}}\nAnswer:"
+WORDS = ("ice", "fog", "dew", "hail", "snow", "rain")
+
+
+class Hashed(LM):
+    """Scores each request by a hash of its text. Equal answers mean equal requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, str]] = []
+
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        self.asked += [request.args for request in requests]
+        return [(-float(int(sha256(repr(one.args).encode()).hexdigest()[:8], 16)), False) for one in requests]
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.asked += [(request.args[0], str(request.args[1])) for request in requests]
+        return ["AB"[int(sha256(one.args[0].encode()).hexdigest()[:8], 16) % 2] for one in requests]
+
+    def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
+        raise AssertionError
+
+    @property
+    def tokenizer_name(self) -> str:
+        return "turns"
+
+    def chat_template(self, chat_template: bool | str = False) -> str:
+        return "turns"
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        return "".join(f"<{turn['role']}>{turn['content'].strip()}" for turn in chat_history)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the rows of a task and of its exemplars."""
+    for name, first in (("test", 0), ("dev", 100)):
+        rows = [
+            {"q": f"Which one is number {n}?", "o": [f"{word} {n}" for word in WORDS[n % 4 : n % 4 + 3]], "t": n % 3}
+            for n in range(first, first + 8)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return tmp_path
+
+
+def write(folder: Path, name: str = "mine_en", **changes: Any) -> str:
+    config = {
+        "task": name,
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {split: str(folder / f"{split}.jsonl") for split in ("test", "dev")}},
+        "test_split": "test",
+        "fewshot_split": "dev",
+        "output_type": "multiple_choice",
+        "doc_to_text": LETTERS,
+        "doc_to_choice": ["A", "B", "C"],
+        "doc_to_target": "t",
+        "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
+        "metadata": {"version": 7},
+    }
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(config | changes, allow_unicode=True), encoding="utf-8")
+    return name
+
+
+def manager(folder: Path, **options: Any) -> TaskManager:
+    return TaskManager(include_path=[folder, TASKS], include_defaults=False, metadata={"cora": options})
+
+
+def loaded(folder: Path, name: str = "cora_of_mc", **options: Any) -> AskedTask:
+    found: AskedTask = manager(folder, **options).load([name])["tasks"][name]
+    return found
+
+
+def evaluated(folder: Path, task: str, of: str, **arguments: Any) -> tuple[Mapping[str, Any], Hashed]:
+    model, options = Hashed(), {"task": of}
+    found = simple_evaluate(
+        model,
+        tasks=[task],
+        task_manager=manager(folder, **options),
+        metadata={"cora": options},
+        bootstrap_iters=0,
+        **arguments,
+    )
+    return found, model
+
+
+STYLES: dict[str, dict[str, Any]] = {
+    "letters": {},
+    "a description and other delimiters": {
+        "description": "Weather.\n\n",
+        "target_delimiter": "\n",
+        "fewshot_delimiter": "\n###\n",
+    },
+    "brackets": {
+        "doc_to_text": "{{q}}\n(A) {{o[0]}} (B) {{o[1]}} (C) {{o[2]}}\nA:",
+        "doc_to_choice": ["(A)", "(B)", "(C)"],
+        "doc_to_target": "{{['(A)', '(B)', '(C)'][t]}}",
+    },
+    "digits": {
+        "doc_to_text": "{{q}}\n1) {{o[0]}}\n2) {{o[1]}}\n3) {{o[2]}}\nAnswer:",
+        "doc_to_choice": ["1", "2", "3"],
+    },
+    "letters with texts": {
+        "doc_to_text": "{{q}}\n(A){{o[0]}} (B){{o[1]}} (C){{o[2]}}\nA:",
+        "doc_to_choice": "{{['(A)' + o[0], '(B)' + o[1], '(C)' + o[2]]}}",
+    },
+    "a prefix": {"gen_prefix": "The letter is"},
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("shots", "chat"), [(0, False), (2, False), (2, True)])
+def test_the_original_is_the_request_of_the_task(folder: Path, style: str, shots: int, chat: bool) -> None:
+    name = write(folder, **STYLES[style])
+    how = {"num_fewshot": shots, "apply_chat_template": chat, "fewshot_as_multiturn": chat, "limit": 5}
+    theirs, their_model = evaluated(folder, name, name, **how)
+    ours, our_model = evaluated(folder, "cora_of_mc", name, **how)
+    assert ours["results"]["cora_of_mc"]["mcqa,none"] == theirs["results"][name]["acc,none"]
+    assert set(their_model.asked) <= set(our_model.asked)
+    contexts = {context.rpartition("number")[0] for context, _ in our_model.asked}
+    assert len(contexts) == 5 if shots else 1  # all variants of a question have the same exemplars
+
+
+def test_written_letters(folder: Path) -> None:
+    settings = {"max_gen_toks": 9, "until": ["\n\n"]}
+    written = {"output_type": "generate_until", "doc_to_choice": None, "metric_list": [{"metric": "exact_match"}]}
+    name = write(folder, **written, doc_to_target="{{'ABC'[t]}}", generation_kwargs=settings)
+    _, their_model = evaluated(folder, name, name, num_fewshot=2)
+    ours, our_model = evaluated(folder, "cora_of", name, num_fewshot=2)
+    assert set(their_model.asked) <= set(our_model.asked)
+    assert ours["results"]["cora_of"]["invalid,none"] == 0
+    with pytest.raises(UserError, match=r"the task asks for a written answer. Use cora_of instead"):
+        loaded(folder, task=name)
+
+
+def test_texts_are_asked_in_our_prompt(folder: Path) -> None:
+    name = write(folder, doc_to_text="Question: {{q}}\nAnswer:", doc_to_choice="{{o}}")
+    task = loaded(folder, "cora_of", task=name)
+    task.set_config("num_fewshot", 1)
+    task.prepare(None)
+    first = task.test_docs()[0]
+    assert first["question"] == "Which one is number 0?"
+    assert "A. ice 0\nB. fog 0\nC. dew 0" in task.fewshot_context(first, 1)
+
+
+def test_the_tasks_of_a_group_are_categories_and_stand_in_the_signature(folder: Path) -> None:
+    write(folder, "one_en"), write(folder, "two_en")
+    group = {"group": "both", "task": ["one_en", "two_en"], "metadata": {"version": 1}}
+    (folder / "both.yaml").write_text(yaml.safe_dump(group), encoding="utf-8")
+    found, _ = evaluated(folder, "cora_of_order_mc", "both")
+    metadata = found["configs"]["cora_of_order_mc"]["metadata"]
+    assert "|benchmark:both|" in metadata["signature"]
+    assert "|of:one_en@7,two_en@7|" in metadata["signature"]
+    docs = loaded(folder, task="both").test_docs()
+    assert {doc["category"] for doc in docs} == {"one_en", "two_en"}
+    assert len({doc["question_id"] for doc in docs}) == 16
+
+
+def test_none_of_the_above_in_the_language_of_the_task(folder: Path) -> None:
+    french = loaded(folder, task=write(folder, "mine_fra_Latn"))
+    assert any("Aucune des réponses ci-dessus" in doc["choices"] for doc in french.test_docs())
+    unknown = write(
+        folder, "mine", doc_to_text=LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Klausimas {{q[20:]}}")
+    )
+    with pytest.raises(UserError, match=r'cora_of_mc: the language of the task is unknown. Translate "None of the abo'):
+        loaded(folder, task=unknown)
+    assert loaded(folder, "cora_of_order_mc", task=unknown)
+    assert loaded(folder, task=unknown, nota_text="Nė vienas")
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no options in the prompt": ({"doc_to_text": "{{q}}\nAnswer:"}, "doc 0: the task scores A, B, C, but there are no"),
+    "one prompt per option": ({"doc_to_text": "t"}, r"doc 0: expected one prompt, got one for each option"),
+    "a target that is no option": ({"doc_to_target": "{{'D'}}"}, "doc 0: expected one of the 3 options as target, got"),
+    "several right answers": ({"doc_to_target": "{{['A', 'B']}}"}, "doc 0: expected one of the 3 options as target"),
+    "another output": ({"output_type": "loglikelihood"}, "expected a multiple-choice task, its output_type is log"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_cannot_be_asked(folder: Path, what: str) -> None:
+    changes, expected = WRONG[what]
+    with pytest.raises(UserError, match=expected):
+        loaded(folder, task=write(folder, **changes))
+
+
+def test_no_task_and_an_unknown_one(folder: Path) -> None:
+    with pytest.raises(UserError, match=r"cora_of_mc: expected a task of the harness: --metadata"):
+        loaded(folder)
+    write(folder)
+    with pytest.raises(UserError, match=r"the harness has no task 'mine_eng'. Did you mean 'mine_en'\?"):
+        loaded(folder, task="mine_eng")
+
+
+def test_tasks_that_cannot_be_asked_together(folder: Path) -> None:
+    write(folder, "one_en"), write(folder, "two_en", target_delimiter="\n")
+    with pytest.raises(UserError, match=r"target_delimiter differs between the tasks. Run them separately"):
+        loaded(folder, task=["one_en", "two_en"])
+    write(folder, "three_en", doc_to_text="{{q}}\nAnswer:", doc_to_choice="{{o}}")
+    with pytest.raises(UserError, match=r"some of the tasks print their options, others do not"):
+        loaded(folder, task=["one_en", "three_en"])
+
+
+def test_labels() -> None:
+    assert [label_in(answer) for answer in ("A", " B", "(C)", "4.", "(D)all of it", "Yes, it is", "ice")] == [
+        *("A", "B", "C", "4", "D", "Yes", "ice")
+    ]
+    assert labels_in(["(A)ice", "(B)fog"]) == ["A", "B"]
+    assert labels_in(["ice", "fog"]) == labels_in(["B", "A"]) == []

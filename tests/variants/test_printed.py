@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.variants.printed import PrintedPrompt, printed_question, with_common_end
+
+STYLES = {
+    "mmlu": ("Frozen water?\nA. ice\nB. fog\nC. dew\nAnswer:", "ABC"),
+    "round brackets": ("Q: Frozen water?\n(A) ice\n(B) fog\n(C) dew\nA:", "ABC"),
+    "one line": ("Q: Frozen water?\n(A) ice (B) fog (C) dew\nA:", "ABC"),
+    "a word before": ("Frozen water?\nOption A: ice\nOption B: fog\nOption C: dew\nWhich one?", "ABC"),
+    "digits": ("Gefrorenes Wasser?\n1) Eis\n2) Nebel\n3) Tau\nAntwort:", "123"),
+    "Arabic": ("ما هو الماء المتجمد؟\nأ. ثلج\nب. ضباب\nج. ندى\nالجواب:", "أبج"),
+    "a space before the last": ("Frozen water?\nA. ice\nB. fog\n C. dew\nAnswer:", "ABC"),
+    "an example before": (
+        "Hot water?\nA. ice\nB. steam\nC. dew\nAnswer: B\n\nFrozen?\nA. ice\nB. fog\nC. dew\nAnswer:",
+        "ABC",
+    ),
+    "a passage with an A": ("A. Smith wrote: A is B.\n\nWho?\nA. Smith\nB. Jones\nC. Miller\nAnswer:", "ABC"),
+    "backslash n": (r"Frozen water?\nA. ice\nB. fog\nC. dew\nAnswer", "ABC"),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_options_are_found_and_printed_as_they_were(style: str) -> None:
+    prompt, labels = STYLES[style]
+    found = printed_question(prompt, labels)
+    assert found is not None
+    assert str(found) == prompt == found.with_options(found.options)
+    assert len(found.options) == 3
+    assert not any(option.startswith((" ", "\n")) or option.endswith((" ", "\n")) for option in found.options)
+
+
+def test_the_last_run_counts() -> None:
+    found = printed_question(*STYLES["an example before"])
+    assert found is not None
+    assert found.options == ("ice", "fog", "dew")
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Frozen water?\nAnswer:", "A or B or C?", "A ice\nB fog\nC dew", "A. ice\nC. dew\nB. fog"]
+)
+def test_no_options(prompt: str) -> None:
+    assert printed_question(prompt, "ABC") is None
+
+
+def test_other_options_in_the_same_style() -> None:
+    found = printed_question("Wählen Sie A, B oder C.\n(A) Eis (B) Tau (C) Dampf\nEines von (A, B, C):", "ABC")
+    assert found is not None
+    assert found.with_options(["Tau", "Eis"]) == "Wählen Sie A oder B.\n(A) Tau (B) Eis\nEines von (A, B):"
+    more = found.with_options(["1", "2", "3", "4"])
+    assert more == "Wählen Sie A, B, C oder D.\n(A) 1 (B) 2 (C) 3 (D) 4\nEines von (A, B, C, D):"
+
+
+@pytest.mark.parametrize(
+    ("labels", "next_one"),
+    [("ABC", "D"), ("abc", "d"), ("123", "4"), ("012", "3"), ("أبج", "د"), ("АБВ", "Г"), ("가나다", "라")],
+)
+def test_more_options_continue_the_labels(labels: str, next_one: str) -> None:
+    found = printed_question("?\n" + "".join(f"{label}) x{label}\n" for label in labels), labels)
+    assert found is not None
+    assert found.labels_of(4)[-1] == next_one
+
+
+def test_unknown_labels_are_not_continued() -> None:
+    found = printed_question("?\nP) x\nQ) y\nR) z\n:", "PQR")
+    assert found is not None
+    prompt = PrintedPrompt("a_task", "", printed=found, scored_as="P")
+    prompt.check(3)
+    with pytest.raises(UserError, match="a_task: a variant has 4 options, but the labels after P, Q, R are not known"):
+        prompt.check(4)
+
+
+def test_an_option_of_several_lines_ends_where_the_end_of_most_questions_begins() -> None:
+    prompts = ["?\nA. x\nB. y\nAnswer:", "?\nA. x\nB. y\nz\nAnswer:", "?\nA. v\nB. w\nAnswer:"]
+    found = with_common_end([question for prompt in prompts if (question := printed_question(prompt, "AB"))])
+    assert [question.options[1] for question in found] == ["y", "y\nz", "w"]
+    assert [str(question) for question in found] == prompts
+
+
+@pytest.mark.parametrize(
+    ("scored_as", "expected"), [("A", ["A", "B"]), (" (A)", [" (A)", " (B)"]), ("(A)ice", ["(A)fog", "(B)ice"])]
+)
+def test_what_is_scored(scored_as: str, expected: list[str]) -> None:
+    found = printed_question("?\n(A)ice\n(B)fog\n:", "AB")
+    assert found is not None
+    assert PrintedPrompt("t", "", printed=found, scored_as=scored_as).scored(["fog", "ice"]) == expected
+
+
+def test_white_space_inside_an_option_stays() -> None:
+    found = printed_question("?\nA. two  words\nB. fog\nAnswer:", "AB")
+    assert found is not None
+    prompt = PrintedPrompt("t", "", printed=found, scored_as="A")
+    assert prompt.render("?", ["fog", "two words"]) == "?\nA. fog\nB. two  words\nAnswer:"
+
+
+TEXT = st.text("ABCab.()1: \n,", max_size=40)
+
+
+@given(TEXT, st.lists(TEXT, min_size=2, max_size=4), TEXT)
+def test_the_parts_are_the_prompt(stem: str, options: list[str], end: str) -> None:
+    prompt = stem + "".join(f"\n{label}. {option}" for label, option in zip("ABCD", options, strict=False)) + end
+    found = printed_question(prompt, "ABCD"[: len(options)])
+    assert found is not None
+    assert str(found) == prompt
