@@ -65,18 +65,9 @@ def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
     filing = Filing("org/bench", "cora_demo", "https://hf.co/spaces/a/b", "Logs", "me")
     run = asked_from(runs[0], hub="org/bench", revision=COMMIT)
     (found,) = parse(yaml.safe_load(eval_results(run, filing)[0]))
-    expected = huggingface_hub.EvalResultEntry(
-        dataset_id="org/bench",
-        task_id="cora_demo",
-        value=0.5,
-        dataset_revision=COMMIT,
-        date=entry_of(run)["date"],
-        source_url="https://hf.co/spaces/a/b",
-        source_name="Logs",
-        source_user="me",
-        notes=entry_of(run)["notes"],
-    )
-    assert found == expected
+    source = {"source_url": filing.source_url, "source_name": "Logs", "source_user": "me"}
+    how = {"dataset_revision": COMMIT, **{name: entry_of(run)[name] for name in ("date", "notes")}, **source}
+    assert found == huggingface_hub.EvalResultEntry("org/bench", "cora_demo", 0.5, **how)
     assert huggingface_hub.eval_result_entries_to_yaml([found]) == yaml.safe_load(eval_results(run, filing)[0])
 
 
@@ -126,10 +117,8 @@ def test_without_a_standard_error(runs: list[Run]) -> None:
 
 
 def test_a_sample_in_two_phases(runs: list[Run]) -> None:
-    run = replace(
-        runs[0], signature="cora|task:cora_demo@3|target:whole:0.1|v1", table=replace(runs[0].table, not_begun=98)
-    )
-    run = with_estimate(run, "cora", Estimate(0.25, 0.1))
+    table, signature = replace(runs[0].table, not_begun=98), "cora|task:cora_demo@3|target:whole:0.1|v1"
+    run = with_estimate(replace(runs[0], signature=signature, table=table), "cora", Estimate(0.25, 0.1))
     assert "; 2 questions of 100, sampled in two phases; " in entry_of(run)["notes"]
 
 
@@ -150,8 +139,7 @@ def test_hostile_names(runs: list[Run], text: str) -> None:
 
 
 def test_a_file_of_answers(tmp_path: Path) -> None:
-    put(tmp_path / "small.jsonl", answers())
-    run = run_to_file(read_runs([tmp_path / "small.jsonl"]))
+    run = run_to_file(read_runs([put(tmp_path / "small.jsonl", answers())]))
     entry = entry_of(run)
     assert entry["value"] == pytest.approx(run.estimates["cora"].value, rel=1e-5)
     assert "date" not in entry  # the file does not say when the model was asked
@@ -188,17 +176,11 @@ def test_the_task(runs: list[Run]) -> None:
     ("wrong", "told"),
     [
         ({"dataset": "bench"}, "--dataset 'bench': .*ORG/NAME"),
-        ({"dataset": "a/b/c"}, "--dataset"),
-        ({"dataset": "a/b\n"}, "--dataset"),
-        ({"dataset": "a/b..c"}, "--dataset"),
-        ({"dataset": f"a/{'b' * 100}"}, "--dataset"),
-        ({"task_id": " "}, "--task-id ' ': .*org/bench"),
-        ({"task_id": "a\nb"}, "--task-id"),
+        *(({"dataset": text}, "--dataset") for text in ("a/b/c", "a/b\n", "a/b..c", f"a/{'b' * 100}")),
+        *(({"task_id": " "}, "--task-id ' ': .*org/bench"), ({"task_id": "a\nb"}, "--task-id")),
         ({"source_url": "www.x.y"}, "--source-url 'www.x.y'"),
-        ({"source_url": "https://x y"}, "--source-url"),
-        ({"source_url": "javascript:alert(1)"}, "--source-url"),
-        ({"source_name": "Logs"}, "--source-url, too"),
-        ({"source_user": "me"}, "--source-url, too"),
+        *(({"source_url": text}, "--source-url") for text in ("https://x y", "javascript:alert(1)")),
+        *(({name: "me"}, "--source-url, too") for name in ("source_name", "source_user")),
     ],
 )
 def test_wrong_places(wrong: dict[str, str], told: str) -> None:
@@ -213,12 +195,8 @@ def test_wrong_places(wrong: dict[str, str], told: str) -> None:
 def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:
     card = ModelCard(f"---\n{model_index(runs)}---\n# Some model\n")
     found = {(one.metric_args["task"], one.metric_type): one for one in card.data.eval_results}
-    expected = {
-        (one.name, name): estimate
-        for one in runs
-        for name, estimate in one.estimates.items()
-        if not isnan(estimate.value)
-    }
+    every = {(one.name, name): estimate for one in runs for name, estimate in one.estimates.items()}
+    expected = {key: estimate for key, estimate in every.items() if not isnan(estimate.value)}
     assert found.keys() == expected.keys()
     assert len(card.data.eval_results) == len(expected)
     for key, estimate in expected.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,15 @@ from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.api import score
+from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.runs.collected import read_answers
+from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.runs.collected import ENTRIES, Collected, compute_collected, read_answers, undefined_metrics
 from lm_eval_cora.scores import Scores
+from lm_eval_cora.variants.probes import PROBES
 from tests.support import oracles, oracles_score
+from tests.support.answers_files import answers
 from tests.support.written import put
 
 ORIGINAL_NEEDED = {"mcqa", "mcqa_plus_diff", "ci", "cora"}
@@ -269,3 +274,78 @@ def test_any_file(tmp_path_factory: pytest.TempPathFactory, asked: list[list[Rec
         found = scores[name].value
         assert (nan if value is None else value) == pytest.approx(found, nan_ok=True), name
         assert (value is None) == (name in scores.undefined), name
+
+
+# ---- metrics
+
+
+def test_directions_are_those_of_the_tasks() -> None:
+    ours = {entry["metric"]: entry.get("higher_is_better") for entry in ENTRIES}
+    assert len(ours) == len(ENTRIES)
+    tasks = {entry["metric"]: entry.get("higher_is_better") for probe in PROBES for entry in probe_metrics(probe)}
+    both = ours.keys() & tasks.keys()
+    assert both >= {"cora", "invalid", "acc_range", "acc_h", "equal@0.8", "bmca@0.5"}
+    assert {name: ours[name] for name in both} == {name: tasks[name] for name in both}
+
+
+def test_each_metric_has_a_meaning() -> None:
+    assert all(facts_of(entry["aggregation"]).meaning for entry in ENTRIES)
+
+
+def test_an_answer_that_cannot_change_the_value_may_be_skipped() -> None:
+    table = ResponseTable.from_hits([[1, 0, None], [1, 1, 1]])
+    defined = {entry["metric"] for entry in ENTRIES if not isnan(compute_collected(entry, table).value)}
+    # At level 0.5, question 0 has one or two of three variants right.
+    assert defined == {"mcqa", "ci", "cora", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"}
+
+
+def test_columns_that_are_missing() -> None:
+    table = ResponseTable.from_hits([[1, 0]])
+    reasons = undefined_metrics(table, {"original"})
+    assert {"cora", "acc"}.isdisjoint(reasons)
+    assert reasons["sc"] == "needs the column 'picked'"
+    assert "a variant or kind named 'original'" in undefined_metrics(table, set())["cora"]
+
+
+# ---- records
+
+
+def records_of(found: Collected) -> list[Record]:
+    return [record for question in found.places for record in found.records(question)]
+
+
+def test_records_are_in_the_order_of_the_table() -> None:
+    found = read_answers(answers()[::-1])
+    records, table = records_of(found), found.table
+    assert dict(zip(table.question_ids, table.categories, strict=True)) == {f"q{n}": "ab"[n % 2] for n in range(20)}
+    assert [record.question_id for record in records][::4] == list(table.question_ids)
+    assert [record.correct for record in records] == table.correct.tolist()
+    assert [record.invalid for record in records] == table.invalid.tolist()
+    assert [-1 if record.position is None else record.position for record in records] == table.position.tolist()
+    assert len(records) == len(answers())
+
+
+def test_many_options_are_written_answers() -> None:
+    printed = [f"option {number}" for number in range(30)]
+    row = {"question": "q", "variant": 0, "picked": printed[29], "answer": printed[29], "printed": printed}
+    (record,) = records_of(read_answers([row]))
+    assert (record.correct, record.written, record.printed) == (True, "option 29", ())
+
+
+def test_a_right_pick_without_an_answer_is_the_right_option() -> None:
+    rows = [
+        {"question": "q", "variant": n, "picked": "ab"[n], "correct": n == 1, "printed": ["a", "b"]} for n in range(2)
+    ]
+    assert [record.correct for record in records_of(read_answers(rows))] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("orders", "expected"),
+    [(["ab", "ba"], True), (["abc", "bca", "cab"], True), (["ab", "ab"], False), (["ab", "ba", "ab"], False)],
+)
+def test_balanced_orders(orders: list[str], expected: bool) -> None:
+    rows: list[dict[str, Any]] = [
+        {"question": "q", "variant": n, "picked": "a", "answer": "a", "printed": list(order)}
+        for n, order in enumerate(orders)
+    ]
+    assert read_answers(rows).are_balanced() == expected
