@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from math import comb, isnan, nan
+from math import isnan, nan
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from lm_eval_cora.decide.sample_size import Contrast, Level, questions_needed
 from lm_eval_cora.decide.verdicts import (
@@ -48,6 +49,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 
 def verdict_on(run: Run, requirement: str) -> Verdict:
     (verdict,) = verdicts_of([run], [], read_requirements([requirement], []))
+    return verdict
+
+
+def loss_of(run: Run, baseline: Run, requirement: str) -> Verdict:
+    (verdict,) = verdicts_of([run], [baseline], read_requirements([], [requirement]))
     return verdict
 
 
@@ -100,9 +106,7 @@ def test_so_many_questions_decide_with_the_probability_that_is_promised() -> Non
     needed = questions_needed(Level(share_of(np.arange(1_000) < 800), 1_000), 0.8, 0.75)
     assert needed is not None
     passes = [right for right in range(needed + 1) if clopper_pearson(right, needed)[0] >= 0.75]
-    assert sum(comb(needed, right) * 0.8**right * 0.2 ** (needed - right) for right in passes) == pytest.approx(
-        0.8, abs=0.03
-    )
+    assert binom.pmf(passes, needed, 0.8).sum() == pytest.approx(0.8, abs=0.03)
 
 
 def test_the_overall_outcome(runs: list[Run]) -> None:
@@ -112,11 +116,13 @@ def test_the_overall_outcome(runs: list[Run]) -> None:
     assert overall([undecided, failed, passed]) == "fail"
 
 
-def test_one_question_has_no_interval(tmp_path: Path) -> None:
-    found = verdict_on(run_by_hand(tmp_path, {"original": "1", "x": "1"}), "cora>=0.1")
-    assert (found.outcome, found.questions_to_decide) == ("undecided", None)
-    assert isnan(found.low)
-    assert found.reason == "1.0000 has no interval"
+def test_one_question_has_no_interval_and_none_has_no_value(tmp_path: Path) -> None:
+    run = run_by_hand(tmp_path, {"original": "1", "x": "1"})
+    none = replace(run, table=run.table.where(run.table.kind < 0))
+    for one, reason in ((run, "1.0000 has no interval"), (none, "mcqa is undefined in this run")):
+        found = verdict_on(one, "mcqa>=0.1")
+        assert (found.outcome, found.questions_to_decide, found.reason) == ("undecided", None, reason)
+        assert isnan(found.low)
 
 
 # ---- a baseline
@@ -128,14 +134,16 @@ def test_losses_within_the_margin(runs: list[Run]) -> None:
     # 30 of 100 questions change: 10 are lost in the original, none is gained.
     assert change.value == pytest.approx(-0.1)
     for margin, outcome in ((-change.low + 0.001, "pass"), (0.1, "undecided"), (-change.high - 0.001, "fail")):
-        (found,) = verdicts_of([worse], [good], read_requirements([], [f"mcqa:{margin}"]))
+        found = loss_of(worse, good, f"mcqa:{margin}")
         assert found.outcome == outcome
         assert (found.value, found.low, found.high) == (change.value, change.low, change.high)
-    (found,) = verdicts_of([worse], [good], read_requirements([], ["mcqa:0.15"]))
     contrast = Contrast.of(good.estimates["mcqa"], worse.estimates["mcqa"])
-    assert found.questions_to_decide == max(101, questions_needed(contrast, -0.1, -0.15))
-    (found,) = verdicts_of([good], [worse], read_requirements([], ["mcqa:0"]))
+    needed = loss_of(worse, good, "mcqa:0.15").questions_to_decide
+    assert needed == max(101, questions_needed(contrast, -0.1, -0.15))
+    found = loss_of(good, worse, "mcqa:0")
     assert (found.outcome, found.is_difference) == ("pass", True)
+    itself = loss_of(good, good, "cora:0.05")
+    assert (itself.outcome, itself.value) == ("pass", 0.0)
 
 
 def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
@@ -144,24 +152,17 @@ def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
         for name, knows in (("few", 0.95), ("many", 0.2))
     )
     assert few.estimates["invalid"].value < many.estimates["invalid"].value
-    (better,) = verdicts_of([few], [many], read_requirements([], ["invalid:0.01"]))
-    (worse,) = verdicts_of([many], [few], read_requirements([], ["invalid:0.01"]))
-    assert (better.outcome, worse.outcome) == ("pass", "fail")
+    assert loss_of(few, many, "invalid:0.01").outcome == "pass"
+    assert loss_of(many, few, "invalid:0.01").outcome == "fail"
     change = difference(few.estimates["invalid"], many.estimates["invalid"])
     for margin, outcome in ((change.high + 0.001, "pass"), (change.value, "undecided"), (change.low - 0.001, "fail")):
-        (found,) = verdicts_of([many], [few], read_requirements([], [f"invalid:{margin}"]))
-        assert found.outcome == outcome
-
-
-def test_a_run_is_not_worse_than_itself(runs: list[Run]) -> None:
-    (found,) = verdicts_of(runs[:1], runs[:1], read_requirements([], ["cora:0.05"]))
-    assert (found.outcome, found.value) == ("pass", 0.0)
+        assert loss_of(many, few, f"invalid:{margin}").outcome == outcome
 
 
 def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
     short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
     with pytest.raises(UserError) as refused:
-        verdicts_of([runs[0]], [short], read_requirements([], ["cora:0.05"]))
+        loss_of(runs[0], short, "cora:0.05")
     assert tells(str(refused.value), "cora no worse by 0.05: answers", "cannot be compared", "50 of 100 questions")
 
 
@@ -186,17 +187,14 @@ def test_metrics_without_a_better_direction(runs: list[Run], monkeypatch: pytest
     run = replace(runs[0])
     run.__dict__["entries"] = entries
     with pytest.raises(UserError, match="neither a high nor a low cora is better"):
-        verdicts_of([run], [runs[1]], read_requirements([], ["cora:0.05"]))
+        loss_of(run, runs[1], "cora:0.05")
 
 
 def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:
     one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
     found = verdicts_of([one, other], [], read_requirements(["mcqa>=0.7", "answers (b):mcqa>=0.9"], []))
-    assert [(each.task, each.outcome) for each in found] == [
-        ("answers (a)", "pass"),
-        ("answers (b)", "undecided"),
-        ("answers (b)", "fail"),
-    ]
+    told = [f"{each.task}: {each.outcome}" for each in found]
+    assert told == ["answers (a): pass", "answers (b): undecided", "answers (b): fail"]
     by_name = read_requirements(["answers:mcqa>=0.7"], [])  # the name without the data
     assert len(verdicts_of([one, other], [], by_name)) == 2
 

@@ -32,8 +32,7 @@ COMMIT = "5503434ddd753f426f4b38109466949a1217c2bb"
 
 def entry_of(run: Run, filing: Filing = HERE, **how: Any) -> dict[str, Any]:
     (entry,) = yaml.safe_load(eval_results(run, filing, **how)[0])
-    assert isinstance(entry, dict)
-    return entry
+    return dict(entry)
 
 
 def with_estimate(run: Run, name: str, estimate: Estimate) -> Run:
@@ -49,8 +48,7 @@ def test_the_content_of_an_entry(runs: list[Run]) -> None:
     # One of two questions is right in every variant: 0.5 (1 - 0.5 + 0.5).
     assert entry["value"] == 0.5
     assert entry["date"] == "2025-01-16T04:00:00Z"
-    low, high = run.estimates["cora"].interval
-    error = run.estimates["cora"].stderr
+    (_, error), (low, high) = run.estimates["cora"], run.estimates["cora"].interval
     assert entry["notes"] == (
         f"cora of cora_demo (lm-eval-cora); standard error {error:.6g}; 95% interval {low:.6g} to {high:.6g}; "
         f"2 questions; signature {run.signature}"
@@ -221,16 +219,10 @@ def test_the_content_of_a_card(runs: list[Run]) -> None:
 
 def test_data_of_the_hub(runs: list[Run]) -> None:
     source = {"hub": "org/math", "config": ["algebra", "geometry"], "split": "test", "revision": "abc"}
-    config = {**runs[0].config, "benchmark": source}
-    one = replace(runs[0], data=Data("math"), results={**runs[0].results, "configs": {runs[0].name: config}})
+    one = asked_from(replace(runs[0], data=Data("math")), **source)
     (model,) = yaml.safe_load(model_index([one]))["model-index"]
-    assert model["results"][0]["dataset"] == {
-        "name": "math",
-        "type": "org/math",
-        "config": "algebra, geometry",
-        "split": "test",
-        "revision": "abc",
-    }
+    names = {"name": "math", "type": "org/math", "config": "algebra, geometry"}
+    assert model["results"][0]["dataset"] == {**names, "split": "test", "revision": "abc"}
 
 
 def test_data_of_one_name_are_separate(runs: list[Run]) -> None:
@@ -274,12 +266,10 @@ def test_the_content_of_an_eval_yaml(runs: list[Run]) -> None:
     assert content_of(runs[:2], "mcqa")["description"].count("value is mcqa. Share of questions whose original") == 2
 
 
-def test_questions_that_are_not_on_the_hub_have_no_configuration(runs: list[Run]) -> None:
+def test_the_tasks_of_an_eval_yaml(runs: list[Run]) -> None:
+    """Questions that are not on the Hub have no configuration; several models are one task, different data several."""
     for run in (runs[0], asked_from(runs[0], data_files="my.jsonl", split="test")):
         assert content_of([run])["tasks"] == [{"id": "cora_demo"}]
-
-
-def test_a_task_of_several_models_is_listed_once_and_different_data_separately(runs: list[Run]) -> None:
     assert content_of([runs[0], replace(runs[0], model="other")]) == content_of(runs[:1])
     both = [replace(runs[0], data=Data(name), label=name) for name in ("german", "french")]
     assert [task["id"] for task in content_of(both)["tasks"]] == ["cora_demo/french", "cora_demo/german"]
