@@ -22,7 +22,7 @@ from tests.support.study_answers import (
     table,
     true_or_false,
 )
-from tests.support.tables import PLUS, STUDY, estimates
+from tests.support.tables import STUDY
 
 
 def test_consistency_score() -> None:
@@ -67,10 +67,6 @@ def test_buckets_of_table_2() -> None:
     assert buckets["2/4"]["accuracy"].stderr == pytest.approx(of_some(sqrt(5 / 9) / 3, 10, 3))
     # A bucket with one question has no error. The bucket 1/4 has no modal pick, although one pick is right.
     assert isnan(buckets["3/4"]["accuracy"].stderr)
-
-
-def test_without_questions_there_are_no_buckets() -> None:
-    assert metrics.sc_buckets(ResponseTable.from_records([])) == {}
 
 
 @pytest.fixture
@@ -198,17 +194,6 @@ def test_the_difference_to_mcqa_is_paired() -> None:
     assert_is(metrics.mcqa_plus_diff(answers), -1 / 12, sqrt(114 / 144 / 6))
     records = [Record(f"q{q}", 2, o, "seed", (0, 1), 0, picked=0) for q in range(3) for o in range(2)]
     assert isnan(metrics.mcqa_plus_diff(ResponseTable.from_records(records)).value)
-
-
-@pytest.mark.parametrize("name", STUDY)
-def test_without_questions_the_study_is_undefined(name: str) -> None:
-    for key, estimate in estimates({name: STUDY[name]}, ResponseTable.from_records([])).items():
-        assert_is(estimate, 0.0 if key.startswith("questions ") else float("nan"), float("nan"))
-
-
-@pytest.mark.parametrize("name", PLUS)
-def test_without_questions_mcqa_plus_is_undefined(name: str) -> None:
-    assert_is(PLUS[name](ResponseTable.from_records([])), float("nan"), float("nan"))
 
 
 def test_option_probabilities_of_mcqa_plus_table_5() -> None:
