@@ -125,7 +125,7 @@ def misled() -> ResponseTable:
     )
 
 
-def test_select_all_of_the_misled(misled: ResponseTable) -> None:
+def test_select_all_and_replacement_of_the_misled(misled: ResponseTable) -> None:
     # Four of six questions are misled. Several selected: 1, 0, 0, 1; N = 6, R = 1/2, four times 1/4: sqrt(6/5 * 1) / 4.
     assert_is(metrics.multi_share(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
     # The right option selected: 1, 0, 0, 0: 9/16 + 3 * 1/16 = 3/4: sqrt(6/5 * 3/4) / 4.
@@ -136,6 +136,8 @@ def test_select_all_of_the_misled(misled: ResponseTable) -> None:
     # R = 1/2, twice 1/4: sqrt(6/5 * 1/2) / 2.
     assert_is(metrics.recall_right(misled, several=True), 0.5, of_some(sqrt(6 / 5 / 2) / 2, 6, 2))
     assert_is(metrics.recall_misleading(misled, several=True), 0.5, of_some(sqrt(6 / 5 / 2) / 2, 6, 2))
+    # Option 2 replaced: right. 1 replaced: wrong, the filler. 3 replaced: invalid. 1 replaced: right. 2 of 4.
+    assert_is(metrics.replaced_acc(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
 
 
 def test_the_papers_recalls_use_questions_with_several_selections() -> None:
@@ -147,11 +149,6 @@ def test_the_papers_recalls_use_questions_with_several_selections() -> None:
     assert metrics.recall_right(answers, several=True).value == pytest.approx(0.925)
     assert metrics.recall_misleading(answers, several=True).value == pytest.approx(0.675)
     assert metrics.recall_right(answers).value == pytest.approx(37 / 173)
-
-
-def test_replacement_of_the_misleading_option(misled: ResponseTable) -> None:
-    # Option 2 replaced: right. 1 replaced: wrong, the filler. 3 replaced: invalid. 1 replaced: right. 2 of 4.
-    assert_is(metrics.replaced_acc(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
 
 
 def test_sizes_of_the_subsets(misled: ResponseTable, with_nota: ResponseTable) -> None:
