@@ -189,7 +189,7 @@ def samples(draw: st.DrawFn) -> Phases:
 def test_the_values_and_errors_by_hand() -> None:
     # 50 of 100 originals, 40 right; 21 of these followed, 7 always right: m = 0.8, r = 1/3.
     phases = Phases(questions=100, asked=50, right=40, followed=21, always=7)
-    m, r = 0.8, 1 / 3
+    m = 0.8
     assert estimate("mcqa", phases).value == pytest.approx(m)
     assert estimate("bmca@1.0", phases).value == pytest.approx(0.8 / 3)
     assert estimate("ci", phases).value == pytest.approx(1 - 0.8 * 2 / 3)
