@@ -221,11 +221,6 @@ class Model(NamedTuple):
     bmca: float
     requests: float
 
-    @property
-    def variants(self) -> int:
-        """Number of variants of a question in the divergent probe: 2 + 6 (A - 1)."""
-        return 2 + 6 * (self.options - 1)
-
 
 MODELS = (
     Model("GPT4o", "MedQA", 5, 0.85, 0.73, 19.84),
@@ -260,9 +255,7 @@ _QUESTIONS = 1_000
 
 def estimate_of(model: Model, metric: str) -> Estimate:
     """The metric of a typical model."""
-    hits = np.zeros((_QUESTIONS, 2))
-    hits[: round(model.bmca * _QUESTIONS)] = 1
-    hits[: round(model.mcqa * _QUESTIONS), 0] = 1
+    hits = np.arange(_QUESTIONS)[:, None] < [round(share * _QUESTIONS) for share in (model.mcqa, model.bmca)]
     return METRICS[metric](ResponseTable.from_hits(hits))
 
 
@@ -281,7 +274,8 @@ def _typical(goal: Goal) -> list[Plan]:
         )
     plans = []
     for word, model in chosen(metric):
-        task, requests = f"{word}: {model.name} on {model.benchmark}", [model.variants, model.requests]
+        variants = 2 + 6 * (model.options - 1)  # of the divergent probe
+        task, requests = f"{word}: {model.name} on {model.benchmark}", [variants, model.requests]
         plans.append(_plan(task, [model.name], metric, goal, [estimate_of(model, metric)], _QUESTIONS, requests))
     return plans
 

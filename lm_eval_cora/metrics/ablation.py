@@ -42,10 +42,8 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
         variants, paired by question. Source: CoRA, table 5 and section 6.1.
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> kinds = {"original": 0, "with_nota": 0, "decoupled": 1, "decoupled_with_nota": 1}
-        >>> records = [Record("q1", 4, i, kind, (0, 1), 0, picked=pick) for i, (kind, pick) in enumerate(kinds.items())]
-        >>> score, change = same_size(ResponseTable.from_records(records))["mcqa_plus"]
+        >>> table = ResponseTable.from_hits([[1, 0]], kinds=("original", "decoupled"))
+        >>> score, change = same_size(table)["mcqa_plus"]
         >>> score.value, change.value
         (1.0, 0.5)
     """
@@ -158,9 +156,7 @@ def chance_bmca(table: ResponseTable, levels: Sequence[float]) -> list[float]:
     CoRA, appendix A.
 
     Example:
-        >>> from dataclasses import replace
-        >>> table = ResponseTable.from_hits([[1, 1]])
-        >>> chance_bmca(replace(table, options=np.array([2, 4])), [0, 0.5, 1])
+        >>> chance_bmca(ResponseTable.from_hits([[1, 1]], options=np.array([2, 4])), [0, 0.5, 1])
         [1.0, 0.625, 0.125]
     """
     if not len(table.sizes) or not table.options.all():

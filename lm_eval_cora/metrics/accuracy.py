@@ -147,11 +147,8 @@ def invalid(table: ResponseTable) -> Estimate:
     Range: 0 to 1, with the standard error of a pooled share. Source: ours.
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> ask = dict(question_id="q1", variants=2, kind="x", printed=(0, 1), answer=0)
-        >>> records = [Record(ordinal=0, picked=0, tied=True, followed=True, **ask)]
-        >>> records += [Record(ordinal=1, picked=None, followed=True, **ask)]
-        >>> table = ResponseTable.from_records(records)
+        >>> columns = {"invalid": np.array([False, True]), "tied": np.array([True, False])}
+        >>> table = ResponseTable.from_hits([[1, 0]], **columns)
         >>> invalid(table).value, followed(table).value, ties(table).value
         (0.5, 1.0, 0.5)
     """

@@ -105,11 +105,7 @@ def consistency_rate(table: ResponseTable) -> Estimate:
     CoRA's variants.
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> ask = dict(question_id="q1", variants=3, printed=(0, 1), answer=0)
-        >>> picks = [("original", 1), ("shuffled", 1), ("other", None)]
-        >>> records = [Record(kind=kind, ordinal=i, picked=pick, **ask) for i, (kind, pick) in enumerate(picks)]
-        >>> round(consistency_rate(ResponseTable.from_records(records)).value, 4)
+        >>> round(consistency_rate(ResponseTable.from_hits([[0, 0, 1]])).value, 4)
         0.3333
     """
     shares = agreement(table)

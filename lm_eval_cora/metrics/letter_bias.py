@@ -51,15 +51,8 @@ def acc_permuted(table: ResponseTable) -> Estimate:
     and for written answers. Source: Zheng et al. 2024, debiasing by cyclic permutations.
 
     Example:
-        >>> from lm_eval_cora.answers.format import as_bytes
-        >>> from lm_eval_cora.answers.records import Record
-        >>> orders = [("answer_at_A", (0, 1), [0.6, 0.4]), ("answer_at_B", (1, 0), [0.9, 0.1])]
-        >>> records = [
-        ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))
-        ...     for question in "abcdefghij"
-        ...     for place, (kind, printed, chances) in enumerate(orders)
-        ... ]
-        >>> table = ResponseTable.from_records(records)
+        >>> orders = {"kinds": ("answer_at_A", "answer_at_B"), "likelihoods": np.log([[0.6, 0.4], [0.9, 0.1]] * 10)}
+        >>> table = ResponseTable.from_hits([[1, 0]] * 10, **orders)
         >>> acc_permuted(table).value  # the means of the options are 0.35 and 0.65
         0.0
         >>> acc_pride(table).value  # A is picked, but it has a prior of 0.79

@@ -45,10 +45,7 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     section 3.3).
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> kinds = ["original", "shuffled"]
-        >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
-        >>> table = ResponseTable.from_records(records)
+        >>> table = ResponseTable.from_hits([[1, 0]], kinds=("original", "shuffled"))
         >>> acc_h(table, options="original").value, sc(table, options="original").value
         (0.0, 0.5)
     """
@@ -81,11 +78,8 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         and one of them is right, they count 1 / t. The accuracy of "1/n" is nan: no pick is the most frequent one.
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> kinds = ["original", "shuffled"]
-        >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=0) for i, kind in enumerate(kinds)]
-        >>> buckets = sc_buckets(ResponseTable.from_records(records))
-        >>> {key: bucket["share"].value for key, bucket in buckets.items()}
+        >>> table = ResponseTable.from_hits([[1, 1]], kinds=("original", "shuffled"))
+        >>> {key: bucket["share"].value for key, bucket in sc_buckets(table).items()}
         {'2/2': 1.0, '1/2': 0.0}
 
     Source: REVAS, table 2. Its LLaMA2 column for MMLU sums to 105%, so it cannot be reproduced.

@@ -237,10 +237,8 @@ def recall_spread(table: ResponseTable) -> Estimate:
     option. Source: RStd of Zheng et al. 2024 (arXiv:2309.03882), which uses the original order only.
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> kinds = ["answer_at_A", "answer_at_B"]
-        >>> records = [Record("q1", 2, place, kind, (0, 1), 0, picked=place) for place, kind in enumerate(kinds)]
-        >>> recall_spread(ResponseTable.from_records(records)).value  # the recall of A is 1, that of B is 0
+        >>> table = ResponseTable.from_hits([[1, 0]], kinds=("answer_at_A", "answer_at_B"))
+        >>> recall_spread(table).value  # the recall of A is 1, that of B is 0
         0.5
     """
     if not has_letters_as_kinds(table):

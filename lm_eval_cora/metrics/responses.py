@@ -185,10 +185,10 @@ class ResponseTable:
         return cls(**{**given, **columns})
 
     @classmethod
-    def from_hits(cls, hits: Any, *, original: int | None = 0) -> ResponseTable:
-        """Make a table from right and wrong answers.
+    def from_hits(cls, hits: Any, *, original: int | None = 0, **columns: Any) -> ResponseTable:
+        """Make a table from right and wrong answers, and columns that differ from those of two printed options.
 
-        Each variant prints two options: 0 is right, and a wrong answer picks 1.
+        Option 0 is right, and a wrong answer picks 1.
         """
         values, sizes = _flatten(hits)
         ordinal = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -202,21 +202,19 @@ class ResponseTable:
         skipped = np.isnan(values)
         right = values == 1
         first = ordinal == (-1 if original is None else original)
-        table = cls.from_columns(
-            [f"{number:09d}" for number in range(len(sizes))],
-            sizes,
-            right,
-            kinds=("original", "variant"),
-            kind=(~first).astype(np.int64),
-            original=first,
-            skipped=skipped,
-            picked=np.where(skipped, NO_PICK, ~right).astype(np.int64),
-            position=np.where(skipped, INVALID, ~right).astype(np.int64),
-            printed=np.full(len(values), 0b11, dtype=np.uint64),
-            options=np.full(len(values), 2, dtype=np.int64),
-            followed=np.where(skipped, nan, 1.0),
-        )
-        return table.begun()
+        given = {
+            "kinds": ("original", "variant"),
+            "kind": (~first).astype(np.int64),
+            "original": first,
+            "skipped": skipped,
+            "picked": np.where(skipped, NO_PICK, ~right).astype(np.int64),
+            "position": np.where(skipped, INVALID, ~right).astype(np.int64),
+            "printed": np.full(len(values), 0b11, dtype=np.uint64),
+            "options": np.full(len(values), 2, dtype=np.int64),
+            "followed": np.where(skipped, nan, 1.0),
+        }
+        ids = [f"{number:09d}" for number in range(len(sizes))]
+        return cls.from_columns(ids, sizes, right, **{**given, **columns}).begun()
 
     def begun(self) -> ResponseTable:
         """The table without the questions all of whose variants were skipped."""

@@ -38,10 +38,7 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     Range: 0 to 1; nan if no question of the subset has such a variant. Source: MCQA+, table 3 (Acc).
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
-        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
-        >>> table = ResponseTable.from_records([original, nota])
+        >>> table = ResponseTable.from_hits([[1, 0]], kinds=("original", "nota_answer"))
         >>> [metric(table).value for metric in (nota_acc, nota_acc_h, nota_acc_diff, nota_acc_h_diff)]
         [0.0, 0.0, -1.0, -1.0]
     """
@@ -91,12 +88,8 @@ def tf_right(table: ResponseTable) -> Estimate:
     Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 4 (T/F: right).
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 3, 0, "original", printed=(0, 1), answer=0, picked=0)
-        >>> no = dict(answer=0, picked=None, ask="yes_no", selected=())
-        >>> right = Record("q1", 3, 1, "true_or_false_right", (0,), **no)
-        >>> wrong = Record("q1", 3, 2, "true_or_false_wrong", (1,), **no)
-        >>> table = ResponseTable.from_records([original, right, wrong])
+        >>> kinds = ("original", "true_or_false_right", "true_or_false_wrong")  # "no" is wrong, and right
+        >>> table = ResponseTable.from_hits([[1, 0, 1]], kinds=kinds, kind=np.arange(3))
         >>> tf_right(table).value, tf_wrong(table).value
         (0.0, 1.0)
     """
@@ -121,10 +114,8 @@ def multi_share(table: ResponseTable) -> Estimate:
     Range: 0 to 1; nan if no question is misled. Source: MCQA+, table 6 (%multi).
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
-        >>> wrong = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(1,))
-        >>> table = ResponseTable.from_records([original, wrong])
+        >>> selected = np.array([0b00, 0b10], dtype=np.uint64)  # the wrong option again
+        >>> table = ResponseTable.from_hits([[0, 0]], kinds=("original", "select_all"), selected=selected)
         >>> multi_share(table).value, recall_right(table).value, recall_misleading(table).value
         (0.0, 0.0, 1.0)
     """
@@ -160,10 +151,9 @@ def replaced_acc(table: ResponseTable) -> Estimate:
     Range: 0 to 1; nan if no question is misled. Source: MCQA+, table 6 (Replacement; REVAS, table 7).
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
-        >>> replaced = Record("q1", 2, 1, "replaced", printed=(0, 28), answer=0, picked=0)
-        >>> replaced_acc(ResponseTable.from_records([original, replaced])).value
+        >>> printed = np.array([0b011, 0b101], dtype=np.uint64)  # option 2 instead of the wrong one
+        >>> table = ResponseTable.from_hits([[0, 1]], kinds=("original", "replaced"), printed=printed)
+        >>> replaced_acc(table).value
         1.0
     """
     misleading = _picked_first(table)[table.question]
@@ -255,13 +245,9 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
     Source: MCQA+, table 5.
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> ask = dict(variants=3, answer=0)
-        >>> scored = dict(**ask, picked=None, ask="yes_no", yes=np.log(0.5), no=np.log(0.25))
-        >>> records = [Record("q1", ordinal=0, kind="original", printed=(0, 1), picked=0, **ask)]
-        >>> records += [Record("q1", ordinal=1, kind="true_or_false_right", printed=(0,), selected=(0,), **scored)]
-        >>> records += [Record("q1", ordinal=2, kind="true_or_false_wrong", printed=(1,), selected=(1,), **scored)]
-        >>> table = ResponseTable.from_records(records)
+        >>> kinds = ("original", "true_or_false_right", "true_or_false_wrong")
+        >>> asked = {"yes": np.log([np.nan, 0.5, 0.5]), "no": np.log([np.nan, 0.25, 0.25])}
+        >>> table = ResponseTable.from_hits([[1, 1, 0]], kinds=kinds, kind=np.arange(3), **asked)
         >>> round(confidence_right(table).value, 4), round(confidence_right(table, normalised=True).value, 4)
         (0.5, 0.6667)
         >>> [round(metric(table).value, 4) for metric in (confidence_wrong, confidence_ratio, yes_no_mass)]

@@ -71,11 +71,7 @@ REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
     "metric": (Goal(0.1, metric="coora"), 1, ("--metric coora", "no such metric", "Did you mean 'cora'")),
     "typical": (Goal(0.1, metric="mcqaa"), 0, ("--metric mcqaa", "cora, mcqa, ci, bmca@1.0", "'mcqa'", "--from OUT")),
     "no error": (Goal(0.1, metric="acc_min"), 1, ("nothing can be planned", "acc_min has no standard error in closed")),
-    "one run": (
-        Goal(0.1, metric="mcqa_plus_diff"),
-        1,
-        ("one run does not show", "mcqa_plus_diff", "--from A --from B"),
-    ),
+    "one run": (Goal(0.1, metric="mcqa_plus_diff"), 1, ("one run does not", "mcqa_plus_diff", "--from A --from B")),
     "correlation": (Goal(0.1, correlation=0.5), 2, ("--correlation 0.5", "one and other", "measured")),
 }
 
@@ -124,15 +120,12 @@ def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) 
     assert again.requests_exact == plan.requests_exact
 
 
-def test_a_task_whose_questions_do_not_stop_early(tmp_path: Path) -> None:
-    write(tmp_path, Moody(3), "cora_demo_sampling", {"questions": QUESTIONS})
-    plan = planned(tmp_path, "")
+def test_too_few_questions_and_a_task_that_does_not_stop_early(tmp_path: Path) -> None:
+    write(tmp_path / "sampling", Moody(3), "cora_demo_sampling", {"questions": QUESTIONS})
+    plan = planned(tmp_path / "sampling", "")
     assert (plan.metric, plan.requests_exact) == ("acc_mean", None)
-
-
-def test_too_few_questions_in_the_benchmark(tmp_path: Path) -> None:
-    write(tmp_path, Moody(3), "cora_demo", {"questions": QUESTIONS})
-    (plan,), notes = make_plans(read_runs([tmp_path]), Goal(0.01))
+    write(tmp_path / "few", Moody(3), "cora_demo", {"questions": QUESTIONS})
+    (plan,), notes = make_plans(read_runs([tmp_path / "few"]), Goal(0.01))
     assert (plan.benchmark_questions, plan.enough) == (120, False)
     told = ("6 questions in the run", "cora_demo: the benchmark has 120 questions, too few", "find")
     assert tells(" ".join(notes), *told)
@@ -166,7 +159,7 @@ def test_the_models_are_those_of_the_paper_and_of_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs/cost.md").read_text("utf-8")
     rows = re.findall(r"^\| (.+?) (\w+) \| [\d.]+ \| [\d.]+ \| (\d+) \| ([\d.]+) \|", page, re.M)
     told = {(name, benchmark): (int(full), float(exact)) for benchmark, name, full, exact in rows}
-    assert told == {(model.name, model.benchmark): (model.variants, model.requests) for model in MODELS}
+    assert told == {(model.name, model.benchmark): (2 + 6 * (model.options - 1), model.requests) for model in MODELS}
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from math import comb, isnan, nan
+from math import isnan, nan
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from lm_eval_cora.decide.sample_size import Contrast, Level, questions_needed
 from lm_eval_cora.decide.verdicts import (
     Outcome,
+    Requirement,
     Verdict,
     as_json,
     as_junit,
     as_table,
     decide,
     overall,
+    parse,
     read_requirements,
     remarks,
     verdicts_of,
@@ -46,6 +49,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 
 def verdict_on(run: Run, requirement: str) -> Verdict:
     (verdict,) = verdicts_of([run], [], read_requirements([requirement], []))
+    return verdict
+
+
+def loss_of(run: Run, baseline: Run, requirement: str) -> Verdict:
+    (verdict,) = verdicts_of([run], [baseline], read_requirements([], [requirement]))
     return verdict
 
 
@@ -98,9 +106,7 @@ def test_so_many_questions_decide_with_the_probability_that_is_promised() -> Non
     needed = questions_needed(Level(share_of(np.arange(1_000) < 800), 1_000), 0.8, 0.75)
     assert needed is not None
     passes = [right for right in range(needed + 1) if clopper_pearson(right, needed)[0] >= 0.75]
-    assert sum(comb(needed, right) * 0.8**right * 0.2 ** (needed - right) for right in passes) == pytest.approx(
-        0.8, abs=0.03
-    )
+    assert binom.pmf(passes, needed, 0.8).sum() == pytest.approx(0.8, abs=0.03)
 
 
 def test_the_overall_outcome(runs: list[Run]) -> None:
@@ -110,11 +116,13 @@ def test_the_overall_outcome(runs: list[Run]) -> None:
     assert overall([undecided, failed, passed]) == "fail"
 
 
-def test_one_question_has_no_interval(tmp_path: Path) -> None:
-    found = verdict_on(run_by_hand(tmp_path, {"original": "1", "x": "1"}), "cora>=0.1")
-    assert (found.outcome, found.questions_to_decide) == ("undecided", None)
-    assert isnan(found.low)
-    assert found.reason == "1.0000 has no interval"
+def test_one_question_has_no_interval_and_none_has_no_value(tmp_path: Path) -> None:
+    run = run_by_hand(tmp_path, {"original": "1", "x": "1"})
+    none = replace(run, table=run.table.where(run.table.kind < 0))
+    for one, reason in ((run, "1.0000 has no interval"), (none, "mcqa is undefined in this run")):
+        found = verdict_on(one, "mcqa>=0.1")
+        assert (found.outcome, found.questions_to_decide, found.reason) == ("undecided", None, reason)
+        assert isnan(found.low)
 
 
 # ---- a baseline
@@ -126,14 +134,16 @@ def test_losses_within_the_margin(runs: list[Run]) -> None:
     # 30 of 100 questions change: 10 are lost in the original, none is gained.
     assert change.value == pytest.approx(-0.1)
     for margin, outcome in ((-change.low + 0.001, "pass"), (0.1, "undecided"), (-change.high - 0.001, "fail")):
-        (found,) = verdicts_of([worse], [good], read_requirements([], [f"mcqa:{margin}"]))
+        found = loss_of(worse, good, f"mcqa:{margin}")
         assert found.outcome == outcome
         assert (found.value, found.low, found.high) == (change.value, change.low, change.high)
-    (found,) = verdicts_of([worse], [good], read_requirements([], ["mcqa:0.15"]))
     contrast = Contrast.of(good.estimates["mcqa"], worse.estimates["mcqa"])
-    assert found.questions_to_decide == max(101, questions_needed(contrast, -0.1, -0.15))
-    (found,) = verdicts_of([good], [worse], read_requirements([], ["mcqa:0"]))
+    needed = loss_of(worse, good, "mcqa:0.15").questions_to_decide
+    assert needed == max(101, questions_needed(contrast, -0.1, -0.15))
+    found = loss_of(good, worse, "mcqa:0")
     assert (found.outcome, found.is_difference) == ("pass", True)
+    itself = loss_of(good, good, "cora:0.05")
+    assert (itself.outcome, itself.value) == ("pass", 0.0)
 
 
 def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
@@ -142,24 +152,17 @@ def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
         for name, knows in (("few", 0.95), ("many", 0.2))
     )
     assert few.estimates["invalid"].value < many.estimates["invalid"].value
-    (better,) = verdicts_of([few], [many], read_requirements([], ["invalid:0.01"]))
-    (worse,) = verdicts_of([many], [few], read_requirements([], ["invalid:0.01"]))
-    assert (better.outcome, worse.outcome) == ("pass", "fail")
+    assert loss_of(few, many, "invalid:0.01").outcome == "pass"
+    assert loss_of(many, few, "invalid:0.01").outcome == "fail"
     change = difference(few.estimates["invalid"], many.estimates["invalid"])
     for margin, outcome in ((change.high + 0.001, "pass"), (change.value, "undecided"), (change.low - 0.001, "fail")):
-        (found,) = verdicts_of([many], [few], read_requirements([], [f"invalid:{margin}"]))
-        assert found.outcome == outcome
-
-
-def test_a_run_is_not_worse_than_itself(runs: list[Run]) -> None:
-    (found,) = verdicts_of(runs[:1], runs[:1], read_requirements([], ["cora:0.05"]))
-    assert (found.outcome, found.value) == ("pass", 0.0)
+        assert loss_of(many, few, f"invalid:{margin}").outcome == outcome
 
 
 def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
     short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
     with pytest.raises(UserError) as refused:
-        verdicts_of([runs[0]], [short], read_requirements([], ["cora:0.05"]))
+        loss_of(runs[0], short, "cora:0.05")
     assert tells(str(refused.value), "cora no worse by 0.05: answers", "cannot be compared", "50 of 100 questions")
 
 
@@ -184,17 +187,14 @@ def test_metrics_without_a_better_direction(runs: list[Run], monkeypatch: pytest
     run = replace(runs[0])
     run.__dict__["entries"] = entries
     with pytest.raises(UserError, match="neither a high nor a low cora is better"):
-        verdicts_of([run], [runs[1]], read_requirements([], ["cora:0.05"]))
+        loss_of(run, runs[1], "cora:0.05")
 
 
 def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:
     one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
     found = verdicts_of([one, other], [], read_requirements(["mcqa>=0.7", "answers (b):mcqa>=0.9"], []))
-    assert [(each.task, each.outcome) for each in found] == [
-        ("answers (a)", "pass"),
-        ("answers (b)", "undecided"),
-        ("answers (b)", "fail"),
-    ]
+    told = [f"{each.task}: {each.outcome}" for each in found]
+    assert told == ["answers (a): pass", "answers (b): undecided", "answers (b): fail"]
     by_name = read_requirements(["answers:mcqa>=0.7"], [])  # the name without the data
     assert len(verdicts_of([one, other], [], by_name)) == 2
 
@@ -264,3 +264,90 @@ def test_the_table() -> None:
     assert [row[0] for row in table.rows] == ["cora ≥ 0.45"] * 2
     assert [row[-1] for row in table.rows] == ["", 500]
     assert [row[2] for row in table.rows] == ["pass", "undecided"]
+
+
+# ---- requirements as texts, and policies in files
+
+
+READ = {
+    "cora>=0.45": Requirement("cora", ">=", 0.45),
+    " invalid <= 5e-2 ": Requirement("invalid", "<=", 0.05),
+    "bmca@1.0>=.3": Requirement("bmca@1.0", ">=", 0.3),
+    "mcqa_plus_diff>=-0.1": Requirement("mcqa_plus_diff", ">=", -0.1),
+    "cora_medqa:mcqa>=0.6": Requirement("mcqa", ">=", 0.6, "cora_medqa"),
+    "cora_local (my: file) : mv <= 0.5": Requirement("mv", "<=", 0.5, "cora_local (my: file)"),
+    "cora:0.02": Requirement("cora", ":", 0.02),
+    "cora_medqa : bmca@1.0 : 0": Requirement("bmca@1.0", ":", 0.0, "cora_medqa"),
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_requirements(text: str) -> None:
+    key = "no_worse" if READ[text].is_loss else "require"
+    assert parse(text, key, "here") == READ[text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "cora", "cora>0.45", "cora<0.45", "cora==0.45", "cora>=", ">=0.45", "cora>=x", "cora>=5%", "cora:0.45"),
+        *("cora>=nan", "cora>=inf", "cora>=1e999", "cora>=0.45 or more", "cora >= 0.4 5", ":cora>=0.45", "cora>=0,45"),
+        *("co ra>=0.45", "cora≥0.45", "cora>=٤", "1cora>=0.5", "two\nlines>=1:x", "\x00>=1", "\u202ecora>=1"),
+    ],
+)
+def test_texts_that_are_not_requirements(text: str) -> None:
+    with pytest.raises(UserError) as refused:
+        parse(text, "require", "--require")
+    assert tells(str(refused.value), "--require", "expected [TASK:]METRIC>=NUMBER", "'cora>=0.45'")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["cora", "cora:", "cora:-0.02", "cora:x", "cora>=0.02", ":0.02", "cora:0.02:", "cora:nan"]
+)
+def test_texts_that_are_not_losses(text: str) -> None:
+    with pytest.raises(UserError, match=r"--no-worse .*expected \[TASK:\]METRIC:MARGIN"):
+        parse(text, "no_worse", "--no-worse")
+
+
+def read(folder: Path, content: str | bytes) -> list[str]:
+    path = folder / "gate.yaml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return [str(requirement) for requirement in read_requirements([], [], path)]
+
+
+def test_a_policy_and_the_command_line_without_repetition(tmp_path: Path) -> None:
+    path = tmp_path / "gate.yaml"
+    path.write_text("# Our limits\nno_worse: [cora:0.1]\nrequire:\n  - cora >= 0.450\n  - 'cora_medqa:mv <= 0.05'\n")
+    requirements = read_requirements(["mv>=0.1", "cora>=0.45"], ["cora:0.2"], path)
+    texts = ["mv >= 0.1", "cora >= 0.45", "mv <= 0.05", "cora no worse by 0.2", "cora no worse by 0.1"]
+    assert [str(requirement) for requirement in requirements] == texts
+    assert [requirement.task for requirement in requirements] == ["", "", "cora_medqa", "", ""]
+    assert read(tmp_path, '{"require": ["cora>=0.45"]}') == ["cora >= 0.45"]
+
+
+WRONG = {
+    "require:\n  - cora > 0.45\n": ("gate.yaml: require:", "'cora > 0.45'", "expected [TASK:]METRIC>=NUMBER"),
+    "no_worse:\n  - cora: 0.02\n": ("gate.yaml: no_worse: expected texts", "{'cora': 0.02}", "quotation marks"),
+    "require: cora >= 0.45\n": ("gate.yaml: require: expected a list of texts, got 'cora >= 0.45'",),
+    "requires: []\n": ("gate.yaml: expected require and no_worse", "'requires'", "Did you mean 'require'"),
+    "": ("gate.yaml: expected require and no_worse", "got 'None'"),
+    "require: []\n": ("gate.yaml: expected", "got no requirement"),
+    "- cora >= 0.45\n": ("gate.yaml: expected require and no_worse",),
+    "require: [a\n": ("gate.yaml, line 2: cannot be read as YAML",),
+    "require: [cora>=0.4]\nrequire: [mv>=0.4]\n": ("gate.yaml, line 2: cannot be read", "the key 'require' is twice"),
+    "require: [1.5]\n": ("gate.yaml: require: expected texts, got '1.5'",),
+    "require: !!python/object/apply:os.system [x]\n": ("gate.yaml, line 1: cannot be read as YAML",),
+    "a: " + "[" * 1_000: ("gate.yaml", "cannot be read as YAML"),
+    "[a, b]: 1\n": ("gate.yaml", "cannot be read as YAML"),
+    "\x00": ("gate.yaml: cannot be read as YAML",),
+    b"\xff\xfe\x00\xd8": ("gate.yaml: cannot be read as YAML",),
+}
+
+
+@pytest.mark.parametrize("content", WRONG, ids=range(len(WRONG)))
+def test_files_that_are_not_policies(content: str | bytes, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as refused:
+        read(tmp_path, content)
+    assert tells(str(refused.value), str(tmp_path), *WRONG[content])
+    assert len(str(refused.value).splitlines()) == 1

@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from math import isnan
+from math import isnan, log
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,12 @@ from lm_eval_cora.metrics.estimate import bootstrap
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
+from tests.support.answers_files import answers
 from tests.support.exported import HOSTILE, Exported, cut, strict, write
 from tests.support.facts import RECORD, ROW, ROWS_PATH
 from tests.support.simulated import knows, run
 from tests.support.study import four_options
+from tests.support.written import put, the_run
 
 REVAS = 48  # variants of a question with five options
 
@@ -92,15 +94,13 @@ def test_a_second_export_gives_the_same_files(exported: Exported, tmp_path: Path
 
 
 def test_a_row_per_variant(exported: Exported) -> None:
-    assert len(rows_of(exported, "cora_demo")) == 2 * 26
-    assert len(rows_of(exported, "cora_demo_mc")) == 26 + 5
-    assert len(rows_of(exported, "cora_demo_revas")) == 2 * REVAS
+    for task, count in (("cora_demo", 2 * 26), ("cora_demo_mc", 26 + 5), ("cora_demo_revas", 2 * REVAS)):
+        assert len(rows_of(exported, task)) == count
     assert len({row["sample_id"] for row in exported.rows}) == len(exported.rows)
     row = rows_of(exported, "cora_demo")[0]
-    question = row["metadata"]["question_id"]
-    assert row["sample_id"] == f"cora_demo/{question}/0"
-    assert (row["metadata"]["ordinal"], row["metadata"]["kind"]) == ("0", "original")
-    assert row["metadata"]["variants"] == "26"
+    about = row["metadata"]
+    assert row["sample_id"] == f"cora_demo/{about['question_id']}/0"
+    assert (about["ordinal"], about["kind"], about["variants"]) == ("0", "original", "26")
 
 
 def test_every_score_is_the_estimate_to_the_last_digit(exported: Exported) -> None:
@@ -196,14 +196,12 @@ def test_the_question_the_prompt_and_the_hash(exported: Exported) -> None:
 
 def test_log_likelihoods(exported: Exported) -> None:
     row = rows_of(exported, "cora_demo_mc")[0]
-    scored = dict(text.split(": ") for text in row["output"]["raw"])
-    right = row["input"]["reference"][0]
+    scored, right = dict(text.split(": ") for text in row["output"]["raw"]), row["input"]["reference"][0]
     # The simulated model gives its answer 1/2 and the others 1/8.
-    assert {letter: round(float(value), 6) for letter, value in scored.items()} == {
-        letter: -0.693147 if letter == right else -2.079442 for letter in "ABCDE"
-    }
-    assert row["answer_attribution"][0]["extracted_value"] == right
-    assert row["answer_attribution"][0]["extraction_method"] == "lm_eval_cora: most likely"
+    expected = {letter: log(1 / 2 if letter == right else 1 / 8) for letter in "ABCDE"}
+    assert {letter: float(value) for letter, value in scored.items()} == pytest.approx(expected)
+    read = {"extracted_value": right, "extraction_method": "lm_eval_cora: most likely"}
+    assert row["answer_attribution"][0].items() >= read.items()
 
 
 def test_yes_or_no_and_select_all(exported: Exported) -> None:
@@ -221,8 +219,7 @@ def test_yes_or_no_and_select_all(exported: Exported) -> None:
 
 def test_the_metric(exported: Exported) -> None:
     level = result(exported, "cora_demo", "bmca@0.5")["metric_config"]
-    assert level["metric_id"] == "lm-eval-cora.bmca@0.5"
-    assert level["metric_parameters"] == {"level": 0.5}
+    assert (level["metric_id"], level["metric_parameters"]) == ("lm-eval-cora.bmca@0.5", {"level": 0.5})
     assert (level["min_score"], level["max_score"], level["metric_unit"]) == (0.0, 1.0, "proportion")
     assert level["lower_is_better"] is False
     assert result(exported, "cora_demo", "invalid")["metric_config"]["lower_is_better"] is True
@@ -245,38 +242,37 @@ def test_where_it_comes_from(exported: Exported) -> None:
     assert (details["questions"], details["variants"]) == ("2", "52")
     generation = one["generation_config"]
     assert generation["generation_args"] == {"temperature": 0.0, "max_tokens": 32}
-    assert generation["additional_details"]["num_fewshot"] == "0"
-    assert generation["additional_details"]["chat_template"] == "none"
-    assert generation["additional_details"]["options"] == '{"questions": 2}'
-    assert exported.record["eval_library"]["name"] == "lm_eval"
-    assert exported.record["eval_library"]["additional_details"]["plugin_version"] == __version__
-    assert exported.record["source_metadata"]["source_type"] == "evaluation_run"
-    newest = max(run.results["date"] for run in exported.runs)
-    assert exported.record["evaluation_timestamp"] == str(newest)
-    assert exported.record["evaluation_id"] == f"lm-eval-cora/some-org/some-model/{newest}"
+    expected = {"num_fewshot": "0", "chat_template": "none", "options": '{"questions": 2}'}
+    assert generation["additional_details"].items() >= expected.items()
+    record, newest = exported.record, max(run.results["date"] for run in exported.runs)
+    assert record["eval_library"]["name"] == "lm_eval"
+    assert record["eval_library"]["additional_details"]["plugin_version"] == __version__
+    assert record["source_metadata"]["source_type"] == "evaluation_run"
+    assert record["evaluation_timestamp"] == str(newest)
+    assert record["evaluation_id"] == f"lm-eval-cora/some-org/some-model/{newest}"
 
 
 def test_data_of_the_hub(runs: list[Run], tmp_path: Path) -> None:
     source = {"hub": "cais/mmlu", "config": "all", "split": "test"}
     first = replace(runs[0], data=Data("mmlu"))
-    one = with_config(first, benchmark={**source, "revision": "abc"})
-    record, _ = export([one], tmp_path)
-    assert record["evaluation_results"][0]["source_data"] == {
+    data = []
+    for changed in (
+        {"benchmark": {**source, "revision": "abc"}},
+        {"benchmark": {**source, "hub": ["org/a", "org/b"]}},
+        {"benchmark": source, "metadata": {"cora": {"data_files": "/home/me/mine.csv"}}},
+    ):
+        record, _ = export([with_config(first, **changed)], tmp_path)
+        assert not list(RECORD(record, "record"))
+        data.append(record["evaluation_results"][0]["source_data"])
+    assert data[0] == {
         "dataset_name": "mmlu",
         "source_type": "hf_dataset",
         "hf_repo": "cais/mmlu",
         "hf_split": "test",
         "additional_details": {"configs": '["all"]', "revision": "abc"},
     }
-    several = with_config(first, benchmark={**source, "hub": ["org/a", "org/b"]})
-    record, _ = export([several], tmp_path)
-    data = record["evaluation_results"][0]["source_data"]
-    assert data["url"] == ["https://huggingface.co/datasets/org/a", "https://huggingface.co/datasets/org/b"]
-    own = with_config(first, benchmark=source, metadata={"cora": {"data_files": "/home/me/mine.csv"}})
-    record, _ = export([own], tmp_path)
-    data = record["evaluation_results"][0]["source_data"]
-    assert (data["source_type"], data["additional_details"]) == ("other", {"data_files": '["mine.csv"]'})
-    assert not list(RECORD(record, "record"))
+    assert data[1]["url"] == ["https://huggingface.co/datasets/org/a", "https://huggingface.co/datasets/org/b"]
+    assert (data[2]["source_type"], data[2]["additional_details"]) == ("other", {"data_files": '["mine.csv"]'})
 
 
 @pytest.mark.parametrize(
@@ -380,3 +376,41 @@ def test_an_export_that_fails_leaves_nothing_behind(
     with pytest.raises(ValueError, match="Out of range float values"):
         write_every_eval_ever(runs, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+# ---- files of answers
+
+
+RIGHT = [{"question": q, "variant": n, "correct": n < q, "original": n == 0} for q in range(4) for n in range(3)]
+
+
+@pytest.mark.parametrize("rows", [answers(), RIGHT], ids=["picks", "right and wrong"])
+def test_a_valid_record_with_a_row_per_answer(rows: list[dict[str, object]], tmp_path: Path) -> None:
+    (run,) = read_runs([put(tmp_path / "small.jsonl", rows)])
+    record, lines = export([run], tmp_path / "out")
+    assert list(RECORD(record, "record")) == []
+    assert [fault for number, row in enumerate(lines) for fault in ROW(row, f"row {number}")] == []
+    assert record["model_info"]["id"] == "small"
+    assert record["eval_library"]["name"] == record["eval_library"]["version"] == "unknown"
+    assert {result["source_data"]["dataset_name"] for result in record["evaluation_results"]} == {"unknown"}
+    assert len(lines) == len(rows)
+    mean = sum(line["evaluation"]["score"] for line in lines) / len(lines)
+    assert mean == pytest.approx(run.estimates["acc"].value)
+    assert len({line["sample_id"] for line in lines}) == len(lines)
+
+
+def test_rows_say_what_the_file_says(tmp_path: Path) -> None:
+    row = {"question": "q1", "picked": "Fog", "answer": "Ice", "printed": ["Ice", "Fog"], "reader": "mine"}
+    lines = [{**row, "variant": "original"}, {**row, "variant": "shuffled", "picked": None}]
+    _, (first, second) = export([the_run(put(tmp_path / "small.jsonl", lines))], tmp_path / "out")
+    assert first["input"] == {"raw": "q1", "reference": ["Ice"], "choices": ["Ice", "Fog"]}
+    assert first["output"] == {"raw": ["Fog"]}
+    (attribution,) = first["answer_attribution"]
+    assert (attribution["extracted_value"], attribution["extraction_method"]) == ("Fog", "mine")
+    assert (second["output"], second["answer_attribution"]) == ({"raw": []}, [])
+    assert first["metadata"]["variant"] == "original"
+
+
+def test_a_skipped_variant_has_no_row(tmp_path: Path) -> None:
+    rows = [{**row, "correct": None} if row["variant"] == 2 else row for row in RIGHT]
+    assert len(export([the_run(put(tmp_path / "small.jsonl", rows))], tmp_path / "out")[1]) == 8

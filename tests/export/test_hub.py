@@ -32,8 +32,7 @@ COMMIT = "5503434ddd753f426f4b38109466949a1217c2bb"
 
 def entry_of(run: Run, filing: Filing = HERE, **how: Any) -> dict[str, Any]:
     (entry,) = yaml.safe_load(eval_results(run, filing, **how)[0])
-    assert isinstance(entry, dict)
-    return entry
+    return dict(entry)
 
 
 def with_estimate(run: Run, name: str, estimate: Estimate) -> Run:
@@ -49,8 +48,7 @@ def test_the_content_of_an_entry(runs: list[Run]) -> None:
     # One of two questions is right in every variant: 0.5 (1 - 0.5 + 0.5).
     assert entry["value"] == 0.5
     assert entry["date"] == "2025-01-16T04:00:00Z"
-    low, high = run.estimates["cora"].interval
-    error = run.estimates["cora"].stderr
+    (_, error), (low, high) = run.estimates["cora"], run.estimates["cora"].interval
     assert entry["notes"] == (
         f"cora of cora_demo (lm-eval-cora); standard error {error:.6g}; 95% interval {low:.6g} to {high:.6g}; "
         f"2 questions; signature {run.signature}"
@@ -65,18 +63,9 @@ def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
     filing = Filing("org/bench", "cora_demo", "https://hf.co/spaces/a/b", "Logs", "me")
     run = asked_from(runs[0], hub="org/bench", revision=COMMIT)
     (found,) = parse(yaml.safe_load(eval_results(run, filing)[0]))
-    expected = huggingface_hub.EvalResultEntry(
-        dataset_id="org/bench",
-        task_id="cora_demo",
-        value=0.5,
-        dataset_revision=COMMIT,
-        date=entry_of(run)["date"],
-        source_url="https://hf.co/spaces/a/b",
-        source_name="Logs",
-        source_user="me",
-        notes=entry_of(run)["notes"],
-    )
-    assert found == expected
+    source = {"source_url": filing.source_url, "source_name": "Logs", "source_user": "me"}
+    how = {"dataset_revision": COMMIT, **{name: entry_of(run)[name] for name in ("date", "notes")}, **source}
+    assert found == huggingface_hub.EvalResultEntry("org/bench", "cora_demo", 0.5, **how)
     assert huggingface_hub.eval_result_entries_to_yaml([found]) == yaml.safe_load(eval_results(run, filing)[0])
 
 
@@ -126,10 +115,8 @@ def test_without_a_standard_error(runs: list[Run]) -> None:
 
 
 def test_a_sample_in_two_phases(runs: list[Run]) -> None:
-    run = replace(
-        runs[0], signature="cora|task:cora_demo@3|target:whole:0.1|v1", table=replace(runs[0].table, not_begun=98)
-    )
-    run = with_estimate(run, "cora", Estimate(0.25, 0.1))
+    table, signature = replace(runs[0].table, not_begun=98), "cora|task:cora_demo@3|target:whole:0.1|v1"
+    run = with_estimate(replace(runs[0], signature=signature, table=table), "cora", Estimate(0.25, 0.1))
     assert "; 2 questions of 100, sampled in two phases; " in entry_of(run)["notes"]
 
 
@@ -150,8 +137,7 @@ def test_hostile_names(runs: list[Run], text: str) -> None:
 
 
 def test_a_file_of_answers(tmp_path: Path) -> None:
-    put(tmp_path / "small.jsonl", answers())
-    run = run_to_file(read_runs([tmp_path / "small.jsonl"]))
+    run = run_to_file(read_runs([put(tmp_path / "small.jsonl", answers())]))
     entry = entry_of(run)
     assert entry["value"] == pytest.approx(run.estimates["cora"].value, rel=1e-5)
     assert "date" not in entry  # the file does not say when the model was asked
@@ -188,17 +174,11 @@ def test_the_task(runs: list[Run]) -> None:
     ("wrong", "told"),
     [
         ({"dataset": "bench"}, "--dataset 'bench': .*ORG/NAME"),
-        ({"dataset": "a/b/c"}, "--dataset"),
-        ({"dataset": "a/b\n"}, "--dataset"),
-        ({"dataset": "a/b..c"}, "--dataset"),
-        ({"dataset": f"a/{'b' * 100}"}, "--dataset"),
-        ({"task_id": " "}, "--task-id ' ': .*org/bench"),
-        ({"task_id": "a\nb"}, "--task-id"),
+        *(({"dataset": text}, "--dataset") for text in ("a/b/c", "a/b\n", "a/b..c", f"a/{'b' * 100}")),
+        *(({"task_id": " "}, "--task-id ' ': .*org/bench"), ({"task_id": "a\nb"}, "--task-id")),
         ({"source_url": "www.x.y"}, "--source-url 'www.x.y'"),
-        ({"source_url": "https://x y"}, "--source-url"),
-        ({"source_url": "javascript:alert(1)"}, "--source-url"),
-        ({"source_name": "Logs"}, "--source-url, too"),
-        ({"source_user": "me"}, "--source-url, too"),
+        *(({"source_url": text}, "--source-url") for text in ("https://x y", "javascript:alert(1)")),
+        *(({name: "me"}, "--source-url, too") for name in ("source_name", "source_user")),
     ],
 )
 def test_wrong_places(wrong: dict[str, str], told: str) -> None:
@@ -213,12 +193,8 @@ def test_wrong_places(wrong: dict[str, str], told: str) -> None:
 def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:
     card = ModelCard(f"---\n{model_index(runs)}---\n# Some model\n")
     found = {(one.metric_args["task"], one.metric_type): one for one in card.data.eval_results}
-    expected = {
-        (one.name, name): estimate
-        for one in runs
-        for name, estimate in one.estimates.items()
-        if not isnan(estimate.value)
-    }
+    every = {(one.name, name): estimate for one in runs for name, estimate in one.estimates.items()}
+    expected = {key: estimate for key, estimate in every.items() if not isnan(estimate.value)}
     assert found.keys() == expected.keys()
     assert len(card.data.eval_results) == len(expected)
     for key, estimate in expected.items():
@@ -243,16 +219,10 @@ def test_the_content_of_a_card(runs: list[Run]) -> None:
 
 def test_data_of_the_hub(runs: list[Run]) -> None:
     source = {"hub": "org/math", "config": ["algebra", "geometry"], "split": "test", "revision": "abc"}
-    config = {**runs[0].config, "benchmark": source}
-    one = replace(runs[0], data=Data("math"), results={**runs[0].results, "configs": {runs[0].name: config}})
+    one = asked_from(replace(runs[0], data=Data("math")), **source)
     (model,) = yaml.safe_load(model_index([one]))["model-index"]
-    assert model["results"][0]["dataset"] == {
-        "name": "math",
-        "type": "org/math",
-        "config": "algebra, geometry",
-        "split": "test",
-        "revision": "abc",
-    }
+    names = {"name": "math", "type": "org/math", "config": "algebra, geometry"}
+    assert model["results"][0]["dataset"] == {**names, "split": "test", "revision": "abc"}
 
 
 def test_data_of_one_name_are_separate(runs: list[Run]) -> None:
@@ -296,12 +266,10 @@ def test_the_content_of_an_eval_yaml(runs: list[Run]) -> None:
     assert content_of(runs[:2], "mcqa")["description"].count("value is mcqa. Share of questions whose original") == 2
 
 
-def test_questions_that_are_not_on_the_hub_have_no_configuration(runs: list[Run]) -> None:
+def test_the_tasks_of_an_eval_yaml(runs: list[Run]) -> None:
+    """Questions that are not on the Hub have no configuration; several models are one task, different data several."""
     for run in (runs[0], asked_from(runs[0], data_files="my.jsonl", split="test")):
         assert content_of([run])["tasks"] == [{"id": "cora_demo"}]
-
-
-def test_a_task_of_several_models_is_listed_once_and_different_data_separately(runs: list[Run]) -> None:
     assert content_of([runs[0], replace(runs[0], model="other")]) == content_of(runs[:1])
     both = [replace(runs[0], data=Data(name), label=name) for name in ("german", "french")]
     assert [task["id"] for task in content_of(both)["tasks"]] == ["cora_demo/french", "cora_demo/german"]

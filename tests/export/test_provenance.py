@@ -13,23 +13,16 @@ from lm_eval_cora.runs.model_run import Run
 
 MMLU = {"name": "mmlu", "hub": "cais/mmlu", "config": "all", "split": "test"}
 ON_THE_HUB = Dataset("mmlu", hub=("cais/mmlu",), configs=("all",), split="test")
+RIDDLES = {"hub": "org/riddles", "split": "validation", "question": "riddle"}
+FROM_THE_USER = Dataset("riddles", hub=("org/riddles",), split="validation")
+FILE = Dataset("my", files=("my.csv",))
 
 SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], str, Dataset]] = {
     "declared": ({"benchmark": MMLU}, {}, "mmlu", ON_THE_HUB),
     "revision of the user": ({"benchmark": MMLU}, {"revision": "abc"}, "mmlu", replace(ON_THE_HUB, revision="abc")),
-    "declared by the user": (
-        {"benchmark": {"open": True}},
-        {"hub": "org/riddles", "split": "validation", "question": "riddle"},
-        "riddles",
-        Dataset("riddles", hub=("org/riddles",), split="validation"),
-    ),
-    "file": ({"benchmark": {"open": True}}, {"data_files": "/home/me/my.csv"}, "my", Dataset("my", files=("my.csv",))),
-    "file of the task": (
-        {"benchmark": {"data_files": ["/home/me/my.csv"]}},
-        {},
-        "my",
-        Dataset("my", files=("my.csv",)),
-    ),
+    "declared by the user": ({"benchmark": {"open": True}}, RIDDLES, "riddles", FROM_THE_USER),
+    "file": ({"benchmark": {"open": True}}, {"data_files": "/home/me/my.csv"}, "my", FILE),
+    "file of the task": ({"benchmark": {"data_files": ["/home/me/my.csv"]}}, {}, "my", FILE),
     "package": ({"benchmark": {"name": "demo", "package_file": "x"}}, {}, "demo", Dataset("demo", packaged=True)),
     "nothing": ({}, {}, "", Dataset("cora_demo")),
     "altered": ({"benchmark": ["x"]}, {}, "", Dataset("cora_demo")),

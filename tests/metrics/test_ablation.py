@@ -10,16 +10,14 @@ from math import comb, floor, isnan, nan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import (
-    Estimate,
     at_least,
     chance_bmca,
     chance_consistency_rate,
-    mcqa,
     msgr,
     resampled,
     same_size,
@@ -30,8 +28,8 @@ from lm_eval_cora.variants.divergent import divergent
 from tests.support import oracles_compare as compared
 from tests.support import oracles_compare as oracles
 from tests.support.oracles_errors import paired_interval
-from tests.support.score_tables import A, asked, random_written_questions, written
-from tests.support.tables import random_questions, random_study_questions, table_of
+from tests.support.score_tables import A, asked, written
+from tests.support.tables import random_study_questions, table_of
 
 NAMES = ("mcqa_plus", "mv", "bmca@1.0", "ci", "cora")
 
@@ -69,35 +67,22 @@ def test_same_size_by_hand() -> None:
     # All: 1, 1, 0 on four; 1, 0, 0 on eight.
     score, change = found["bmca@1.0"]
     assert (score.value, change.value, change.stderr) == pytest.approx((2 / 3, 1 / 3, 1 / 3))
-    # All originals are right: ci = 1 - (1 - bmca@1.0), and cora = 1 * ci.
+    # All originals are right: ci = 1 - (1 - bmca@1.0), and cora = 1 * ci. Its influences are m(y - b), as x - m = 0:
+    # y - 2/3 after, y - 1/3 before; differences 0 - 1/3, 1 - 1/3, 0 - 1/3, the deviations of 0, 1, 0.
     for name in ("ci", "cora"):
         score, change = found[name]
-        assert (score.value, change.value) == pytest.approx((2 / 3, 1 / 3))
-    assert found["ci"][1].stderr == pytest.approx(1 / 3)
-    # Influences m(y - b) with 1 - 2m + b times x - m = 0: y - 2/3 after, y - 1/3 before; differences 0 - 1/3, 1 - 1/3,
-    # 0 - 1/3, the deviations of 0, 1, 0.
-    assert found["cora"][1].stderr == pytest.approx(1 / 3)
+        assert (score.value, change.value, change.stderr) == pytest.approx((2 / 3, 1 / 3, 1 / 3))
     # None lost, one gained of three: 0 is inside, because p = 1/2.
     assert found["mv"][1][2:] == pytest.approx(paired_interval(0, 1, 3), abs=1e-6)
 
 
-def test_same_size_without_questions() -> None:
-    found = same_size(table_of([]))
-    assert tuple(found) == NAMES
-    for score, change in found.values():
-        assert isnan(score.value)
-        assert isnan(score.stderr)
-        assert all(map(isnan, change))
-
-
-def test_same_size_without_originals_has_no_ci() -> None:
+def test_same_size_without_questions_and_without_originals() -> None:
+    nothing = same_size(table_of([]))
+    assert tuple(nothing) == NAMES
     members = [[replace(record, original=False) for record in answered(name, "11110000")] for name in "abc"]
     found = same_size(table_of(members))
-    for name in ("ci", "cora"):
-        score, change = found[name]
-        assert isinstance(score, Estimate)
-        assert isnan(score.value)
-        assert all(map(isnan, change))
+    for score, change in (*nothing.values(), found["ci"], found["cora"]):
+        assert all(map(isnan, (*score, *change)))
     assert not isnan(found["mcqa_plus"][1].value)
 
 
@@ -178,32 +163,23 @@ def test_the_standard_deviation_is_that_of_a_sample() -> None:
     assert found.sd == pytest.approx(sqrt(7 / 6 * found.mean * (1 - found.mean)))
 
 
-def test_resampling_without_questions() -> None:
-    found = resampled(table_of([]))
-    assert tuple(found) == ("mcqa_plus", "mv", "cora")
-    assert all(isnan(number) for part in found.values() for number in part)
-
-
-def test_resampling_without_originals_has_no_cora() -> None:
-    members = [[replace(record, original=False) for record in records] for records in random_questions(5)]
-    table = table_of(members)
-    assert isnan(mcqa(table).value)
-    found = resampled(table, times=100)
-    assert all(map(isnan, found["cora"]))
-    assert not any(map(isnan, found["mcqa_plus"] + found["mv"]))
-
-
-def test_a_single_time_has_no_standard_deviation() -> None:
+def test_what_resampling_leaves_undefined() -> None:
+    nothing = resampled(table_of([]))
+    assert tuple(nothing) == ("mcqa_plus", "mv", "cora")
+    assert all(isnan(number) for part in nothing.values() for number in part)
+    without_originals = resampled(ResponseTable.from_hits([[1, 0], [1, 1]], original=None), times=100)
+    assert all(map(isnan, without_originals["cora"]))
+    assert not any(map(isnan, without_originals["mcqa_plus"] + without_originals["mv"]))
     for found in resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), times=1).values():
         assert 0 <= found.mean <= 1
         assert isnan(found.sd)
 
 
-@pytest.mark.parametrize("number", [0, -2])
 @pytest.mark.parametrize("name", ["draws", "times"])
-def test_numbers_of_draws_and_times_are_checked(name: str, number: int) -> None:
-    with pytest.raises(ValueError, match=f"{name} is {number}, expected 1 or more"):
-        resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), **{name: number})
+def test_numbers_of_draws_and_times_are_checked(name: str) -> None:
+    for number in (0, -2):
+        with pytest.raises(ValueError, match=f"{name} is {number}, expected 1 or more"):
+            resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), **{name: number})
 
 
 def printing(name: str, *printed: Sequence[int], picked: int | None = 0) -> list[Record]:
@@ -272,23 +248,11 @@ def test_the_answers_do_not_matter() -> None:
         assert chance_consistency_rate(table_of(others)) == expected
 
 
-def test_the_simulation_is_seeded() -> None:
-    members = [divergence_set(f"q{number}", 4) for number in range(3)]
-    assert chance_consistency_rate(table_of(members)) == chance_consistency_rate(table_of(members))
-
-
-def test_without_questions_the_rate_is_undefined() -> None:
-    assert isnan(chance_consistency_rate(table_of([])))
-
-
-def test_for_written_answers_the_rate_is_undefined() -> None:
-    assert isnan(chance_consistency_rate(written(["5", "x=5", None], ["7", "7", "7"])))
-    assert isnan(chance_consistency_rate(table_of(random_written_questions(10, "prompts"))))
-
-
-def test_with_one_variant_the_rate_is_undefined() -> None:
-    assert isnan(chance_consistency_rate(ResponseTable.from_hits([[1]])))
-    assert isnan(chance_consistency_rate(ResponseTable.from_hits([[1], [0], [1]])))
+def test_without_options_or_pairs_chance_is_undefined() -> None:
+    no_options = [table_of([]), written(["5", "x=5", None], ["7", "7", "7"])]
+    for table in (*no_options, ResponseTable.from_hits([[1]]), ResponseTable.from_hits([[1], [0], [1]])):
+        assert isnan(chance_consistency_rate(table))
+    assert [chance_bmca(table, LEVELS) for table in no_options] == [[], []]
 
 
 def test_the_largest_identities_are_picked() -> None:
@@ -313,21 +277,15 @@ def test_bmca_by_chance_of_two_questions_by_hand() -> None:
     assert chance_bmca(table, [1, 0.5, 0]) == pytest.approx([(1 / 8 + 1 / 3) / 2, (5 / 8 + 1 / 3) / 2, 1])
 
 
-def test_bmca_by_chance_needs_options() -> None:
-    assert chance_bmca(written(["5", "x=5", None], ["7", "7", "7"]), LEVELS) == []
-    assert chance_bmca(table_of([]), LEVELS) == []
-
-
 RANDOM = (1, 0.89263, 0.62419, 0.32220, 0.12087, 0.03279, 0.00637, 0.00086, 0.000078, 0.0000042, 0.0000001)
 """P(at least p of 10 right) for guesses among five options, p = 0 ... 10."""
 
 rates = st.one_of(st.floats(0, 1), st.sampled_from((0.0, 0.2, 0.5, 1.0)))
 
 
-@pytest.mark.parametrize(("p", "printed"), list(enumerate(RANDOM)))
-def test_random_guessing_agrees_with_the_paper(p: int, printed: float) -> None:
-    digits = len(f"{printed:.10f}".rstrip("0").partition(".")[2])
-    assert round(at_least(10, 0.2)[p], digits) == printed
+def test_random_guessing_agrees_with_the_paper() -> None:
+    digits = [len(f"{printed:.10f}".rstrip("0").partition(".")[2]) for printed in RANDOM]
+    assert tuple(map(round, at_least(10, 0.2).tolist(), digits)) == RANDOM
 
 
 def test_at_least_by_hand() -> None:
@@ -343,17 +301,17 @@ def test_at_least_agrees_with_exact_fractions(variants: int, rate: float) -> Non
     assert at_least(variants, rate) == pytest.approx(expected, rel=1e-9, abs=1e-300)
 
 
-@pytest.mark.parametrize("variants", [1, 2, 26, 1000])
+@pytest.mark.parametrize("variants", [1, 26, 1000])
 def test_rates_of_zero_and_one(variants: int) -> None:
-    assert at_least(variants, 0.0).tolist() == [1.0] + [0.0] * variants
     assert at_least(variants, 0).tolist() == [1.0] + [0.0] * variants
     assert at_least(variants, 1.0).tolist() == [1.0] * (variants + 1)
 
 
 @pytest.mark.parametrize("variants", [0, -1])
-def test_at_least_needs_variants(variants: int) -> None:
-    with pytest.raises(ValueError, match=rf"variants is {variants}, expected 1 or more"):
-        at_least(variants, 0.5)
+def test_guessing_needs_variants(variants: int) -> None:
+    for rates in (lambda: at_least(variants, 0.5), lambda: msgr(variants)):
+        with pytest.raises(ValueError, match=rf"variants is {variants}, expected 1 or more"):
+            rates()
 
 
 @pytest.mark.parametrize("rate", [-0.01, 1.01, nan])
@@ -366,9 +324,8 @@ PRINTED = {1: 0.54, 2: 0.66, 3: 0.75, 4: 0.82, 5: 0.88, 7: 0.96, 8: 0.98, 9: 0.9
 """The values of table 7 that one level explains. Left out: 0.2 for 0, 0.93 for 6 and 0.9999 for 10."""
 
 
-@pytest.mark.parametrize(("p", "printed"), PRINTED.items())
-def test_minimum_success_rates_agree_with_the_paper(p: int, printed: float) -> None:
-    assert floor(100 * msgr(10)[p]) / 100 == printed
+def test_minimum_success_rates_agree_with_the_paper() -> None:
+    assert {p: floor(100 * msgr(10)[p]) / 100 for p in PRINTED} == PRINTED
 
 
 def test_minimum_success_rates_by_hand() -> None:
@@ -383,6 +340,7 @@ def test_minimum_success_rates_by_hand() -> None:
     assert msgr(2, certain=0.04)[2] == pytest.approx(0.2, abs=1e-12)
 
 
+@settings(max_examples=50)
 @given(st.integers(1, 30), st.floats(0.001, 0.9999))
 def test_the_rate_is_the_smallest_that_reaches_the_level(variants: int, certain: float) -> None:
     found = msgr(variants, certain)
@@ -393,12 +351,6 @@ def test_the_rate_is_the_smallest_that_reaches_the_level(variants: int, certain:
     for p, rate in enumerate(found[1:].tolist(), start=1):
         assert at_least(variants, rate)[p] >= certain * (1 - 1e-12)
         assert at_least(variants, max(rate - 1e-9, 0))[p] < certain
-
-
-@pytest.mark.parametrize("variants", [0, -3])
-def test_minimum_success_rates_need_variants(variants: int) -> None:
-    with pytest.raises(ValueError, match=f"variants is {variants}, expected 1 or more"):
-        msgr(variants)
 
 
 @pytest.mark.parametrize("certain", [0.0, 1.0, -0.5, 1.5, nan])

@@ -283,21 +283,10 @@ def test_a_sample_that_does_not_vary_has_the_error_of_its_interval(questions: in
     assert share_of(np.zeros(40, dtype=bool)).stderr == pytest.approx(0.02235, abs=5e-6)
 
 
-# Hostile numbers
-
-
-def test_a_tiny_mean_keeps_its_own_error() -> None:
-    # 1e-20, 2e-20 and 3e-20: sd 1e-20, error 1e-20 / sqrt(3). It is not the error of a sample that does not vary.
-    assert mean_of(np.array([1e-20, 2e-20, 3e-20])).stderr == pytest.approx(1e-20 / sqrt(3))
-
-
 def test_an_interval_of_its_own_is_kept() -> None:
     assert Estimate(0.5, 0.1, ends=(0.2, 0.9)).interval == (0.2, 0.9)
     assert Estimate(0.5, 0.1).interval == pytest.approx((0.304, 0.696), abs=1e-5)
     assert not any(map(isfinite, Estimate(0.5, float("nan")).interval))
-
-
-# The cases of the issue
 
 
 @pytest.mark.parametrize(("questions", "error"), [(2, 0.1768), (10, 0.0354), (50, 0.0071)])

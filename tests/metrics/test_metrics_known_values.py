@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from math import isnan, sqrt
 from statistics import mean, pstdev
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,20 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import random_score_questions
-from tests.support.tables import METRICS, Metrics, estimates, random_questions, resampled, table_of, without_errors
+from tests.support.tables import (
+    METRICS,
+    ORDER,
+    PLUS,
+    PROMPTS,
+    SAMPLING,
+    STUDY,
+    Metrics,
+    estimates,
+    random_questions,
+    resampled,
+    table_of,
+    without_errors,
+)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +131,17 @@ def test_the_unit_of_an_error_is_the_question() -> None:
     assert metrics.mcqa_plus(many).stderr == pytest.approx(metrics.mcqa_plus(few).stderr)
 
 
-@pytest.mark.parametrize("name", METRICS)
-def test_without_questions_everything_is_undefined(name: str) -> None:
-    estimate = METRICS[name](ResponseTable.from_records([]))
-    assert isnan(estimate.value)
-    assert isnan(estimate.stderr)
+EVERY_METRIC = [pair for chosen in (METRICS, PLUS, STUDY, PROMPTS, ORDER, SAMPLING) for pair in chosen.items()]
+BY_KIND = ("templates", "positions", "samples", "by_category", "picks_by_letter", "letter_prior", "sc_buckets")
+
+
+@pytest.mark.parametrize(("name", "metric"), EVERY_METRIC)
+def test_without_questions_everything_is_undefined(name: str, metric: Any) -> None:
+    found = estimates({name: metric}, ResponseTable.from_records(()))
+    assert bool(found) != name.startswith(BY_KIND)
+    for key, estimate in found.items():
+        assert isnan(estimate.stderr)
+        assert isnan(estimate.value) or (key.startswith("questions ") and estimate.value == 0)
 
 
 @pytest.mark.parametrize("name", METRICS)

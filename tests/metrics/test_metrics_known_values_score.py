@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from math import isnan, nan, sqrt
-from typing import Any
 
 import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
-from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import A, B, C, D, asked, hits, prompted, written
-from tests.support.tables import ORDER, PROMPTS, SAMPLING, estimates, table_of
+from tests.support.tables import PROMPTS, table_of
 
 OF_TWO = 3.8414588 / 5.8414588 / 3.9199280
 """The error of a share that two questions have in common: the width of the interval, z^2 / (2 + z^2), / (2 * 1.96)."""
@@ -137,10 +135,8 @@ def test_an_outlier_is_outside_one_and_a_half_interquartile_ranges() -> None:
     # Four equal values and another one: quartiles and fences are equal to the four.
     assert outliers(5, 5, 5, 5, 6) == [False, False, False, False, True]
     assert outliers(3, 3) == [False, False]
-
-
-def test_a_kind_on_the_fence_is_not_an_outlier() -> None:
-    # Thirds: 0, 1, 1, 2, quartiles at places 0.75 and 2.25 are 3/4 and 5/4; fences 3/4 - 3/4 = 0 and 5/4 + 3/4 = 2.
+    # On the fence. Thirds: 0, 1, 1, 2, quartiles at places 0.75 and 2.25 are 3/4 and 5/4; fences 3/4 - 3/4 = 0 and
+    # 5/4 + 3/4 = 2.
     assert outliers(2, 0, 1, 1, of=3) == [False] * 4
 
 
@@ -225,9 +221,6 @@ def test_picks_by_letter_with_mixed_numbers_of_options() -> None:
     # Even picks: A, B and C have (3 * 1/3 + 3 * 1/4) / 6 = 7/24, D has (3 * 1/4) / 6 = 1/8.
     even = [part["even"] for part in found.values()]
     assert even == pytest.approx([7 / 24, 7 / 24, 7 / 24, 1 / 8])
-
-
-def test_picks_by_letter_without_a_pick() -> None:
     assert metrics.picks_by_letter(hits(["--"])) == {}
 
 
@@ -239,16 +232,3 @@ def test_an_entry_can_leave_a_kind_out() -> None:
     # With two of the three templates: 1 and 0 instead of 1/3 and 1/3.
     assert PROMPTS["consistency_rate"](table).value == pytest.approx(1 / 3)
     assert PROMPTS["consistency_rate_paper"](table).value == 0.5
-
-
-LISTS: list[tuple[str, Any]] = [
-    (name, metric) for chosen in (PROMPTS, ORDER, SAMPLING) for name, metric in chosen.items()
-]
-
-
-@pytest.mark.parametrize(("name", "metric"), LISTS)
-def test_without_questions_everything_is_undefined(name: str, metric: Any) -> None:
-    found = estimates({name: metric}, ResponseTable.from_records(()))
-    assert all(isnan(value) for estimate in found.values() for value in estimate)
-    by_kind = name.startswith(("templates", "positions", "samples", "by_category", "picks_by_letter", "letter_prior"))
-    assert bool(found) != by_kind

@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
@@ -23,11 +23,8 @@ def records(draw: Any) -> Record:
     picked = draw(st.sampled_from([None, 0, 1]))
     return Record(
         *(draw(IDS), draw(st.sampled_from([1, 2, 3, 10**4_000])), draw(st.sampled_from([0, 1, 2, -1, 10**4_000]))),
-        *(
-            draw(st.sampled_from(["original", "x", "y"])),
-            draw(st.sampled_from([(0, 1), (1, 0)])),
-            draw(st.integers(0, 1)),
-        ),
+        draw(st.sampled_from(["original", "x", "y"])),
+        *(draw(st.sampled_from([(0, 1), (1, 0)])), draw(st.integers(0, 1))),
         category=draw(st.sampled_from(["", "one"])),
         picked=picked,
         position=picked,
@@ -43,6 +40,7 @@ def records(draw: Any) -> Record:
 MANY = st.lists(records(), max_size=40)
 
 
+@settings(max_examples=40)
 @given(MANY, MANY)
 def test_the_records_are_the_same(some: list[Record], others: list[Record]) -> None:
     packed = PackedRecords(some)
@@ -54,8 +52,9 @@ def test_the_records_are_the_same(some: list[Record], others: list[Record]) -> N
     assert packed.keys() == {(r.question_id, r.ordinal) for r in everything}
 
 
+@settings(max_examples=60)
 @given(MANY)
-def test_complete_questions(some: list[Record]) -> None:
+def test_the_table_of_complete_questions(some: list[Record]) -> None:
     groups: dict[str, dict[int, int]] = {}
     for place, record in enumerate(some):
         groups.setdefault(record.question_id, {}).setdefault(record.ordinal, place)
@@ -65,17 +64,12 @@ def test_complete_questions(some: list[Record]) -> None:
         for key, group in begun.items()
         if sorted(group) == list(range(len(group))) and all(some[p].variants == len(group) for p in group.values())
     }
-    found, rows = ResponseTable.from_packed(PackedRecords(some))
-    assert found.question_ids == tuple(sorted(complete))
-    assert rows.tolist() == [complete[key][n] for key in sorted(complete) for n in range(len(complete[key]))]
-    assert found.sizes.tolist() == [len(complete[key]) for key in sorted(complete)]
-    assert found.duplicates == len(some) - sum(map(len, groups.values()))
-    assert (found.incomplete, found.not_begun) == (len(begun) - len(complete), len(groups) - len(begun))
-
-
-@given(MANY)
-def test_the_table(some: list[Record]) -> None:
     table, rows = ResponseTable.from_packed(PackedRecords(some))
+    assert table.question_ids == tuple(sorted(complete))
+    assert rows.tolist() == [complete[key][n] for key in sorted(complete) for n in range(len(complete[key]))]
+    assert table.sizes.tolist() == [len(complete[key]) for key in sorted(complete)]
+    assert table.duplicates == len(some) - sum(map(len, groups.values()))
+    assert (table.incomplete, table.not_begun) == (len(begun) - len(complete), len(groups) - len(begun))
     kept = [some[place] for place in rows.tolist()]
     assert [table.kinds[code] for code in table.kind.tolist()] == [record.kind for record in kept]
     assert table.kinds == tuple(dict.fromkeys(record.kind for record in kept))

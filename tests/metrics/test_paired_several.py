@@ -65,14 +65,11 @@ def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(one: Estimate, ot
     assert not differs(difference(one, other, z=1.01 * z))
 
 
-def test_shares_have_mcnemars_p_value() -> None:
+def test_the_pairs_and_mcnemars_p_value_of_shares() -> None:
     one, other = (share_of(np.arange(40) < right) for right in (20, 29))
     (pair,) = pairwise([one, other])
     assert pair.test is not None
     assert (pair.test.lost, pair.test.gained, pair.p_value) == (0, 9, pair.test.p_value)
-
-
-def test_a_baseline_is_compared_with_the_others() -> None:
     models = [cora_of(seed, 0.9) for seed in range(4)]
     assert [(pair.before, pair.after) for pair in pairwise(models, baseline=2)] == [(2, 0), (2, 1), (2, 3)]
     assert len(pairwise(models)) == 6
@@ -94,6 +91,11 @@ def test_models_that_lead() -> None:
     assert leading([good]) == {0}
     assert leading([good, UNDEFINED]) == {0}
     assert leading([UNDEFINED, UNDEFINED]) == set()
+    # Without an interval nobody leads.
+    assert leading([Estimate(0.9, 0.01), Estimate(0.1, 0.01)]) == set()
+    model = cora_of(3, 0.9)
+    assert p_value(model, model) == 1.0
+    assert leading([model, model, model]) == {0, 1, 2}
 
 
 def test_intervals_of_leading_models_hold_for_all_pairs() -> None:
@@ -105,22 +107,10 @@ def test_intervals_of_leading_models_hold_for_all_pairs() -> None:
     assert [differs(change) for change in together(models, [(0, k) for k in range(1, 6)])][3:] == [True, True]
 
 
-def test_without_an_interval_nobody_leads() -> None:
-    assert leading([Estimate(0.9, 0.01), Estimate(0.1, 0.01)]) == set()
-
-
 def test_undefined_estimates_give_undefined_pairs() -> None:
     first, second = pairwise([cora_of(1, 0.9), UNDEFINED, cora_of(2, 0.9)])[:2]
-    assert isnan(first.change.value)
-    assert isnan(first.p_value)
-    assert isnan(first.adjusted)
+    assert all(map(isnan, (first.change.value, first.p_value, first.adjusted)))
     assert not isnan(second.p_value)
-
-
-def test_equal_models_have_the_p_value_1() -> None:
-    model = cora_of(3, 0.9)
-    assert p_value(model, model) == 1.0
-    assert leading([model, model, model]) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("questions", [2, 4, 8, 30, 100])

@@ -11,31 +11,12 @@ def record(question_id: object = "q1", ordinal: int = 0, variants: int = 2, pick
     return Record(question_id, variants, ordinal, kind, (0, 1), 0, picked=picked, original=kind == "original")  # type: ignore[arg-type]
 
 
-def columns(table: ResponseTable) -> list[object]:
-    return [
-        table.question_ids,
-        table.categories,
-        table.sizes.tolist(),
-        [table.kinds[kind] for kind in table.kind],
-        table.picked.tolist(),
-        table.correct.tolist(),
-        table.printed.tolist(),
-        table.incomplete,
-    ]
-
-
 def test_columns() -> None:
     table = ResponseTable.from_records([record(), record(ordinal=1, picked=None), record("q2", variants=1, picked=1)])
-    assert columns(table) == [
-        ("q1", "q2"),
-        ("", ""),
-        [2, 1],
-        ["original", "shuffled", "original"],
-        [0, INVALID, 1],
-        [True, False, False],
-        [0b11, 0b11, 0b11],
-        0,
-    ]
+    assert (table.question_ids, table.categories, table.sizes.tolist()) == (("q1", "q2"), ("", ""), [2, 1])
+    assert [table.kinds[kind] for kind in table.kind] == ["original", "shuffled", "original"]
+    assert (table.picked.tolist(), table.correct.tolist()) == ([0, INVALID, 1], [True, False, False])
+    assert (table.printed.tolist(), table.incomplete) == ([0b11, 0b11, 0b11], 0)
     assert table.hits.tolist() == [1, 0]
     assert table.original_correct is not None
     assert table.original_correct.tolist() == [True, False]

@@ -46,19 +46,19 @@ ROW = {"id": "q", "question": "Q?", "choices": ["a", "b", "c", "d", "e"], "answe
 
 QUESTIONS = {"questions": 6}
 
-SEEDS = (3, 8)
-"""Seeds of models that know some of these questions in all variants, some in the original, and some not."""
+SEED = 3
+"""That of a model that knows some of these questions in all variants, some in the original, and some not."""
 
 
 @cache
-def full(task: str, seed: int) -> dict[str, Any]:
-    return scores(run(Moody(seed), task, options=QUESTIONS), task)
+def full(task: str) -> dict[str, Any]:
+    return scores(run(Moody(SEED), task, options=QUESTIONS), task)
 
 
 # ---- the rule
 
 
-@pytest.mark.parametrize("text", ["", "EXACT", "exactly", "cora", "mv", "bmca@0.8", "bmca@1.0"])
+@pytest.mark.parametrize("text", ["", "EXACT", "exactly", "bmca@1.0"])
 def test_another_rule_is_refused_and_the_one_that_there_is_named(text: str) -> None:
     with pytest.raises(UserError, match=rf"--stop '{text}': expected 'exact'"):
         stop_early(Moody(1), text)
@@ -98,11 +98,10 @@ def test_only_cora_and_what_it_is_made_of_are_worth_stopping_for() -> None:
 # ---- through the harness
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("task", STOPPABLE)
-def test_what_is_printed_is_the_full_run(task: str, seed: int) -> None:
-    everything = full(task, seed)
-    found = scores(run(stop_early(Moody(seed)), task, options=QUESTIONS), task)
+def test_what_is_printed_is_the_full_run(task: str) -> None:
+    everything = full(task)
+    found = scores(run(stop_early(Moody(SEED)), task, options=QUESTIONS), task)
     assert {name for name in found if "_stderr" not in name} == known(task)
     for name in known(task):
         assert found[name] == everything[name]
@@ -110,17 +109,15 @@ def test_what_is_printed_is_the_full_run(task: str, seed: int) -> None:
     assert set(found) == {f"{name}{end}" for name in known(task) for end in ("", "_stderr", "_stderr_stderr")}
 
 
-def test_the_models_of_these_tests_leave_something_to_be_found() -> None:
+def test_the_model_of_these_tests_leaves_something_to_be_found() -> None:
     for task in ("cora_demo", "cora_demo_mc", "cora_demo_plus", "cora_demo_order", "cora_demo_prompts"):
-        for seed in SEEDS:
-            table = full(task, seed)
-            assert 0 < table["mcqa"] < 1
-            assert (
-                0 < table["mcqa"] * (1 - table["mcqa"]) < table["cora"] < table["mcqa"]
-            )  # some are right in all variants
-            assert table["cora_stderr"] > 0
-    assert all(full("cora_demo", seed)["bmca@0.5"] > full("cora_demo", seed)["bmca@1.0"] for seed in SEEDS)
-    assert all(full("cora_demo", seed)["invalid"] > 0 for seed in SEEDS)
+        table = full(task)
+        assert 0 < table["mcqa"] < 1
+        # Some are right in all variants.
+        assert 0 < table["mcqa"] * (1 - table["mcqa"]) < table["cora"] < table["mcqa"]
+        assert table["cora_stderr"] > 0
+    assert full("cora_demo")["bmca@0.5"] > full("cora_demo")["bmca@1.0"]
+    assert full("cora_demo")["invalid"] > 0
 
 
 def test_where_nothing_is_right_only_the_original_is_known() -> None:
@@ -128,11 +125,10 @@ def test_where_nothing_is_right_only_the_original_is_known() -> None:
     assert (found["mcqa"], found["ci"], found["cora"], found["bmca@1.0"]) == (0.0, 1.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_plus_mc", "cora_demo_order", "cora_demo_prompts"])
-def test_where_all_is_right_everything_is_asked(task: str) -> None:
+def test_where_all_is_right_everything_is_asked() -> None:
     model, plain = Simulated(knows), Simulated(knows)
-    run(plain, task, options={"questions": 2})
-    found = scores(run(stop_early(model), task, options={"questions": 2}), task)
+    run(plain, options={"questions": 2})
+    found = scores(run(stop_early(model), options={"questions": 2}))
     assert {value for name, value in found.items() if "_stderr" not in name} == {1.0}
     assert sorted(model.prompts) == sorted(plain.prompts)
 
@@ -193,7 +189,7 @@ def samples(draw: st.DrawFn) -> Phases:
 def test_the_values_and_errors_by_hand() -> None:
     # 50 of 100 originals, 40 right; 21 of these followed, 7 always right: m = 0.8, r = 1/3.
     phases = Phases(questions=100, asked=50, right=40, followed=21, always=7)
-    m, r = 0.8, 1 / 3
+    m = 0.8
     assert estimate("mcqa", phases).value == pytest.approx(m)
     assert estimate("bmca@1.0", phases).value == pytest.approx(0.8 / 3)
     assert estimate("ci", phases).value == pytest.approx(1 - 0.8 * 2 / 3)
@@ -206,7 +202,6 @@ def test_the_values_and_errors_by_hand() -> None:
     # cora = m - m^2 (1 - r): derivatives 1 - 2 m (1 - r) = -1/15 and m^2, second ones -2 (1 - r) and 2 m.
     squares = of_m / 225 + 0.4096 * of_r + (4 / 3) ** 2 * of_m**2 / 2 + 1.6**2 * of_m * of_r
     assert estimate("cora", phases).stderr == pytest.approx(sqrt(squares))
-    assert m * r == pytest.approx(estimate("bmca@1.0", phases).value)
 
 
 def test_the_phases_of_a_table() -> None:
@@ -283,7 +278,7 @@ def all_samples(asked: int, followed: int) -> Iterator[Phases]:
             yield from [phases] * repeats
 
 
-@pytest.mark.parametrize(("asked", "followed"), [(8, 4), (6, 3), (7, 2)])
+@pytest.mark.parametrize(("asked", "followed"), [(8, 4), (7, 2)])
 def test_over_all_samples_the_estimates_are_unbiased(asked: int, followed: int) -> None:
     drawn = list(all_samples(asked, followed))
     m, r = RIGHT / N, ALWAYS / RIGHT
@@ -299,14 +294,10 @@ def test_over_all_samples_the_estimates_are_unbiased(asked: int, followed: int) 
 def test_over_all_samples_the_squared_errors_are_the_variance() -> None:
     # No sample has only right originals (n1 = 6 of 8 with three wrong), and none has followed questions that are all
     # alike (4 of 5 with three and two), so the formulas apply without Wilson's interval.
-    originals = list(all_samples(6, 3))
-    values = [estimate("mcqa", phases).value for phases in originals]
-    squares = [estimate("mcqa", phases).stderr ** 2 for phases in originals]
-    assert np.mean(squares) == pytest.approx(np.var(values))
-    followed = list(all_samples(8, 4))
-    for metric in ("bmca@1.0", "ci", "cora"):
-        values = [estimate(metric, phases).value for phases in followed]
-        squares = [estimate(metric, phases).stderr ** 2 for phases in followed]
+    originals, followed = list(all_samples(6, 3)), list(all_samples(8, 4))
+    for metric, drawn in {"mcqa": originals, "bmca@1.0": followed, "ci": followed, "cora": followed}.items():
+        values = [estimate(metric, phases).value for phases in drawn]
+        squares = [estimate(metric, phases).stderr ** 2 for phases in drawn]
         assert np.mean(squares) == pytest.approx(np.var(values))
 
 
@@ -324,9 +315,8 @@ def slow_ends(phases: Phases, metric: str) -> tuple[float, float]:
         with np.errstate(divide="ignore", invalid="ignore"):
             z = np.where(variance > 0, (share.value - grid) ** 2 / variance, np.inf)
         z[np.isclose(grid, share.value, atol=6e-4)] = 0  # the nearest point of the grid
-        possible = (grid >= share.fraction * share.value - 1e-9) & (
-            grid <= 1 - share.fraction * (1 - share.value) + 1e-9
-        )
+        certain = share.fraction * share.value, 1 - share.fraction * (1 - share.value)
+        possible = (grid >= certain[0] - 1e-9) & (grid <= certain[1] + 1e-9)
         squares.append(np.where(possible, z, np.inf))
     inside = squares[0][:, None] + squares[1][None, :] <= 1.96**2
     values = FORMULAS[metric].of(*np.meshgrid(grid, grid, indexing="ij"))[inside]

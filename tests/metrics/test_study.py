@@ -22,7 +22,7 @@ from tests.support.study_answers import (
     table,
     true_or_false,
 )
-from tests.support.tables import PLUS, STUDY, estimates
+from tests.support.tables import STUDY
 
 
 def test_consistency_score() -> None:
@@ -67,10 +67,6 @@ def test_buckets_of_table_2() -> None:
     assert buckets["2/4"]["accuracy"].stderr == pytest.approx(of_some(sqrt(5 / 9) / 3, 10, 3))
     # A bucket with one question has no error. The bucket 1/4 has no modal pick, although one pick is right.
     assert isnan(buckets["3/4"]["accuracy"].stderr)
-
-
-def test_without_questions_there_are_no_buckets() -> None:
-    assert metrics.sc_buckets(ResponseTable.from_records([])) == {}
 
 
 @pytest.fixture
@@ -129,7 +125,7 @@ def misled() -> ResponseTable:
     )
 
 
-def test_select_all_of_the_misled(misled: ResponseTable) -> None:
+def test_select_all_and_replacement_of_the_misled(misled: ResponseTable) -> None:
     # Four of six questions are misled. Several selected: 1, 0, 0, 1; N = 6, R = 1/2, four times 1/4: sqrt(6/5 * 1) / 4.
     assert_is(metrics.multi_share(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
     # The right option selected: 1, 0, 0, 0: 9/16 + 3 * 1/16 = 3/4: sqrt(6/5 * 3/4) / 4.
@@ -140,6 +136,8 @@ def test_select_all_of_the_misled(misled: ResponseTable) -> None:
     # R = 1/2, twice 1/4: sqrt(6/5 * 1/2) / 2.
     assert_is(metrics.recall_right(misled, several=True), 0.5, of_some(sqrt(6 / 5 / 2) / 2, 6, 2))
     assert_is(metrics.recall_misleading(misled, several=True), 0.5, of_some(sqrt(6 / 5 / 2) / 2, 6, 2))
+    # Option 2 replaced: right. 1 replaced: wrong, the filler. 3 replaced: invalid. 1 replaced: right. 2 of 4.
+    assert_is(metrics.replaced_acc(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
 
 
 def test_the_papers_recalls_use_questions_with_several_selections() -> None:
@@ -151,11 +149,6 @@ def test_the_papers_recalls_use_questions_with_several_selections() -> None:
     assert metrics.recall_right(answers, several=True).value == pytest.approx(0.925)
     assert metrics.recall_misleading(answers, several=True).value == pytest.approx(0.675)
     assert metrics.recall_right(answers).value == pytest.approx(37 / 173)
-
-
-def test_replacement_of_the_misleading_option(misled: ResponseTable) -> None:
-    # Option 2 replaced: right. 1 replaced: wrong, the filler. 3 replaced: invalid. 1 replaced: right. 2 of 4.
-    assert_is(metrics.replaced_acc(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
 
 
 def test_sizes_of_the_subsets(misled: ResponseTable, with_nota: ResponseTable) -> None:
@@ -198,17 +191,6 @@ def test_the_difference_to_mcqa_is_paired() -> None:
     assert_is(metrics.mcqa_plus_diff(answers), -1 / 12, sqrt(114 / 144 / 6))
     records = [Record(f"q{q}", 2, o, "seed", (0, 1), 0, picked=0) for q in range(3) for o in range(2)]
     assert isnan(metrics.mcqa_plus_diff(ResponseTable.from_records(records)).value)
-
-
-@pytest.mark.parametrize("name", STUDY)
-def test_without_questions_the_study_is_undefined(name: str) -> None:
-    for key, estimate in estimates({name: STUDY[name]}, ResponseTable.from_records([])).items():
-        assert_is(estimate, 0.0 if key.startswith("questions ") else float("nan"), float("nan"))
-
-
-@pytest.mark.parametrize("name", PLUS)
-def test_without_questions_mcqa_plus_is_undefined(name: str) -> None:
-    assert_is(PLUS[name](ResponseTable.from_records([])), float("nan"), float("nan"))
 
 
 def test_option_probabilities_of_mcqa_plus_table_5() -> None:

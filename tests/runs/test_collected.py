@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,15 @@ from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.api import score
+from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.runs.collected import read_answers
+from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.runs.collected import ENTRIES, Collected, compute_collected, read_answers, undefined_metrics
 from lm_eval_cora.scores import Scores
+from lm_eval_cora.variants.probes import PROBES
 from tests.support import oracles, oracles_score
+from tests.support.answers_files import answers
 from tests.support.written import put
 
 ORIGINAL_NEEDED = {"mcqa", "mcqa_plus_diff", "ci", "cora"}
@@ -42,13 +48,10 @@ def test_every_pair_is_comparable_without_options(tmp_path: Path) -> None:
     ]
     found = values(scored(tmp_path / "answers.jsonl", lines))
     # q1: one of six pairs agrees. q2: all six agree.
-    assert found["consistency_rate"] == pytest.approx((1 / 6 + 1) / 2)
-    assert found["acc"] == found["mcqa_plus"] == pytest.approx(6 / 8)
-    assert (found["mcqa"], found["bmca@1.0"], found["ci"], found["cora"]) == (1.0, 0.5, 0.5, 0.5)
-    assert (found["mv"], found["bmca@0.5"], found["invalid"]) == (0.5, 1.0, 1 / 8)
-    assert found["all_equal"] == 0.5
-    assert found["sc"] == pytest.approx((2 / 4 + 1) / 2)
-    assert found["mcqa_plus_diff"] == pytest.approx(-0.25)
+    expected = {"consistency_rate": (1 / 6 + 1) / 2, "acc": 6 / 8, "mcqa_plus": 6 / 8, "mcqa": 1.0, "bmca@1.0": 0.5}
+    expected |= {"ci": 0.5, "cora": 0.5, "mv": 0.5, "bmca@0.5": 1.0, "invalid": 1 / 8, "all_equal": 0.5}
+    expected |= {"sc": (2 / 4 + 1) / 2, "mcqa_plus_diff": -0.25}
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
 def test_options_say_which_pairs_are_comparable(tmp_path: Path) -> None:
@@ -86,8 +89,8 @@ def test_identities_are_any_text(identity: Any, tmp_path: Path) -> None:
 
 
 def test_a_number_is_its_text(tmp_path: Path) -> None:
-    found = values(scored(tmp_path / "answers.jsonl", [line(7, 0, 7, "7"), line("7", 1, "7", 7, options=[7, "8"])]))
-    assert (found["acc"], found["consistency_rate"]) == (1.0, 1.0)
+    found = scored(tmp_path / "answers.jsonl", [line(7, 0, 7, "7"), line("7", 1, "7", 7, options=[7, "8"])])
+    assert (found["acc"].value, found["consistency_rate"].value) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("ordinals", [(5, 70, 1000), (-3, 0, 3), (2, 1, 0)])
@@ -110,20 +113,22 @@ def test_many_identities(count: int, tmp_path: Path) -> None:
 
 
 GOOD = line("q1", 0, "a")
+NO_TEXTS: list[tuple[str, Any]] = [
+    *(("ordinal", True), ("ordinal", None), ("ordinal", [1]), ("picked", ["a"]), ("picked", True), ("answer", None)),
+    *(("question_id", None), ("kind", []), ("category", [1])),
+]
 BAD: dict[str, tuple[Any, str]] = {
     **{
         f"{name} missing": ({key: GOOD[key] for key in GOOD if key != name}, f"'{name}' is missing")
         for name in ("question_id", "kind", "ordinal", "picked", "answer")
     },
-    "ordinal yes": ({**GOOD, "ordinal": True}, "'ordinal': expected a text or a number, got True"),
-    "ordinal null": ({**GOOD, "ordinal": None}, "'ordinal': expected a text or a number, got None"),
-    "ordinal a list": ({**GOOD, "ordinal": [1]}, r"'ordinal': expected a text or a number, got \[1\]"),
-    "picked a list": ({**GOOD, "picked": ["a"]}, r"'picked': expected a text or a number, got \['a'\]"),
-    "picked yes": ({**GOOD, "picked": True}, "'picked': expected a text or a number, got True"),
-    "answer null": ({**GOOD, "answer": None}, "'answer': expected a text or a number, got None"),
-    "question null": ({**GOOD, "question_id": None}, "'question_id': expected a text or a number, got None"),
-    "kind a list": ({**GOOD, "kind": []}, r"'kind': expected a text or a number, got \[\]"),
-    "category a list": ({**GOOD, "category": [1]}, r"'category': expected a text or a number, got \[1\]"),
+    **{
+        f"{name} {value}": (
+            {**GOOD, name: value},
+            re.escape(f"'{name}': expected a text or a number, got {value!r}"),
+        )
+        for name, value in NO_TEXTS
+    },
     "options text": ({**GOOD, "options": "ab"}, "'options': expected a list of options, got 'ab'"),
     "options an object": ({**GOOD, "options": {"a": 1}}, "'options': expected a list of options"),
     "options with null": ({**GOOD, "options": ["a", None]}, "'options': expected a text or a number"),
@@ -154,9 +159,9 @@ def test_files_without_answers(tmp_path: Path) -> None:
         read_answers(tmp_path / "missing.jsonl")
 
 
-def test_a_single_answer(tmp_path: Path) -> None:
-    scores = scored(tmp_path / "answers.jsonl", [GOOD])
-    assert values(scores)["cora"] == 1.0
+def test_a_single_answer() -> None:
+    scores = score([GOOD])
+    assert scores["cora"].value == 1.0
     assert "comparable" in scores.undefined["consistency_rate"]
 
 
@@ -196,16 +201,9 @@ def test_at_most_sixty_names_are_kinds(count: int, are_kinds: bool) -> None:
 def test_a_column_goes_before_names(column: dict[str, list[Any]], kinds: tuple[str, ...]) -> None:
     """With a column of kinds, the variant of this name is still the original."""
     right = column.get("original", [True, False])
-    rows = [
-        {
-            "question": q,
-            "variant": ["original", "x"][n],
-            "correct": right[n],
-            **{name: column[name][n] for name in column},
-        }
-        for q in "ab"
-        for n, name in enumerate(("original", "x"))
-    ]
+    two = [{"variant": name, "correct": right[n]} for n, name in enumerate(("original", "x"))]
+    of_each = [{**row, **{name: column[name][n] for name in column}} for n, row in enumerate(two)]
+    rows = [{"question": question, **row} for question in "ab" for row in of_each]
     assert read_answers(rows).table.kinds == kinds
     assert score(rows)["mcqa"].value == 1.0
 
@@ -226,17 +224,11 @@ def questions(draw: st.DrawFn, printed: bool) -> list[list[Record]]:
             picked = draw(st.none() | st.sampled_from(options))
             kind = draw(st.sampled_from(["x", "y"])) if ordinal else "original"
             category = draw(st.sampled_from(["", "c"])) if not ordinal else records[0].category
-            answer = draw(st.integers(0, 3))
-            common = (f"q{number}", count, ordinal, kind)
-            if printed:
-                records.append(
-                    Record(*common, tuple(options), answer, picked=picked, category=category, original=not ordinal)
-                )
-                continue
-            written = None if picked is None else IDENTITIES[picked]
-            same = picked is not None and picked == answer
-            more = {"ask": "boxed", "written": written, "matches": same, "original": not ordinal}
-            records.append(Record(*common, (), answer, category=category, **more))
+            answer, more = draw(st.integers(0, 3)), {"original": not ordinal, "category": category}
+            written = {"ask": "boxed", "written": None if picked is None else IDENTITIES[picked]}
+            more |= {"picked": picked} if printed else {**written, "matches": picked == answer}
+            shown = tuple(options) if printed else ()
+            records.append(Record(f"q{number}", count, ordinal, kind, shown, answer, **more))
         found.append(records)
     return found
 
@@ -257,7 +249,7 @@ def as_lines(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 @given(st.booleans().flatmap(questions), st.randoms())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_file(tmp_path_factory: pytest.TempPathFactory, asked: list[list[Record]], dice: Any) -> None:
     lines = [one for records in asked for one in as_lines(records)]
     dice.shuffle(lines)
@@ -269,3 +261,72 @@ def test_any_file(tmp_path_factory: pytest.TempPathFactory, asked: list[list[Rec
         found = scores[name].value
         assert (nan if value is None else value) == pytest.approx(found, nan_ok=True), name
         assert (value is None) == (name in scores.undefined), name
+
+
+# ---- metrics
+
+
+def test_directions_are_those_of_the_tasks() -> None:
+    ours = {entry["metric"]: entry.get("higher_is_better") for entry in ENTRIES}
+    assert len(ours) == len(ENTRIES)
+    assert all(facts_of(entry["aggregation"]).meaning for entry in ENTRIES)
+    tasks = {entry["metric"]: entry.get("higher_is_better") for probe in PROBES for entry in probe_metrics(probe)}
+    both = ours.keys() & tasks.keys()
+    assert both >= {"cora", "invalid", "acc_range", "acc_h", "equal@0.8", "bmca@0.5"}
+    assert {name: ours[name] for name in both} == {name: tasks[name] for name in both}
+
+
+def test_an_answer_that_cannot_change_the_value_may_be_skipped() -> None:
+    table = ResponseTable.from_hits([[1, 0, None], [1, 1, 1]])
+    defined = {entry["metric"] for entry in ENTRIES if not isnan(compute_collected(entry, table).value)}
+    # At level 0.5, question 0 has one or two of three variants right.
+    assert defined == {"mcqa", "ci", "cora", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"}
+
+
+def test_columns_that_are_missing() -> None:
+    table = ResponseTable.from_hits([[1, 0]])
+    reasons = undefined_metrics(table, {"original"})
+    assert {"cora", "acc"}.isdisjoint(reasons)
+    assert reasons["sc"] == "needs the column 'picked'"
+    assert "a variant or kind named 'original'" in undefined_metrics(table, set())["cora"]
+
+
+# ---- records
+
+
+def records_of(found: Collected) -> list[Record]:
+    return [record for question in found.places for record in found.records(question)]
+
+
+def test_records_are_in_the_order_of_the_table() -> None:
+    found = read_answers(answers()[::-1])
+    records, table = records_of(found), found.table
+    assert dict(zip(table.question_ids, table.categories, strict=True)) == {f"q{n}": "ab"[n % 2] for n in range(20)}
+    assert [record.question_id for record in records][::4] == list(table.question_ids)
+    assert [record.correct for record in records] == table.correct.tolist()
+    assert [record.invalid for record in records] == table.invalid.tolist()
+    assert [-1 if record.position is None else record.position for record in records] == table.position.tolist()
+    assert len(records) == len(answers())
+
+
+def test_many_options_are_written_answers() -> None:
+    printed = [f"option {number}" for number in range(30)]
+    row = {"question": "q", "variant": 0, "picked": printed[29], "answer": printed[29], "printed": printed}
+    (record,) = records_of(read_answers([row]))
+    assert (record.correct, record.written, record.printed) == (True, "option 29", ())
+
+
+def test_a_right_pick_without_an_answer_is_the_right_option() -> None:
+    row = {"question": "q", "printed": ["a", "b"]}
+    rows = [{**row, "variant": n, "picked": "ab"[n], "correct": n == 1} for n in range(2)]
+    assert [record.correct for record in records_of(read_answers(rows))] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("orders", "expected"),
+    [(["ab", "ba"], True), (["abc", "bca", "cab"], True), (["ab", "ab"], False), (["ab", "ba", "ab"], False)],
+)
+def test_balanced_orders(orders: list[str], expected: bool) -> None:
+    row = {"question": "q", "picked": "a", "answer": "a"}
+    rows = [{**row, "variant": n, "printed": list(order)} for n, order in enumerate(orders)]
+    assert read_answers(rows).are_balanced() == expected

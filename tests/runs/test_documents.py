@@ -10,16 +10,16 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.paired import compared
-from lm_eval_cora.runs.documents import documents_differ, estimate_of, read_documents
+from lm_eval_cora.runs.documents import DocumentRun, documents_differ, estimate_of, read_documents
 from lm_eval_cora.runs.grouping import read_contestants
 from lm_eval_cora.runs.model_run import setting_differences
 from tests.support.documents import DOCUMENTS, Models, change_results, results_of, run_of, samples_of, told, values_of
-from tests.support.written import Line, edit, lines_of, put
+from tests.support.written import Line, Written, edit, lines_of, put
 
 
 def test_the_means_are_those_of_the_results_file(models: Models) -> None:
-    printed = json.loads(results_of(models.one).read_text(encoding="utf-8"))["results"]
     runs = read_documents(models.one)
+    printed = runs[0].results["results"]
     assert [run.task for run in runs] == ["tiny_choice", "tiny_written (strict)", "tiny_written (letter)"]
     for run in runs:
         assert len(run.ids) == DOCUMENTS
@@ -28,10 +28,8 @@ def test_the_means_are_those_of_the_results_file(models: Models) -> None:
             assert estimate.value == pytest.approx(printed[run.name][f"{metric},{run.filter}"], abs=1e-12)
     assert list(runs[0].estimates) == ["acc", "acc_norm"]
     assert list(runs[1].estimates) == ["exact_match", "length", "likeness", "short"]
-
-
-def test_metrics_that_are_not_means_are_left_out_and_named(models: Models) -> None:
-    choice, written, _ = read_documents(models.one)
+    # Metrics that are not means are left out and named.
+    choice, written, _ = runs
     assert choice.notes == ("left out metrics that are not a mean over documents: mcc (values of the type list)",)
     longest = max(values_of(models.one, "length"))
     assert f"longest (the results file has {longest}, the mean over documents is" in told(written)
@@ -67,28 +65,22 @@ def test_means_are_compared_in_pairs(models: Models, metric: str) -> None:
     assert found.change.low < found.value < found.change.high
 
 
-def test_runs_of_two_models_can_be_compared(models: Models) -> None:
-    for one, two in zip(read_documents(models.one), read_documents(models.two), strict=True):
+def test_runs_of_two_models_can_be_compared_except_another_task_or_filter(models: Models) -> None:
+    choice, written, letter = of_one = read_documents(models.one)
+    for one, two in zip(of_one, read_documents(models.two), strict=True):
         assert documents_differ(one, two) == documents_differ(two, one) == ""
         assert setting_differences(one, two) == []
-
-
-def test_another_task_or_filter_is_refused(models: Models) -> None:
-    choice, written, letter = read_documents(models.one)
     assert documents_differ(written, letter) == (
         "the first is tiny_written with the filter 'strict', the second is tiny_written with the filter 'letter'"
     )
     assert "the first is tiny_choice" in documents_differ(choice, written)
 
 
-def test_other_documents_are_refused(models: Models) -> None:
+def test_other_documents_and_lost_lines_are_refused(models: Models, copy: Path) -> None:
     assert documents_differ(run_of(models.one), run_of(models.limited)) == (
         "14 of 24 documents are only in the first (10, 11, 12, …). --limit is None in the first, 10 in the second. "
         "Run both on the same documents"
     )
-
-
-def test_lost_lines_are_other_documents(models: Models, copy: Path) -> None:
     path = samples_of(copy)
     put(path, [line for line in lines_of(path) if line["doc_id"] not in (3, 5)])
     run = run_of(copy)
@@ -101,11 +93,8 @@ def test_lost_lines_are_other_documents(models: Models, copy: Path) -> None:
 @pytest.mark.parametrize(("limit", "original"), [(None, DOCUMENTS), (DOCUMENTS, 100), (0.24, 98)])
 def test_a_harness_that_counts_the_values_of_the_last_metric(copy: Path, limit: float | None, original: int) -> None:
     """lm-eval 0.4.12 writes their number as that of the documents."""
-    path = results_of(copy)
-    results = json.loads(path.read_text(encoding="utf-8"))
-    results["n-samples"]["tiny_written"] = {"original": original, "effective": DOCUMENTS - 8}
-    results["config"]["limit"] = limit
-    path.write_text(json.dumps(results), encoding="utf-8")
+    change_results(copy, "n-samples", "tiny_written", value={"original": original, "effective": DOCUMENTS - 8})
+    change_results(copy, "config", "limit", value=limit)
     _, written, _ = read_documents(copy)
     assert "longest" not in written.estimates
     assert "the means are not checked" not in told(written)
@@ -128,7 +117,7 @@ def test_other_exemplars_are_refused(models: Models) -> None:
         (
             ("configs", "tiny_written", "doc_to_text"),
             "{{row}}",
-            "doc_to_text is '{{question}}' in the first, '{{row}}'",
+            "text is '{{question}}' in the first, '{{row}}'",
         ),
         (("configs", "tiny_written", "process_results"), "def f(): ...", "process_results is"),
         (("configs", "tiny_written", "repeats"), 1, "repeats is 2 in the first, 1 in the second"),
@@ -201,16 +190,12 @@ def test_a_file_can_be_named_instead_of_a_folder(models: Models) -> None:
     assert len(read_documents(results_of(models.one))) == len(read_documents(models.one.parent)) / 5 == 3
 
 
-def test_values_whose_sum_is_infinite_are_left_out(copy: Path) -> None:
+def test_infinite_sums_are_left_out_and_metrics_that_the_results_file_does_not_have_are_named(copy: Path) -> None:
     edit(samples_of(copy), lambda line: line.update(length=1e308 if line["doc_id"] else 0.5))
+    edit(samples_of(copy), lambda line: line.update(metrics=[*line["metrics"], "added"], added=1))
     run = run_of(copy)
     assert "length (its values are too large)" in told(run)
     assert "length" not in run.estimates
-
-
-def test_metrics_that_the_results_file_does_not_have_are_named(copy: Path) -> None:
-    edit(samples_of(copy), lambda line: line.update(metrics=[*line["metrics"], "added"], added=1))
-    run = run_of(copy)
     assert run.estimates["added"].value == 1
     assert "not checked, because the results file does not have them: added" in run.notes
 
@@ -246,3 +231,82 @@ def test_a_label_is_for_one_model(models: Models) -> None:
     with pytest.raises(UserError) as caught:
         read_contestants([folder], labels={folder: "Both"})
     assert f"--label {folder}=Both: expected one model in {folder}, got" in str(caught.value)
+
+
+# ---- lines
+
+
+def test_the_address_of_an_image_is_not_part_of_a_document(tmp_path: Path) -> None:
+    """The harness writes an image as its `repr`, so its hash of the document is another one in each run."""
+
+    def run(name: str, address: str, question: str) -> DocumentRun:
+        doc = {"image": f"<PIL.Image.Image image mode=RGB size=9x9 at {address}>", "question": question}
+        line = {"doc_id": 0, "doc": doc, "doc_hash": name, "resps": ["at 0x0"], "acc": 1.0, "metrics": ["acc"]}
+        put(tmp_path / name / "samples_pictures.jsonl", [line])
+        return run_of(tmp_path / name, "pictures", "")
+
+    one, same, other = run("one", "0x7F12", "Why?"), run("same", "0x7E34", "Why?"), run("other", "0x7F12", "How?")
+    assert documents_differ(one, same) == ""
+    assert "1 of 1 documents differ" in documents_differ(one, other)
+
+
+def test_an_address_in_a_response_does_not_change_the_document(models: Models, copy: Path) -> None:
+    edit(samples_of(copy), lambda line: line.update(resps=[["<object at 0x7f00>"]]))
+    assert documents_differ(run_of(models.one), run_of(copy)) == ""
+
+
+def test_our_own_tasks_are_not_read(other: Written, copy: Path) -> None:
+    assert read_documents(other.folder) == []
+    line = lines_of(other.samples)[0]
+    put(samples_of(copy), [*lines_of(samples_of(copy)), line])
+    assert "left out 1 line: 1 from an lm-eval-cora task" in run_of(copy).notes
+
+
+def test_repeated_lines_of_a_document_are_left_out(models: Models, copy: Path) -> None:
+    path = samples_of(copy)
+    lines = lines_of(path)
+    put(path, [*lines, {**lines[0], "exact_match": not lines[0]["exact_match"]}])
+    assert "left out 1 repeated line of a document" in run_of(copy).notes
+    assert run_of(copy).estimates == run_of(models.one).estimates
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("{", "[]", "{}", b"\xff\xfe", "[" * 100_000),
+        *('{"doc_id": "0", "doc": {}}', '{"doc_id": true, "doc": {}}', '{"doc_id": 99}'),
+    ],
+    ids=range(8),
+)
+def test_a_hostile_line_is_left_out_with_a_note(models: Models, copy: Path, line: str | bytes) -> None:
+    put(samples_of(copy), [line, *lines_of(samples_of(copy))])
+    run = run_of(copy)
+    assert "left out 1 line: 1 " in told(run)
+    assert run.estimates == run_of(models.one).estimates
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        *((value, "nan or infinite for some documents") for value in ("NaN", "1e999")),
+        *(('"0.5"', "values of the type str"), ('{"a": 1}', "values of the type dict")),
+    ],
+)
+def test_a_metric_with_a_value_that_is_not_a_number_is_left_out(
+    models: Models, copy: Path, value: str, reason: str
+) -> None:
+    first, *others = lines_of(samples_of(copy))
+    put(samples_of(copy), [json.dumps({**first, "likeness": "HERE"}).replace('"HERE"', value), *others])
+    found, whole = run_of(copy).estimates, run_of(models.one).estimates
+    assert f"likeness ({reason})" in told(run_of(copy))
+    assert found == {metric: estimate for metric, estimate in whole.items() if metric != "likeness"}
+
+
+def test_lines_of_an_older_harness_do_not_list_their_metrics(tmp_path: Path) -> None:
+    same = {"target": "x", "resps": [], "bypass": 999}
+    lines = [{"doc_id": key, "doc": {"text": str(key)}, "acc": key % 2, **same} for key in range(4)]
+    put(tmp_path / "one" / "samples_old.jsonl", lines)
+    put(tmp_path / "two" / "samples_old.jsonl", [*lines[:3], {**lines[3], "doc": {"text": "another"}}])
+    one, two = run_of(tmp_path / "one", "old", ""), run_of(tmp_path / "two", "old", "")
+    assert {metric: estimate.value for metric, estimate in one.estimates.items()} == {"acc": 0.5}
+    assert "1 of 4 documents differ (3)" in documents_differ(one, two)

@@ -11,7 +11,7 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
+from lm_eval_cora.report.comparison import compared_metrics, matched
 from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consistent
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import Run, not_comparable
@@ -31,9 +31,8 @@ def test_the_numbers_are_those_of_score(tmp_path: Path) -> None:
     assert list(run.estimates) == defined
     assert {"cora", "consistency_rate", "acc_min", "macro_acc", "followed", "sc"} <= set(defined)
     for name in defined:
-        assert (*run.estimates[name], *run.estimates[name].interval) == pytest.approx(
-            (*scores[name], *scores[name].interval), rel=0, abs=0, nan_ok=True
-        ), name
+        found, expected = run.estimates[name], scores[name]
+        assert repr((*found, *found.interval)) == repr((*expected, *expected.interval)), name
     assert (run.model, run.task, run.form, run.reader) == ("small", "answers", None, None)
 
 
@@ -76,18 +75,14 @@ def test_examples_show_picks_and_options(tmp_path: Path) -> None:
     examples = least_consistent(run, 10)
     assert examples is not None
     first = examples.examples[0]
-    kinds = {answered.kind: answered for answered in first.answers}
     rows = {row["variant"]: row for row in answers() if row["question_id"] == first.question_id}
-    assert kinds.keys() == rows.keys()
-    for kind, row in rows.items():
-        shown = kinds[kind]
-        verdict = "invalid" if row["picked"] is None else "right" if row["picked"] == row["answer"] else "wrong"
-        assert shown.verdict == verdict
-        assert [option.text for option in shown.options] == row["printed"]
-        assert [option.text for option in shown.options if option.right] == ["Ice"]
-        assert [option.text for option in shown.options if option.picked] == [row["picked"]] * (
-            row["picked"] is not None
-        )
+    assert {shown.kind for shown in first.answers} == rows.keys()
+    for shown in first.answers:
+        picked, options = rows[shown.kind]["picked"], shown.options
+        assert shown.verdict == ("invalid" if picked is None else "right" if picked == "Ice" else "wrong")
+        assert [option.text for option in options] == rows[shown.kind]["printed"]
+        assert [option.text for option in options if option.right] == ["Ice"]
+        assert [option.text for option in options if option.picked] == ([] if picked is None else [picked])
     assert invalid_answers([run]) is None
 
 
@@ -97,9 +92,8 @@ def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> No
     kept = ("question_id", "variant", *columns)
     run = the_run(put(tmp_path / "a.jsonl", [{name: row[name] for name in kept} for row in rows]))
     records = [record for question in run.table.question_ids for record in run.answers_to(question)]
-    assert [record.correct for record in records] == run.table.correct.tolist()
-    assert [record.invalid for record in records] == run.table.invalid.tolist()
-    assert [record.original for record in records] == run.table.original.tolist()
+    for name in ("correct", "invalid", "original"):
+        assert [getattr(record, name) for record in records] == getattr(run.table, name).tolist()
     assert [record.kind for record in records] == [run.table.kinds[code] for code in run.table.kind]
     assert (least_consistent(run, 10) is None) == (columns == ("correct",))
 
@@ -134,8 +128,8 @@ def test_missing_columns_are_one_line(tmp_path: Path) -> None:
     path = write_answers(tmp_path / "a.csv", [{"id": 1, "form": 0, "ok": True}])
     with pytest.raises(UserError) as caught:
         read_runs([path])
-    assert tells(str(caught.value), str(path), "'question', 'variant', 'correct'", "'id', 'form', 'ok'", "Rename yours")
-    assert "variant or ordinal" in str(caught.value)
+    parts = ("'question', 'variant', 'correct'", "'id', 'form', 'ok'", "Rename yours", "variant or ordinal")
+    assert tells(str(caught.value), str(path), *parts)
 
 
 def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
@@ -143,8 +137,6 @@ def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
     runs = read_runs([path, demo["cora_demo"].folder, path], reader="flexible")
     assert [run.task for run in runs] == ["answers", "cora_demo"]
     assert tells("; ".join(runs[0].warnings), "--reader flexible does not apply")
-    with pytest.raises(UserError, match=r"no task in common: .* has answers; .* has cora_demo"):
-        compare_models([path, demo["cora_demo"].folder])
     for pair in (runs, runs[::-1]):
         assert "file of answers" in not_comparable(*pair)
 
@@ -170,16 +162,17 @@ def test_two_files_are_compared_like_their_scores(tmp_path: Path) -> None:
     assert cora.compare(*scored)["cora"].value == expected["cora"].value
 
 
+ASKED = " of 20 questions were asked differently"
 UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
     "fewer questions": (lambda rows: rows[:-4], "1 of 20 questions are only in the first (q19)"),
-    "fewer variants": (lambda rows: rows[:-1], "1 of 20 questions were asked differently ('q19')"),
+    "fewer variants": (lambda rows: rows[:-1], f"1{ASKED} ('q19')"),
     "other options": (
         lambda rows: [{**rows[0], "printed": ["Ice", "Fog", "Rain", "Hail"]}, *rows[1:]],
-        "1 of 20 questions were asked differently ('q0')",
+        f"1{ASKED} ('q0')",
     ),
     "another right answer": (
         lambda rows: [{**row, "answer": "Fog"} for row in rows],
-        "20 of 20 questions were asked differently ('q0', 'q1', 'q10', …)",
+        f"20{ASKED} ('q0', 'q1', 'q10', …)",
     ),
     "no options": (
         lambda rows: [{name: row[name] for name in row if name != "printed"} for row in rows],
@@ -187,8 +180,8 @@ UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
     ),
     "all skipped": (
         lambda rows: [
-            {**row, "correct": row["picked"] == "Ice"} if place > 3 else {**row, "picked": None, "correct": None}
-            for place, row in enumerate(rows)
+            *({**row, "picked": None, "correct": None} for row in rows[:4]),
+            *({**row, "correct": row["picked"] == "Ice"} for row in rows[4:]),
         ],
         "all variants of 1 of 20 questions were skipped ('q0')",
     ),
