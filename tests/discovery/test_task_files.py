@@ -36,18 +36,9 @@ def test_what_a_task_is() -> None:
 
 
 def test_divergent_has_two_and_six_for_each_distractor() -> None:
-    options = {
-        "medqa": (5, 5),
-        "demo": (5, 5),
-        "mmlu": (4, 4),
-        "medmcqa": (4, 4),
-        "arc_challenge": (3, 5),
-        "truthfulqa": (2, 13),
-        "mmlu_pro": (3, 10),
-        "agieval": (4, 5),
-        "local": (2, 26),
-    }
-    for benchmark, (fewest, most) in options.items():
+    options = {"medqa": (5, 5), "demo": (5, 5), "mmlu": (4, 4), "medmcqa": (4, 4), "arc_challenge": (3, 5)}
+    more = {"truthfulqa": (2, 13), "mmlu_pro": (3, 10), "agieval": (4, 5), "local": (2, 26)}
+    for benchmark, (fewest, most) in {**options, **more}.items():
         for form in ("", "_mc"):
             counts = TASKS[f"cora_{benchmark}{form}"].docs_per_question()
             assert counts == (2 + 6 * (fewest - 1), 2 + 6 * (most - 1))
@@ -85,8 +76,7 @@ def test_the_docs_of_maths() -> None:
     assert TASKS["cora_math_prompts"].docs_per_question() == (len(results["samples"]["cora_math_prompts"]),) * 2
 
 
-@pytest.mark.parametrize("probe", [*PROBES])
-def test_the_metrics_of_a_probe_can_be_called(probe: str) -> None:
-    entries = probe_metrics(probe)
-    assert all(callable(entry["aggregation"]) for entry in entries)
-    assert len({entry["metric"] for entry in entries}) == len(entries)
+def test_the_metrics_of_a_probe_can_be_called() -> None:
+    for entries in map(probe_metrics, PROBES):
+        assert all(callable(entry["aggregation"]) for entry in entries)
+        assert len({entry["metric"] for entry in entries}) == len(entries)
