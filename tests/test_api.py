@@ -12,26 +12,21 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.runs.answer_columns import COLUMNS
 
+CODE = """
+import sys
+import lm_eval_cora as cora
+print([name for name in sys.modules if name.startswith(("lm_eval", "numpy", "pandas", "datasets"))])
+cora.score([{"question": 1, "variant": 1, "correct": True}])
+variants = cora.expand([{"question": "a?", "choices": ["yes", "no"], "answer": "yes"}])
+cora.read(variants, ["A"] * len(variants))
+print([name for name in ("lm_eval", "datasets", "torch", "transformers") if name in sys.modules])
+"""
 
-def test_importing_the_package_imports_nothing_else() -> None:
+
+def test_the_package_imports_nothing_before_it_is_used_and_never_the_harness() -> None:
     """The start-up module imports it with the harness."""
-    code = (
-        "import sys; import lm_eval_cora; "
-        "print([m for m in sys.modules if m.startswith(('lm_eval', 'numpy', 'pandas', 'datasets'))])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found.strip() == "['lm_eval_cora']"
-
-
-def test_scoring_a_table_does_not_import_the_harness() -> None:
-    code = (
-        "import sys; import lm_eval_cora as cora; cora.score([{'question': 1, 'variant': 1, 'correct': True}]); "
-        "v = cora.expand([{'question': 'a?', 'choices': ['yes', 'no'], 'answer': 'yes'}]); "
-        "cora.read(v, ['A'] * len(v)); "
-        "print([m for m in ('lm_eval', 'datasets', 'torch', 'transformers') if m in sys.modules])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found.strip() == "[]"
+    found = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True).stdout
+    assert found == "['lm_eval_cora']\n[]\n"
 
 
 def test_dir_lists_the_public_names() -> None:

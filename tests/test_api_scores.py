@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from functools import partial
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -27,41 +27,32 @@ ROWS = [
 NAMES = {"question": "id", "correct": "ok", "original": "is_original"}
 
 
-def as_csv(folder: Path, suffix: str = ".csv") -> Path:
-    path = folder / f"answers{suffix}"
-    pd.DataFrame(ROWS).to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
-    return path
+FRAME = pd.DataFrame(ROWS)
 
-
-def as_parquet(folder: Path) -> Path:
-    pd.DataFrame(ROWS).to_parquet(folder / "answers.parquet")
-    return folder / "answers.parquet"
-
-
-def as_json(folder: Path) -> Path:
-    (folder / "answers.json").write_text(json.dumps(ROWS))
-    return folder / "answers.json"
-
-
-SOURCES: dict[str, Callable[[Path], Any]] = {
-    "list of dicts": lambda folder: ROWS,
-    "DataFrame": lambda folder: pd.DataFrame(ROWS),
-    "DataFrame with an index": lambda folder: pd.DataFrame(ROWS, index=[7, 7, 8, 8]),
-    "DataFrame of pandas' own types": lambda folder: pd.DataFrame(ROWS).convert_dtypes(),
-    "categorical": lambda folder: pd.DataFrame(ROWS).astype({"variant": "category", "id": "category"}),
-    "Dataset": lambda folder: datasets.Dataset.from_list(ROWS),
-    "csv": as_csv,
-    "tsv": lambda folder: as_csv(folder, ".tsv"),
-    "parquet": as_parquet,
-    "json": as_json,
-    "path as text": lambda folder: str(as_json(folder)),
-    "in another order": lambda folder: pd.DataFrame(ROWS).sample(frac=1, random_state=1),
+SOURCES: dict[str, Any] = {
+    "list of dicts": ROWS,
+    "DataFrame": FRAME,
+    "DataFrame with an index": pd.DataFrame(ROWS, index=[7, 7, 8, 8]),
+    "DataFrame of pandas' own types": FRAME.convert_dtypes(),
+    "categorical": FRAME.astype({"variant": "category", "id": "category"}),
+    "in another order": FRAME.sample(frac=1, random_state=1),
+    "Dataset": datasets.Dataset.from_list(ROWS),
+    "csv": lambda path: FRAME.to_csv(path, index=False),
+    "tsv": lambda path: FRAME.to_csv(path, index=False, sep="\t"),
+    "parquet": FRAME.to_parquet,
+    "json": lambda path: path.write_text(json.dumps(ROWS)),
 }
+"""Tables, and functions that write them to a file with this suffix."""
 
 
 @pytest.mark.parametrize("kind", SOURCES)
 def test_every_kind_of_table_has_the_same_scores(kind: str, tmp_path: Path) -> None:
-    scores = cora.score(SOURCES[kind](tmp_path), **NAMES)
+    source = SOURCES[kind]
+    if callable(source):
+        path = tmp_path / f"answers.{kind}"
+        source(path)
+        source = str(path) if kind == "json" else path
+    scores = cora.score(source, **NAMES)
     # Both originals are right, one question is right in both variants: cora is 1 * (1 - (1 - 1/2)).
     assert (scores["mcqa"].value, scores["bmca@1.0"].value, scores["cora"].value) == (1.0, 0.5, 0.5)
     assert scores["invalid"].value == 0.25
@@ -150,17 +141,9 @@ def test_rows_that_contradict_each_other(common: dict[str, Any], change: dict[st
     ("data", "names", "message"),
     [
         (ROWS, {}, "list: expected the columns 'question', 'correct', or 'picked' and 'answer'"),
-        (
-            ROWS,
-            {"original": "is_orignal"},
-            r"original='is_orignal': there is no such column\. Did you mean 'is_original'",
-        ),
+        (ROWS, {"original": "is_orignal"}, "original='is_orignal': there is no such .* Did you mean 'is_original'"),
         (ROWS, {"question": "id", "original": "ids"}, r"original='ids': there is no such column\. The columns"),
-        (
-            [{"question": 1, "variant": 1, "picked": "a"}],
-            {},
-            "expected the columns 'correct', or 'picked' and 'answer'",
-        ),
+        ([{"question": 1, "variant": 1, "picked": "a"}], {}, "the columns 'correct', or 'picked' and 'answer'"),
         ([], {}, "expected at least one answer"),
         (pd.DataFrame(), {}, "expected the columns 'question', 'variant', 'correct'.* got none"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "'a' twice"),
@@ -217,35 +200,29 @@ def test_whole_numbers_of_pandas_in_a_csv_file(tmp_path: Path) -> None:
     assert cora.score(tmp_path / "texts.csv")["acc"].value == 0.75
 
 
-@pytest.mark.parametrize("text", ["NA", "null"])
-def test_a_text_in_a_csv_file_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
+def test_a_text_in_a_csv_file_that_may_be_a_missing_value(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
-    path.write_text(f"question,variant,picked,answer\n1,0,a,a\n1,1,{text},a\n")
-    with pytest.raises(UserError, match=r"line 3: column 'picked': expected an option, or an empty cell"):
-        cora.score(path)
-    path.write_text(f"question,variant,picked,answer\n1,0,a,{text}\n1,1,{text},{text}\n")
-    assert cora.score(path)["acc"].value == 0.5
+    for text in ("NA", "null"):
+        path.write_text(f"question,variant,picked,answer\n1,0,a,a\n1,1,{text},a\n")
+        with pytest.raises(UserError, match=r"line 3: column 'picked': expected an option, or an empty cell"):
+            cora.score(path)
+        path.write_text(f"question,variant,picked,answer\n1,0,a,{text}\n1,1,{text},{text}\n")
+        assert cora.score(path)["acc"].value == 0.5
 
 
-@pytest.mark.parametrize("suffix", [".json", ".parquet", ""])
-def test_nan_is_a_missing_value_everywhere(suffix: str, tmp_path: Path) -> None:
+def test_nan_is_a_missing_value_everywhere(tmp_path: Path) -> None:
     rows = [{"question": 1, "variant": n, "picked": nan if n else 1.0, "answer": 1.0} for n in range(2)]
-    path = tmp_path / f"answers{suffix}"
-    if suffix == ".json":
-        path.write_text(json.dumps(rows))
-    elif suffix:
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-    assert cora.score(path if suffix else rows)["invalid"].value == 0.5
+    (tmp_path / "answers.json").write_text(json.dumps(rows))
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "answers.parquet")
+    for source in (rows, tmp_path / "answers.json", tmp_path / "answers.parquet"):
+        assert cora.score(source)["invalid"].value == 0.5
 
 
-def test_nothing_but_skipped_variants() -> None:
+def test_nothing_but_skipped_variants_and_two_originals_by_their_kind() -> None:
     scores = cora.score([{"question": 1, "variant": 0, "correct": None, "original": True}])
     assert scores.questions == 0
     assert "no question is complete" in scores.undefined["cora"]
     assert "left out 1 of 1 question" in repr(scores)
-
-
-def test_two_originals_by_their_kind() -> None:
     rows = [{"question": 1, "variant": n, "correct": True, "kind": "original"} for n in range(2)]
     assert "question '1' has 2" in cora.score(rows).undefined["cora"]
 
@@ -272,28 +249,21 @@ def test_read_scores_the_responses_to_prompts() -> None:
     assert cora.read(variants, map(right, variants), reader="strict")["invalid"].value == 1.0
 
 
-def test_read_leaves_out_questions_with_missing_variants() -> None:
-    variants = cora.expand(QUESTIONS)[:-1]
-    scores = cora.read(variants, ["A"] * len(variants))
+def test_read_without_all_responses() -> None:
+    variants = cora.expand(QUESTIONS)
+    scores = cora.read(variants[:-1], ["A"] * (len(variants) - 1))
     assert scores.questions == 1
     assert tells(scores.notes[0], "left out 1 of 2 questions")
-
-
-def test_read_takes_none_for_a_skipped_variant() -> None:
-    variants = cora.expand(QUESTIONS)
     responses = [right(one) if one.original else None if one.ordinal > 1 else "none of them" for one in variants]
     scores = cora.read(variants, responses)
     assert (scores["mcqa"].value, scores["cora"].value) == (1.0, 0.0)
     assert "skipped" in scores.undefined["acc"]
 
 
-@pytest.mark.parametrize("reader", ["Strict", "x", None])
-def test_an_unknown_reader(reader: Any) -> None:
+@pytest.mark.parametrize("call", [partial(cora.read, [], []), partial(cora.read_runs, "out")])
+def test_an_unknown_reader(call: Any) -> None:
     with pytest.raises(UserError, match="expected 'flexible' or 'strict', got"):
-        cora.read([], [], reader=reader)
-    if reader:
-        with pytest.raises(UserError, match="expected 'flexible' or 'strict', got"):
-            cora.read_runs("out", reader=reader)
+        call(reader="Strict")
 
 
 @pytest.mark.parametrize(
@@ -319,10 +289,10 @@ def test_runs_need_a_path() -> None:
             cora.read_runs(*paths)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("probe", ["divergent", "plus", "revas", "prompts", "order", "sampling"])
-def test_every_probe_is_expanded_and_read(probe: str) -> None:
-    variants = cora.expand(QUESTIONS, probe=probe)
-    assert all(variant.question in variant.prompt for variant in variants)
-    scores = cora.read(variants, ["A"] * len(variants))
-    assert scores.questions == 2
-    assert scores["invalid"].value < 1.0
+def test_every_probe_is_expanded_and_read() -> None:
+    for probe in ("divergent", "plus", "revas", "prompts", "order", "sampling"):
+        variants = cora.expand(QUESTIONS, probe=probe)
+        assert all(variant.question in variant.prompt for variant in variants)
+        scores = cora.read(variants, ["A"] * len(variants))
+        assert scores.questions == 2
+        assert scores["invalid"].value < 1.0

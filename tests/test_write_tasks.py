@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from scripts import write_tasks
 
 ROOT = Path(__file__).parents[1]
 TASKS = ROOT / "tasks"
 
 
 @pytest.fixture
-def script() -> ModuleType:
-    """The script; `scripts` is not a package."""
-    spec = importlib.util.spec_from_file_location("write_tasks", ROOT / "scripts" / "write_tasks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture
-def copy(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Copy the task files and make the script write to the copy."""
     folder = tmp_path / "tasks"
     for path in TASKS.glob("[a-z]*/cora_*.yaml"):
         target = folder / path.relative_to(TASKS)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
-    monkeypatch.setattr(script, "TASKS", folder)
+    monkeypatch.setattr(write_tasks, "TASKS", folder)
     return folder
 
 
@@ -43,17 +32,15 @@ def written(folder: Path) -> dict[str, str]:
     }
 
 
-def test_the_task_files_are_those_of_the_script(script: ModuleType) -> None:
-    files = list(script.task_files())
+def test_the_task_files_are_those_of_the_script() -> None:
+    files = list(write_tasks.task_files())
     assert {str(path.relative_to(TASKS)): content for path, content in files} == written(TASKS)
     assert len({path for path, _ in files}) == len(files)
-    assert set(script.BENCHMARKS) == {path.stem for path in (TASKS / "_benchmarks").glob("*.yaml")}
+    assert set(write_tasks.BENCHMARKS) == {path.stem for path in (TASKS / "_benchmarks").glob("*.yaml")}
 
 
-def test_nothing_is_written_if_all_files_are_up_to_date(
-    script: ModuleType, copy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script.main()
+def test_nothing_is_written_if_all_files_are_up_to_date(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_tasks.main()
     assert capsys.readouterr().out == ""
     assert written(copy) == written(TASKS)
 
@@ -67,23 +54,21 @@ def as_first_version(files: dict[str, str], prefix: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("deleted", ["openbookqa/cora_openbookqa_order.yaml", "openbookqa/"])
-def test_deleted_files_are_written_again(
-    deleted: str, script: ModuleType, copy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deleted_files_are_written_again(deleted: str, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = [name for name in written(copy) if name.startswith(deleted)]
     for name in names:
         (copy / name).unlink()
     if deleted.endswith("/"):
         (copy / deleted).rmdir()
-    script.main()
+    write_tasks.main()
     assert sorted(capsys.readouterr().out.splitlines()) == sorted(f"wrote tasks/{name}" for name in names)
     assert written(copy) == as_first_version(written(TASKS), deleted)
 
 
-def test_a_changed_file_is_corrected_and_keeps_its_version(script: ModuleType, copy: Path) -> None:
+def test_a_changed_file_is_corrected_and_keeps_its_version(copy: Path) -> None:
     path = copy / "mmlu/cora_mmlu_plus.yaml"
     path.write_text("task: something_else\nmetadata: {version: 17}\n", encoding="utf-8")
-    script.main()
+    write_tasks.main()
     assert path.read_text(encoding="utf-8") == (
         "task: cora_mmlu_plus\n"
         "include: [../_forms/generate.yaml, ../_benchmarks/mmlu.yaml, ../_probes/plus.yaml]\n"

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.metrics.entries import applies_to, features_of
+from lm_eval_cora.metrics.facts import applies_to, features_of
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Benchmark, declared

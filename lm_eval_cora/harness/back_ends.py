@@ -16,7 +16,7 @@ from lm_eval_cora.harness.compat import ask, behind, payload_of_a_turn
 from lm_eval_cora.harness.served import MALFORMED, ServerError, kind_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import cora
-from lm_eval_cora.metrics.entries import Entry
+from lm_eval_cora.metrics.facts import Entry
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten

@@ -27,7 +27,7 @@ from lm_eval_cora.harness.scoring import Scoring, check_comparison, encodable, s
 from lm_eval_cora.harness.served import tell_how_answers_end
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics.entries import (
+from lm_eval_cora.metrics.facts import (
     DROPPED_TEMPLATE,
     Entry,
     applies_to,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, share_of
-from lm_eval_cora.metrics.facts import metric, takes_arrays
+from lm_eval_cora.metrics.facts import exact_level, metric, takes_arrays
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
 __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ties"]
@@ -35,6 +34,7 @@ def acc(answers: ResponseTable) -> Estimate:
     "Share of questions whose original is answered correctly: the usual accuracy of a benchmark.",
     needs=("original",),
     known_early=True,
+    estimated="mcqa",
 )
 @takes_arrays
 def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
@@ -111,6 +111,7 @@ def mv(answers: ResponseTable) -> Estimate:
 @metric(
     "Bare-minimum-consistency accuracy: share of questions with at least this share of their variants right.",
     known_early=True,
+    estimated="bmca@1.0",
 )
 @takes_arrays
 def bmca(answers: ResponseTable, level: float) -> Estimate:
@@ -127,17 +128,6 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
     """
     exact = exact_level(level)
     return share_of(answers.hits * exact.denominator >= answers.sizes * exact.numerator)
-
-
-def exact_level(level: float) -> Fraction:
-    """Convert a share to the decimal fraction that it prints as."""
-    try:
-        exact = Fraction(str(level))
-    except ValueError:  # such as nan
-        exact = Fraction(-1)
-    if not 0 <= exact <= 1:
-        raise ValueError(f"level is {level}, expected a share from 0 to 1")
-    return exact
 
 
 @metric("Share of responses without a valid answer, among all variants of all questions.", needs=("picked",))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lm_eval_cora.metrics.accuracy import exact_level
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, product_of, ratio_of, share_of
-from lm_eval_cora.metrics.facts import metric, takes_arrays
+from lm_eval_cora.metrics.facts import exact_level, metric, takes_arrays
 from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
 __all__ = ["all_equal", "ci", "consistency_rate", "cora", "core", "equal_at", "timeouts"]
@@ -18,6 +17,7 @@ _PAIRS_AT_A_TIME = 4_000_000
     "Consistency index: 1 minus the share of questions that are right, but not in all variants: mcqa - bmca@1.0.",
     needs=("original",),
     known_early=True,
+    estimated="ci",
 )
 @takes_arrays
 def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
@@ -42,6 +42,7 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     "Consistency-rebalanced accuracy: mcqa * ci, the accuracy reduced by the answers that do not survive.",
     needs=("original",),
     known_early=True,
+    estimated="cora",
 )
 @takes_arrays
 def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:

@@ -8,8 +8,8 @@ from itertools import chain
 from math import nan
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.facts import is_in_table
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Cell, Number, Section, Table

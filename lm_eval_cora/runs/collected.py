@@ -17,9 +17,8 @@ from lm_eval_cora import metrics
 from lm_eval_cora.answers.formats import BOXED, LETTER
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.entries import Entry, parameters_of
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
-from lm_eval_cora.metrics.facts import despite_skipped, facts_of, metric
+from lm_eval_cora.metrics.facts import Entry, despite_skipped, facts_of, metric, parameters_of
 from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
 from lm_eval_cora.questions.question import MAX_OPTIONS, shorten

@@ -37,7 +37,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     put(folder / "mine.csv", ["id,ok", "1,1"])
     put(folder / "broken.jsonl", ["{"])
     put(folder / "gate.yaml", ["require: [mcqa >= 0.6]\nno_worse: [mcqa:0.05]"])
-    put(folder / "typo.yaml", ["requires: [mcqa >= 0.6]"])
     (folder / "empty").mkdir()
     return folder
 

@@ -72,14 +72,14 @@ def test_labels_may_contain_equals_signs_and_spell_paths_differently(cli: Cli, m
     assert [run["model"] for run in found] == ["Small", "Large = big", "Good"]
 
 
-@pytest.mark.parametrize("names", [("line breaks", "HTML"), ("right to left", "long", "markup")], ids=", ".join)
-def test_hostile_labels(names: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:
-    paths = ["one", "two", "three"][: len(names)]
-    arguments = [*paths, *(f"--label={path}={HOSTILE_NAMES[name]}" for path, name in zip(paths, names, strict=True))]
-    printed = cli.printed("compare", *arguments)
-    assert {line[:1] for line in printed.split("\n") if " | " in line} == {"|"}
+def test_hostile_labels(cli: Cli, tmp_path: Path) -> None:
+    paths = ("one", "two", "weak.csv", "strong.jsonl", "middle.parquet")
+    labels = [f"--label={path}={name}" for path, name in zip(paths, HOSTILE_NAMES.values(), strict=True)]
+    for first, last in ((0, 2), (2, 5)):
+        printed = cli.printed("compare", *paths[first:last], *labels[first:last])
+        assert {line[:1] for line in printed.split("\n") if " | " in line} == {"|"}
     for name, marker in (("report.html", "<script>window.hacked"), ("report.md", "<script>")):
-        assert cli("report", *arguments, "-o", tmp_path / name) == 0
+        assert cli("report", *paths, *labels, "-o", tmp_path / name) == 0
         assert marker not in (tmp_path / name).read_text(encoding="utf-8")
 
 
@@ -87,19 +87,16 @@ def width_of(png: Path) -> int:
     return int(struct.unpack(">I", png.read_bytes()[16:20])[0])
 
 
-def test_every_figure_as_three_files(cli: Cli, tmp_path: Path) -> None:
-    charts = charts_of(make_report(read_runs([Path("one"), Path("two")])))
+@pytest.mark.parametrize(("path", "options", "inches"), [("worse.jsonl", "", 3.4), ("good.jsonl", "--width 7", 7)])
+def test_every_figure_as_three_files_of_a_width(
+    path: str, options: str, inches: float, cli: Cli, tmp_path: Path
+) -> None:
+    charts = charts_of(make_report(read_runs([Path(path)])))
     figures = tmp_path / "of" / "paper"
-    assert cli("report one two -o", tmp_path / "report.md", "--figures", figures) == 0
-    names = sorted(path.name for path in figures.iterdir())
-    assert len(names) == 3 * len(charts) > 12
-    assert {path.rpartition(".")[2] for path in names} == {"svg", "pdf", "png"}
-    assert len({path.rpartition(".")[0] for path in names}) == len(charts)
-    assert f"wrote {len(names)} files to {figures}" in cli.err
+    assert cli(f"report {path} {options} -o", tmp_path / "report.md", "--figures", figures) == 0
     assert (tmp_path / "report.md").is_file()
-    assert {width_of(path) for path in figures.glob("*.png")} == {1020}  # 3.4 inches of 300 pixels
-
-
-def test_the_width_of_figures(cli: Cli, tmp_path: Path) -> None:
-    assert cli("report good.jsonl --format csv --width 7 --figures", tmp_path) == 0
-    assert {width_of(path) for path in tmp_path.glob("*.png")} == {7 * 300}
+    files = list(figures.iterdir())
+    assert f"wrote {len(files)} files to {figures}" in cli.err
+    assert len({file.stem for file in files}) == len(charts) > 2
+    assert sorted(file.suffix for file in files) == sorted([".svg", ".pdf", ".png"] * len(charts))
+    assert {width_of(file) for file in figures.glob("*.png")} == {300 * inches}

@@ -9,16 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lm_eval_cora.decide.sample_size import (
-    Contrast,
-    Level,
-    correlation_of,
-    questions_needed,
-    smallest_difference,
-    spread_at,
-    spread_of_difference,
-    with_another,
-)
+from lm_eval_cora.decide import sample_size
+from lm_eval_cora.decide.sample_size import Contrast, Level, correlation_of, questions_needed, spread_at
 from lm_eval_cora.metrics import cora, core, mcqa
 from lm_eval_cora.metrics.estimate import Estimate, clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
@@ -46,9 +38,9 @@ def test_values_by_hand() -> None:
     # The same distance to another bound, from the other side.
     assert questions_needed(normal(0.5), 0.2, 0.3) == 197
     # Two shares of 0.5 of independent models: s = sqrt(2) * 0.5, so 2 * 196.2 = 392.4.
-    assert questions_needed(normal(spread_of_difference(0.5, 0.5, 0.0)), 0.1, 0.0) == 393
+    assert questions_needed(normal(sample_size.spread_of_difference(0.5, 0.5, 0.0)), 0.1, 0.0) == 393
     # s^2 = 0.09 + 0.16 - 2 * 0.5 * 0.12
-    assert spread_of_difference(0.3, 0.4, 0.5) == pytest.approx(0.13**0.5)
+    assert sample_size.spread_of_difference(0.3, 0.4, 0.5) == pytest.approx(0.13**0.5)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +94,9 @@ def test_a_share_at_its_bound_passes_with_at_most_the_probability_that_is_promis
 
 def test_the_smallest_difference_is_the_inverse() -> None:
     for spread, questions in ((0.3, 100), (0.5, 1273)):
-        found = smallest_difference(normal(spread), questions, 0.9, 0.99)
+        found = sample_size.smallest_difference(normal(spread), questions, 0.9, 0.99)
         assert questions_needed(normal(spread), found, 0.0, 0.9, 0.99) == pytest.approx(questions, abs=1)
-    assert smallest_difference(normal(2.0), 2) == inf
+    assert sample_size.smallest_difference(normal(2.0), 2) == inf
 
 
 def test_no_number_of_questions() -> None:
@@ -152,7 +144,7 @@ def test_one_run_and_the_correlation(
     chances = joint(first, second, alike)
     before, after = (METRICS[metric](table) for table in tables(chances, 20_000))
     gap = abs(after.value - before.value)
-    contrast = with_another(before, 20_000, gap, correlation_of(before, after))
+    contrast = sample_size.with_another(before, 20_000, gap, correlation_of(before, after))
     needed = questions_needed(contrast, gap, 0.0)
     assert needed is not None
     assert share_found(metric, chances, needed, 0.95) == pytest.approx(0.8, abs=0.02)

@@ -1,4 +1,4 @@
-"""The start-up module with a small imitation of the harness, and in one test with the real harness."""
+"""The folder, and the start-up module with a small imitation of the harness and in one test with the real harness."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.discovery import location
 from lm_eval_cora.discovery.location import SWITCH, tasks_folder
 from tests.support.names import GROUPS, NAMES
 
@@ -78,6 +79,17 @@ def searched(harness: Path, *calls: str, before: str = "", **variables: str) -> 
     return found
 
 
+def test_the_folder_of_the_task_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tasks_folder() == Path(__file__).parents[2] / "tasks"  # in a checkout
+    monkeypatch.setattr(location, "__file__", str(tmp_path / "lm_eval_cora" / "discovery" / "location.py"))
+    (tmp_path / "tasks").mkdir()  # of another package
+    with pytest.raises(FileNotFoundError, match=r"task files: .* Install lm-eval-cora again"):
+        tasks_folder()
+    for folder in ("lm_eval_cora/tasks/_probes", "tasks/_probes"):
+        (tmp_path / folder).mkdir(parents=True)
+    assert tasks_folder() == tmp_path / "lm_eval_cora" / "tasks"  # installed
+
+
 def test_our_folder_is_searched_after_the_harness_and_before_the_users(harness: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(OURS)
     users: dict[str, list[str]] = {
@@ -127,14 +139,18 @@ def test_a_damaged_package(harness: Path) -> None:
 
 
 def test_the_harness_looks_as_if_it_had_been_loaded_without_us(harness: Path) -> None:
-    code = (
-        "import json, inspect, _lm_eval_cora_startup\nimport lm_eval.tasks.manager as manager\n"
-        "print(json.dumps([type(manager.__loader__).__name__, type(manager.__spec__.loader).__name__, "
-        "inspect.getsource(manager.TaskManager)]))"
-    )
-    (loader, of_spec, source), _ = python(code, harness)
-    assert loader == of_spec == "SourceFileLoader"
-    assert source.startswith("class TaskManager:")
+    code = """
+import copy, importlib.util, inspect, json, sys, _lm_eval_cora_startup
+spec = importlib.util.find_spec("lm_eval.tasks.manager")
+copy.copy(spec.loader)
+found = ["lm_eval.tasks.manager" in sys.modules, spec.loader.get_source(spec.name)]  # looking for it does not load it
+import lm_eval.tasks.manager as manager
+loaders = [type(loader).__name__ for loader in (manager.__loader__, manager.__spec__.loader)]
+print(json.dumps([*found, *loaders, inspect.getsource(manager.TaskManager)[:18]]))
+"""
+    (harness / "lm_eval" / "tasks" / "__init__.py").write_text("")
+    expected = [False, MANAGER, "SourceFileLoader", "SourceFileLoader", "class TaskManager:"]
+    assert python(code, harness) == (expected, "")
 
 
 def test_nothing_happens_without_the_harness(harness: Path) -> None:
@@ -164,17 +180,6 @@ from lm_eval.tasks import manager
     depth = "type('Found', (), {'searched': [str(len(manager.TaskIndex.mro()))]})"
     found = searched(harness, "TaskManager()", depth, before=before)
     assert found == [[str(harness / "lm_eval" / "tasks"), str(OURS)], ["3"]]
-
-
-def test_what_only_looks_for_the_harness_does_not_load_it(harness: Path) -> None:
-    code = (
-        "import json, sys, copy, importlib.util, _lm_eval_cora_startup\n"
-        "spec = importlib.util.find_spec('lm_eval.tasks.manager')\n"
-        "copy.copy(spec.loader)\n"
-        "print(json.dumps(['lm_eval.tasks.manager' in sys.modules, spec.loader.get_source(spec.name)]))"
-    )
-    (harness / "lm_eval" / "tasks" / "__init__.py").write_text("")
-    assert python(code, harness) == ([False, MANAGER], "")
 
 
 def test_the_classes_of_the_harness_stay_as_they_are(harness: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import runpy
 from pathlib import Path
 
 from lm_eval_cora.discovery.task_files import task_list
@@ -28,6 +29,11 @@ def test_the_examples_of_the_script_are_right() -> None:
     found = doctest.testmod(docs_api)
     assert found.attempted > 0
     assert found.failed == 0
+
+
+def test_the_picture_of_the_readme_shows_the_variants_that_the_package_makes() -> None:
+    drawn = runpy.run_path(str(ROOT / "scripts/draw_overview.py"))
+    assert drawn["PICTURE"].read_text(encoding="utf-8") == drawn["picture"](), "run: python scripts/draw_overview.py"
 
 
 def test_every_table_is_on_a_page() -> None:

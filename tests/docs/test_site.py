@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +16,11 @@ pytest.importorskip("sphinx")
 pytest.importorskip("myst_parser")
 pytest.importorskip("furo")
 
+from tests.support.browser import opened
 from tests.support.markdown import ROOT, anchors, broken
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 SOURCES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tasks/README.md")),
@@ -30,7 +28,6 @@ SOURCES = [
     *sorted((ROOT / "tasks").glob("*/README.md")),
 ]
 TOP_LEVEL = [str(path.relative_to(ROOT).with_suffix("")) for path in SOURCES if path.parents[1] != ROOT / "tasks"]
-WIDTHS = (1280, 400)
 
 
 @pytest.fixture(scope="module")
@@ -145,53 +142,16 @@ def test_wrong_links_are_found(tmp_path: Path) -> None:
     assert sorted(broken(page)) == ["#two", "no.png", "none.md", "none.png", "other.md", "page.md#x"]
 
 
-# Not of the session: as long as Playwright is there, no other test could run an event loop.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    api = pytest.importorskip("playwright.sync_api")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    with api.sync_playwright() as playwright:
-        try:
-            found = playwright.chromium.launch(executable_path=program, timeout=600_000)
-        except api.Error:
-            if program:
-                raise
-            pytest.skip("no browser: apt-get install chromium")
-        yield found
-        found.close()
-
-
-def visit(browser: Browser) -> tuple[Page, list[str]]:
-    """A page of the browser, and what must not happen there: messages, and requests for what is not in the site."""
-    page, complaints = browser.new_page(viewport={"width": WIDTHS[0], "height": 900}), []
-    page.set_default_timeout(600_000)
-
-    def look_at(url: str) -> None:
-        if url.startswith("file:") and not Path(unquote(re.split("[?#]", url.removeprefix("file://"))[0])).is_file():
-            complaints.append(f"missing: {url}")
-        elif not url.startswith(("file:", "data:", "blob:")):
-            complaints.append(f"requested: {url}")
-
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: look_at(request.url))
-    return page, complaints
-
-
 def test_pages_have_no_errors_and_do_not_scroll_sideways(browser: Browser, site: Path) -> None:
-    page, complaints = visit(browser)
     wide = []
-    for name in (*TOP_LEVEL, "search", "docs/example-report"):
-        page.goto((site / f"{name}.html").as_uri())
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            needed, there = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-            if needed > there:
-                wide.append(f"{name} at {width} px: {needed} px")
-    page.close()
+    with opened(browser, site / "docs/index.html") as page:
+        for name in (*TOP_LEVEL, "search", "docs/example-report"):
+            page.goto((site / f"{name}.html").as_uri())
+            for width in (1280, 400):
+                page.set_viewport_size({"width": width, "height": 900})
+                needed, there = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+                wide += [f"{name} at {width} px: {needed} px"] * (needed > there)
     assert not wide
-    assert not complaints
 
 
 @pytest.mark.parametrize(
@@ -199,26 +159,20 @@ def test_pages_have_no_errors_and_do_not_scroll_sideways(browser: Browser, site:
     [("consistency rate", "docs/metrics"), ("num_fewshot", "docs/tasks"), ("cora_hub", "docs/data")],
 )
 def test_search_finds_the_page(browser: Browser, site: Path, words: str, target: str) -> None:
-    page, complaints = visit(browser)
-    page.goto((site / "docs/index.html").as_uri())
-    page.locator("input.sidebar-search").fill(words)
-    page.keyboard.press("Enter")
-    # Sphinx marks the list as complete with a sentence above it.
-    page.locator("p.search-summary", has_text=re.compile(r"[Ff]ound \d+ page|finished")).wait_for()
-    links = [str(link.get_attribute("href")) for link in page.locator("ul.search li a").all()]
-    assert any(f"{target}.html" in link for link in links[:5]), links
-    page.locator(f'ul.search a[href*="{target}.html"]').first.click()
-    page.wait_for_url(f"**/{target}.html*")
-    assert not complaints
-    page.close()
+    with opened(browser, site / "docs/index.html") as page:
+        page.locator("input.sidebar-search").fill(words)
+        page.keyboard.press("Enter")
+        # Sphinx marks the list as complete with a sentence above it.
+        page.locator("p.search-summary", has_text=re.compile(r"[Ff]ound \d+ page|finished")).wait_for()
+        links = [str(link.get_attribute("href")) for link in page.locator("ul.search li a").all()]
+        assert any(f"{target}.html" in link for link in links[:5]), links
+        page.locator(f'ul.search a[href*="{target}.html"]').first.click()
+        page.wait_for_url(f"**/{target}.html*")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_theme_follows_the_system(browser: Browser, site: Path, scheme: str) -> None:
-    page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
-    page.goto((site / "docs/index.html").as_uri())
-    red, green, blue = map(
-        int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]
-    )
-    page.close()
+    with opened(browser, site / "docs/index.html", scheme=scheme) as page:
+        color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    red, green, blue = map(int, re.findall(r"\d+", color)[:3])
     assert (red + green + blue > 384) == (scheme == "light")

@@ -28,11 +28,8 @@ REVAS = 48  # variants of a question with five options
 
 
 def result(exported: Exported, task: str, metric: str) -> dict[str, Any]:
-    (found,) = [
-        one
-        for one in exported.record["evaluation_results"]
-        if (one["evaluation_name"], one["metric_config"]["metric_name"]) == (task, metric)
-    ]
+    results: list[dict[str, Any]] = exported.record["evaluation_results"]
+    (found,) = [one for one in results if one["evaluation_result_id"] == f"{task}/{metric}"]
     return found
 
 
@@ -230,11 +227,8 @@ def test_the_metric(exported: Exported) -> None:
 
 def test_where_it_comes_from(exported: Exported) -> None:
     one = result(exported, "cora_demo", "cora")
-    assert one["source_data"] == {
-        "dataset_name": "demo",
-        "source_type": "other",
-        "additional_details": {"location": "questions that come with the package lm-eval-cora"},
-    }
+    location = {"location": "questions that come with the package lm-eval-cora"}
+    assert one["source_data"] == {"dataset_name": "demo", "source_type": "other", "additional_details": location}
     details = one["score_details"]["details"]
     assert details["signature"].startswith(
         f"cora|task:cora_demo@4|data:{details['data']}|probe:divergent|form:generate|reader:flexible|shots:0|"

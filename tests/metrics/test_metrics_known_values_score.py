@@ -8,7 +8,7 @@ import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.facts import compute
 from tests.support.score_tables import A, B, C, D, asked, hits, prompted, written
 from tests.support.tables import PROMPTS, table_of
 

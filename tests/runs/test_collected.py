@@ -54,19 +54,15 @@ def test_every_pair_is_comparable_without_options(tmp_path: Path) -> None:
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
-def test_options_say_which_pairs_are_comparable(tmp_path: Path) -> None:
+def test_options_say_which_pairs_are_comparable() -> None:
     """All variants print a and b; one also prints c."""
-    lines = [
-        line("q1", 0, "c", options=["a", "b", "c"]),
-        line("q1", 1, "a", options=["a", "b"]),
-        line("q1", 2, "a", options=["b", "a"]),
-        line("q1", 3, None, options=["a", "b"]),
-    ]
+    asked = (("c", "abc"), ("a", "ab"), ("a", "ba"), (None, "ab"))
+    lines = [line("q1", n, picked, options=[*options]) for n, (picked, options) in enumerate(asked)]
     # Pairs of c and a are not comparable. The pair of a and a agrees. Three pairs have an invalid answer: 1 of 4.
-    assert values(scored(tmp_path / "with.jsonl", lines))["consistency_rate"] == pytest.approx(1 / 4)
+    assert score(lines)["consistency_rate"].value == pytest.approx(1 / 4)
     for one in lines:
         del one["options"]
-    assert values(scored(tmp_path / "without.jsonl", lines))["consistency_rate"] == pytest.approx(1 / 6)
+    assert score(lines)["consistency_rate"].value == pytest.approx(1 / 6)
 
 
 def test_without_an_original(tmp_path: Path) -> None:
@@ -236,9 +232,7 @@ def questions(draw: st.DrawFn, printed: bool) -> list[list[Record]]:
 def as_lines(records: Sequence[Record]) -> list[dict[str, Any]]:
     return [
         {
-            "question_id": record.question_id,
-            "kind": record.kind,
-            "ordinal": record.ordinal,
+            **{name: getattr(record, name) for name in ("question_id", "kind", "ordinal")},
             "picked": record.written if record.picked is None else IDENTITIES[record.picked],
             "answer": IDENTITIES[record.answer],
             **({"options": [IDENTITIES[identity] for identity in record.printed]} if record.printed else {}),

@@ -44,15 +44,6 @@ def test_a_document_without_a_value_does_not_count(models: Models) -> None:
     assert [key for key, value in zip(run.ids, outcomes, strict=True) if np.isnan(value)] == list(range(0, 24, 3))
 
 
-def test_shares_are_compared_by_mcnemars_test(models: Models) -> None:
-    one, two = run_of(models.one), run_of(models.two)
-    before, after = values_of(models.one, "exact_match"), values_of(models.two, "exact_match")
-    found = compared(one.estimates["exact_match"], two.estimates["exact_match"])
-    assert found.test is not None
-    assert found.test.lost == sum(b and not a for b, a in zip(before, after, strict=True)) > 0
-    assert found.test.gained == sum(a and not b for b, a in zip(before, after, strict=True)) > 0
-
-
 @pytest.mark.parametrize("metric", ["likeness", "length"])
 def test_means_are_compared_in_pairs(models: Models, metric: str) -> None:
     """The error is that of the differences within documents: sd / sqrt(N)."""
@@ -149,14 +140,11 @@ def test_documents_are_compared_by_hash(models: Models, copy: Path, name: str, r
 
 def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models: Models, copy: Path) -> None:
     edit(samples_of(copy), lambda line: line.update(prompt_hash="0" * 64))
-    change_results(copy, "system_instruction", value="Be brief.")
-    one, other = run_of(models.one), run_of(copy)
-    assert documents_differ(one, other) == ""
-    assert setting_differences(one, other) == ["system_instruction is None in the first, 'Be brief.' in the second"]
-    change_results(copy, "chat_template_sha", value="abc")
-    other = run_of(copy)
-    assert documents_differ(one, other) == ""
-    assert "chat_template_sha is None in the first, 'abc' in the second" in setting_differences(one, other)
+    for name, value in (("system_instruction", "Be brief."), ("chat_template_sha", "abc")):
+        change_results(copy, name, value=value)
+        one, other = run_of(models.one), run_of(copy)
+        assert documents_differ(one, other) == ""
+        assert f"{name} is None in the first, {value!r} in the second" in setting_differences(one, other)
 
 
 def test_without_a_results_file_the_prompts_decide(models: Models, copy: Path) -> None:

@@ -27,8 +27,7 @@ def found(path: Path) -> list[Path]:
 
 def test_symbolic_links_are_followed(tmp_path: Path) -> None:
     put(tmp_path / "elsewhere" / "model")
-    out = tmp_path / "out"
-    out.mkdir()
+    (out := tmp_path / "out").mkdir()
     (out / "link").symlink_to(tmp_path / "elsewhere")
     assert found(out) == [out / "link" / "model" / NAME]
     (tmp_path / "whole").symlink_to(out)
@@ -37,12 +36,16 @@ def test_symbolic_links_are_followed(tmp_path: Path) -> None:
 
 def test_loops_end_and_a_folder_is_read_once(tmp_path: Path) -> None:
     file = put(tmp_path / "m" / "model")
-    (tmp_path / "m" / "model" / "up").symlink_to(tmp_path)
-    (tmp_path / "m" / "model" / "itself").symlink_to(".")
-    (tmp_path / "a-link").symlink_to("m")
-    (tmp_path / "z-link").symlink_to("m")
-    (tmp_path / "one").symlink_to("other")
-    (tmp_path / "other").symlink_to("one")
+    links = {
+        "m/model/up": tmp_path,
+        "m/model/itself": ".",
+        "a-link": "m",
+        "z-link": "m",
+        "one": "other",
+        "other": "one",
+    }
+    for name, target in {**links, "one": "other", "other": "one"}.items():
+        (tmp_path / name).symlink_to(target)
     assert found(tmp_path) == [file]
 
 
@@ -78,12 +81,10 @@ def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="too long"):
-        find_files(tmp_path / ("x" * 5_000))
-    with pytest.raises(UserError, match="null"):
-        find_files(tmp_path / "a\0b")
-    with pytest.raises(UserError, match="there is no such file or folder"):
-        find_files(tmp_path / "missing")
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(UserError, match=r"loop: cannot be read: Too many levels"):
-        find_files(tmp_path / "loop")
+    for name, told in (
+        *(("x" * 5_000, "too long"), ("a\0b", "null"), ("missing", "there is no such file or folder")),
+        ("loop", "loop: cannot be read: Too many levels"),
+    ):
+        with pytest.raises(UserError, match=told):
+            find_files(tmp_path / name)

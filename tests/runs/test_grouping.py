@@ -147,14 +147,11 @@ def test_a_folder_with_two_models(demo: dict[str, Written], other: Written, tmp_
 
 
 def test_two_folders_with_models_of_one_name(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
-    copied(demo["cora_demo"], tmp_path / "before")
-    copied(demo["cora_demo"], tmp_path / "after")
-    copied(other, tmp_path / "after")
-    assert [run.model for run in read_runs([tmp_path / "before", tmp_path / "after"])] == [
-        f"some-org/some-model ({tmp_path / 'before'})",
-        "another-org/another-model",
-        f"some-org/some-model ({tmp_path / 'after'})",
-    ]
+    before, after = tmp_path / "before", tmp_path / "after"
+    for written, folder in ((demo["cora_demo"], before), (demo["cora_demo"], after), (other, after)):
+        copied(written, folder)
+    some, another = "some-org/some-model", "another-org/another-model"
+    assert [run.model for run in read_runs([before, after])] == [f"{some} ({before})", another, f"{some} ({after})"]
 
 
 def test_models_in_local_folders(demo: dict[str, Written], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.comparison import compared_metrics, matched
+from lm_eval_cora.report.comparison import matched
 from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consistent
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import Run, not_comparable
@@ -118,12 +118,6 @@ def test_files_of_answers(name: str, line: Any, expected: bool, tmp_path: Path) 
     assert not is_answers_file(tmp_path)
 
 
-def test_a_samples_file_of_another_name_is_still_one(demo: dict[str, Written], tmp_path: Path) -> None:
-    path = tmp_path / "mine.jsonl"
-    path.write_bytes(demo["cora_demo"].samples.read_bytes())
-    assert the_run(path).probe.name == "divergent"
-
-
 def test_missing_columns_are_one_line(tmp_path: Path) -> None:
     path = write_answers(tmp_path / "a.csv", [{"id": 1, "form": 0, "ok": True}])
     with pytest.raises(UserError) as caught:
@@ -148,18 +142,6 @@ def pair_of(*paths: Path) -> tuple[Run, Run]:
     ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
     assert not alone
     return one, other
-
-
-def test_two_files_are_compared_like_their_scores(tmp_path: Path) -> None:
-    paths = [write_answers(tmp_path / f"{name}.csv", answers(name, knows)) for name, knows in (("a", 0.4), ("b", 0.9))]
-    one, other = pair_of(*paths)
-    assert not_comparable(one, other) == ""
-    found, expected = compared_metrics(one.estimates, other.estimates), cora.compare(*map(cora.score, paths))
-    assert {"cora", "ci", "consistency_rate"} <= found.keys()
-    for name, row in found.items():
-        assert (row.value, str(row.p_value)) == (expected[name].value, str(expected[name].p_value))
-    scored = [cora.read_runs(path)[0] for path in paths]
-    assert cora.compare(*scored)["cora"].value == expected["cora"].value
 
 
 ASKED = " of 20 questions were asked differently"

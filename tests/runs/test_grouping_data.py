@@ -77,15 +77,6 @@ def test_two_files_of_the_user_are_two_runs(tmp_path: Path) -> None:
     assert all(f"## {run.task}" in everything(tmp_path / "out") for run in runs)
 
 
-def test_one_file_twice_is_one_run(tmp_path: Path) -> None:
-    path = file(tmp_path / "my.jsonl", "Frozen water?", "Cold?")
-    older, newer = (on_file(tmp_path / "out", path) for _ in range(2))
-    run = the_run(tmp_path / "out")
-    assert run.files == (newer.samples,)
-    (note,) = run.notes
-    assert tells(note, "left out", older.samples.name, newer.samples.name)
-
-
 def test_parts_of_one_file_are_merged(tmp_path: Path) -> None:
     """The digest covers all questions of the file, including those that a run does not ask."""
     path = file(tmp_path / "my.jsonl", *(f"Question {number}?" for number in range(6)))
@@ -166,17 +157,6 @@ def test_scores_row_does_not_mix_data(tmp_path: Path) -> None:
             named(write(tmp_path, varied, f"cora_demo_{probe}", {"questions": 2}), name, digest)
     titles = [section.title for section in make_report(read_runs([tmp_path])).sections if "SCORE" in section.title]
     assert titles == ["cora_demo (two): SCORE", "cora_demo (x_order): SCORE"]
-
-
-def test_the_records_of_two_data_have_different_names(tmp_path: Path) -> None:
-    runs = runs_named(tmp_path, ("my", "1a2b3c4d"), ("my", "5e6f7a8b"))
-    record, rows = write_every_eval_ever(runs, tmp_path / "records")
-    results = strict(record.read_text())["evaluation_results"]
-    names = {result["evaluation_name"]: result["score_details"]["details"]["data"] for result in results}
-    assert names == {f"{TASK}/my {digest}": digest for digest in ("1a2b3c4d", "5e6f7a8b")}
-    assert len({result["evaluation_result_id"] for result in results}) == len(results)
-    lines = [strict(line) for line in rows.read_text().splitlines()]
-    assert len({line["sample_id"] for line in lines}) == len(lines)
 
 
 # ---- in Python

@@ -51,8 +51,7 @@ def test_errors_of_a_process(demo: dict[str, Written], tmp_path: Path, monkeypat
         with pytest.raises(IsADirectoryError):
             samples.ask(readers.workers[0], (tmp_path, 0, 1, "strict"))
         assert len(readers.read(path, "strict").samples["none"].records) > 0
-        processes = [worker.process for worker in readers.workers if worker.process]
-        for process in processes:
+        for process in (worker.process for worker in readers.workers if worker.process):
             process.kill()
             process.wait()
         with pytest.raises(UserError, match=f"{path.name}: a process that read it was ended"):

@@ -20,7 +20,7 @@ HOSTILE = ["a|b", "a:b", "|form:generate|", "data:1|n:5", "two\nlines\r", "", "%
 def test_a_hostile_name_breaks_neither_metadata_nor_signature(name: str) -> None:
     data = Data(name, "1a2b3c4d")
     assert Data.of(data.in_metadata()) == data
-    records = [record()]
+    records = [Record("q", kind="k", ordinal=0, variants=1, printed=(0, 1), answer=0, picked=0, original=True)]
     table = ResponseTable.from_records(records)
     about: dict[str, Any] = {
         "task": "cora_local@3",
@@ -30,17 +30,12 @@ def test_a_hostile_name_breaks_neither_metadata_nor_signature(name: str) -> None
     }
     signature = signature_of(table, about, Options(data_files=(f"/x/{name}.csv",)), records, {}, alone=True)
     parts = signature_parts(signature)
-    assert list(parts) == [
-        *("task", *["benchmark"] * bool(name), "data", "probe", "form", "seed", "data_files", "n", "invalid")
-    ]
+    names = ("task", *["benchmark"] * bool(name), "data", "probe", "form", "seed", "data_files", "n", "invalid")
+    assert tuple(parts) == names
     assert (parts["data"], parts["form"], parts["n"]) == ("1a2b3c4d", "generate", "1x1")
     assert len(signature.splitlines()) == 1
     again = merged_signature([signature, signature], table, "flexible", "flexible")
     assert signature_parts(again) == parts
-
-
-def record() -> Record:
-    return Record("q", kind="k", ordinal=0, variants=1, printed=(0, 1), answer=0, picked=0, original=True)
 
 
 @pytest.mark.parametrize("entry", [None, "mine", 5, ["a"], {"name": 5, "questions": ["x"]}, {"other": "x"}])

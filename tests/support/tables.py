@@ -20,7 +20,7 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.facts import compute
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.plus import plus
