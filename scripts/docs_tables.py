@@ -46,7 +46,7 @@ def written() -> dict[str, dict[str, TaskFile]]:
             name = re.sub(f"^cora_|({'|'.join(map(ending, PROBES))})$", "", task.name)
             found.setdefault(name, {})[task.probe] = task
     # The benchmarks with most probes first, the user's own data last.
-    return dict(sorted(found.items(), key=lambda item: (item[0] in ("local", "hub"), -len(item[1]), item[0])))
+    return dict(sorted(found.items(), key=lambda item: (item[0] in ("local", "hub", "of"), -len(item[1]), item[0])))
 
 
 def ending(probe: str) -> str:
@@ -71,7 +71,7 @@ def benchmarks_table() -> str:
         rows.append(
             [
                 ", ".join(map(readme, names)),
-                "yours" if keys.get("open") else ("up to " if "keep" in keys else "") + f"{about.published_rows:,}",
+                "yours" if about.published_rows is None else ("up to " if "keep" in keys else "") + f"{about.published_rows:,}",
                 span(*about.options) if about.has_options else "none",
                 str(shots(names[0])),
                 sources(keys),
@@ -92,7 +92,7 @@ def sources(keys: Mapping[str, Any]) -> str:
     hub = keys.get("hub", [])
     names = [hub] if isinstance(hub, str) else hub
     if not names:
-        return "in the package" if "package_file" in keys else "your data"
+        return {"demo": "in the package", "of": "the task of the harness"}.get(keys["name"], "your data")
     languages = f", {len(keys['configs'])} languages" if "configs" in keys else ""
     return (code(names) if len(names) == 1 else f"`{common(names)}*`") + languages
 

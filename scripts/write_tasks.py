@@ -56,6 +56,7 @@ BENCHMARKS = {
     "mmlu": Tasks(shots=5),
     "mmlu_pro": Tasks(),
     "mmlu_redux": Tasks(FEWER),
+    "of": Tasks(),
     "openbookqa": Tasks(FEWER),
     "race": Tasks(FEWER),
     "sciq": Tasks(FEWER),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -124,7 +126,26 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     """Read a response with one reader, with what is known about the response besides its text."""
     known = Response.of(response)
     text = f"{OPENING_MARK}{known}" if known.opened else str(known)
+    if labels := doc.get("labels"):
+        text = in_letters(text, tuple(labels))
     return format_of(doc).read(text, doc, reader, cut_off=bool(known.cut_off))
+
+
+def in_letters(response: str, labels: tuple[str, ...]) -> str:
+    """Replace labels such as 1 to 4 by letters where they stand like a label: at the end of a line, or before a mark.
+
+    Elsewhere they may be numbers or words, such as "3 apples", so a label there is not read.
+
+    Example:
+        >>> in_letters("Die 3 Optionen: 2) ist falsch. Antwort: **3**", ("1", "2", "3"))
+        'Die 3 Optionen: B) ist falsch. Antwort: **C**'
+    """
+    return _pattern_of(labels).sub(lambda match: LETTERS[labels.index(match[0])], response)
+
+
+@lru_cache
+def _pattern_of(labels: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.,])(?:{'|'.join(map(re.escape, labels))})(?![^\S\n]{{0,9}}\w|[.,]\d)")
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:

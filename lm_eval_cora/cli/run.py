@@ -10,6 +10,7 @@ without the options above.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,8 +28,8 @@ def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.allow_abbrev = False  # otherwise --s would mean our --stop, not the harness' --samples
     parser.usage = (
-        "%(prog)s [-h] [--stop exact] [--budget N | --target-stderr E | --target whole:E] [--max_gen_toks N,N] "
-        "[--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
+        "%(prog)s [-h] [--of NAME] [--stop exact] [--budget N | --target-stderr E | --target whole:E] "
+        "[--max_gen_toks N,N] [--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
     )
     about = """stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run;
         other metrics are not printed"""
@@ -47,6 +48,9 @@ def add_arguments(parser: console.Parser) -> None:
         cora is at most E. Standard errors are about the full benchmark: they are 0 if everything is asked. Only cora,
         ci, mcqa and bmca@1.0 are printed"""
     parser.argument("--target", "whole:E", about, type=_whole)
+    about = """measure a multiple-choice task or group of the harness, or several (NAME,NAME), with the task cora_of or
+        the one of --tasks"""
+    parser.argument("--of", "NAME", about)
     about = """token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut
         off before it is settled, it is requested again with 512. The scores are those of 512"""
     parser.argument("--max_gen_toks --max-gen-toks", "N,N", about, type=_increasing, default=())
@@ -102,6 +106,8 @@ def run(given: console.Given) -> None:
     config = as_the_harness_parses(given, given.others).config
     if config:
         _add_options(given, Path(config), dry_run.harness_options())
+    if given.of:
+        given.others = _with_task(given)
     early = {"stop": given.stop, "budget": given.budget, "target": given.target_stderr, "whole": given.target}
     early["limits"], keeps = given.max_gen_toks, not given.no_cache
     try:
@@ -114,7 +120,14 @@ def run(given: console.Given) -> None:
         raise UserError(str(died)) from died.__cause__
 
 
-OPTIONS = ("stop", "budget", "target_stderr", "target", "max_gen_toks", "no_cache", "verbose")
+def _with_task(given: console.Given) -> list[str]:
+    """The arguments for the harness with the option `task`."""
+    harness = as_the_harness_parses(given, given.others)
+    options = {"cora": {**(harness.metadata or {}).get("cora", {}), "task": given.of.split(",")}}
+    return [*given.others, *([] if harness.tasks else ["--tasks", "cora_of"]), "--metadata", json.dumps(options)]
+
+
+OPTIONS = ("of", "stop", "budget", "target_stderr", "target", "max_gen_toks", "no_cache", "verbose")
 """Our options of `run`. They can also be in a --config file, written with underscores or as on the command line."""
 
 

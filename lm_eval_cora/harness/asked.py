@@ -22,7 +22,9 @@ from lm_eval_cora.questions.languages import language_of
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import LETTERS, MAX_OPTIONS, NOTA, Question, shorten
-from lm_eval_cora.variants.printed import SEQUENCES, PrintedPrompt, PrintedQuestion, printed_question, with_common_end
+from lm_eval_cora.variants.printed import SEQUENCES, PrintedPrompt, PrintedQuestion, of_one_task, printed_question
+from lm_eval_cora.variants.prompts import PROMPTS
+from lm_eval_cora.variants.template import BEST_ANSWER, LETTER
 
 _LABELLED = re.compile(r"([\W_]*)(\w{1,4})([\W_]*)(.*)", re.DOTALL)
 """A scored answer that begins with a label: "A", " B", "(C)", "4.", "(D)the whole option"."""
@@ -35,7 +37,7 @@ class Asked:
     Attributes:
         task: The task.
         doc: The task's own doc.
-        stem: The text before the options; the whole prompt without "Answer:" if it does not print them.
+        stem: The text before the options, for prompts of ours; without "Question:" and "Answer:".
         choices: The text of each option.
         answer: Index of the right option.
         printed: The rendered question, cut at its options; None if the prompt does not print them.
@@ -60,7 +62,7 @@ def asked_by(task: Any) -> list[Asked]:
     if len(cut) == len(asked):
         return [
             replace(one, printed=printed, choices=printed.options)
-            for one, printed in zip(asked, with_common_end(cut), strict=True)
+            for one, printed in zip(asked, of_one_task(cut), strict=True)
         ]
     # Options such as "1", "2", "3" may be numbers, not labels. They are if other docs of the task have texts.
     if cut or all(one.labelled for one in asked):
@@ -87,15 +89,17 @@ def read_question(task: Any, doc: Mapping[str, Any], where: str) -> Asked:
                 f"{where}: expected options with the label {shorten(repr(target))} in the prompt, which ends with "
                 f"{text[-200:]!r}"
             )
-        return Asked(task, doc, printed.before, printed.options, printed.labels.index(label_in(target)), printed)
+        right = printed.labels.index(label_in(target))
+        return Asked(task, doc, _stem(printed.before), printed.options, right, printed)
     scored = [str(choice) for choice in task.doc_to_choice(doc)]
     answer = _index(target, scored)
     if answer is None:
         raise UserError(f"{where}: expected one of the {len(scored)} options as target, got {shorten(repr(target))}")
     labels = labels_in(scored)
     if labels and (printed := printed_question(text, labels)):
-        return Asked(task, doc, printed.before, printed.options, answer, printed, labelled=True)
-    return Asked(task, doc, _without_answer(text), tuple(map(str.strip, scored)), answer, labelled=bool(labels))
+        return Asked(task, doc, _stem(printed.before), printed.options, answer, printed, labelled=True)
+    stem, options = _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored))
+    return Asked(task, doc, stem, options, answer, labelled=bool(labels))
 
 
 def _index(target: Any, scored: Sequence[str]) -> int | None:
@@ -136,9 +140,8 @@ _ANSWER = re.compile(r"\s*\n[^\n:：]{1,30}[:：]\s*$")
 _QUESTION = re.compile(r"\s*(?:Question|Q)\s*[:：]\s*")
 
 
-def _without_answer(text: str) -> str:
-    """A prompt without a last line such as "Answer:", and without a first word "Question:", which our prompt prints."""
-    text = _ANSWER.sub("", text)
+def _stem(text: str) -> str:
+    """A text for our prompt: without a first word "Question:", which our prompt prints."""
     label = _QUESTION.match(text)
     return text[label.end() :] if label and not _QUESTION.search(text, label.end()) else text
 
@@ -154,11 +157,12 @@ class AskedTask(CoraTask):
         tasks = _loaded(config["task"], names)
         asked = {f"{task}-{number}": one for task in tasks for number, one in enumerate(asked_by(tasks[task]))}
         self._tasks, self._asked = tasks, asked
-        self._in_own_words = all(one.printed for one in asked.values())
-        if not self._in_own_words and any(one.printed for one in asked.values()):
+        prints = {one.printed is not None for one in asked.values()}
+        if len(prints) > 1:
             raise UserError(
                 f"{config['task']}: some of the tasks print their options, others do not. Run them separately"
             )
+        self._in_own_words = prints == {True} and config["probe"] != PROMPTS.name  # which compares our prompts
         self._contexts: dict[str, Any] = {}
         hiding = sum(all(option.strip() in one.stem for option in one.choices) for one in asked.values())
         if hiding * 2 > len(asked):
@@ -218,16 +222,33 @@ class AskedTask(CoraTask):
         if self._in_own_words and not begun:
             prompts = {key: _prompt_of(one) for key, one in self._asked.items()}
             for doc in every:
-                if len(doc["choices"]) > 1:
-                    doc["template"] = prompts[doc["question_id"]]
-                    doc["template"].check(len(doc["choices"]))
+                if doc["ask"] in (LETTER, BEST_ANSWER):
+                    prompt = prompts[doc["question_id"]]
+                    labels = prompt.labels_of(len(doc["choices"]))
+                    doc |= {"template": prompt, "ask": LETTER}
+                    if "".join(labels) not in LETTERS:
+                        doc["labels"] = labels
         return every
 
     def prepare(self, model: Any, **arguments: Any) -> None:
         """Check that the task can run with these options, and prepare it."""
         super().prepare(model, **arguments)
         self._contexts = {}
+        self._warn_of_lists()
         self._selection["of"] = ",".join(f"{task}@{self._tasks[task].VERSION}" for task in self._tasks)
+
+    def _warn_of_lists(self) -> None:
+        """Warn of labels in a description: they stay when a variant has more or fewer options."""
+        sizes = {key: len(one.choices) for key, one in self._asked.items()}
+        changed = [
+            doc["question_id"] for doc in self._selected.values() if len(doc["choices"]) != sizes[doc["question_id"]]
+        ]
+        for one in {self._asked[key].task: self._asked[key] for key in changed}.values():
+            if one.printed and one.printed.is_list_in(text := str(one.task.config.description)):
+                logger.warning(
+                    "%s: the description of %s names the labels, also before variants with more or fewer options: %r",
+                    *(self.task_name, one.task.task_name, shorten(text, 200)),
+                )
 
     def cost(self, limit: float | None = None) -> str:
         """What was understood of the first question, one variant, and the cost."""

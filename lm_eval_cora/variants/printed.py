@@ -48,6 +48,7 @@ class PrintedQuestion:
         labels: The label of each option.
         options: The text of each option.
         end: The text after the last option.
+        lists_labels: Whether a list of the labels around the options follows the number of options.
     """
 
     before: str
@@ -55,6 +56,7 @@ class PrintedQuestion:
     labels: tuple[str, ...]
     options: tuple[str, ...]
     end: str
+    lists_labels: bool = True
 
     def __str__(self) -> str:
         """The rendered question."""
@@ -81,8 +83,14 @@ class PrintedQuestion:
             _relabelled(self.marks[min(place, last)], self.labels[min(place, last)], label)
             for place, label in enumerate(labels)
         ]
-        before, end = (self._listing.sub(self._list_of(labels), text) for text in (self.before, self.end))
+        before, end = self.before, self.end
+        if self.lists_labels:
+            before, end = (self._listing.sub(self._list_of(labels), text) for text in (before, end))
         return before + "".join(chain(*zip(marks, options, strict=True))) + end
+
+    def is_list_in(self, text: str) -> bool:
+        """Whether a text has a list of the labels, such as "one of A, B, C or D"."""
+        return self._listing.search(text) is not None
 
     @cached_property
     def _listing(self) -> re.Pattern[str]:
@@ -139,19 +147,21 @@ def _cut(prompt: str, labels: tuple[str, ...], run: Sequence[re.Match[str]]) -> 
     return PrintedQuestion(prompt[: begins[0]], tuple(marks), labels, tuple(options), prompt[ends[-1] :])
 
 
-def with_common_end(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
-    """Move lines of last options from the ends, which are the same text for most questions of a task."""
+def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
+    """Use what the questions of a task have in common: the text after the options, and a list of the labels.
+
+    The last option may have several lines: what precedes the usual end is a part of it. A list of the labels in fewer
+    than half of the questions is a part of their text, such as "vitamins A, B, C and D".
+    """
     (usual, _), *_ = Counter(question.end for question in questions).most_common(1)
-    return [
-        replace(
-            question,
-            options=(*question.options[:-1], question.options[-1] + question.end.removesuffix(usual)),
-            end=usual,
-        )
-        if question.end.endswith(usual) and usual
-        else question
-        for question in questions
-    ]
+    lists = sum(question.is_list_in(question.before + question.end) for question in questions)
+    common = []
+    for question in questions:
+        lines = question.end.removesuffix(usual) if usual and question.end.endswith(usual) else ""
+        options = (*question.options[:-1], question.options[-1] + lines)
+        end = question.end[len(lines) :]
+        common.append(replace(question, options=options, end=end, lists_labels=2 * lists >= len(questions)))
+    return common
 
 
 def _relabelled(mark: str, label: str, new: str) -> str:
@@ -177,13 +187,15 @@ class PrintedPrompt(Template):
         own = {one_line(option): option for option in self.printed.options}
         return self.printed.with_options([own.get(choice, choice) for choice in choices])
 
-    def check(self, count: int) -> None:
-        """Raise a UserError if there are no labels for so many options."""
-        if len(self.printed.labels_of(count)) < count:
+    def labels_of(self, count: int) -> Sequence[str]:
+        """The labels of so many options. Raise a UserError if they are not known."""
+        labels = self.printed.labels_of(count)
+        if len(labels) < count:
             raise UserError(
                 f"{self.name}: a variant has {count} options, but the labels after {', '.join(self.printed.labels)} "
                 "are not known. Use a probe that adds no options, such as cora_of_order"
             )
+        return labels
 
     def scored(self, choices: Sequence[str]) -> list[str]:
         """The texts that are scored: labels in the task's style, with the options if the task scores these."""

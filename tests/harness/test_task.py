@@ -20,6 +20,7 @@ from tests.support.hub import NEEDED, right_answer
 from tests.support.messages import tells
 from tests.support.names import (
     BENCHMARKS,
+    BUILT,
     GROUPS,
     LOWER_IS_BETTER,
     NAMES,
@@ -48,7 +49,7 @@ def local_file(tmp_path: Path) -> str:
 
 
 @pytest.mark.usefixtures("hub")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BUILT)
 def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
     form = "multiple_choice" if name.endswith("_mc") else "generate_until"
     options = {"local": {"data_files": local_file}, **NEEDED}.get(benchmark_of(name), {})

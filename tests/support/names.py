@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-BENCHMARKS = ["agieval", "arc_challenge", "demo", "hub", "local", "medmcqa", "medqa", "mmlu", "mmlu_pro", "truthfulqa"]
+BENCHMARKS = [
+    *("agieval", "arc_challenge", "demo", "hub", "local", "medmcqa", "medqa", "mmlu", "mmlu_pro", "of", "truthfulqa")
+]
 
 WITH_FEWER_PROBES = [
     *("commonsense_qa", "global_mmlu", "gpqa_diamond", "gpqa_main", "medxpertqa", "mmlu_redux", "openbookqa", "race"),
@@ -44,6 +46,9 @@ NAMES = sorted(
         ),
     ]
 )
+
+BUILT = [name for name in NAMES if not name.startswith("cora_of")]
+"""The tasks that have questions of their own."""
 
 SHOTS = {"cora_mmlu": 5, "cora_mmlu_mc": 5, "cora_arc_challenge": 25, "cora_arc_challenge_mc": 25}
 

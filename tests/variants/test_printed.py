@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.variants.printed import PrintedPrompt, printed_question, with_common_end
+from lm_eval_cora.variants.printed import PrintedPrompt, of_one_task, printed_question
 
 STYLES = {
     "mmlu": ("Frozen water?\nA. ice\nB. fog\nC. dew\nAnswer:", "ABC"),
@@ -66,17 +66,17 @@ def test_more_options_continue_the_labels(labels: str, next_one: str) -> None:
 
 
 def test_unknown_labels_are_not_continued() -> None:
-    found = printed_question("?\nP) x\nQ) y\nR) z\n:", "PQR")
+    found = printed_question("?\nP) x\nQ) y\nR) z\n:", ("P", "Q", "R"))
     assert found is not None
     prompt = PrintedPrompt("a_task", "", printed=found, scored_as="P")
-    prompt.check(3)
+    assert prompt.labels_of(3) == ("P", "Q", "R")
     with pytest.raises(UserError, match="a_task: a variant has 4 options, but the labels after P, Q, R are not known"):
-        prompt.check(4)
+        prompt.labels_of(4)
 
 
 def test_an_option_of_several_lines_ends_where_the_end_of_most_questions_begins() -> None:
     prompts = ["?\nA. x\nB. y\nAnswer:", "?\nA. x\nB. y\nz\nAnswer:", "?\nA. v\nB. w\nAnswer:"]
-    found = with_common_end([question for prompt in prompts if (question := printed_question(prompt, "AB"))])
+    found = of_one_task([question for prompt in prompts if (question := printed_question(prompt, "AB"))])
     assert [question.options[1] for question in found] == ["y", "y\nz", "w"]
     assert [str(question) for question in found] == prompts
 
