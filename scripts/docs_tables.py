@@ -71,7 +71,9 @@ def benchmarks_table() -> str:
         rows.append(
             [
                 ", ".join(map(readme, names)),
-                "yours" if about.published_rows is None else ("up to " if "keep" in keys else "") + f"{about.published_rows:,}",
+                "yours"
+                if about.published_rows is None
+                else ("up to " if "keep" in keys else "") + f"{about.published_rows:,}",
                 span(*about.options) if about.has_options else "none",
                 str(shots(names[0])),
                 sources(keys),
@@ -164,7 +166,7 @@ def options_table() -> str:
     rows = []
     for name, option in OPTIONS.items():
         taken = [probe.name for probe in PROBES.values() if name in probe.options]
-        tasks = code(ending(probe) for probe in taken) if taken else "all"
+        tasks = code(ending(probe) for probe in taken) if taken else "`cora_of`" if name == "task" else "all"
         default = option.unset or f"`{json.dumps(defaults[name]).strip(chr(34))}`"
         expected = re.sub(r"'(\w+)'", r"`\1`", option.expected)
         rows.append([f"`{name}`", tasks, option.meaning, expected, default])

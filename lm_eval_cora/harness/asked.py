@@ -153,7 +153,8 @@ class AskedTask(CoraTask):
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        names = _names_in(config)
+        options = Options.from_metadata(config["task"], (config.get("metadata") or {}).get("cora"))
+        names = _names_in(config["task"], options)
         tasks = _loaded(config["task"], names)
         asked = {f"{task}-{number}": one for task in tasks for number, one in enumerate(asked_by(tasks[task]))}
         self._tasks, self._asked = tasks, asked
@@ -162,7 +163,8 @@ class AskedTask(CoraTask):
             raise UserError(
                 f"{config['task']}: some of the tasks print their options, others do not. Run them separately"
             )
-        self._in_own_words = prints == {True} and config["probe"] != PROMPTS.name  # which compares our prompts
+        ours = config["probe"] == PROMPTS.name or options.prompt or options.templates
+        self._in_own_words = prints == {True} and not ours
         self._contexts: dict[str, Any] = {}
         hiding = sum(all(option.strip() in one.stem for option in one.choices) for one in asked.values())
         if hiding * 2 > len(asked):
@@ -323,12 +325,16 @@ def _prompt_of(asked: Asked) -> PrintedPrompt:
     return PrintedPrompt(task.task_name, words, printed=printed, scored_as=str(scored[0]))
 
 
-def _names_in(config: Mapping[str, Any]) -> tuple[str, ...]:
-    names = Options.from_metadata(config["task"], (config.get("metadata") or {}).get("cora")).task
-    if not names:
+def _names_in(name: str, options: Options) -> tuple[str, ...]:
+    if not options.task:
         example = """--metadata '{"cora": {"task": "mmlu_anatomy"}}'"""
-        raise UserError(f"{config['task']}: expected a task of the harness: {example}. `lm_eval ls tasks` lists them")
-    return names
+        raise UserError(f"{name}: expected a task of the harness: {example}. `lm_eval ls tasks` lists them")
+    if of_data := [*options.declared, *(["data_files"] if options.data_files else [])]:
+        raise UserError(
+            f"{name}: option {of_data[0]!r}: the questions are those of {', '.join(options.task)}. For your own data "
+            "use cora_local or cora_hub"
+        )
+    return options.task
 
 
 def _loaded(name: str, names: tuple[str, ...]) -> dict[str, Any]:

@@ -74,6 +74,8 @@ def _benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
         )
     if isinstance(config["benchmark"], Benchmark):
         return config["benchmark"]
+    if options.task:
+        raise UserError(f"{task}: option 'task': this task has its own questions. Use cora_of, or remove the option")
     if others := sorted(_REPLACED.intersection(config)):
         raise UserError(
             f"{task}: {', '.join(others)} in the task file: `benchmark` sets the source of the "

@@ -14,6 +14,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asked import AskedTask, label_in, labels_in
+from lm_eval_cora.harness.scoring import score_response
 from tests.support.simulated import TASKS
 
 LETTERS = "Question: {{q}}\nOne of A, B or C:\nA. {{o[0]}}\nB. {{o[1]}}\nC. {{o[2]}}\nAnswer:"
@@ -183,6 +184,48 @@ def test_none_of_the_above_in_the_language_of_the_task(folder: Path) -> None:
         loaded(folder, task=unknown)
     assert loaded(folder, "cora_of_order_mc", task=unknown)
     assert loaded(folder, task=unknown, nota_text="Nė vienas")
+
+
+def test_labels_of_another_script_are_read(folder: Path) -> None:
+    text = "{{q}}\n1) {{o[0]}}\n2) {{o[1]}}\n3) {{o[2]}}\nAnswer:"
+    name = write(folder, doc_to_text=text, doc_to_choice=["1", "2", "3"])
+    docs = loaded(folder, "cora_of", task=name, questions=1).test_docs()
+    first = next(doc for doc in docs if doc["original"])
+    said = ("2", "Answer: **2**", "2) is right", "I count 2 words", "2.5")
+    assert [score_response(first, [response]).picked for response in said] == [1, 1, 1, None, None]
+    (sample,) = [doc for doc in json.loads(json.dumps(docs, default=str)) if doc["original"]]  # as a report reads it
+    assert score_response(sample, ["3."]).picked == 2
+
+
+def test_a_list_of_labels_follows_if_it_is_not_a_part_of_the_question(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = loaded(folder, task=write(folder, description="Write A, B or C."))
+    with caplog.at_level("WARNING"):
+        task.prepare(None)
+    assert "the description of mine_en names the labels, also before variants with" in caplog.text
+    assert "One of A or B:" in next(task.doc_to_text(doc) for doc in task.test_docs() if len(doc["choices"]) == 2)
+    text = LETTERS.replace("One of A, B or C", "{{'Vitamins A, B or C' if t == 0 else ''}}")
+    other = loaded(folder, task=write(folder, "other_en", doc_to_text=text))
+    assert any("Vitamins A, B or C" in other.doc_to_text(doc) for doc in other.test_docs() if len(doc["choices"]) == 2)
+
+
+@pytest.mark.parametrize("task", sorted(path.stem for path in (TASKS / "of").glob("*.yaml")))
+def test_every_probe_runs_with_the_exemplars_of_the_task(folder: Path, task: str) -> None:
+    found, _ = evaluated(folder, task, write(folder), num_fewshot=1, limit=2)
+    samples = found["samples"][task]
+    assert len({sample["doc"]["question_id"] for sample in samples}) == 2
+    asked = {sample["doc"]["ask"] for sample in samples}
+    own = {sample["arguments"][0][0] for sample in samples if sample["doc"]["ask"] == "letter"}
+    assert all(prompt.startswith("Question: Which one is number 10") for prompt in own)
+    assert asked - {"yes_no", "select_all"} == ({"best_answer"} if task == "cora_of_prompts" else {"letter"})
+
+
+def test_options_about_other_data(folder: Path) -> None:
+    with pytest.raises(UserError, match=r"option 'hub': the questions are those of mine_en. For your own data"):
+        loaded(folder, task=write(folder), hub="an/other")
+    with pytest.raises(UserError, match=r"cora_demo: option 'task': this task has its own questions. Use cora_of"):
+        manager(folder, task="mine_en").load(["cora_demo"])
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
