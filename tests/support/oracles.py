@@ -142,10 +142,14 @@ def all_metrics(questions: Questions) -> dict[str, float | None]:
     return values | {f"bmca@{tenths / 10}": bmca(questions, tenths) for tenths in range(5, 11)}
 
 
+def mcqa_plus_diff(questions: Questions) -> float:
+    return mcqa_plus(questions) - mcqa(questions)
+
+
 def plus_metrics(questions: Questions) -> dict[str, float | None]:
     """Every metric of the plus probe under the name of the task files."""
-    share = mcqa_plus(questions)
-    return all_metrics(questions) | {"mcqa_plus_diff": share - mcqa(questions), "mcqa_plus_sampled": share}
+    more = {"mcqa_plus_diff": mcqa_plus_diff(questions), "mcqa_plus_sampled": mcqa_plus(questions)}
+    return all_metrics(questions) | more
 
 
 def _orders(records: Sequence[Record], options: int | str) -> list[Record]:
