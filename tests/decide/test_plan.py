@@ -149,14 +149,9 @@ def test_typical_plans() -> None:
 
 def test_the_models_are_those_of_the_paper_and_of_the_documentation() -> None:
     # CoRA, tables 1 to 4, to the rounding of two digits.
-    printed = {
-        ("GPT4o", "MedQA"): 0.75,
-        ("MedL", "MedQA"): 0.33,
-        ("Llam", "Arc-C"): 0.25,
-        ("DSeek", "TruthfulQA"): 0.24,
-    }
+    paper = {("GPT4o", "MedQA"): 0.75, ("MedL", "MedQA"): 0.33, ("Llam", "Arc-C"): 0.25, ("DSeek", "TruthfulQA"): 0.24}
     found = {(model.name, model.benchmark): estimate_of(model, "cora").value for model in MODELS}
-    assert {key: found[key] for key in printed} == pytest.approx(printed, abs=0.01)
+    assert {key: found[key] for key in paper} == pytest.approx(paper, abs=0.01)
     assert len(found) == 16
     page = (Path(__file__).parents[2] / "docs/cost.md").read_text("utf-8")
     rows = re.findall(r"^\| (.+?) (\w+) \| [\d.]+ \| [\d.]+ \| (\d+) \| ([\d.]+) \|", page, re.M)

@@ -101,20 +101,16 @@ def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> No
 # ---- which files are answers
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "expected"),
-    [
+def test_files_of_answers(tmp_path: Path) -> None:
+    lines: list[tuple[str, Any, bool]] = [
         ("a.jsonl", {"question": 1, "variant": 0, "correct": True}, True),
         ("a.jsonl", {"doc_id": 0, "doc": {"question_id": "q"}}, False),
         ("samples_cora_demo_2026-01-01T00-00-00.jsonl", {"question": 1}, False),
-        ("scores_2026-01-01T00-00-00.json", {"results": {}}, False),
-        ("results.json", {"results": {}}, False),
-        ("a.CSV", "question,variant", True),
-        ("a.txt", {"question": 1}, False),
-    ],
-)
-def test_files_of_answers(name: str, line: Any, expected: bool, tmp_path: Path) -> None:
-    assert is_answers_file(put(tmp_path / name, [line])) == expected
+        *((name, {"results": {}}, False) for name in ("scores_2026-01-01T00-00-00.json", "results.json")),
+        *(("a.CSV", "question,variant", True), ("a.txt", {"question": 1}, False)),
+    ]
+    for name, line, expected in lines:
+        assert is_answers_file(put(tmp_path / name, [line])) == expected
     assert not is_answers_file(tmp_path)
 
 
