@@ -57,8 +57,7 @@ def test_the_content_of_an_entry(runs: list[Run]) -> None:
 
 
 def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
-    parse = getattr(huggingface_hub, "parse_eval_result_entries", None)
-    if parse is None:
+    if (parse := getattr(huggingface_hub, "parse_eval_result_entries", None)) is None:
         pytest.skip("this version of huggingface_hub cannot read .eval_results")
     filing = Filing("org/bench", "cora_demo", "https://hf.co/spaces/a/b", "Logs", "me")
     run = asked_from(runs[0], hub="org/bench", revision=COMMIT)
@@ -164,21 +163,18 @@ def test_the_task(runs: list[Run]) -> None:
             run_to_file(wrong, task)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"dataset": "bench"}, "--dataset 'bench': .*ORG/NAME"),
-        *(({"dataset": text}, "--dataset") for text in ("a/b/c", "a/b\n", "a/b..c", f"a/{'b' * 100}")),
-        *(({"task_id": " "}, "--task-id ' ': .*org/bench"), ({"task_id": "a\nb"}, "--task-id")),
-        ({"source_url": "www.x.y"}, "--source-url 'www.x.y'"),
-        *(({"source_url": text}, "--source-url") for text in ("https://x y", "javascript:alert(1)")),
-        *(({name: "me"}, "--source-url, too") for name in ("source_name", "source_user")),
-    ],
-)
-def test_wrong_places(wrong: dict[str, str], told: str) -> None:
-    with pytest.raises(UserError, match=told) as raised:
-        replace(HERE, **wrong)
-    assert str(raised.value).isprintable()  # one line
+def test_wrong_places() -> None:
+    wrong: list[tuple[str, str, str]] = [
+        *(("dataset", "bench", "--dataset 'bench': .*ORG/NAME"), ("task_id", " ", "--task-id ' ': .*org/bench")),
+        *(("dataset", text, "--dataset") for text in ("a/b/c", "a/b\n", "a/b..c", f"a/{'b' * 100}")),
+        *(("task_id", "a\nb", "--task-id"), ("source_url", "www.x.y", "--source-url 'www.x.y'")),
+        *(("source_url", text, "--source-url") for text in ("https://x y", "javascript:alert(1)")),
+        *((name, "me", "--source-url, too") for name in ("source_name", "source_user")),
+    ]
+    for name, text, told in wrong:
+        with pytest.raises(UserError, match=told) as raised:
+            replace(HERE, **{name: text})
+        assert str(raised.value).isprintable()  # one line
 
 
 # ---- model cards

@@ -44,19 +44,16 @@ def test_all_formats_are_the_same_run(tmp_path: Path) -> None:
     assert {run.task for run in runs} == {"answers"}
 
 
+PAIRS: list[Row] = [{"question": q, "variant": n} for q in range(3) for n in range(2)]
 COLUMNS: dict[str, tuple[list[Row], set[str]]] = {
     "right and wrong": (RIGHT, {"bmca_curve"}),
     "kinds": (
-        [{"question": q, "variant": n, "correct": True, "kind": "xy"[n]} for q in range(3) for n in range(2)],
+        [{**row, "correct": True, "kind": "xy"[row["variant"]]} for row in PAIRS],
         {"bmca_curve", "by_kind", "changes", "heat_maps"},
     ),
     "picks": (answers(), {"bmca_curve", "accuracy_ranges", "by_kind", "by_category", "changes", "heat_maps"}),
     "all orders": (
-        [
-            {"question": q, "variant": n, "picked": "a", "answer": "a", "printed": list(["ab", "ba"][n])}
-            for q in range(3)
-            for n in range(2)
-        ],
+        [{**row, "picked": "a", "answer": "a", "printed": list(["ab", "ba"][row["variant"]])} for row in PAIRS],
         {"bmca_curve", "picks_by_letter"},
     ),
 }
