@@ -40,7 +40,7 @@ from tests.support.tables import (
     without_errors,
 )
 
-QUESTIONS = 120
+QUESTIONS = 100
 
 
 def _whole(chosen: Metrics) -> Metrics:

@@ -145,11 +145,11 @@ def test_without_originals_metrics_that_need_them_are_undefined(metric) -> None:
 
 
 def _mixed_sizes() -> list[list[Record]]:
-    """Return 200 questions with 8 or 26 variants, so that pooled shares and means over questions differ."""
-    long = tables.random_questions(120)
+    """Return 100 questions with 8 or 26 variants, so that pooled shares and means over questions differ."""
+    long = tables.random_questions(60)
     short = [
         [replace(record, question_id=f"s{record.question_id}", variants=8) for record in records[:8]]
-        for records in tables.random_questions(80, seed=3)
+        for records in tables.random_questions(40, seed=3)
     ]
     return long + short
 
@@ -188,8 +188,8 @@ def test_error_agrees_with_the_bootstrap(name: str, bootstrapped: dict[str, tupl
 @pytest.mark.parametrize("macro", [False, True])
 def test_errors_of_the_aggregated_row_agree_with_the_bootstrap(macro: bool) -> None:
     probes = {
-        "prompts": tables.table_of(random_score_questions(200, "prompts", (3, 4, 5), seed=1)),
-        "order": tables.table_of(random_score_questions(200, "order", (3, 4, 4, 5), seed=2)),
+        "prompts": tables.table_of(random_score_questions(100, "prompts", (3, 4, 5), seed=1)),
+        "order": tables.table_of(random_score_questions(100, "order", (3, 4, 4, 5), seed=2)),
     }
 
     def row(part: dict[str, ResponseTable]) -> dict[str, Estimate]:
@@ -198,7 +198,7 @@ def test_errors_of_the_aggregated_row_agree_with_the_bootstrap(macro: bool) -> N
 
     rng = np.random.default_rng(0)
     with tables.without_errors():
-        drawn = [rng.integers(200, size=200) for _ in range(400)]
+        drawn = [rng.integers(100, size=100) for _ in range(400)]
         replicates = [row({probe: tables.resampled(table, each) for probe, table in probes.items()}) for each in drawn]
     for name, estimate in row(probes).items():
         expected = np.std([replicate[name].value for replicate in replicates], ddof=1)

@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
@@ -76,7 +76,6 @@ def records(draw: Any) -> Record:
 MANY = st.lists(records(), max_size=40)
 
 
-@settings(max_examples=40)
 @given(MANY, MANY)
 def test_the_records_are_the_same(some: list[Record], others: list[Record]) -> None:
     packed = PackedRecords(some)
@@ -88,7 +87,6 @@ def test_the_records_are_the_same(some: list[Record], others: list[Record]) -> N
     assert packed.keys() == {(r.question_id, r.ordinal) for r in everything}
 
 
-@settings(max_examples=60)
 @given(MANY)
 def test_the_table_of_complete_questions(some: list[Record]) -> None:
     groups: dict[str, dict[int, int]] = {}
