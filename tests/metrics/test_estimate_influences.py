@@ -40,7 +40,7 @@ from tests.support.tables import (
     without_errors,
 )
 
-QUESTIONS = 100
+QUESTIONS = 120
 
 
 def _whole(chosen: Metrics) -> Metrics:
