@@ -61,8 +61,9 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
     Range: 0 to 1. Source: MCQA+; CoRA, eq. 2 and 3.
 
     Example:
-        >>> mcqa_plus([[1, 1, 1, 1], [0, 0]]).value
-        0.5
+        >>> answers = [[1, 1, 0, 0], [1, 1, 1, 1]]
+        >>> mcqa_plus(answers).value, mcqa_plus_diff(answers).value, mv(answers).value
+        (0.75, -0.25, 0.5)
     """
     return mean_of(answers.hits / answers.sizes)
 
@@ -79,10 +80,6 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     This is the mean of RC(i) - x_i, with RC(i) of `mcqa_plus`, and x_i = 1 if the original is right, else 0. The
     standard error is smaller than for two independent scores, because a hard question is hard in all its variants.
     Range: -1 to 1; nan if a question has no original. Source: MCQA+, table 7, in brackets.
-
-    Example:
-        >>> mcqa_plus_diff([[1, 1, 0, 0], [1, 1, 1, 1]], original=0).value
-        -0.25
     """
     if answers.original_correct is None:
         return UNDEFINED
@@ -100,10 +97,6 @@ def mv(answers: ResponseTable) -> Estimate:
 
     Exactly half is not a majority. The comparison uses integers: 2 K_i > M_i, with K_i and M_i of `acc`.
     Range: 0 to 1. Source: CoRA, eq. 4.
-
-    Example:
-        >>> mv([[1, 1, 0, 0], [1, 1, 1, 0]]).value
-        0.5
     """
     return share_of(2 * answers.hits > answers.sizes)
 

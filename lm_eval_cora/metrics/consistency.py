@@ -26,10 +26,6 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     The formula is 1 - (mcqa - bmca@1.0), the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
     answered correctly and y_i is 1 if all its variants are.
     Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 6.
-
-    Example:
-        >>> ci([[1, 1], [1, 1], [1, 0], [0, 1]], original=0).value
-        0.75
     """
     right, full = _original_and_full(answers)
     if right is None:
@@ -54,8 +50,9 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 7.
 
     Example:
-        >>> cora([[1, 1], [1, 0], [0, 1], [0, 0]], original=0).value
-        0.375
+        >>> answers = [[1, 1], [1, 0], [0, 1], [0, 0]]
+        >>> ci(answers, original=0).value, cora(answers, original=0).value
+        (0.75, 0.375)
     """
     right, full = _original_and_full(answers)
     if right is None:

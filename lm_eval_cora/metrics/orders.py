@@ -25,10 +25,6 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     question that has this number itself.
     Range: 0 to 1; nan if no question is printed with this number of options. Source: MCQA+, appendix A ("Accuracy";
     REVAS, figure 3 and table 9).
-
-    Example:
-        >>> acc_at(ResponseTable.from_hits([[1, 0], [0, 1]]), options="original").value
-        0.5
     """
     first = orders(table, options) & table.is_kind(ORIGINAL, *map(with_options, COUNTS))
     return ratio_of(table.sum_by_question(first & table.correct), table.sum_by_question(first))
@@ -46,8 +42,8 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 0]], kinds=("original", "shuffled"))
-        >>> acc_h(table, options="original").value, sc(table, options="original").value
-        (0.0, 0.5)
+        >>> [metric(table, options="original").value for metric in (acc_at, acc_h, sc)]
+        [1.0, 0.0, 0.5]
     """
     return share_of(_all_right(table, options), has_orders(table, options))
 

@@ -55,6 +55,8 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
         >>> before, after = (share_of(np.arange(30) < right) for right in (10, 14))
         >>> [round(number, 4) for number in difference(before, after)]
         [0.1333, 0.0631, 0.0, 0.2968]
+        >>> mcnemar(before, after)
+        McNemar(lost=0, gained=4, p_value=0.0625)
     """
     value = after.value - before.value
     if before.influence is None or after.influence is None:
@@ -117,11 +119,6 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     The estimates are those of `difference`. The result is None if one is not a share of questions, or if different
     questions count in the two, such as the misled questions of two models. Source: McNemar 1947; Fagerland, Lydersen
     and Laake 2013 (mid-p).
-
-    Example:
-        >>> from lm_eval_cora.metrics.estimate import share_of
-        >>> mcnemar(share_of(np.array([True, False, True])), share_of(np.array([False, False, False])))
-        McNemar(lost=2, gained=0, p_value=0.25)
     """
     if before.outcomes is None or after.outcomes is None:
         return None
@@ -216,6 +213,8 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list
         >>> models = [share_of(np.arange(40) < right) for right in (20, 21, 36)]
         >>> [(pair.before, pair.after, round(pair.adjusted, 3)) for pair in pairwise(models)]
         [(0, 1, 0.5), (0, 2, 0.0), (1, 2, 0.0)]
+        >>> leading(models)
+        {2}
     """
     models = range(len(estimates))
     pairs = list(combinations(models, 2)) if baseline is None else [(baseline, k) for k in models if k != baseline]
@@ -312,11 +311,6 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
 
     Returns:
         Indices of models; empty if all values are undefined, or if a difference to the best one has no interval.
-
-    Example:
-        >>> from lm_eval_cora.metrics.estimate import share_of
-        >>> sorted(leading([share_of(np.arange(40) < right) for right in (20, 36, 35)]))
-        [1, 2]
     """
     values = {k: estimate.value for k, estimate in enumerate(estimates) if not isnan(estimate.value)}
     if not values:

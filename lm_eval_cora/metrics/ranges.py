@@ -62,8 +62,9 @@ def acc_mean(table: ResponseTable) -> Estimate:
     Range: 0 to 1. Source: SCORE, section 3.4.
 
     Example:
-        >>> acc_mean(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
-        0.625
+        >>> table = ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])
+        >>> acc_mean(table).value, macro_acc(table).value  # it has one category
+        (0.625, 0.625)
     """
     means, present = means_by_question(table, table.correct)
     return mean_of(means.sum(axis=1) / present.sum(axis=1))
@@ -77,10 +78,6 @@ def macro_acc(table: ResponseTable) -> Estimate:
     C has n_c questions and s_c is the standard deviation (ddof 1) of their means. The s_c of categories with one
     question is that of the questions of all of them; a single such category is pooled with the smallest other one.
     Range: 0 to 1. Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
-
-    Example:
-        >>> macro_acc(ResponseTable.from_hits([[1, 1], [0, 1]])).value
-        0.75
     """
     means, present = means_by_question(table, table.correct)
     values = means.sum(axis=1) / present.sum(axis=1)

@@ -20,7 +20,7 @@ from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.metrics.responses import Floats
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, listed, part_of, sent_with, with_lost_notes
+from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, listed, part_of, sent_with, with_all_notes
 from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, is_ours, parsed_line
 from lm_eval_cora.runs.signature import apart, only_in_one
 
@@ -87,7 +87,7 @@ def read_documents(path: Path) -> list[DocumentRun]:
     """
     by_task = sorted(grouped_by(find_files(path), lambda file: (file.model, file.task)).items())
     newest_first = (sorted(files, key=lambda file: file.date, reverse=True) for _, files in by_task)
-    return with_lost_notes(map(_newest, newest_first))
+    return with_all_notes(map(_newest, newest_first))
 
 
 def documents_differ(one: DocumentRun, other: DocumentRun) -> str:

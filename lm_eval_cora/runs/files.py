@@ -224,7 +224,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def with_lost_notes(groups: Iterable[tuple[list[R], list[str]]]) -> list[R]:
+def with_all_notes(groups: Iterable[tuple[list[R], list[str]]]) -> list[R]:
     """The runs of all groups of files. Notes of groups without a run are shown with the first run."""
     runs: list[R] = []
     lost: list[str] = []

@@ -19,15 +19,7 @@ from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.runs.collected import Collected, notes_of, read_answers, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
-from lm_eval_cora.runs.files import (
-    SamplesFile,
-    find_files,
-    grouped,
-    listed,
-    not_mergeable,
-    short_names,
-    with_lost_notes,
-)
+from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, listed, not_mergeable, short_names, with_all_notes
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesReaders, compare_written, probe_of
 from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature
@@ -96,7 +88,7 @@ class RunReader(SamplesReaders):
         """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
         if is_answers_file(path):
             return labelled([self.collected(path)], path, labels)
-        return labelled(with_lost_notes(map(self.merged, grouped(find_files(path)))), path, labels)
+        return labelled(with_all_notes(map(self.merged, grouped(find_files(path)))), path, labels)
 
     def collected(self, path: Path) -> Run:
         """Read a file of answers, with the usual names of columns (`answer_columns.COLUMNS`)."""

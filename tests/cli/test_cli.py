@@ -1,7 +1,10 @@
-"""The command line: help, wrong arguments and their suggestions, and errors of every command."""
+"""The command line: help, wrong arguments and their suggestions, and errors of every command; `score` and `guess`."""
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from lm_eval_cora.harness.dry_run import harness_arguments
 from tests.support.messages import tells
 from tests.support.pairs import pairs
 from tests.support.programs import Cli
+from tests.support.written import put, strict
 
 COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "guess", "tasks")
 
@@ -205,3 +209,60 @@ def test_metadata_of_several_values_with_json_is_refused(cli: Cli) -> None:
     for more in ("seed=1", '{"cora": {"seed": 1}}'):
         cli("run --model dummy --tasks cora_demo --metadata", '{"cora": {"questions": 5}}', more)
         assert "--metadata: expected one JSON object, got 2 values" in cli.err
+
+
+# ---- score
+
+
+def two(folder: Path, kind: str) -> Path:
+    common: dict[str, Any] = {"question_id": "q", "answer": "a"}
+    first = {**common, "kind": kind, "ordinal": 0, "picked": "a"}
+    return put(folder / "answers.jsonl", [first, {**common, "kind": "x", "ordinal": 1, "picked": None}])
+
+
+def test_scores(cli: Cli, tmp_path: Path) -> None:
+    path = two(tmp_path, "original")
+    found = strict(cli.printed("score --json", path))
+    assert (found["questions"], found["answers"]) == (1, 2)
+    assert found["metrics"]["mcqa_plus"] == {"value": 0.5, "stderr": None, "low": None, "high": None}
+    assert found["metrics"]["cora"]["value"] == 0.0
+    assert "followed" in found["undefined"]
+    assert "cora" not in found["undefined"]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in cli.printed("score", path).splitlines()]
+    assert ["mcqa_plus", "0.5000", "±", "N/A", ""] in rows
+    assert "followed" not in cli.out
+    assert re.search("1 questions? with 2 variants", cli.err)
+
+
+def test_scores_without_an_original(cli: Cli, tmp_path: Path) -> None:
+    path = two(tmp_path, "x")
+    found = strict(cli.printed("score --json", path))
+    for name in ("mcqa", "cora", "ci", "mcqa_plus_diff"):
+        assert found["metrics"][name] == dict.fromkeys(("value", "stderr", "low", "high"))
+        assert tells(found["undefined"][name], "the column 'original'", "kind named 'original'")
+    assert found["metrics"]["mcqa_plus"]["value"] == 0.5
+    assert cli("score", path) == 0
+    assert re.search(r"undefined: mcqa, .*cora.*: .*original", cli.err)
+
+
+# ---- guess
+
+
+def test_guessing_is_table_7(cli: Cli) -> None:
+    tails = [
+        sum(comb(10, j) * Fraction(1, 5) ** j * Fraction(4, 5) ** (10 - j) for j in range(p, 11)) for p in range(11)
+    ]
+    rows = [line.split("|") for line in cli.printed("guess").splitlines() if line.startswith("|")][2:]
+    assert [float(row[2]) for row in rows] == pytest.approx([float(tail) for tail in tails], abs=5e-8)
+    printed = [1, 0.89263, 0.62419, 0.32220, 0.12087, 0.03279, 0.00637, 0.00086, 0.000078, 0.0000042, 0.0000001]
+    assert [float(row[2]) for row in rows] == pytest.approx(printed, abs=5e-6)
+    found = strict(cli.printed("guess --json"))
+    assert [row["probability"] for row in found["rows"]] == pytest.approx([float(tail) for tail in tails], rel=1e-12)
+    assert (found["variants"], found["rate"]) == (10, 0.2)
+
+
+@pytest.mark.parametrize(("variants", "rate"), [(1, 0), (26, 0.5), (26, 1), (26, 1e-300), (1_000, 0.2)])
+def test_guessing_at_the_ends(variants: int, rate: float, cli: Cli) -> None:
+    rows = strict(cli.printed(f"guess --variants {variants} --rate {rate} --json"))["rows"]
+    assert len(rows) == variants + 1
+    assert all(0 <= row["probability"] <= 1 and 0 <= row["msgr"] <= 1 for row in rows)

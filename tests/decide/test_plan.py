@@ -61,10 +61,9 @@ def test_two_runs(runs: list[Run], tmp_path: Path) -> None:
 
 
 def test_a_metric_that_early_stopping_does_not_give(runs: list[Run]) -> None:
-    (plan,), _ = make_plans(runs[:1], Goal(0.05, metric="mcqa_plus"))
-    assert plan.requests_exact is None
-    assert as_table([plan], Goal(0.05)).rows[0][5] == "n/a"
-    assert as_json([plan], Goal(0.05), [])["plans"][0]["requests_exact"] is None
+    plans, _ = make_plans(runs[:1], Goal(0.05, metric="mcqa_plus"))
+    assert as_table(plans, Goal(0.05)).rows[0][5] == "n/a"
+    assert as_json(plans, Goal(0.05), [])["plans"][0]["requests_exact"] is plans[0].requests_exact is None
 
 
 REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
@@ -94,8 +93,7 @@ def test_models_that_cannot_be_planned_together(tmp_path: Path) -> None:
 
 
 def test_few_questions_and_rough_numbers(tmp_path: Path) -> None:
-    tiny = {kind: marks[:20] for kind, marks in ONE.items()}
-    _, notes = make_plans(runs_by_hand(tmp_path, {"a": tiny}), Goal(0.5))
+    _, notes = make_plans(runs_by_hand(tmp_path, {"a": {kind: marks[:20] for kind, marks in ONE.items()}}), Goal(0.5))
     assert tells(" ".join(notes), "answers: 20 questions in the run", "62%", "fewer than 100 questions", "rough")
 
 
@@ -151,10 +149,9 @@ def test_typical_plans() -> None:
 
 def test_the_models_are_those_of_the_paper_and_of_the_documentation() -> None:
     # CoRA, tables 1 to 4, to the rounding of two digits.
-    of_medqa, rest = {"GPT4o": 0.75, "MedL": 0.33}, {("Llam", "Arc-C"): 0.25, ("DSeek", "TruthfulQA"): 0.24}
-    printed = {**{(name, "MedQA"): value for name, value in of_medqa.items()}, **rest}
+    paper = {("GPT4o", "MedQA"): 0.75, ("MedL", "MedQA"): 0.33, ("Llam", "Arc-C"): 0.25, ("DSeek", "TruthfulQA"): 0.24}
     found = {(model.name, model.benchmark): estimate_of(model, "cora").value for model in MODELS}
-    assert {key: found[key] for key in printed} == pytest.approx(printed, abs=0.01)
+    assert {key: found[key] for key in paper} == pytest.approx(paper, abs=0.01)
     assert len(found) == 16
     page = (Path(__file__).parents[2] / "docs/cost.md").read_text("utf-8")
     rows = re.findall(r"^\| (.+?) (\w+) \| [\d.]+ \| [\d.]+ \| (\d+) \| ([\d.]+) \|", page, re.M)

@@ -19,6 +19,7 @@ from tests.support.outcomes import joint, share_found, tables
 
 METRICS = {"cora": cora, "mcqa": mcqa}
 
+Case = tuple[tuple[float, float], tuple[float, float], float]
 CASES = [((0.74, 0.18), (0.76, 0.24), 0.6), ((0.85, 0.73), (0.88, 0.78), 0.5), ((0.38, 0.11), (0.42, 0.15), 0.0)]
 """(mcqa, bmca@1.0) of two models, and the share of questions that both answer alike."""
 
@@ -106,11 +107,9 @@ def test_no_number_of_questions() -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(("first", "second", "alike"), CASES)
-def test_the_power_is_that_of_simulations(
-    first: tuple[float, float], second: tuple[float, float], alike: float, metric: str
-) -> None:
-    chances = joint(first, second, alike)
+@pytest.mark.parametrize("case", CASES)
+def test_the_power_is_that_of_simulations(case: Case, metric: str) -> None:
+    chances = joint(*case)
     before, after = (METRICS[metric](table) for table in tables(chances, 20_000))
     gap = abs(after.value - before.value)
     for power, level in ((0.8, 0.95), (0.9, 0.95), (0.8, 0.99)):
@@ -129,19 +128,15 @@ def test_the_spread_of_another_share_is_exact() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "first", "second", "alike"),
+    ("metric", "case"),
     [
-        ("mcqa", (0.8, 0.3), (0.75, 0.25), 0.5),
-        ("mcqa", (0.4, 0.2), (0.43, 0.2), 0.0),
-        ("cora", (0.74, 0.18), (0.75, 0.20), 0.6),
-        ("cora", (0.85, 0.73), (0.84, 0.71), 0.5),
-        ("cora", (0.64, 0.33), (0.65, 0.36), 0.0),
+        *(("mcqa", case) for case in (((0.8, 0.3), (0.75, 0.25), 0.5), ((0.4, 0.2), (0.43, 0.2), 0.0))),
+        *(("cora", case) for case in (((0.74, 0.18), (0.75, 0.20), 0.6), ((0.85, 0.73), (0.84, 0.71), 0.5))),
+        ("cora", ((0.64, 0.33), (0.65, 0.36), 0.0)),
     ],
 )
-def test_one_run_and_the_correlation(
-    metric: str, first: tuple[float, float], second: tuple[float, float], alike: float
-) -> None:
-    chances = joint(first, second, alike)
+def test_one_run_and_the_correlation(metric: str, case: Case) -> None:
+    chances = joint(*case)
     before, after = (METRICS[metric](table) for table in tables(chances, 20_000))
     gap = abs(after.value - before.value)
     contrast = sample_size.with_another(before, 20_000, gap, correlation_of(before, after))

@@ -19,12 +19,11 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import clopper_pearson, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.text import table_as_text
-from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers, write_answers
 from tests.support.by_hand import HOSTILE_NAMES, Answers, run_by_hand, runs_by_hand
 from tests.support.messages import tells
-from tests.support.written import strict
+from tests.support.written import strict, the_run
 
 GOOD: Answers = {"original": "1111111100" * 10, "x": "1111110100" * 10}
 WORSE: Answers = {"original": "1111111000" * 10, "x": "1110010100" * 10}
@@ -52,33 +51,23 @@ def test_the_ends_of_the_interval_decide() -> None:
     assert verdicts.decide(nan, nan, 0.45) == "undecided"
 
 
-@pytest.mark.parametrize("requirement", ["acc<=5", "cora>=30", "mcqa>=-0.1"])
-def test_a_bound_outside_the_range_of_the_metric_is_refused(runs: list[Run], requirement: str) -> None:
-    with pytest.raises(UserError, match="expected a bound from 0 to 1, the range of the metric"):
-        verdict_on(runs[0], requirement)
+def test_a_bound_outside_the_range_of_the_metric_is_refused(runs: list[Run]) -> None:
+    for requirement in ("acc<=5", "cora>=30", "mcqa>=-0.1"):
+        with pytest.raises(UserError, match="expected a bound from 0 to 1, the range of the metric"):
+            verdict_on(runs[0], requirement)
 
 
 # mcqa is 0.8 of 100 questions: Clopper and Pearson's interval is from 0.708 to 0.873, Wilson's inside of it.
-@pytest.mark.parametrize(
-    ("requirement", "outcome"),
-    [
+def test_outcomes_by_the_interval(runs: list[Run]) -> None:
+    for requirement, outcome in (
         *(("mcqa>=0.70", "pass"), ("mcqa>=0.72", "undecided"), ("mcqa>=0.86", "undecided"), ("mcqa>=0.88", "fail")),
         *(("mcqa<=0.88", "pass"), ("mcqa<=0.86", "undecided"), ("mcqa<=0.72", "undecided"), ("mcqa<=0.70", "fail")),
-    ],
-)
-def test_outcomes_by_the_interval(requirement: str, outcome: str, runs: list[Run]) -> None:
-    found = verdict_on(runs[0], requirement)
-    assert found.outcome == outcome
-    assert (found.low, found.high) == pytest.approx(clopper_pearson(80, 100))
-    assert (found.value, found.questions, found.task, found.metric) == (0.8, 100, "answers", "mcqa")
-    assert (found.questions_to_decide is not None) == (outcome == "undecided")
-
-
-def test_the_intervals_contain_those_of_the_report(runs: list[Run]) -> None:
-    for name in ("cora", "ci", "bmca@1.0", "acc", "acc_min"):
-        found, (low, high) = verdict_on(runs[0], f"{name}>=0.5"), runs[0].estimates[name].interval
-        assert low - 0.01 <= found.low <= low + 1e-9
-        assert high - 1e-9 <= found.high <= high + 0.01
+    ):
+        found = verdict_on(runs[0], requirement)
+        assert found.outcome == outcome
+        assert (found.low, found.high) == pytest.approx(clopper_pearson(80, 100))
+        assert (found.value, found.questions, found.task, found.metric) == (0.8, 100, "answers", "mcqa")
+        assert (found.questions_to_decide is not None) == (outcome == "undecided")
 
 
 def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
@@ -135,10 +124,8 @@ def test_losses_within_the_margin(runs: list[Run]) -> None:
 
 
 def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
-    few, many = (
-        read_runs([write_answers(tmp_path / f"{name}.csv", answers("m", knows, 100))])[0]
-        for name, knows in (("few", 0.95), ("many", 0.2))
-    )
+    paths = (tmp_path / "few.csv", 0.95), (tmp_path / "many.csv", 0.2)
+    few, many = (the_run(write_answers(path, answers("m", knows, 100))) for path, knows in paths)
     assert few.estimates["invalid"].value < many.estimates["invalid"].value
     assert loss_of(few, many, "invalid:0.01").outcome == "pass"
     assert loss_of(many, few, "invalid:0.01").outcome == "fail"
@@ -157,23 +144,19 @@ def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
 # ---- what does not exist
 
 
-@pytest.mark.parametrize(
-    ("requirement", "parts"),
-    [
-        ("coora>=0.5", ("coora >= 0.5: answers has no metric 'coora'", "Did you mean 'cora'", "mcqa")),
-        ("answer:cora>=0.5", ("answer:cora >= 0.5: there is no such task", "Did you mean 'answers'")),
-    ],
-)
-def test_names_that_do_not_exist(requirement: str, parts: tuple[str, ...], runs: list[Run]) -> None:
-    with pytest.raises(UserError) as refused:
-        verdicts.verdicts_of([runs[0]], [], read_requirements([requirement], []))
-    assert tells(str(refused.value), *parts)
+def test_names_that_do_not_exist(runs: list[Run]) -> None:
+    for requirement, *parts in (
+        ("coora>=0.5", "coora >= 0.5: answers has no metric 'coora'", "Did you mean 'cora'", "mcqa"),
+        ("answer:cora>=0.5", "answer:cora >= 0.5: there is no such task", "Did you mean 'answers'"),
+    ):
+        with pytest.raises(UserError) as refused:
+            verdict_on(runs[0], requirement)
+        assert tells(str(refused.value), *parts)
 
 
 def test_metrics_without_a_better_direction(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = [{key: value for key, value in entry.items() if key != "higher_is_better"} for entry in runs[0].entries]
     run = replace(runs[0])
-    run.__dict__["entries"] = entries
+    vars(run)["entries"] = [{**entry, "higher_is_better": None} for entry in runs[0].entries]
     with pytest.raises(UserError, match="neither a high nor a low cora is better"):
         loss_of(run, runs[1], "cora:0.05")
 
@@ -290,12 +273,10 @@ def test_texts_that_are_not_requirements(text: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "text", ["cora", "cora:", "cora:-0.02", "cora:x", "cora>=0.02", ":0.02", "cora:0.02:", "cora:nan"]
-)
-def test_texts_that_are_not_losses(text: str) -> None:
-    with pytest.raises(UserError, match=r"--no-worse .*expected \[TASK:\]METRIC:MARGIN"):
-        parse(text, "no_worse", "--no-worse")
+def test_texts_that_are_not_losses() -> None:
+    for text in ("cora", "cora:", "cora:-0.02", "cora:x", "cora>=0.02", ":0.02", "cora:0.02:", "cora:nan"):
+        with pytest.raises(UserError, match=r"--no-worse .*expected \[TASK:\]METRIC:MARGIN"):
+            parse(text, "no_worse", "--no-worse")
 
 
 def read(folder: Path, content: str | bytes) -> list[str]:

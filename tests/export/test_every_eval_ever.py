@@ -269,26 +269,23 @@ def test_data_of_the_hub(runs: list[Run], tmp_path: Path) -> None:
     assert (data[2]["source_type"], data[2]["additional_details"]) == ("other", {"data_files": '["mine.csv"]'})
 
 
-@pytest.mark.parametrize(
-    ("model", "arguments", "kind", "expected"),
-    [
-        ("hf", {"pretrained": "x"}, "self_deployed", {"inference_engine": {"name": "transformers", "version": "5.0"}}),
+def test_the_back_end(runs: list[Run], tmp_path: Path) -> None:
+    transformers = {"inference_engine": {"name": "transformers", "version": "5.0"}}
+    cases: list[tuple[str, Any, str, dict[str, Any]]] = [
+        ("hf", {"pretrained": "x"}, "self_deployed", transformers),
         ("vllm", "pretrained=x", "self_deployed", {"inference_engine": {"name": "vllm"}}),
         ("openai-chat-completions", {}, "externally_managed", {"inference_platform": "openai"}),
         ("openai-completions", "base_url=x", "unknown", {"inference_engine": {"name": "openai-completions"}}),
         ("local-completions", None, "unknown", {"inference_engine": {"name": "local-completions"}}),
-    ],
-)
-def test_the_back_end(
-    runs: list[Run], tmp_path: Path, model: str, arguments: Any, kind: str, expected: dict[str, Any]
-) -> None:
-    config = {"model": model, "model_args": arguments}
-    record, _ = export([with_results(runs[0], config=config, transformers_version="5.0")], tmp_path)
-    info = record["model_info"]
-    assert info["additional_details"]["deployment_type"] == kind
-    assert {key: info[key] for key in info.keys() & {"inference_engine", "inference_platform"}} == expected
-    assert (info["id"], info["developer"]) == ("some-org/some-model", "some-org")
-    assert not list(RECORD(record, "record"))
+    ]
+    for model, arguments, kind, expected in cases:
+        config = {"model": model, "model_args": arguments}
+        record, _ = export([with_results(runs[0], config=config, transformers_version="5.0")], tmp_path)
+        info = record["model_info"]
+        assert info["additional_details"]["deployment_type"] == kind
+        assert {key: info[key] for key in info.keys() & {"inference_engine", "inference_platform"}} == expected
+        assert (info["id"], info["developer"]) == ("some-org/some-model", "some-org")
+        assert not list(RECORD(record, "record"))
 
 
 def test_no_secrets_and_no_folders_of_the_user(runs: list[Run], tmp_path: Path) -> None:
@@ -297,22 +294,17 @@ def test_no_secrets_and_no_folders_of_the_user(runs: list[Run], tmp_path: Path) 
     files = write_every_eval_ever([one], tmp_path)
     assert files[0].parent == tmp_path / "data" / "lm-eval-cora" / "unknown" / "checkpoint-5"
     text = files[0].read_text()
-    assert "hush" not in text
-    assert "/home/me" not in text
-    assert "org/t" in text
-    assert "developer" not in json.loads(text)["model_info"]
+    found = {word: word in text for word in ("hush", "/home/me", "org/t", '"developer"')}
+    assert found == {"hush": False, "/home/me": False, "org/t": True, '"developer"': False}
 
 
-@pytest.mark.parametrize(
-    ("name", "folders"),
-    [
+def test_folders_that_every_file_system_takes(runs: list[Run], tmp_path: Path) -> None:
+    for name, folders in (
         *(("azure/openai/gpt:4", "azure/openai_gpt_4"), ("data/con", "_data/_con"), ("../..", "unknown/unknown")),
         (f"/models--o--m/snapshots/{'4' * 40}", "o/m"),
-    ],
-)
-def test_folders_that_every_file_system_takes(runs: list[Run], tmp_path: Path, name: str, folders: str) -> None:
-    (record, _) = write_every_eval_ever([with_results(runs[0], model_name=name)], tmp_path)
-    assert record.parent == tmp_path / "data" / "lm-eval-cora" / folders
+    ):
+        (record, _) = write_every_eval_ever([with_results(runs[0], model_name=name)], tmp_path)
+        assert record.parent == tmp_path / "data" / "lm-eval-cora" / folders
 
 
 def test_several_models_and_no_results_file(tmp_path: Path) -> None:
@@ -322,8 +314,7 @@ def test_several_models_and_no_results_file(tmp_path: Path) -> None:
         path.unlink()
     files = write_every_eval_ever(read_runs([tmp_path / "runs"]), tmp_path)
     assert len(files) == 4
-    for path in files[::2]:
-        record = strict(path.read_text())
+    for record in (strict(path.read_text()) for path in files[::2]):
         assert list(RECORD(record, "record")) == []
         assert record["eval_library"]["version"] == "unknown"
         assert record["evaluation_results"][0]["source_data"]["dataset_name"] == "cora_demo"
@@ -348,9 +339,8 @@ def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
     # The right option is picked at A only: d = (3, -1, -1, -1) / 4 in 40 questions. 3 · (40 |d|)² / (40 |d|²) = 120.
     assert by_name["position_chi_square"]["score_details"]["score"] == pytest.approx(120)
     assert by_name["position_chi_square"]["metric_config"]["max_score"] == "Infinity"
-    without_direction = by_name["acc_range"]["metric_config"]
-    assert without_direction["lower_is_better"] is False
-    assert without_direction["additional_details"] == {"direction": "neither high nor low is better"}
+    expected = {"lower_is_better": False, "additional_details": {"direction": "neither high nor low is better"}}
+    assert by_name["acc_range"]["metric_config"].items() >= expected.items()
     assert not list(RECORD(record, "record"))
 
 

@@ -57,8 +57,7 @@ def test_the_content_of_an_entry(runs: list[Run]) -> None:
 
 
 def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
-    parse = getattr(huggingface_hub, "parse_eval_result_entries", None)
-    if parse is None:
+    if (parse := getattr(huggingface_hub, "parse_eval_result_entries", None)) is None:
         pytest.skip("this version of huggingface_hub cannot read .eval_results")
     filing = Filing("org/bench", "cora_demo", "https://hf.co/spaces/a/b", "Logs", "me")
     run = asked_from(runs[0], hub="org/bench", revision=COMMIT)
@@ -69,18 +68,12 @@ def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
     assert huggingface_hub.eval_result_entries_to_yaml([found]) == yaml.safe_load(eval_results(run, filing)[0])
 
 
-@pytest.mark.parametrize(
-    ("hub", "revision", "is_written"),
-    [
-        *(("org/bench", COMMIT, True), ("org/bench", "main", False), ("org/bench", None, False)),
-        *(("org/other", COMMIT, False), (["org/bench", "org/other"], COMMIT, False)),
-    ],
-)
-def test_the_revision_is_a_commit_of_the_same_dataset(
-    runs: list[Run], hub: Any, revision: str | None, is_written: bool
-) -> None:
-    dataset = entry_of(asked_from(runs[0], hub=hub, revision=revision))["dataset"]
-    assert dataset.get("revision") == (revision if is_written else None)
+def test_the_revision_is_a_commit_of_the_same_dataset(runs: list[Run]) -> None:
+    for hub, revision, written in (
+        *(("org/bench", COMMIT, COMMIT), ("org/bench", "main", None), ("org/bench", None, None)),
+        *(("org/other", COMMIT, None), (["org/bench", "org/other"], COMMIT, None)),
+    ):
+        assert entry_of(asked_from(runs[0], hub=hub, revision=revision))["dataset"].get("revision") == written
 
 
 def test_questions_of_another_dataset_are_named(runs: list[Run]) -> None:
@@ -120,9 +113,9 @@ def test_a_sample_in_two_phases(runs: list[Run]) -> None:
     assert "; 2 questions of 100, sampled in two phases; " in entry_of(run)["notes"]
 
 
-@pytest.mark.parametrize("date", [None, "today", [1]])
-def test_a_date_that_is_unknown_is_left_out(runs: list[Run], date: Any) -> None:
-    assert "date" not in entry_of(replace(runs[0], results={**runs[0].results, "date": date}))
+def test_a_date_that_is_unknown_is_left_out(runs: list[Run]) -> None:
+    for date in (None, "today", [1]):
+        assert "date" not in entry_of(replace(runs[0], results={**runs[0].results, "date": date}))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -170,21 +163,18 @@ def test_the_task(runs: list[Run]) -> None:
             run_to_file(wrong, task)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"dataset": "bench"}, "--dataset 'bench': .*ORG/NAME"),
-        *(({"dataset": text}, "--dataset") for text in ("a/b/c", "a/b\n", "a/b..c", f"a/{'b' * 100}")),
-        *(({"task_id": " "}, "--task-id ' ': .*org/bench"), ({"task_id": "a\nb"}, "--task-id")),
-        ({"source_url": "www.x.y"}, "--source-url 'www.x.y'"),
-        *(({"source_url": text}, "--source-url") for text in ("https://x y", "javascript:alert(1)")),
-        *(({name: "me"}, "--source-url, too") for name in ("source_name", "source_user")),
-    ],
-)
-def test_wrong_places(wrong: dict[str, str], told: str) -> None:
-    with pytest.raises(UserError, match=told) as raised:
-        replace(HERE, **wrong)
-    assert str(raised.value).isprintable()  # one line
+def test_wrong_places() -> None:
+    wrong: list[tuple[str, str, str]] = [
+        *(("dataset", "bench", "--dataset 'bench': .*ORG/NAME"), ("task_id", " ", "--task-id ' ': .*org/bench")),
+        *(("dataset", text, "--dataset") for text in ("a/b/c", "a/b\n", "a/b..c", f"a/{'b' * 100}")),
+        *(("task_id", "a\nb", "--task-id"), ("source_url", "www.x.y", "--source-url 'www.x.y'")),
+        *(("source_url", text, "--source-url") for text in ("https://x y", "javascript:alert(1)")),
+        *((name, "me", "--source-url, too") for name in ("source_name", "source_user")),
+    ]
+    for name, text, told in wrong:
+        with pytest.raises(UserError, match=told) as raised:
+            replace(HERE, **{name: text})
+        assert str(raised.value).isprintable()  # one line
 
 
 # ---- model cards

@@ -73,9 +73,9 @@ def test_every_row_has_the_cells_of_its_tabular(runs: list[Run]) -> None:
 
 def test_a_table_per_task_with_caption_and_label(three: list[Run]) -> None:
     latex = as_latex([*three, *(replace(run, name="other_task") for run in three)])
-    captions = re.findall(r"\\caption\{(.*)\}\n", latex)
-    assert tells(captions[0], "answers, 50 questions.", "Value ± standard error", "Bold")
-    assert captions[1].startswith(r"other\_task, 50")
+    first, second = re.findall(r"\\caption\{(.*)\}\n", latex)
+    assert tells(first, "answers, 50 questions.", "Value ± standard error", "Bold")
+    assert second.startswith(r"other\_task, 50")
     assert re.findall(r"\\label\{(.*)\}", latex) == ["tab:answers--50-questions", "tab:other-task--50-questions"]
 
 

@@ -130,7 +130,6 @@ def test_kinds_and_the_original() -> None:
     assert isnan(metrics.cora([[1, 1]], original=None).value)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=1, max_size=5))
 def test_the_same_as_records(correct: list[list[bool]]) -> None:
     """Oracle: the table that the harness' Records make."""

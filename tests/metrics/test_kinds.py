@@ -6,7 +6,7 @@ from math import hypot, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.metrics import acc_mean, macro_acc
@@ -100,7 +100,6 @@ def test_the_note_on_categories_with_one_question() -> None:
 # ---- weights
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.booleans())
 def test_weights_are_numbers_of_copies(seed: int, positions: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from math import isnan, sqrt
-from statistics import mean, pstdev
+from statistics import pstdev
 from typing import Any
 
 import numpy as np
@@ -15,21 +14,8 @@ from lm_eval_cora import metrics
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
+from tests.support import tables
 from tests.support.score_tables import random_score_questions
-from tests.support.tables import (
-    METRICS,
-    ORDER,
-    PLUS,
-    PROMPTS,
-    SAMPLING,
-    STUDY,
-    Metrics,
-    estimates,
-    random_questions,
-    resampled,
-    table_of,
-    without_errors,
-)
 
 
 @pytest.mark.parametrize(
@@ -61,15 +47,15 @@ def test_consistency_rate_by_hand() -> None:
     # a-b: b does not print 2: not comparable.   a-c: 2 and 2, both print it: agree.
     # b-c: c prints 0, b does not print 2: not comparable.   a-d, b-d, c-d: d is invalid: comparable, disagree.
     # 1 of 4 comparable pairs agrees.
-    table = table_of([[ask(0, (0, 1, 2), 2), ask(1, (0, 1), 0), ask(2, (0, 2), 2), ask(3, (0, 1), None)]])
+    table = tables.table_of([[ask(0, (0, 1, 2), 2), ask(1, (0, 1), 0), ask(2, (0, 2), 2), ask(3, (0, 1), None)]])
     assert metrics.consistency_rate(table).value == 0.25
 
 
 def test_a_question_without_a_comparable_pair_is_left_out() -> None:
     alone = [Record("q1", 2, 0, "original", (0, 1), 0, picked=1), Record("q1", 2, 1, "x", (0, 2), 0, picked=2)]
     pair = [Record("q2", 2, 0, "original", (0, 1), 0, picked=1), Record("q2", 2, 1, "x", (0, 1), 0, picked=1)]
-    assert metrics.consistency_rate(table_of([alone, pair])).value == 1.0
-    assert isnan(metrics.consistency_rate(table_of([alone])).value)
+    assert metrics.consistency_rate(tables.table_of([alone, pair])).value == 1.0
+    assert isnan(metrics.consistency_rate(tables.table_of([alone])).value)
 
 
 def test_levels_are_compared_in_integers() -> None:
@@ -109,11 +95,6 @@ def test_standard_error_of_cora_by_hand() -> None:
     assert metrics.cora(ResponseTable.from_hits([[1, 1], [0, 0]])).stderr == pytest.approx(1 / 2)
     # One right in the original only and one wrong in it: cora is s (1 - s), 0, 1/4, 1/4, 0: variance 1/64, times 2.
     assert metrics.cora(ResponseTable.from_hits([[1, 0], [0, 0]])).stderr == pytest.approx(sqrt(1 / 32))
-    # Four questions: the original is right in 1, 1, 0, 0 and 1 - x + y = 1, 0, 1, 1. All 4^4 samples.
-    rows = [(1, 1), (1, 0), (0, 1), (0, 1)]
-    values = [mean(x for x, _ in drawn) * mean(c for _, c in drawn) for drawn in product(rows, repeat=4)]
-    table = ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]])
-    assert metrics.cora(table).stderr == pytest.approx(pstdev(values) * sqrt(4 / 3))
 
 
 def test_standard_error_of_core_by_hand() -> None:
@@ -131,22 +112,26 @@ def test_the_unit_of_an_error_is_the_question() -> None:
     assert metrics.mcqa_plus(many).stderr == pytest.approx(metrics.mcqa_plus(few).stderr)
 
 
-EVERY_METRIC = [pair for chosen in (METRICS, PLUS, STUDY, PROMPTS, ORDER, SAMPLING) for pair in chosen.items()]
+EVERY_METRIC = [
+    pair
+    for chosen in (tables.METRICS, tables.PLUS, tables.STUDY, tables.PROMPTS, tables.ORDER, tables.SAMPLING)
+    for pair in chosen.items()
+]
 BY_KIND = ("templates", "positions", "samples", "by_category", "picks_by_letter", "letter_prior", "sc_buckets")
 
 
 @pytest.mark.parametrize(("name", "metric"), EVERY_METRIC)
 def test_without_questions_everything_is_undefined(name: str, metric: Any) -> None:
-    found = estimates({name: metric}, ResponseTable.from_records(()))
+    found = tables.estimates({name: metric}, ResponseTable.from_records(()))
     assert bool(found) != name.startswith(BY_KIND)
     for key, estimate in found.items():
         assert isnan(estimate.stderr)
         assert isnan(estimate.value) or (key.startswith("questions ") and estimate.value == 0)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", tables.METRICS)
 def test_one_question_has_a_value_and_no_error(name: str) -> None:
-    estimate = METRICS[name](ResponseTable.from_hits([[1, 0, 1]]))
+    estimate = tables.METRICS[name](ResponseTable.from_hits([[1, 0, 1]]))
     assert not isnan(estimate.value)
     assert isnan(estimate.stderr)
 
@@ -160,26 +145,28 @@ def test_without_originals_metrics_that_need_them_are_undefined(metric) -> None:
 
 
 def _mixed_sizes() -> list[list[Record]]:
-    """Return 200 questions with 8 or 26 variants, so that pooled shares and means over questions differ."""
-    long = random_questions(120)
+    """Return 100 questions with 8 or 26 variants, so that pooled shares and means over questions differ."""
+    long = tables.random_questions(60)
     short = [
         [replace(record, question_id=f"s{record.question_id}", variants=8) for record in records[:8]]
-        for records in random_questions(80, seed=3)
+        for records in tables.random_questions(40, seed=3)
     ]
     return long + short
 
 
-def _both_errors(chosen: Metrics, table: ResponseTable) -> dict[str, tuple[Estimate, float]]:
+def _both_errors(chosen: tables.Metrics, table: ResponseTable) -> dict[str, tuple[Estimate, float]]:
     """Return each estimate with its bootstrapped error, except estimates that are undefined in a sample.
 
     With 400 samples, the error of the bootstrap is 1 / sqrt(800) = 3.5%.
     """
     rng = np.random.default_rng(0)
     count = len(table.sizes)
-    with without_errors():
-        replicates = [estimates(chosen, resampled(table, rng.integers(count, size=count))) for _ in range(400)]
+    with tables.without_errors():
+        replicates = [
+            tables.estimates(chosen, tables.resampled(table, rng.integers(count, size=count))) for _ in range(400)
+        ]
     result = {}
-    for name, estimate in estimates(chosen, table).items():
+    for name, estimate in tables.estimates(chosen, table).items():
         values = [replicate[name].value for replicate in replicates if name in replicate]
         if len(values) == 400 and not np.isnan(values).any():
             result[name] = (estimate, float(np.std(values, ddof=1)))
@@ -188,10 +175,10 @@ def _both_errors(chosen: Metrics, table: ResponseTable) -> dict[str, tuple[Estim
 
 @pytest.fixture(scope="module")
 def bootstrapped() -> dict[str, tuple[Estimate, float]]:
-    return _both_errors(METRICS, table_of(_mixed_sizes()))
+    return _both_errors(tables.METRICS, tables.table_of(_mixed_sizes()))
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", tables.METRICS)
 def test_error_agrees_with_the_bootstrap(name: str, bootstrapped: dict[str, tuple[Estimate, float]]) -> None:
     estimate, expected = bootstrapped[name]
     # Tolerance: four errors of the bootstrap, and a little for the factor sqrt(N / (N - 1)).
@@ -200,9 +187,9 @@ def test_error_agrees_with_the_bootstrap(name: str, bootstrapped: dict[str, tupl
 
 @pytest.mark.parametrize("macro", [False, True])
 def test_errors_of_the_aggregated_row_agree_with_the_bootstrap(macro: bool) -> None:
-    tables = {
-        "prompts": table_of(random_score_questions(200, "prompts", (3, 4, 5), seed=1)),
-        "order": table_of(random_score_questions(200, "order", (3, 4, 4, 5), seed=2)),
+    probes = {
+        "prompts": tables.table_of(random_score_questions(100, "prompts", (3, 4, 5), seed=1)),
+        "order": tables.table_of(random_score_questions(100, "order", (3, 4, 4, 5), seed=2)),
     }
 
     def row(part: dict[str, ResponseTable]) -> dict[str, Estimate]:
@@ -210,9 +197,9 @@ def test_errors_of_the_aggregated_row_agree_with_the_bootstrap(macro: bool) -> N
         return {name: value for name, value in found.items() if isinstance(value, Estimate)}
 
     rng = np.random.default_rng(0)
-    with without_errors():
-        drawn = [rng.integers(200, size=200) for _ in range(400)]
-        replicates = [row({probe: resampled(table, each) for probe, table in tables.items()}) for each in drawn]
-    for name, estimate in row(tables).items():
+    with tables.without_errors():
+        drawn = [rng.integers(100, size=100) for _ in range(400)]
+        replicates = [row({probe: tables.resampled(table, each) for probe, table in probes.items()}) for each in drawn]
+    for name, estimate in row(probes).items():
         expected = np.std([replicate[name].value for replicate in replicates], ddof=1)
         assert estimate.stderr == pytest.approx(expected, rel=0.145), name

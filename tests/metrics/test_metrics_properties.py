@@ -75,7 +75,7 @@ def test_every_error_is_positive_and_every_interval_is_in_the_range(members: lis
 
 @pytest.mark.parametrize("scored", [False, True])
 def test_larger_tables_of_the_study_agree_with_the_oracles(scored: bool) -> None:
-    members = tables.random_study_questions(150, scored=scored)
+    members = tables.random_study_questions(120, scored=scored)
     values = computed(members, tables.STUDY)
     assert_agreement(members, oracles.study_metrics(members), tables.STUDY)
     sizes = {name: value for name, value in values.items() if name.startswith("questions ")}

@@ -61,14 +61,13 @@ def assert_agreement(values: dict[str, float], expected: oracles.Values) -> None
         assert value == pytest.approx(nan if right is None else right, nan_ok=True), name
 
 
-@settings(max_examples=50, deadline=None)
 @given(score_tables)
 def test_every_metric_agrees_with_its_oracle(probed: tuple[Probe, Members]) -> None:
     probe, members = probed
     assert_agreement(values_of(LISTS[probe], table_of(members)), ORACLES[probe](members))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25)
 @given(verdicts, written_questions("prompts"), written_questions("sampling"))
 def test_every_metric_of_written_answers_agrees_with_its_oracle(
     same: Verdicts, by_prompts: Members, by_sampling: Members
@@ -136,7 +135,6 @@ def _kept(members: Members, gone: set[str]) -> Members:
     ]
 
 
-@settings(max_examples=50, deadline=None)
 @given(score_tables, st.data())
 def test_some_kinds_of_a_table_are_the_table_of_their_records(
     probed: tuple[Probe, Members], data: st.DataObject
@@ -151,7 +149,7 @@ NO_ERROR = (" questions", " outlier", " even", " picks", "acc_range", "acc_range
 """Counts, and numbers that are compared with an expectation or are one."""
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(score_tables)
 def test_every_error_is_positive_and_every_interval_contains_the_value(probed: tuple[Probe, Members]) -> None:
     probe, members = probed

@@ -8,7 +8,7 @@ from math import hypot, isfinite, isnan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -107,7 +107,6 @@ def test_a_kind_of_one_question_has_the_interval_of_one_question() -> None:
     assert 0.6 < low < 20 / 21
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**9), st.booleans())
 def test_nothing_is_undefined_from_two_questions_on(seed: int, positions: bool) -> None:
     rng = np.random.default_rng(seed)

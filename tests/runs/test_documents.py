@@ -14,7 +14,7 @@ from lm_eval_cora.runs.documents import DocumentRun, documents_differ, estimate_
 from lm_eval_cora.runs.grouping import read_contestants
 from lm_eval_cora.runs.model_run import setting_differences
 from tests.support.documents import DOCUMENTS, Models, change_results, results_of, run_of, samples_of, told, values_of
-from tests.support.written import Line, Written, edit, lines_of, put
+from tests.support.written import Written, edit, lines_of, put
 
 
 def test_the_means_are_those_of_the_results_file(models: Models) -> None:
@@ -101,41 +101,28 @@ def test_other_exemplars_are_refused(models: Models) -> None:
     assert documents_differ(shots, same) == ""  # the same prompts in spite of another seed
 
 
-@pytest.mark.parametrize(
-    ("keys", "value", "reason"),
-    [
+def test_another_version_of_the_task_is_refused(models: Models, copy: Path) -> None:
+    of_task = ("configs", "tiny_written")
+    for keys, value, reason in (
         (("versions", "tiny_written"), 3, "version is 1 in the first, 3 in the second"),
-        (
-            ("configs", "tiny_written", "doc_to_text"),
-            "{{row}}",
-            "text is '{{question}}' in the first, '{{row}}'",
-        ),
-        (("configs", "tiny_written", "process_results"), "def f(): ...", "process_results is"),
-        (("configs", "tiny_written", "repeats"), 1, "repeats is 2 in the first, 1 in the second"),
-    ],
-)
-def test_another_version_of_the_task_is_refused(
-    models: Models, copy: Path, keys: tuple[str, ...], value: Any, reason: str
-) -> None:
-    change_results(copy, *keys, value=value)
-    assert reason in documents_differ(run_of(models.one), run_of(copy))
+        ((*of_task, "doc_to_text"), "{{row}}", "doc_to_text is '{{question}}' in the first, '{{row}}'"),
+        ((*of_task, "process_results"), "def f(): ...", "process_results is"),
+        ((*of_task, "repeats"), 1, "repeats is 2 in the first, 1 in the second"),
+    ):
+        change_results(copy, *keys, value=value)
+        assert reason in documents_differ(run_of(models.one), run_of(copy))
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("doc_hash", "4 of 24 documents differ (2, 4, 6, …). Run both on the same version of the task and its data"),
-        ("target_hash", "the targets of 4 of 24 documents differ (2, 4, 6, …)"),
-        ("prompt_hash", "4 of 24 prompts differ (2, 4, 6, …), although the settings are the same"),
-    ],
-)
-def test_documents_are_compared_by_hash(models: Models, copy: Path, name: str, reason: str) -> None:
-    def alter(line: Line) -> None:
-        if line["doc_id"] in (2, 4, 6, 9):
-            line[name] = "0" * 64
-
-    edit(samples_of(copy), alter)
-    assert documents_differ(run_of(models.one), run_of(copy)) == reason
+def test_documents_are_compared_by_hash(models: Models, copy: Path) -> None:
+    for name, reason in (
+        ("prompt", "4 of 24 prompts differ (2, 4, 6, …), although the settings are the same"),
+        ("target", "the targets of 4 of 24 documents differ (2, 4, 6, …)"),
+        ("doc", "4 of 24 documents differ (2, 4, 6, …). Run both on the same version of the task and its data"),
+    ):
+        lines = lines_of(samples_of(copy))
+        changed = [{**line, f"{name}_hash": "0" * 64} if line["doc_id"] in (2, 4, 6, 9) else line for line in lines]
+        put(samples_of(copy), changed)
+        assert documents_differ(run_of(models.one), run_of(copy)) == reason
 
 
 def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models: Models, copy: Path) -> None:
@@ -273,21 +260,17 @@ def test_a_hostile_line_is_left_out_with_a_note(models: Models, copy: Path, line
     assert run.estimates == run_of(models.one).estimates
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
+def test_a_metric_with_a_value_that_is_not_a_number_is_left_out(models: Models, copy: Path) -> None:
+    first, *others = lines_of(samples_of(copy))
+    whole = run_of(models.one).estimates
+    for value, reason in (
         *((value, "nan or infinite for some documents") for value in ("NaN", "1e999")),
         *(('"0.5"', "values of the type str"), ('{"a": 1}', "values of the type dict")),
-    ],
-)
-def test_a_metric_with_a_value_that_is_not_a_number_is_left_out(
-    models: Models, copy: Path, value: str, reason: str
-) -> None:
-    first, *others = lines_of(samples_of(copy))
-    put(samples_of(copy), [json.dumps({**first, "likeness": "HERE"}).replace('"HERE"', value), *others])
-    found, whole = run_of(copy).estimates, run_of(models.one).estimates
-    assert f"likeness ({reason})" in told(run_of(copy))
-    assert found == {metric: estimate for metric, estimate in whole.items() if metric != "likeness"}
+    ):
+        put(samples_of(copy), [json.dumps({**first, "likeness": "HERE"}).replace('"HERE"', value), *others])
+        assert f"likeness ({reason})" in told(run_of(copy))
+        found = run_of(copy).estimates
+        assert found == {metric: estimate for metric, estimate in whole.items() if metric != "likeness"}
 
 
 def test_lines_of_an_older_harness_do_not_list_their_metrics(tmp_path: Path) -> None:

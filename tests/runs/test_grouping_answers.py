@@ -44,19 +44,16 @@ def test_all_formats_are_the_same_run(tmp_path: Path) -> None:
     assert {run.task for run in runs} == {"answers"}
 
 
+PAIRS: list[Row] = [{"question": q, "variant": n} for q in range(3) for n in range(2)]
 COLUMNS: dict[str, tuple[list[Row], set[str]]] = {
     "right and wrong": (RIGHT, {"bmca_curve"}),
     "kinds": (
-        [{"question": q, "variant": n, "correct": True, "kind": "xy"[n]} for q in range(3) for n in range(2)],
+        [{**row, "correct": True, "kind": "xy"[row["variant"]]} for row in PAIRS],
         {"bmca_curve", "by_kind", "changes", "heat_maps"},
     ),
     "picks": (answers(), {"bmca_curve", "accuracy_ranges", "by_kind", "by_category", "changes", "heat_maps"}),
     "all orders": (
-        [
-            {"question": q, "variant": n, "picked": "a", "answer": "a", "printed": list(["ab", "ba"][n])}
-            for q in range(3)
-            for n in range(2)
-        ],
+        [{**row, "picked": "a", "answer": "a", "printed": list(["ab", "ba"][row["variant"]])} for row in PAIRS],
         {"bmca_curve", "picks_by_letter"},
     ),
 }
@@ -101,20 +98,16 @@ def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> No
 # ---- which files are answers
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "expected"),
-    [
+def test_files_of_answers(tmp_path: Path) -> None:
+    lines: list[tuple[str, Any, bool]] = [
         ("a.jsonl", {"question": 1, "variant": 0, "correct": True}, True),
         ("a.jsonl", {"doc_id": 0, "doc": {"question_id": "q"}}, False),
         ("samples_cora_demo_2026-01-01T00-00-00.jsonl", {"question": 1}, False),
-        ("scores_2026-01-01T00-00-00.json", {"results": {}}, False),
-        ("results.json", {"results": {}}, False),
-        ("a.CSV", "question,variant", True),
-        ("a.txt", {"question": 1}, False),
-    ],
-)
-def test_files_of_answers(name: str, line: Any, expected: bool, tmp_path: Path) -> None:
-    assert is_answers_file(put(tmp_path / name, [line])) == expected
+        *((name, {"results": {}}, False) for name in ("scores_2026-01-01T00-00-00.json", "results.json")),
+        *(("a.CSV", "question,variant", True), ("a.txt", {"question": 1}, False)),
+    ]
+    for name, line, expected in lines:
+        assert is_answers_file(put(tmp_path / name, [line])) == expected
     assert not is_answers_file(tmp_path)
 
 

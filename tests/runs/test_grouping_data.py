@@ -68,9 +68,7 @@ def test_two_files_of_the_user_are_two_runs(tmp_path: Path) -> None:
     assert len({run.task for run in runs}) == len({run.data.digest for run in runs}) == 2
     for run in runs:
         check_numbers(run, one if run.files == (one.samples,) else two, "cora_local_order")
-        assert run.task == f"cora_local_order ({run.label})"
-        assert run.model == "some-org/some-model"
-        assert not run.notes
+        assert (run.task, run.notes) == (f"cora_local_order ({run.label})", ())
         assert f"|data:{run.data.digest}|" in run.signature
     titles = [section.title for section in make_report(runs).sections]
     assert titles == [run.task for run in runs]
@@ -95,18 +93,16 @@ def runs_named(tmp_path: Path, *names: tuple[str | None, str | None]) -> list[Ru
     return read_runs([tmp_path])
 
 
-NAMES: list[tuple[tuple[str, str], tuple[str, str], list[str]]] = [
-    (("two", "5e6f7a8b"), ("my", "1a2b3c4d"), ["my", "two"]),
-    (("my", "1a2b3c4d"), ("my", "5e6f7a8b"), ["my 1a2b3c4d", "my 5e6f7a8b"]),
-    (("my", "1a2b3c4d"), ("copy", "1a2b3c4d"), ["copy", "my"]),
-]
-
-
-@pytest.mark.parametrize(("one", "other", "labels"), NAMES)
-def test_runs_are_shown_under_the_names_of_their_data(
-    one: tuple[str, str], other: tuple[str, str], labels: list[str], tmp_path: Path
-) -> None:
-    runs = runs_named(tmp_path, one, other)
+@pytest.mark.parametrize(
+    ("datas", "labels"),
+    [
+        ((("two", "5e6f7a8b"), ("my", "1a2b3c4d")), ["my", "two"]),
+        ((("my", "1a2b3c4d"), ("my", "5e6f7a8b")), ["my 1a2b3c4d", "my 5e6f7a8b"]),
+        ((("my", "1a2b3c4d"), ("copy", "1a2b3c4d")), ["copy", "my"]),
+    ],
+)
+def test_runs_are_shown_under_the_names_of_their_data(datas: Any, labels: list[str], tmp_path: Path) -> None:
+    runs = runs_named(tmp_path, *datas)
     assert [run.task for run in runs] == [f"{TASK} ({label})" for label in labels]
     page = as_markdown(make_report(runs))
     assert [line for line in page.splitlines() if line.startswith("## cora")] == [f"## {run.task}" for run in runs]

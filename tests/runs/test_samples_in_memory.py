@@ -62,14 +62,12 @@ def test_the_temporary_files_are_removed_with_the_last_scores() -> None:
     assert not path.parents[1].exists()
 
 
-@pytest.mark.parametrize(
-    ("results", "message"),
-    [
+def test_results_without_samples_of_our_tasks() -> None:
+    wrong: list[tuple[Any, str]] = [
         ({"results": {}}, r"without `samples`\. Pass log_samples=True to simple_evaluate"),
         ({"samples": {"arc_easy": [{"doc": {"query": "?"}}]}}, r"of other tasks \(arc_easy\)"),
         (None, r"expected folders, files or results of simple_evaluate, got \(None,\)"),
-    ],
-)
-def test_results_without_samples_of_our_tasks(results: Any, message: str) -> None:
-    with pytest.raises(UserError, match=f"read_runs: .*{message}"):
-        cora.read_runs(results)
+    ]
+    for results, message in wrong:
+        with pytest.raises(UserError, match=f"read_runs: .*{message}"):
+            cora.read_runs(results)

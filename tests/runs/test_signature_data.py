@@ -22,12 +22,7 @@ def test_a_hostile_name_breaks_neither_metadata_nor_signature(name: str) -> None
     assert Data.of(data.in_metadata()) == data
     records = [Record("q", kind="k", ordinal=0, variants=1, printed=(0, 1), answer=0, picked=0, original=True)]
     table = ResponseTable.from_records(records)
-    about: dict[str, Any] = {
-        "task": "cora_local@3",
-        **data.in_signature("cora_local"),
-        "probe": "p",
-        "form": "generate",
-    }
+    about = {"task": "cora_local@3", **data.in_signature("cora_local"), "probe": "p", "form": "generate"}
     signature = signature_of(table, about, Options(data_files=(f"/x/{name}.csv",)), records, {}, alone=True)
     parts = signature_parts(signature)
     names = ("task", *["benchmark"] * bool(name), "data", "probe", "form", "seed", "data_files", "n", "invalid")

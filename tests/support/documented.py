@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import functools
+import gc
 import importlib.util
 import io
 import itertools
@@ -218,7 +219,8 @@ def _harness(words: list[str]) -> None:
 
 MODULES = (
     *("lm_eval._cli", "lm_eval_cora.cli", "lm_eval_cora.harness.task"),
-    *("pandas", "matplotlib.pyplot", "torch", "transformers.models.auto.tokenization_auto"),
+    *("pandas", "matplotlib.pyplot", "scipy.special", "pytablewriter", "lm_eval.models", "multiprocessing.synchronize"),
+    *("torch", "transformers.models.auto.tokenization_auto"),
 )
 """What commands import."""
 
@@ -241,6 +243,8 @@ def main(arguments: list[str]) -> None:
 
     with reading_task_files_once():
         TaskManager()  # reads them
+        gc.collect()
+        gc.freeze()  # otherwise each copy looks through what is imported
         for page, folder in zip(arguments[::2], arguments[1::2], strict=True):
             os.chdir(folder)
             with Path(f"{Path(page).name}.failed").open("wb") as file:

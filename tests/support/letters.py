@@ -42,18 +42,10 @@ def planted(
     at_first: float = 0.0,
     varied: float = 0.4,
 ) -> tuple[ResponseTable, float]:
-    """Answers of a model that multiplies the probabilities of the options with its prior for the letters.
+    """Answers of a model that multiplies the probabilities of the options with its prior; its accuracy without one.
 
-    Args:
-        rng: Random numbers.
-        questions: Number of questions.
-        prior: The prior.
-        noise: Standard deviation of the noise in each log-probability.
-        at_first: Share of questions whose answer is at A; the others have it anywhere.
-        varied: Standard deviation of the logarithm of the prior over questions.
-
-    Returns:
-        The answers, and the accuracy of the same model without a prior.
+    The noise is the standard deviation of that of each log-probability, `varied` that of the logarithm of the prior
+    over questions. The share `at_first` of the questions has its answer at A; the others have it anywhere.
     """
     size = len(prior)
     places = np.arange(size)

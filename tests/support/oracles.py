@@ -109,12 +109,8 @@ def kind_accuracies(questions: Questions) -> list[float]:
     kinds = {record.kind for records in questions for record in records}
     accuracies = []
     for kind in kinds:
-        within = []
-        for records in questions:
-            hits = [float(_right(record)) for record in records if record.kind == kind]
-            if hits:
-                within.append(mean(hits))
-        accuracies.append(mean(within))
+        asked = [[record for record in records if record.kind == kind] for records in questions]
+        accuracies.append(mean(float(_rc(records)) for records in asked if records))
     return accuracies
 
 
@@ -152,8 +148,8 @@ def mcqa_plus_diff(questions: Questions) -> float:
 
 def plus_metrics(questions: Questions) -> dict[str, float | None]:
     """Every metric of the plus probe under the name of the task files."""
-    sampled = {"mcqa_plus_sampled": mcqa_plus(questions)}
-    return all_metrics(questions) | {"mcqa_plus_diff": mcqa_plus_diff(questions)} | sampled
+    more = {"mcqa_plus_diff": mcqa_plus_diff(questions), "mcqa_plus_sampled": mcqa_plus(questions)}
+    return all_metrics(questions) | more
 
 
 def _orders(records: Sequence[Record], options: int | str) -> list[Record]:
@@ -341,20 +337,8 @@ def subset_sizes(questions: Questions) -> dict[str, int]:
 def study_metrics(questions: Questions) -> dict[str, float | None]:
     """Every metric of the revas probe under the name of the task files; the parts of a mapping by name and key."""
     plain = (
-        *(
-            acc,
-            mcqa,
-            invalid,
-            followed,
-            ties,
-            tf_right,
-            tf_wrong,
-            yes_no_mass,
-            multi_share,
-            recall_right,
-            recall_misleading,
-        ),
-        *(recall_right_multi, recall_misleading_multi, replaced_acc),
+        *(acc, mcqa, invalid, followed, ties, tf_right, tf_wrong, yes_no_mass, multi_share, replaced_acc),
+        *(recall_right, recall_misleading, recall_right_multi, recall_misleading_multi),
     )
     values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in plain}
     for options in (2, 3, 6, 8, 10, "original"):

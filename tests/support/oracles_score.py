@@ -12,22 +12,8 @@ from operator import eq
 from statistics import mean
 
 from lm_eval_cora.answers.records import Record
-from tests.support.oracles import (
-    Questions,
-    Same,
-    _agree,
-    _all_right,
-    _right,
-    _says_nothing,
-    acc,
-    ci,
-    consistency_rate,
-    cora,
-    followed,
-    invalid,
-    mcqa,
-    ties,
-)
+from tests.support import oracles as plain
+from tests.support.oracles import Questions, Same
 from tests.support.oracles_letter_bias import acc_permuted, acc_pride, letter_prior, recall_spread
 
 Values = dict[str, float | None]
@@ -40,7 +26,7 @@ def _kinds(questions: Questions) -> list[str]:
 
 
 def _in_kind(records: Sequence[Record], kind: str) -> Fraction:
-    hits = [_right(record) for record in records if record.kind == kind]
+    hits = [plain._right(record) for record in records if record.kind == kind]
     return Fraction(sum(hits), len(hits))
 
 
@@ -99,17 +85,18 @@ def macro_acc(questions: Questions) -> float:
 
 def all_equal(questions: Questions, same: Same = eq) -> float:
     def equal(records: Sequence[Record]) -> bool:
-        said = not any(_says_nothing(record) for record in records)
-        return said and all(_agree(one, other, same) for one, other in combinations(records, 2))
+        said = not any(plain._says_nothing(record) for record in records)
+        return said and all(plain._agree(one, other, same) for one, other in combinations(records, 2))
 
     return mean(float(equal(records)) for records in questions)
 
 
 def equal_at(questions: Questions, level: Fraction, same: Same = eq) -> float:
     def most(records: Sequence[Record]) -> int:
-        said = [record for record in records if not _says_nothing(record)]
+        said = [record for record in records if not plain._says_nothing(record)]
         return max(
-            (1 + sum(_agree(one, other, same) is True for other in said if other is not one) for one in said), default=0
+            (1 + sum(plain._agree(one, other, same) is True for other in said if other is not one) for one in said),
+            default=0,
         )
 
     return mean(float(most(records) >= level * len(records)) for records in questions)
@@ -126,7 +113,7 @@ def timeouts(questions: Questions, same: Same = eq) -> float | None:
 
 def acc_h(questions: Questions) -> float:
     """The source options, which all variants of the order probe print."""
-    return mean(float(_all_right(records)) for records in questions)
+    return mean(float(plain._all_right(records)) for records in questions)
 
 
 def _picks(questions: Questions) -> tuple[list[int], list[Fraction]]:
@@ -225,7 +212,7 @@ def each_kind(questions: Questions, positions: bool = False) -> Values:
     reach = (high - low) * 3 / 2
     for kind, value in found.items():
         members = [[record for record in records if record.kind == kind] for records in questions]
-        silent = [mean(float(_says_nothing(record)) for record in asked) for asked in members if asked]
+        silent = [mean(float(plain._says_nothing(record)) for record in asked) for asked in members if asked]
         values[f"{kind} accuracy"] = float(value)
         values[f"{kind} invalid"] = mean(silent)
         values[f"{kind} questions"] = len(silent)
@@ -242,7 +229,7 @@ def by_category(questions: Questions, positions: bool = False, same: Same = eq) 
         values[f"{category} acc_min"] = acc_min(members, positions)
         values[f"{category} acc_max"] = acc_max(members, positions)
         values[f"{category} acc_range"] = acc_range(members, positions)
-        values[f"{category} consistency_rate"] = consistency_rate(members, same)
+        values[f"{category} consistency_rate"] = plain.consistency_rate(members, same)
         values[f"{category} all_equal"] = all_equal(members, same)
         values[f"{category} questions"] = len(members)
     return values
@@ -277,11 +264,11 @@ def _without(questions: Questions, kind: str) -> Questions:
 def _shared(questions: Questions, same: Same) -> Values:
     """Metrics of all three probes."""
     return {
-        "acc": acc(questions),
-        "consistency_rate": consistency_rate(questions, same),
+        "acc": plain.acc(questions),
+        "consistency_rate": plain.consistency_rate(questions, same),
         "all_equal": all_equal(questions, same),
-        "invalid": invalid(questions),
-        "followed": followed(questions),
+        "invalid": plain.invalid(questions),
+        "followed": plain.followed(questions),
     }
 
 
@@ -293,9 +280,9 @@ def prompts_metrics(questions: Questions, same: Same = eq) -> Values:
         | _ranges(questions, positions=False)
         | _spreads(questions, positions=False)
         | _ranges(paper, positions=False, suffix="_paper")
-        | {metric.__name__: metric(questions) for metric in (mcqa, ci, cora)}
+        | {metric.__name__: metric(questions) for metric in (plain.mcqa, plain.ci, plain.cora)}
         | {"equal@0.8": equal_at(questions, Fraction(8, 10), same), "timeouts": timeouts(questions, same)}
-        | {"consistency_rate_paper": consistency_rate(paper, same), "all_equal_paper": all_equal(paper, same)}
+        | {"consistency_rate_paper": plain.consistency_rate(paper, same), "all_equal_paper": all_equal(paper, same)}
         | _named("templates", each_kind(questions))
         | _named("by_category", by_category(questions, same=same))
         | _named("by_category_paper", by_category(paper, same=same))
@@ -308,7 +295,10 @@ def order_metrics(questions: Questions) -> Values:
         _shared(questions, eq)
         | _ranges(questions, positions=True)
         | _spreads(questions, positions=True)
-        | {metric.__name__: metric(questions) for metric in (acc_h, mcqa, ci, cora, ties, position_chi_square)}
+        | {
+            metric.__name__: metric(questions)
+            for metric in (acc_h, plain.mcqa, plain.ci, plain.cora, plain.ties, position_chi_square)
+        }
         | {"acc_permuted": acc_permuted(questions), "acc_pride": acc_pride(questions)}
         | {"recall_spread": recall_spread([float(r) for r in accuracies(questions, positions=True).values()])}
         | _named("letter_prior", letter_prior(questions))
@@ -337,7 +327,7 @@ def aggregated(probes: Mapping[str, Questions], macro: bool = False, same: Same 
     rates = {}
     for probe, members in probes.items():
         kept = [records for records in members if records[0].question_id in common]
-        rates[probe] = consistency_rate(kept, same)
+        rates[probe] = plain.consistency_rate(kept, same)
         found += accuracies(_without(kept, DROPPED), positions=probe == "order", macro=macro).values()
     both = [rates[probe] for probe in ("prompts", "order") if probe in rates]
     return {

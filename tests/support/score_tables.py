@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf, nan
-from typing import Literal
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
@@ -19,6 +19,7 @@ from lm_eval_cora.variants.order import Orders, order
 from lm_eval_cora.variants.prompts import SINGLE_LETTER, prompts, sampling
 from lm_eval_cora.variants.template import Template, Templates
 from lm_eval_cora.variants.variant import Variant
+from tests.support.tables import answer_to
 
 Probe = Literal["prompts", "order", "sampling"]
 
@@ -65,22 +66,10 @@ class Chooser:
             place = variant.printed.index(self.favourite)
         elif style == "says nothing":
             place = None
-        return Record(
-            question_id=name,
-            kind=variant.kind,
-            ordinal=variant.ordinal,
-            variants=variants,
-            printed=variant.printed,
-            answer=variant.answer,
-            picked=None if place is None else variant.printed[place],
-            category=category,
-            tied=rng.random() < 0.1,
-            ask=variant.ask,
-            position=place,
-            original=variant.original,
-            followed=(variant.ordinal + len(name)) % 4 > 0,
-            likelihoods=_likelihoods(f"{name} {variant.ordinal}", variant, place),
-        )
+        picked = None if place is None else variant.printed[place]
+        said = {"tied": rng.random() < 0.1, "followed": (variant.ordinal + len(name)) % 4 > 0}
+        likelihoods = _likelihoods(f"{name} {variant.ordinal}", variant, place)
+        return answer_to(variant, name, variants, picked, category=category, likelihoods=likelihoods, **said)
 
 
 def _likelihoods(key: str, variant: Variant, place: int | None) -> bytes:
@@ -172,23 +161,9 @@ def _written(
     records = []
     for variant in variants:
         written = None if rng.random() < silent else rng.choice(said)
-        records.append(
-            Record(
-                question_id=name,
-                kind=variant.kind,
-                ordinal=variant.ordinal,
-                variants=len(variants),
-                printed=(),
-                answer=0,
-                picked=None,
-                category=category,
-                ask=variant.ask,
-                original=variant.original,
-                written=written,
-                matches=None if written is None else matches[written],
-                followed=(variant.ordinal + len(name)) % 4 > 0,
-            )
-        )
+        found = {"written": written, "matches": None if written is None else matches[written]}
+        followed = (variant.ordinal + len(name)) % 4 > 0
+        records.append(answer_to(variant, name, len(variants), category=category, followed=followed, **found))
     return records
 
 
@@ -221,30 +196,12 @@ A, B, C, D = range(4)
 
 
 def asked(
-    name: str,
-    says: Sequence[int | None],
-    options: int = 4,
-    *,
-    answer: int = 0,
-    category: str = "",
-    orders: Orders = "swap",
+    name: str, says: Sequence[int | None], options: int = 4, *, answer: int = 0, orders: Orders = "swap", **more: Any
 ) -> list[Record]:
     """The variants of the order probe for a question, with the letter of each answer."""
     variants = order(Question(name, "Which?", tuple(map(str, range(options))), answer), orders=orders)
     return [
-        Record(
-            question_id=name,
-            kind=variant.kind,
-            ordinal=variant.ordinal,
-            variants=len(variants),
-            printed=variant.printed,
-            answer=answer,
-            picked=None if said is None else variant.printed[said],
-            category=category,
-            ask="best_answer",
-            position=said,
-            original=variant.original,
-        )
+        answer_to(variant, name, len(variants), None if said is None else variant.printed[said], **more)
         for variant, said in zip(variants, says, strict=True)
     ]
 
@@ -253,12 +210,7 @@ def hits(rows: Sequence[str], kinds: Sequence[str] = "", categories: Sequence[st
     """A question for each row: 1 is a right answer, 0 a wrong one, a dash an invalid one."""
     return ResponseTable.from_records(
         Record(
-            question_id=f"q{number:03d}",
-            kind=kinds[place] if kinds else f"sample_{place + 1}",
-            ordinal=place,
-            variants=len(row),
-            printed=(0, 1),
-            answer=0,
+            *(f"q{number:03d}", len(row), place, kinds[place] if kinds else f"sample_{place + 1}", (0, 1), 0),
             picked=None if hit == "-" else 1 - int(hit),
             category=categories[number] if categories else "",
             position=None if hit == "-" else 1 - int(hit),
@@ -280,12 +232,7 @@ def written(*answers: Sequence[str | None], matches: bool | None = True, ran_out
     return ResponseTable.from_records(
         (
             Record(
-                question_id=f"q{number}",
-                kind=f"sample_{ordinal + 1}",
-                ordinal=ordinal,
-                variants=len(texts),
-                printed=(),
-                answer=0,
+                *(f"q{number}", len(texts), ordinal, f"sample_{ordinal + 1}", (), 0),
                 picked=None,
                 ask="boxed",
                 written=text,

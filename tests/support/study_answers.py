@@ -10,7 +10,6 @@ import pytest
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.tables import table_of
 
 Part = list[dict[str, Any]]
 
@@ -70,19 +69,10 @@ def replaced(*picks: int | None) -> Part:
 
 def table(*asked: Part) -> ResponseTable:
     """Return a table with a question for each argument."""
-    return table_of(
-        [
-            [
-                Record(
-                    question_id=f"q{number}",
-                    ordinal=i,
-                    variants=len(parts),
-                    **{"answer": 0, "original": part["kind"] == "original", **part},
-                )
-                for i, part in enumerate(parts)
-            ]
-            for number, parts in enumerate(asked)
-        ]
+    return ResponseTable.from_records(
+        Record(f"q{number}", len(parts), ordinal, **{"answer": 0, "original": part["kind"] == "original", **part})
+        for number, parts in enumerate(asked)
+        for ordinal, part in enumerate(parts)
     )
 
 

@@ -102,33 +102,32 @@ def questions(draw: st.DrawFn, min_size: int = 1) -> list[list[Record]]:
         for ordinal, (printed, place, kind, tied) in enumerate(drawn):
             picked = None if place < 0 else printed[place % len(printed)]
             kind = kind if ordinal else KINDS[0]
-            records.append(_record(f"q{number}", kind, ordinal, len(drawn), printed, answer, picked, tied))
+            records.append(_record((f"q{number}", len(drawn), ordinal, kind), printed, answer, picked, tied))
         result.append(records)
     return result
 
 
-def _record(
-    name: str,
-    kind: str,
-    ordinal: int,
-    variants: int,
-    printed: Sequence[int],
-    answer: int,
-    picked: int | None,
-    tied: bool,
-) -> Record:
+def _record(asked: tuple[Any, ...], printed: Sequence[int], answer: int, picked: int | None, tied: bool) -> Record:
+    """The record of a question id, number of variants, ordinal and kind."""
     return Record(
-        name,
-        variants,
-        ordinal,
-        kind,
-        tuple(printed),
-        answer,
+        *(*asked, tuple(printed), answer),
         picked=picked,
         tied=tied,
         position=None if picked is None else printed.index(picked),
-        original=not ordinal,
-        followed=(ordinal + answer + len(printed)) % 3 > 0,
+        original=not asked[2],
+        followed=(asked[2] + answer + len(printed)) % 3 > 0,
+    )
+
+
+def answer_to(variant: Variant, name: str, variants: int, picked: int | None = None, **said: Any) -> Record:
+    """The record of an answer to one of the variants of a question."""
+    return Record(
+        *(name, variants, variant.ordinal, variant.kind, variant.printed, variant.answer),
+        picked=picked,
+        position=None if picked is None else variant.printed.index(picked),
+        ask=variant.ask,
+        original=variant.original,
+        **said,
     )
 
 
@@ -139,24 +138,11 @@ def table_of(members: list[list[Record]]) -> ResponseTable:
 @contextmanager
 def without_errors() -> Iterator[None]:
     """Metrics without their standard errors and intervals, which take longer than the values."""
-
-    def zeros(*_: object) -> np.ndarray:
-        return np.zeros((2, 2))
-
-    def no_error(*_: object) -> float:
-        return nan
-
-    def no_intervals(values: np.ndarray, *_: object) -> list[tuple[float, float]]:
-        return [(nan, nan)] * len(values)
-
-    def no_draws(covariance: np.ndarray) -> np.ndarray:
-        return np.zeros((2, len(covariance)))
-
     with (  # functions, because a Mock takes longer than most metrics
-        mock.patch("lm_eval_cora.metrics.ranges.bootstrap", zeros),
-        mock.patch("lm_eval_cora.metrics.ranges._together", no_intervals),
-        mock.patch("lm_eval_cora.metrics.positions.normal_draws", no_draws),
-        mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
+        mock.patch("lm_eval_cora.metrics.ranges.bootstrap", lambda *_: np.zeros((2, 2))),  # noqa: PT008
+        mock.patch("lm_eval_cora.metrics.ranges._together", lambda values, *_: [(nan, nan)] * len(values)),
+        mock.patch("lm_eval_cora.metrics.positions.normal_draws", lambda covariance: np.zeros((2, len(covariance)))),
+        mock.patch("lm_eval_cora.metrics.estimate.standard_error", lambda *_: nan),  # noqa: PT008
     ):
         yield
 
@@ -211,7 +197,7 @@ def random_questions(count: int, variants: int = 26, seed: int = 0) -> list[list
             picked = None if rng.random() < 0.05 else answer if rng.random() < easy else guess
             kind = "original" if ordinal == 0 else f"kind {ordinal % 7}"
             tied = rng.random() < 0.1
-            records.append(_record(f"q{number:06d}", kind, ordinal, variants, printed, answer, picked, tied))
+            records.append(_record((f"q{number:06d}", variants, ordinal, kind), printed, answer, picked, tied))
         result.append(records)
     return result
 
@@ -256,23 +242,9 @@ class Respondent:
                 low = log1p(-exp(high)) if high < 0 else -inf  # what "yes" leaves for "no"
             yes, no = (high, low) if selected else (low, high)
             selected = variant.printed if yes >= no else ()
-        return Record(
-            question_id=name,
-            kind=variant.kind,
-            ordinal=variant.ordinal,
-            variants=variants,
-            printed=variant.printed,
-            answer=variant.answer,
-            picked=picked,
-            tied=self.scored and rng.random() < 0.1,
-            ask=variant.ask,
-            selected=selected,
-            yes=yes,
-            no=no,
-            position=None if picked is None else variant.printed.index(picked),
-            original=variant.original,
-            followed=(variant.ordinal + variant.answer) % 4 > 0,
-        )
+        tied, followed = self.scored and rng.random() < 0.1, (variant.ordinal + variant.answer) % 4 > 0
+        said = {"selected": selected, "yes": yes, "no": no, "tied": tied, "followed": followed}
+        return answer_to(variant, name, variants, picked, **said)
 
 
 TWISTS = ("none", "equal", "nota", "right nota")
