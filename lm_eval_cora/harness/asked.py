@@ -97,6 +97,10 @@ def read_question(task: Any, doc: Mapping[str, Any], where: str) -> Asked:
         raise UserError(f"{where}: expected one of the {len(scored)} options as target, got {shorten(repr(target))}")
     labels = labels_in(scored)
     if labels and (printed := printed_question(text, labels)):
+        for option, answer_text in zip(printed.options, scored, strict=True):
+            own = _LABELLED.fullmatch(answer_text)
+            if own and own[4] and not own[4].strip().startswith(option.strip()):  # its first line
+                raise UserError(f"{where}: the prompt prints {shorten(option)!r}, but scores {shorten(answer_text)!r}")
         return Asked(task, doc, _stem(printed.before), printed.options, answer, printed, labelled=True)
     stem, options = _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored))
     return Asked(task, doc, stem, options, answer, labelled=bool(labels))
@@ -167,12 +171,18 @@ class AskedTask(CoraTask):
         self._in_own_words = prints == {True} and not ours
         self._contexts: dict[str, Any] = {}
         hiding = sum(all(option.strip() in one.stem for option in one.choices) for one in asked.values())
-        if hiding * 2 > len(asked):
-            logger.warning(
-                "%s: %s: the text before the options has all options of %d of %d questions, so variants will print "
-                "them twice. Check it with `lm-eval-cora tasks --check`",
-                *(config["task"], "+".join(names), hiding, len(asked)),
-            )
+        equal = sum(len(set(one.choices)) < len(one.choices) for one in asked.values())
+        for count, what in (
+            (
+                hiding * (2 * hiding > len(asked)),
+                "have all their options in the text before, too, so variants print both",
+            ),
+            (equal, "have equal options, which count as one option"),
+        ):
+            if count:
+                logger.warning(
+                    "%s: %d of %d questions of %s %s", config["task"], count, len(asked), "+".join(names), what
+                )
         super().__init__({**config, **self._settings(config), "benchmark": self._questions("+".join(names))})
 
     def _questions(self, name: str) -> Benchmark:

@@ -228,11 +228,22 @@ def test_options_about_other_data(folder: Path) -> None:
         manager(folder, task="mine_en").load(["cora_demo"])
 
 
+def test_warnings_of_equal_options_and_of_options_in_the_stem(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = "{{q}} {{o|join(', ')}}\nA. {{o[0]}}\nB. {{o[1]}}\nC. {{o[1] if t == 0 else o[2]}}\nAnswer:"
+    loaded(folder, task=write(folder, doc_to_text=text))
+    told = [record.getMessage() for record in caplog.records if "of 8 questions of mine_en have" in record.getMessage()]
+    assert [message.partition("have ")[2][:16] for message in told] == ["all their option", "equal options, w"]
+
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no options in the prompt": ({"doc_to_text": "{{q}}\nAnswer:"}, "doc 0: the task scores A, B, C, but there are no"),
     "one prompt per option": ({"doc_to_text": "t"}, r"doc 0: expected one prompt, got one for each option"),
     "a target that is no option": ({"doc_to_target": "{{'D'}}"}, "doc 0: expected one of the 3 options as target, got"),
     "several right answers": ({"doc_to_target": "{{['A', 'B']}}"}, "doc 0: expected one of the 3 options as target"),
+    "other texts than printed": (
+        {"doc_to_choice": "{{['A. ' + o[1], 'B. ' + o[0], 'C. ' + o[2]]}}"},
+        "doc 0: the prompt prints 'ice 0', but scores 'A. fog 0'",
+    ),
     "another output": ({"output_type": "loglikelihood"}, "expected a multiple-choice task, its output_type is log"),
 }
 
