@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -12,9 +14,11 @@ from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
+from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asked import AskedTask, label_in, labels_in
 from lm_eval_cora.harness.scoring import score_response
+from tests.support.commands import NAME
 from tests.support.simulated import TASKS
 
 LETTERS = "Question: {{q}}\nOne of A, B or C:\nA. {{o[0]}}\nB. {{o[1]}}\nC. {{o[2]}}\nAnswer:"
@@ -219,6 +223,22 @@ def test_every_probe_runs_with_the_exemplars_of_the_task(folder: Path, task: str
     own = {sample["arguments"][0][0] for sample in samples if sample["doc"]["ask"] == "letter"}
     assert all(prompt.startswith("Question: Which one is number 10") for prompt in own)
     assert asked - {"yes_no", "select_all"} == ({"best_answer"} if task == "cora_of_prompts" else {"letter"})
+
+
+def test_the_short_form_and_its_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--model", NAME, "--include_path", str(folder), "--output_path", str(folder / "out"), "--log_samples"]
+    options = ["--metadata", '{"cora": {"questions": 2}}']
+    ours = partial(TaskManager, include_defaults=False)
+    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
+        for name in (write(folder), write(folder, "two_en", doc_to_target="{{(t + 1) % 3}}")):
+            assert main(["run", "--of", name, *words, *options]) == 0
+    (path, _) = sorted((folder / "out").rglob("results_*.json"))
+    signature = json.loads(path.read_text())["configs"]["cora_of"]["metadata"]["signature"]
+    assert "|of:mine_en@7|seed:0|questions:2|n:2x14|" in signature
+    capsys.readouterr()
+    assert main(["report", str(folder / "out"), "--format", "csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert {row.split(",")[1] for row in rows[1:]} == {"cora_of (mine_en)", "cora_of (two_en)"}
 
 
 def test_options_about_other_data(folder: Path) -> None:
