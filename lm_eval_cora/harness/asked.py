@@ -170,20 +170,20 @@ class AskedTask(CoraTask):
         ours = config["probe"] == PROMPTS.name or options.prompt or options.templates
         self._in_own_words = prints == {True} and not ours
         self._contexts: dict[str, Any] = {}
-        hiding = sum(all(option.strip() in one.stem for option in one.choices) for one in asked.values())
-        equal = sum(len(set(one.choices)) < len(one.choices) for one in asked.values())
-        for count, what in (
-            (
-                hiding * (2 * hiding > len(asked)),
-                "have all their options in the text before, too, so variants print both",
-            ),
-            (equal, "have equal options, which count as one option"),
-        ):
-            if count:
-                logger.warning(
-                    "%s: %d of %d questions of %s %s", config["task"], count, len(asked), "+".join(names), what
-                )
+        self._warn_of_options(config["task"])
         super().__init__({**config, **self._settings(config), "benchmark": self._questions("+".join(names))})
+
+    def _warn_of_options(self, name: str) -> None:
+        every = [*self._asked.values()]
+        hiding = sum(all(option.strip() in one.stem for option in one.choices) for one in every)
+        equal = sum(len(set(one.choices)) < len(one.choices) for one in every)
+        where = f"questions of {', '.join(self._tasks)} have"
+        if 2 * hiding > len(every):
+            what = "all their options in the text before, too, so variants print both"
+            logger.warning("%s: %d of %d %s %s", name, hiding, len(every), where, what)
+        if equal:
+            what = "equal options, which count as one option"
+            logger.warning("%s: %d of %d %s %s", name, equal, len(every), where, what)
 
     def _questions(self, name: str) -> Benchmark:
         """The questions as a benchmark. The task is the category if there are several."""
@@ -267,7 +267,7 @@ class AskedTask(CoraTask):
         cost = super().cost(limit)
         key = next(iter(self._selected.values()))["question_id"]
         one, variant = self._asked[key], [doc for doc in self._selected.values() if doc["question_id"] == key][-1]
-        words = "its own words" if self._in_own_words else "our prompt, because it does not print its options"
+        words = "its own words" if self._in_own_words else "our prompt"
         labels = one.printed.labels if one.printed else LETTERS
         options = (f"{label} {option!r}" for label, option in zip(labels, one.choices, strict=False))
         lines = {
