@@ -99,7 +99,7 @@ def read_question(task: Any, doc: Mapping[str, Any], where: str) -> Asked:
     if labels and (printed := printed_question(text, labels)):
         for option, answer_text in zip(printed.options, scored, strict=True):
             own = _LABELLED.fullmatch(answer_text)
-            if own and own[4] and not own[4].strip().startswith(option.strip()):  # its first line
+            if own and own[4] and option.strip() not in answer_text:
                 raise UserError(f"{where}: the prompt prints {shorten(option)!r}, but scores {shorten(answer_text)!r}")
         return Asked(task, doc, _stem(printed.before), printed.options, answer, printed, labelled=True)
     stem, options = _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored))
