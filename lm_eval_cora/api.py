@@ -283,7 +283,7 @@ def write_report(
     path, runs = Path(output), _runs_of("write_report", scores)
     check_file(path, "write_report: output", (".html", ".htm", ".md"))
     report = make_report(runs, title)
-    write_file(path, as_markdown(report) if path.suffix == ".md" else render(report))
+    write_file(path, as_markdown(report) if path.suffix.lower() == ".md" else render(report))
     return path
 
 

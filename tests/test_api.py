@@ -73,7 +73,7 @@ def file(tmp_path: Path) -> Path:
     return put(tmp_path / "answers.jsonl", answers(questions=2))
 
 
-@pytest.mark.parametrize("name", ["new/report.html", "report.md"])
+@pytest.mark.parametrize("name", ["new/report.html", "report.md", "REPORT.MD"])
 def test_the_report_is_that_of_the_command(name: str, file: Path, tmp_path: Path) -> None:
     cora.write_report(cora.read_runs(file)[0], tmp_path / name, title="Mine")
     assert main(["report", str(file), "--title", "Mine", "-o", str(tmp_path / f"command{Path(name).suffix}")]) == 0

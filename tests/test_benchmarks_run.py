@@ -26,7 +26,6 @@ TINY = {
     "metrics": ["--questions", "20"],
     "overhead": ["--questions", "5", "--repeats", "1"],
     "plan_power": ["--samples", "1", "--run", "500"],
-    "readers": ["labelled.jsonl"],
     "report": ["--megabytes", "1", "--models", "2", "--questions", "60"],
     "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],
     "scale": ["--questions", "20"],
@@ -39,23 +38,16 @@ TINY = {
 LABELLED = {"model": "m", "prompt": "p", "options": ["Ice", "Fog"], "response": "The answer is B.", "label": "B"}
 
 
-def is_benchmark(file: Path) -> bool:
-    """Return whether a file is a script. Scripts import the other files."""
-    return "__main__" in file.read_text(encoding="utf-8")
-
-
-NAMES = [file.stem for file in FILES if is_benchmark(file)]
+NAMES = [file.stem for file in FILES if "__main__" in file.read_text(encoding="utf-8")]
+"""The scripts. They import the other files."""
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     folder = tmp_path_factory.mktemp("benchmarks")
     (folder / "labelled.jsonl").write_text(json.dumps(LABELLED) + "\n", encoding="utf-8")
-    arguments = {
-        name: [str(folder / each) if each.endswith(".jsonl") else each for each in given]
-        for name, given in TINY.items()
-    }
-    return run_all({name: [f"benchmarks/{name}.py", *arguments[name]] for name in NAMES}, folder)
+    given = {**TINY, "readers": [str(folder / "labelled.jsonl")]}
+    return run_all({name: [f"benchmarks/{name}.py", *given[name]] for name in NAMES}, folder)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -50,12 +50,11 @@ def run(given: console.Given) -> None:
         check_folder(given.figures, "--figures")
     runs = console.read_runs_of(given)
     report = make_report(runs, given.title) if given.figures or kind not in _NUMBERS else None
-    if report is None or kind in _NUMBERS:
-        text = _NUMBERS[kind](runs)
-    else:
-        text = as_markdown(report) if kind == "md" else render(report)
-    console.write(text, output)
-    if report is not None and given.figures:
+    if kind in _NUMBERS:
+        console.write(_NUMBERS[kind](runs), output)
+    elif report:
+        console.write(as_markdown(report) if kind == "md" else render(report), output)
+    if report and given.figures:
         paths = write_figures(charts_of(report), given.figures, given.width)
         console.say(f"wrote {len(paths)} files to {given.figures}")
 

@@ -47,18 +47,13 @@ def run(given: console.Given) -> None:
     if given.check:
         if not names:
             given.parser.error("--check: expected a task or group, for example: lm-eval-cora tasks --check cora_medqa")
-        if given.include_path and not given.include_path.is_dir():
-            raise UserError(f"--include_path {given.include_path}: there is no such folder")
+        if (folder := given.include_path) and not folder.is_dir():
+            raise UserError(f"--include_path {folder}: there is no such folder")
         with importing_the_harness():
             from lm_eval_cora.harness.dry_run import dry_run  # takes seconds
 
-        costs = dry_run(
-            [name for part in names for name in part.split(",")],
-            metadata,
-            num_fewshot=given.num_fewshot,
-            limit=given.limit,
-            include_path=given.include_path,
-        )
+        names = ",".join(names).split(",")
+        costs = dry_run(names, metadata, num_fewshot=given.num_fewshot, limit=given.limit, include_path=folder)
         for name, cost in costs.items():
             print(f"{name}: {cost}")
         return

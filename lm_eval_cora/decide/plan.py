@@ -30,14 +30,9 @@ CORRELATION = 0.3
 """Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
 0.3 to 0.7 (Miller 2024, arXiv:2411.00640, in Anthropic's summary). A lower correlation needs more questions."""
 
-_FEW_IN_A_RUN = 200
-"""Runs with fewer questions get a note about the precision of their plan."""
-
-_FEW_NEEDED = 100
-"""Plans with fewer questions get a note, because intervals of few questions are not normal."""
-
-_FEWEST = 30
-"""Plans have at least so many questions, because the intervals of fewer are not reliable."""
+_FEW_IN_A_RUN = 200  # runs with fewer questions get a note about the precision of their plan
+_FEW_NEEDED = 100  # plans with fewer questions get a note, because intervals of few questions are not normal
+_FEWEST = 30  # plans have at least so many questions, because the intervals of fewer are not reliable
 
 
 class Goal(NamedTuple):

@@ -12,15 +12,9 @@ from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, clopper_pears
 from lm_eval_cora.metrics.paired import change_of, interval_of_shares, mcnemar
 from lm_eval_cora.metrics.responses import Floats
 
-POWER = 0.8
-"""The usual probability of finding a difference that exists."""
-
-LEVEL = 0.95
-"""The usual confidence level of an interval."""
-
-_MOST = 10**9
-"""Plans with more questions do not exist."""
-
+POWER = 0.8  # the usual probability of finding a difference that exists
+LEVEL = 0.95  # the usual confidence level of an interval
+_MOST = 10**9  # plans with more questions do not exist
 _HALVINGS = 40
 
 Interval = tuple[float, float]

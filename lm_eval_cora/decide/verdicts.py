@@ -119,11 +119,8 @@ class _PolicyLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no t
 
 Outcome = Literal["pass", "fail", "undecided"]
 
-EXIT_STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 2}
-"""Exit status of `gate`."""
-
-_SAME = 1e-9
-"""A value that is nearer to its bound equals it, except for rounding."""
+EXIT_STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 2}  # exit status of `gate`
+_SAME = 1e-9  # a value that is nearer to its bound equals it, except for rounding
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,7 @@ def _dataset(run: Run) -> dict[str, Any]:
 # ---- .eval_results
 
 _DATASET = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*(?<![.-])", re.ASCII)
-
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-
 _URL = re.compile(r"https?://[^\s/]+\S*")
 
 

@@ -34,7 +34,7 @@ class Dataset:
 
 
 def dataset_of(run: Run) -> Dataset:
-    """Find the source of the questions of a run. A file of answers does not name it."""
+    """Find the source of the questions of a run."""
     if run.collected:
         return Dataset("unknown")
     options, declared = part_of(part_of(run.config, "metadata"), "cora"), part_of(run.config, "benchmark")

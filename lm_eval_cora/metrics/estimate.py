@@ -68,9 +68,9 @@ class Estimate:
     def interval(self) -> tuple[float, float]:
         """95% confidence interval, inside the range of the metric; nan if the standard error is undefined.
 
-        A share of questions has Wilson's interval. Another mean has Wilson's interval with the number of trials of the
-        same error, which counts one further question that is as far from the mean as the farthest. If only the value
-        and the standard error are known, the ends are value -+ 1.96 stderr.
+        A share of questions has Wilson's interval; another mean has it with the number of trials of the same error,
+        which counts one further question that is as far from the mean as the farthest. If only the value and the
+        standard error are known, the ends are value -+ 1.96 stderr.
         """
         if self.ends is not None:
             return self.ends
@@ -236,11 +236,7 @@ def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[f
 
 
 def clopper_pearson(successes: float, trials: float, tail: float = 0.025) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share: each end is wrong with at most the probability of its tail.
-
-    The lower end is the p with P(X >= s) = tail, the upper end the p with P(X <= s) = tail, where X is binomial with n
-    trials and probability p.
-    """
+    """Clopper and Pearson's interval of a share: the p with P(X >= s) = tail and P(X <= s) = tail of a binomial X."""
     from scipy.special import betaincinv  # here, because importing scipy takes a third of a command's start-up time
 
     failures = trials - successes
@@ -319,8 +315,8 @@ def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int
     """Compute statistics in 5,000 bootstrap samples of the questions, with a fixed seed.
 
     Each stratum is resampled by itself. Of its n questions n - 1 are drawn with replacement, so that the variance of a
-    mean is s^2 / n with the variance s^2 (ddof 1) of the sample. Drawing n would give (n - 1) / n times as much.
-    Drawing takes most of the time, so compute several statistics of the same questions in one call.
+    mean is s^2 / n with the variance s^2 (ddof 1) of the sample. Drawing takes most of the time, so compute several
+    statistics of the same questions in one call.
     """
     step = max(1, _DRAWS_AT_A_TIME // max(1, sum(strata)))
     if len(strata) == 1 and step >= REPLICATES:

@@ -145,16 +145,7 @@ def is_in_table(entry: Entry) -> bool:
 
 
 def applies_to(entry: Entry, form: Form | None, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
-    """Whether a metric applies to a form, to a benchmark with these features, and to the number of variants.
-
-    Example:
-        >>> applies_to({"metric": "ties", "form": "loglikelihood"}, "generate")
-        False
-        >>> applies_to({"metric": "acc", "sampled": "also"}, "generate", sampled=True)
-        True
-        >>> applies_to({"metric": "macro_acc", "only": "macro_average"}, "generate", features=["macro_average"])
-        True
-    """
+    """Whether a metric applies to a form, to a benchmark with these features, and to the number of variants."""
     return (
         entry.get("form") in (None, form)
         and entry.get("sampled") in (("also", "only") if sampled else (None, "also"))
@@ -179,10 +170,7 @@ def saves_requests(entries: Iterable[Entry]) -> bool:
 
 
 def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
-    """Compute the metric of an entry, without the variants that the entry leaves out.
-
-    If variants were skipped, the metric is undefined unless all possible answers to them give the same value.
-    """
+    """Compute the metric of an entry; undefined if skipped variants could change it, see `despite_skipped`."""
     if whole:
         if not is_estimated(entry) or table.original_correct is None:
             return UNDEFINED

@@ -49,10 +49,7 @@ def _part(key: tuple[Any, ...]) -> Record:
 
 
 class PackedRecords:
-    """A sequence of records in 16 bytes each, beside the different questions and parts.
-
-    Each access makes a new Record. Log-likelihoods of letters differ between answers, so they are stored beside them.
-    """
+    """A sequence of records in 16 bytes each, beside the different questions and parts; each access makes a new one."""
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._questions: _Distinct[tuple[str, str]] = _Distinct(tuple)

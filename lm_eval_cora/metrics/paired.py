@@ -234,7 +234,7 @@ def together(
     """Differences of pairs of models, with intervals that hold for all pairs together.
 
     Each interval is that of `difference`, with the 95% quantile of the largest standardised difference (max-t) instead
-    of 1.96. With one pair it is the interval of `difference`.
+    of 1.96.
     """
     z = _quantile(estimates, among or pairs)
     return [difference(estimates[one], estimates[other], z=z) for one, other in pairs]
@@ -327,8 +327,7 @@ def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bo
     """Groups of models that cannot be told apart from the best model of the group, the best group first.
 
     In the order of their values, a model begins a new group if it can be told apart from the best model of the group
-    before it. A model of a lower group may still be indistinguishable from one of a higher group, for example because
-    its error is larger. All intervals of differences hold for all pairs together.
+    before it. All intervals of differences hold for all pairs together.
     """
     if not estimates or any(isnan(each.stderr) or (paired and each.influence is None) for each in estimates):
         return []

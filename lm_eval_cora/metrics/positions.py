@@ -193,14 +193,11 @@ def _statistics(totals: Floats, inverse: Floats) -> Floats:
 
 
 def _is_swapped(table: ResponseTable) -> Bools:
-    """(N,) whether the right option is at the first letter, the second, ..., in the variants of a question.
-
-    Questions with two options do not count: their swapped orders are all orders.
-    """
+    """(N,) whether the right option is at the first letter, the second, ..., in the variants of a question."""
     right = np.array([POSITIONS.index(kind) if kind in POSITIONS else -1 for kind in table.kinds], dtype=np.int64)
     variant = np.arange(len(table.question)) - table.starts[table.question]
     moved = (right[table.kind] == variant) & (table.sizes[table.question] == table.options)
-    swapped: Bools = ~table.any_by_question(~moved) & (table.sizes > 2)
+    swapped: Bools = ~table.any_by_question(~moved) & (table.sizes > 2)  # of two options, they are all orders
     return swapped
 
 
@@ -279,10 +276,7 @@ def has_letters_as_kinds(table: ResponseTable) -> bool:
 
 
 def _ends(recalls: Floats, draws: Floats) -> tuple[float, float]:
-    """The ends of the interval of the spread: true spreads for which the observed one is in a tail of 2.5%.
-
-    The true recalls lie on the line from equal recalls through the observed ones.
-    """
+    """The true spreads, on the line from equal recalls through the observed ones, with the observed one in a tail."""
     centred, spread = recalls - recalls.mean(), float(recalls.std())
     draws = draws - draws.mean(axis=1, keepdims=True)
     if spread < _NO_VARIANCE:  # the recalls are equal, so no line through them is given

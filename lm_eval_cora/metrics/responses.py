@@ -75,28 +75,24 @@ class ResponseTable:
         question_ids: N ids; `categories` has their N categories.
         sizes: (N,) number of variants of each question, M_i.
         kind: (R,) index into `kinds`, the names of the kinds of variants.
-        likelihoods: (R, L) log-likelihoods of the printed letters in the order probe, with 32 bits each; nan for
-            letters that are not printed or not scored. L is 0 if no record has any.
+        likelihoods: (R, L) log-likelihoods of the printed letters in the order probe; nan for letters that are not
+            printed or not scored.
         pairs: (P, 2) pairs of records of one question whose written answers are equivalent.
-        ran_out: (S, 2) pairs of records whose equivalence check ran out of time or memory. A check against the
+        ran_out: (S, 2) pairs of records whose equivalence check ran out of time or memory; a check against the
             reference is a pair of a record with itself.
-        picked: (R,) identity of the picked option, or INVALID, or NO_PICK.
-        position: (R,) position at which this option is printed, from 0; INVALID if none is picked.
+        picked: (R,) identity of the picked option, or INVALID, or NO_PICK; `position`, from 0, is its printed place.
         selected: (R,) set of the selected identities; empty unless the variant asks for several options or yes or no.
         answer: (R,) identity of the right option.
-        correct: (R,) whether the answer is right.
-        invalid: (R,) whether the response has no valid answer.
-        tied: (R,) whether another answer was exactly as likely.
+        correct: (R,) whether the answer is right; `invalid` that there is none; `tied` that another was as likely.
         printed: (R,) set of the printed identities.
         options: (R,) number of printed options; equal options count separately.
         yes: (R,) log-likelihood of "yes", and `no` that of "no"; nan if it was not scored.
         original: (R,) whether the variant is the question as in its benchmark.
-        written: (R,) whether the variant was asked and has no options, so that the model writes its own answer.
+        written: (R,) whether the variant was asked and has no options.
         skipped: (R,) whether the variant was skipped. It is then neither right nor invalid, and picks nothing.
         followed: (R,) 1 if the response is in the requested format, 0 if not, nan if unknown.
-        incomplete: Number of questions left out because variants are missing.
+        incomplete: Number of questions left out because variants are missing; `not_begun` because all were skipped.
         duplicates: Number of records left out because their variant already has one.
-        not_begun: Number of questions left out because all their variants were skipped.
     """
 
     question_ids: tuple[str, ...]

@@ -23,21 +23,14 @@ EXACT = "exact"
 
 
 def place_of(doc: Mapping[str, Any], hardest_first: Sequence[str]) -> tuple[bool, int, int]:
-    """Sort key of a variant in the order of asking: the original first, then the hardest kinds.
-
-    All other kinds, such as templates and positions, follow in the order of the docs.
-    """
+    """Sort key of a variant in the order of asking: the original, the hardest kinds, and all others in order."""
     kind = doc["kind"]
     place = hardest_first.index(kind) if kind in hardest_first else len(hardest_first)
     return not doc["original"], place, doc["ordinal"]
 
 
 def requests_until_wrong(table: ResponseTable, hardest_first: Sequence[str], costs: Ints) -> Ints:
-    """Number of requests for each question if it ends with its first wrong answer.
-
-    The answers of a run that stopped early give the same numbers as those of the full run: its skipped variants come
-    after a wrong one.
-    """
+    """Number of requests for each question if it ends with its first wrong answer, before all skipped variants."""
     docs = [{"kind": kind, "original": False, "ordinal": 0} for kind in table.kinds]
     places = np.array([place_of(doc, hardest_first)[1] for doc in docs], dtype=np.int64)
     order = np.lexsort((places[table.kind], ~table.original, table.question))  # a stable sort keeps the ordinals
@@ -148,10 +141,6 @@ class Share(NamedTuple):
         """Ends of Wilson's intervals with quantiles z, (Z,), for a finite population.
 
         They do not leave the range that is certain: f p to 1 - f (1 - p). Without a sample they are 0 and 1.
-
-        Example:
-            >>> [round(float(end[0]), 4) for end in Share(0.0, 40, 0.5).ends(np.array([1.96]))]
-            [0.0, 0.0464]
         """
         certain = self.fraction * self.value, 1 - self.fraction * (1 - self.value)
         if not self.trials:
@@ -238,10 +227,7 @@ def _stderr(formula: _Formula, first: Share, second: Share) -> float:
 
 
 def _ends(formula: _Formula, first: Share, second: Share) -> tuple[float, float]:
-    """The smallest and the largest value of a metric with z_m^2 + z_r^2 = 1.96^2.
-
-    They are on the edge of the region, because no metric has an extreme inside of it.
-    """
+    """The smallest and the largest value of a metric; on the edge, because no metric has an extreme inside of it."""
     of_m = np.concatenate(first.ends(IN_95_PERCENT * np.cos(_ANGLES)))
     lows, highs = second.ends(IN_95_PERCENT * np.sin(_ANGLES))
     values = np.concatenate([formula.of(of_m, np.tile(ends, 2)) for ends in (lows, highs)])

@@ -16,8 +16,7 @@ from lm_eval_cora.questions.rows import read_rows
 
 _TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
 
-_EXACT = 2**53
-"""Floats represent all whole numbers exactly up to this one."""
+_EXACT = 2**53  # floats represent all whole numbers exactly up to this one
 
 
 def _text(value: Any) -> str:
@@ -31,10 +30,6 @@ def _text(value: Any) -> str:
 
 def _text_or_none(value: Any) -> str | None:
     return None if value is None or value == "" else _text(value)
-
-
-def _text_if_any(value: Any) -> str | None:
-    return None if value is None else _text(value)
 
 
 def _truth(value: Any) -> bool | None:
@@ -78,7 +73,7 @@ COLUMNS: Mapping[str, Column] = {
         _truth,
     ),
     "picked": Column("the option that the answer picks; a missing or empty value is an invalid answer", _text_or_none),
-    "answer": Column("the right option", _text_if_any),
+    "answer": Column("the right option", lambda value: None if value is None else _text(value)),
     "printed": Column("list of the options that the variant prints", _list, ("printed", "options")),
     "kind": Column("kind of the variant, such as shuffled, if a question has several variants of a kind", _text),
     "category": Column("category of the question", _text_or_none),
@@ -90,8 +85,7 @@ COLUMNS: Mapping[str, Column] = {
 _MAY_BE_ABSENT = {"printed", "category", "followed", "reader"}
 """Columns that may be missing in some rows of a JSON file."""
 
-_ABSENT = object()
-"""Marks a key that is missing in a row."""
+_ABSENT = object()  # marks a key that is missing in a row
 
 _MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
 """Texts in a csv file that may be meant as a missing value."""

@@ -25,11 +25,8 @@ from lm_eval_cora.questions.question import MAX_OPTIONS, shorten
 from lm_eval_cora.runs.answer_columns import AnswerColumns
 from lm_eval_cora.variants.alterations import ORIGINAL
 
-_MOST_KINDS = 60
-"""Largest number of names of variants that are taken as kinds."""
-
-_UNKNOWN = -1
-"""Identity of a right option that is not known."""
+_MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
+_UNKNOWN = -1  # identity of a right option that is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +125,10 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None, optio
     more: dict[str, Any] = {"skipped": skipped}
     known = set(given)
     kinds = values["kind"] if "kind" in given else values["variant"]
-    if "kind" in given or _are_kinds(kinds):
-        codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
+    codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
+    # Names of variants are kinds if they are few, not all of them numbers, and shared by questions.
+    are_kinds = len(codes) <= min(_MOST_KINDS, len(kinds) // 2) and not all(map(_is_whole, codes))
+    if "kind" in given or are_kinds:
         more |= {"kinds": tuple(codes), "kind": np.array([codes[kind] for kind in kinds], dtype=np.int64)}
         known.add("kind")
     named = next((names for names in (kinds, values["variant"]) if ORIGINAL in names), None)
@@ -149,12 +148,6 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None, optio
     if not (begun := table.any_by_question(~table.skipped)).all():
         table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
     return Collected(table, given, frozenset(known), values, places)
-
-
-def _are_kinds(variants: Sequence[str]) -> bool:
-    """Whether the names of variants are kinds: few different names, not all of them numbers, that questions share."""
-    names = set(variants)
-    return len(names) <= min(_MOST_KINDS, len(variants) // 2) and not all(map(_is_whole, names))
 
 
 def _sort(columns: AnswerColumns) -> tuple[list[str], Ints]:

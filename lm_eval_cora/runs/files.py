@@ -21,9 +21,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 _SNAPSHOT = re.compile(r".*models--(.+?)(?:/|__)snapshots(?:/|__)([0-9a-f]{40})/?")
 """A model in the cache of the Hub. The harness replaces slashes in the names of its folders."""
 
-_LARGEST = 200_000_000
-"""Size in bytes of a JSON file that is certainly not a results file or a record."""
-
+_LARGEST = 200_000_000  # size in bytes of a JSON file that is certainly not a results file or a record
 R = TypeVar("R", bound=Any)
 T = TypeVar("T")
 K = TypeVar("K")
@@ -199,14 +197,11 @@ def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
     unchecked = "" if results else broken or "there is no results file beside the samples"
     # An interrupted run has no results file, but earlier runs of the model in the same folder may have one.
     others = [results] if results else list(filter(None, map(read, path.parent.glob("results_*.json"))))
-    models = {_model(other) for other in others} - {""}
+    # Models without a name, such as the harness' dummy, have that of the back end.
+    names = (other.get("model_name") or part_of(other, "config").get("model") or "" for other in others)
+    models = set(map(str, names)) - {""}
     model = models.pop() if len(models) == 1 else path.parent.name
     return SamplesFile(path, task, date, model, results, unchecked)
-
-
-def _model(results: Mapping[str, Any]) -> str:
-    """The name of the model, or of the back end for models without a name such as the harness' dummy."""
-    return str(results.get("model_name") or part_of(results, "config").get("model") or "")
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -28,17 +28,11 @@ from lm_eval_cora.variants.variant import Probe
 Labels = Mapping[Path, str]
 """The name of the model in some of the paths."""
 
-TASK = "answers"
-"""The name of the task of all files of answers, and of their probe."""
-
+TASK = "answers"  # the name of the task of all files of answers, and of their probe
 _SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
-
 _OF_THE_HARNESS = re.compile(r"samples.*\.jsonl|results.*\.json|.*\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d.*\.jsonl?")
-
 _SAMPLE = re.compile(rb'"doc"\s*:\s*\{')
-
 _HEAD = 2**20
-
 _HOW_TO_SAVE = (
     " (samples_<task>_<date>.jsonl). Run the harness with --output_path FOLDER --log_samples, and pass that FOLDER. Or "
     "pass a file of answers itself"

@@ -42,19 +42,15 @@ from lm_eval_cora.variants.probes import PROBES, Probe
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-ANOTHER_TASK = "from another task"
-"""Reason to leave out a line that is not of an lm-eval-cora task."""
+ANOTHER_TASK = "from another task"  # reason to leave out a line that is not of an lm-eval-cora task
 
 BYTES_WORTH_A_BAR = 20_000_000
 """Size in bytes from which reading a file shows a progress bar and uses several processes."""
 
 _AT_A_TIME = 16_000_000
 
-_BYTES_OF_THE_HEAD = 1_000_000
-"""A file whose first lines up to here are all from another task is not read further."""
-
-_DIGEST = 16
-"""Number of characters of a digest that are kept."""
+_BYTES_OF_THE_HEAD = 1_000_000  # a file whose first lines up to here are all from another task is not read further
+_DIGEST = 16  # number of characters of a digest that are kept
 
 
 @dataclass

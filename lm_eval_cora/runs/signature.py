@@ -43,8 +43,7 @@ def data_labels(runs: Sequence[tuple[str, str, Data]]) -> list[str]:
 HOW_MUCH = ("questions", "limit", "samples", "categories", "n", "asked", "invalid")
 """Signature parts that describe how much was asked, not how."""
 
-WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")
-"""Signature parts that describe why a run ended early."""
+WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")  # signature parts that describe why a run ended early
 
 
 def signature_parts(signature: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import comb
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -164,19 +165,11 @@ def test_choices_as_each_python_prints_them(capsys: pytest.CaptureFixture[str]) 
 # ---- tasks --check --metadata, as the harness parses it
 
 
-def checked(cli: Cli, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str], Any]:
+def checked(cli: Cli, *arguments: str) -> tuple[Any, ...]:
     """The tasks and the metadata that `tasks --check` passes to the dry run."""
-    calls: list[Any] = []
-
-    def dry_run(names: list[str], metadata: Any, **_: Any) -> dict[str, str]:
-        calls.append((names, metadata))
-        return {}
-
-    with monkeypatch.context() as patched:
-        patched.setattr("lm_eval_cora.harness.dry_run.dry_run", dry_run)
+    with patch("lm_eval_cora.harness.dry_run.dry_run", return_value={}) as dry_run:
         assert cli("tasks --check", *arguments) == 0
-    ((names, metadata),) = calls
-    return names, metadata
+    return dry_run.call_args.args
 
 
 METADATA: list[Any] = [
@@ -188,13 +181,13 @@ METADATA: list[Any] = [
 
 
 @pytest.mark.parametrize("words", METADATA, ids=str)
-def test_metadata_is_read_as_the_harness_reads_it(words: list[str], cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metadata_is_read_as_the_harness_reads_it(words: list[str], cli: Cli) -> None:
     expected = harness_arguments(["--tasks", "x", "--metadata", *words]).metadata
     assert expected
-    assert checked(cli, monkeypatch, "one", "--metadata", *words) == (["one"], expected)
-    assert checked(cli, monkeypatch, "--metadata", *words, "--limit", "2", "one") == (["one"], expected)
+    assert checked(cli, "one", "--metadata", *words) == (["one"], expected)
+    assert checked(cli, "--metadata", *words, "--limit", "2", "one") == (["one"], expected)
     names = ["one", "two", "three", "four"]  # some are named after the metadata
-    assert checked(cli, monkeypatch, "one", "--metadata", *words, "two,three", "four") == (names, expected)
+    assert checked(cli, "one", "--metadata", *words, "two,three", "four") == (names, expected)
 
 
 @pytest.mark.parametrize("command", ["tasks --check cora_demo", "run --model dummy --tasks cora_demo"])

@@ -84,7 +84,7 @@ def test_messages_do_not_replace_a_closed_stream(tmp_path: Path) -> None:
 
 
 def test_the_harness_is_not_imported_without_need() -> None:
-    ended = program("guess --json > /dev/null; " + f"{sys.executable} -X importtime -m lm_eval_cora tasks")
+    ended = program(f"guess --json > /dev/null && {sys.executable} -X importtime -m lm_eval_cora tasks")
     assert ended.returncode == 0
     for name in ("lm_eval.api", "torch", "transformers", "matplotlib", "datasets"):
         assert f" {name}\n" not in ended.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.documents import run_models
+from tests.support.documents import Models
 from tests.support.messages import tells
 from tests.support.programs import Cli
 from tests.support.written import copied, lines_of, otherwise, put, strict, varied, write
@@ -43,14 +43,11 @@ def test_the_baseline_and_the_metric(cli: Cli) -> None:
     assert (found["before"]["model"], found["after"]["model"]) == ("Large", "Small")
 
 
-def test_one_of_three_models_that_cannot_be_compared(cli: Cli) -> None:
+def test_others_are_compared_if_one_model_or_task_cannot_be(cli: Cli, tmp_path: Path) -> None:
     assert cli("compare one two seed --json") == 1
     (found,) = strict(cli.out)
     assert found["after"]["model"] == "b/two"
     assert tells(cli.err, "lm-eval-cora compare: cora_demo: a/one and d/seed cannot be compared")
-
-
-def test_other_tasks_are_compared_if_one_cannot_be(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, otherwise, "cora_demo", {"questions": 3}, "a/other")
     write(tmp_path, otherwise, "cora_demo_sampling", {"questions": 4}, "a/other")
     assert cli("compare three", tmp_path) == 1
@@ -79,8 +76,7 @@ def test_files_of_answers(cli: Cli) -> None:
     assert "**strong is the most reliable: CoRA" in printed
 
 
-def test_documents_of_other_tasks(cli: Cli, tmp_path: Path) -> None:
-    models = run_models(tmp_path)
+def test_documents_of_other_tasks(cli: Cli, models: Models) -> None:
     printed = cli.printed("compare", models.one, models.two, "--label", f"{models.one}=First")
     assert tells(printed, "tiny_choice: 24 documents", "First", "org/two", "lost : gained")
     assert {value["documents"] for value in strict(cli.printed("compare --json", models.one, models.two))} == {24}

@@ -28,9 +28,7 @@ def test_the_list_of_tasks(cli: Cli) -> None:
     assert rows["cora_local"][0] == "yours"
     assert cli.out.splitlines()[-1].endswith(f"The task files are in {tasks_folder()}")
     assert cli.printed("tasks --path") == f"{tasks_folder()}\n"
-
-
-def test_names_and_groups_that_fit(cli: Cli) -> None:
+    # Parts of names, and groups.
     assert list(listed(cli, "medqa_p")) == ["cora_medqa_plus", "cora_medqa_plus_mc", "cora_medqa_prompts"]
     assert list(listed(cli, "cora_plus")) == ["cora_medmcqa_plus", "cora_mmlu_plus"]
     assert len(listed(cli, "cora_score")) == 8

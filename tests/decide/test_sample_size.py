@@ -98,9 +98,7 @@ def test_the_smallest_difference_is_the_inverse() -> None:
         found = sample_size.smallest_difference(normal(spread), questions, 0.9, 0.99)
         assert questions_needed(normal(spread), found, 0.0, 0.9, 0.99) == pytest.approx(questions, abs=1)
     assert sample_size.smallest_difference(normal(2.0), 2) == inf
-
-
-def test_no_number_of_questions() -> None:
+    # No number of questions, or the fewest.
     assert questions_needed(normal(0.5), 0.1, 0.1) is None
     assert questions_needed(normal(0.5), 1e-9, 0.0) is None
     assert questions_needed(normal(0.001), 0.9, 0.0) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from math import isnan, nan
 from pathlib import Path
@@ -45,10 +46,8 @@ def loss_of(run: Run, baseline: Run, requirement: str) -> Verdict:
 
 
 def test_the_ends_of_the_interval_decide() -> None:
-    assert verdicts.decide(0.45, 0.6, 0.45) == "pass"
-    assert verdicts.decide(0.3, 0.45, 0.45) == "undecided"
-    assert verdicts.decide(0.3, 0.4499, 0.45) == "fail"
-    assert verdicts.decide(nan, nan, 0.45) == "undecided"
+    intervals = (0.45, 0.6), (0.3, 0.45), (0.3, 0.4499), (nan, nan)
+    assert [verdicts.decide(*ends, 0.45) for ends in intervals] == ["pass", "undecided", "fail", "undecided"]
 
 
 def test_a_bound_outside_the_range_of_the_metric_is_refused(runs: list[Run]) -> None:
@@ -88,9 +87,8 @@ def test_so_many_questions_decide_with_the_probability_that_is_promised() -> Non
 
 def test_the_overall_outcome(runs: list[Run]) -> None:
     passed, undecided, failed = (verdict_on(runs[0], text) for text in ("mcqa>=0.5", "mcqa>=0.8", "mcqa>=0.9"))
-    assert verdicts.overall([passed, passed]) == "pass"
-    assert verdicts.overall([passed, undecided]) == "undecided"
-    assert verdicts.overall([undecided, failed, passed]) == "fail"
+    groups = [passed, passed], [passed, undecided], [undecided, failed, passed]
+    assert [verdicts.overall(group) for group in groups] == ["pass", "undecided", "fail"]
 
 
 def test_one_question_has_no_interval_and_none_has_no_value(tmp_path: Path) -> None:
@@ -211,9 +209,8 @@ def test_hostile_names(name: str) -> None:
     found = [made_up("fail", task=name)]
     root = ElementTree.fromstring(as_junit(found, name))
     assert len(root.findall("./testsuite/testcase/failure")) == 1
-    shown = "".join(character for character in name if character.isalnum() and character.isascii())
-    kept = "".join(character for character in root[0].attrib["name"] if character.isalnum() and character.isascii())
-    assert kept == shown
+    shown = "".join(re.findall("[A-Za-z0-9]", name))
+    assert "".join(re.findall("[A-Za-z0-9]", root[0].attrib["name"])) == shown
     text = json.dumps(as_json(found, name, []))
     assert strict(text)["requirements"][0]["task"] == name
     table = as_table(found, name)

@@ -165,9 +165,6 @@ def test_hostile_responses_arrive_whole(exported: Exported) -> None:
         assert row["answer_attribution"][0]["extracted_value"] == letter == row["input"]["reference"][0]
         assert row["answer_attribution"][0]["extraction_method"] == "lm_eval_cora: letter"
     assert exported.files[1].read_bytes().isascii()
-
-
-def test_an_invalid_response(exported: Exported) -> None:
     silent = [row for row in rows_of(exported, "cora_demo") if not row["evaluation"]["is_correct"]]
     assert len(silent) == 26
     for row in silent:
@@ -344,12 +341,6 @@ def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
     assert not list(RECORD(record, "record"))
 
 
-def test_a_folder_that_is_a_file(runs: list[Run], tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("")
-    with pytest.raises(UserError, match="data"):
-        write_every_eval_ever(runs, tmp_path)
-
-
 def test_an_export_that_fails_leaves_nothing_behind(
     runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,6 +351,10 @@ def test_an_export_that_fails_leaves_nothing_behind(
     with pytest.raises(ValueError, match="Out of range float values"):
         write_every_eval_ever(runs, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    (tmp_path / "file").mkdir()
+    (tmp_path / "file" / "data").write_text("")
+    with pytest.raises(UserError, match="data"):
+        write_every_eval_ever(runs, tmp_path / "file")
 
 
 # ---- files of answers

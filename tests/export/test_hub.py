@@ -54,6 +54,8 @@ def test_the_content_of_an_entry(runs: list[Run]) -> None:
         f"2 questions; signature {run.signature}"
     )
     assert list(entry) == ["dataset", "value", "date", "notes"]
+    for date in (None, "today", [1]):  # unknown
+        assert "date" not in entry_of(replace(runs[0], results={**runs[0].results, "date": date}))
 
 
 def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
@@ -102,20 +104,12 @@ def test_percent_of_a_metric_without_a_highest_value(runs: list[Run]) -> None:
         entry_of(run, metric="confidence_ratio", percent=True)
 
 
-def test_without_a_standard_error(runs: list[Run]) -> None:
+def test_notes_without_a_standard_error_and_of_a_sample_in_two_phases(runs: list[Run]) -> None:
     notes = entry_of(with_estimate(runs[0], "cora", Estimate(0.25, nan)))["notes"]
     assert notes.startswith("cora of cora_demo (lm-eval-cora); 2 questions; signature ")
-
-
-def test_a_sample_in_two_phases(runs: list[Run]) -> None:
     table, signature = replace(runs[0].table, not_begun=98), "cora|task:cora_demo@3|target:whole:0.1|v1"
     run = with_estimate(replace(runs[0], signature=signature, table=table), "cora", Estimate(0.25, 0.1))
     assert "; 2 questions of 100, sampled in two phases; " in entry_of(run)["notes"]
-
-
-def test_a_date_that_is_unknown_is_left_out(runs: list[Run]) -> None:
-    for date in (None, "today", [1]):
-        assert "date" not in entry_of(replace(runs[0], results={**runs[0].results, "date": date}))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

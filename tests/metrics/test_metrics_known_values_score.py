@@ -36,16 +36,6 @@ def test_a_model_that_always_says_a_picks_four_different_options(answer: int) ->
     assert metrics.all_equal(table_of([members])).value == 0
 
 
-def test_a_model_that_always_picks_the_same_wrong_text() -> None:
-    # Option 2 is at C, at C, at A (it changed places with the answer), at C.
-    members = asked("q", [C, C, A, C])
-    assert [record.picked for record in members] == [2, 2, 2, 2]
-    table = table_of([members])
-    assert metrics.consistency_rate(table).value == 1
-    assert metrics.all_equal(table).value == 1
-    assert metrics.acc(table).value == 0
-
-
 def test_right_in_every_order() -> None:
     # Three of three, two of three, three of three with five options: 2/3; 1, 0, 1: sd = sqrt(1/3).
     table = table_of([asked("p", [A, B, C], 3), asked("q", [A, B, A], 3), asked("r", [A, B, C, D, 4], 5)])

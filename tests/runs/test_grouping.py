@@ -83,10 +83,8 @@ def test_samples_without_a_results_file(task: str, demo: dict[str, Written], tmp
     assert the_run(put(tmp_path / "one.jsonl", question)).probe.name == probe_of(task)
 
 
-@pytest.mark.parametrize("form", ["", "_mc"])
-@pytest.mark.parametrize("questions", [1, 4])
-def test_one_variant_of_each_question(form: str, questions: int, tmp_path: Path) -> None:
-    task = f"cora_demo_plus{form}"
+@pytest.mark.parametrize(("task", "questions"), [("cora_demo_plus", 1), ("cora_demo_plus_mc", 4)])
+def test_one_variant_of_each_question(task: str, questions: int, tmp_path: Path) -> None:
     written = write(tmp_path, varied, task, {"questions": questions, "variants": 1})
     run = the_run(tmp_path)
     assert "mcqa_plus_sampled" in run.estimates
