@@ -83,7 +83,7 @@ def manager_of_the_run(names: Iterable[str]) -> TaskManager:
     """
     frame = inspect.currentframe()
     while frame is not None:
-        manager = frame.f_locals.get("self")
+        manager: Any = frame.f_locals.get("self")
         if hasattr(manager, "task_index"):
             if all(name in manager.task_index for name in names):
                 return manager
