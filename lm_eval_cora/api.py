@@ -307,7 +307,7 @@ def write_records(
         The files: for each model the record, then a file with a row per variant.
 
     Raises:
-        UserError: If the scores are not from `read_runs`, or `relationship` has another value.
+        UserError: If the scores are not from `read_runs`, `relationship` has another value, or writing a file fails.
     """
     _check("write_records", "relationship", relationship, Relationship)
     return write_every_eval_ever(_runs_of("write_records", scores), Path(folder), organization, relationship)

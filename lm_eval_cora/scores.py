@@ -129,7 +129,7 @@ class Scores(Mapping[str, Estimate]):
     def bmca_curve(self) -> DataFrame:
         """Compute the BMCA curve: the share of questions with at least a given share of variants answered correctly.
 
-        The DataFrame has a row per level, 0, 0.1, ... 1, and the columns `level`, `value`, `stderr`, `low` and `high`.
+        The rows are the levels 0, 0.1, ... 1, the columns `level`, `value`, `stderr`, `low` and `high` (95% interval).
 
         Example:
             >>> from lm_eval_cora import score

@@ -130,7 +130,7 @@ def test_too_few_questions_and_a_task_that_does_not_stop_early(tmp_path: Path) -
 
 
 def test_a_two_phase_run(tmp_path: Path) -> None:
-    write(tmp_path, stop_early(Moody(3), target="whole:0.3"), "cora_demo", {})
+    write(tmp_path, stop_early(Moody(3), target="whole:0.3"), "cora_demo", {"questions": 40})
     with pytest.raises(UserError, match="run with --target does not show"):
         planned(tmp_path)
 

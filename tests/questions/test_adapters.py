@@ -19,11 +19,15 @@ def row(before: str, choices: list[str], gold: Any = 1, subset: str = "lsat-lr")
 PLAIN = ["(A)Steam", "(B)Ice", "(C)Fog", "(D)Dew"]
 
 
-def test_the_passage_belongs_to_the_stem() -> None:
+def test_the_passage_belongs_to_the_stem_and_the_options_do_not() -> None:
     question = agieval_question(row("Water freezes.\nIt melts, too.Q: Which is frozen?", PLAIN, [1]), "lsat-lr-test-0")
     assert question.stem == "Water freezes.\nIt melts, too.\nWhich is frozen?"
     assert question.choices == ("Steam", "Ice", "Fog", "Dew")
     assert (question.id, question.answer, question.category) == ("lsat-lr-test-0", 1, "lsat-lr")
+    # The query may print the options in another way.
+    spaced = {**row("Q: Which is frozen?", PLAIN), "choices": ["(A) Steam", "(B) Ice", "(C) Fog", "(D) Dew"]}
+    assert agieval_question(spaced, "").stem == "Which is frozen?"
+    assert agieval_question(spaced, "").choices == question.choices
 
 
 @pytest.mark.parametrize(
@@ -43,12 +47,6 @@ def test_the_passage_belongs_to_the_stem() -> None:
 )
 def test_where_the_question_begins(before: str, stem: str) -> None:
     assert agieval_question(row(before, PLAIN), "").stem == stem
-
-
-def test_options_that_a_query_prints_in_another_way_are_cut_off_too() -> None:
-    spaced = {**row("Q: Which is frozen?", PLAIN), "choices": ["(A) Steam", "(B) Ice", "(C) Fog", "(D) Dew"]}
-    assert agieval_question(spaced, "").stem == "Which is frozen?"
-    assert agieval_question(spaced, "").choices == ("Steam", "Ice", "Fog", "Dew")
 
 
 @pytest.mark.parametrize(
@@ -160,10 +158,7 @@ def test_a_problem_whose_solution_boxes_more_than_its_answer() -> None:
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        *(
-            (solved(text), "a solution without a box")
-            for text in ("It is 2.", r"It is $\boxed{}$.", r"It is $\boxed{2")
-        ),
+        *((solved(f"It is {text}"), "a solution without a box") for text in ("2.", r"$\boxed{}$.", r"$\boxed{2")),
         (solved(None), "a problem or solution that is not text"),
         (solved(r"$\boxed{2}$", None), "a problem or solution that is not text"),
         (solved(r"$\boxed{2}$", " "), "empty stem"),
@@ -176,10 +171,8 @@ def test_a_row_that_cannot_be_asked(bad: dict[str, Any], reason: str) -> None:
     assert raised.value.reason == reason
 
 
-def test_subjects_are_called_as_on_the_hub() -> None:
+def test_columns_of_math() -> None:
+    # Subjects are called as on the hub.
     assert subject_of("x.jsonl", {"type": "Counting & Probability"}) == "counting_and_probability"
-
-
-def test_a_missing_column_is_named() -> None:
     with pytest.raises(UserError, match="math: row 1: no column 'level'"):
         collect_questions(MATH, [("row 1", {"problem": "?", "type": "Algebra", "solution": ""})], id_prefix="test")

@@ -41,6 +41,7 @@ def test_what_is_declared() -> None:
     assert (source.options, source.published_rows, source.macro_average) == ((2, 4), 6, True)
     assert source.exemplars_within_category
     assert source.columns == ("riddle",)
+    assert {"support", "question", "correct_answer", "distractor1"} < set(benchmark("sciq").columns)  # of a template
     assert not source.strict
     assert declared({"data_files": "my.jsonl"}).strict
     adapter = declared({"adapter": AGIEVAL, "hub": ["a/sat-en", "a/sat-math"], "split": "test"})
@@ -119,7 +120,3 @@ def test_a_file_and_a_dataset_are_two_sources() -> None:
     with pytest.raises(UserError, match="'hub' and 'data_files'"):
         benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
     assert benchmark("medqa", None, ("my.jsonl",)).name == "medqa"  # a copy of a published benchmark
-
-
-def test_the_columns_of_a_template_are_its_variables() -> None:
-    assert {"support", "question", "correct_answer", "distractor1"} < set(benchmark("sciq").columns)

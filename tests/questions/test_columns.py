@@ -92,10 +92,6 @@ def test_a_forgotten_answer_column_is_an_error() -> None:
     assert question_of(named, {"question": "?", "correct_answer": "Ice", "b": "Fog"}).answer in (0, 1)
 
 
-def test_labels_in_a_column_of_their_own() -> None:
-    assert question_of(mine(labels="names"), {**ROW, "names": ["x", "y", "z"], "answer": "z"}).answer == 2
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -106,9 +102,11 @@ def test_labels_in_a_column_of_their_own() -> None:
         ({"names": [1, 0, 0]}, "repeated labels: 1, 0, 0"),
     ],
 )
-def test_a_row_that_is_no_question(change: dict[str, Any], message: str) -> None:
+def test_a_row_with_labels_that_is_no_question(change: dict[str, Any], message: str) -> None:
+    labelled = {**ROW, "names": ["x", "y", "z"], "answer": "z"}
+    assert question_of(mine(labels="names"), labelled).answer == 2
     with pytest.raises(UnusableQuestion, match=message):
-        question_of(mine(labels="names"), {**ROW, "names": ["x", "y", "z"], **change})
+        question_of(mine(labels="names"), {**labelled, **change})
 
 
 def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
@@ -225,11 +223,8 @@ def value(text: str, row: dict[str, Any] = CELLS) -> Any:
         *(("choices.text.1", "Fog"), ("a.b", "dotted"), ("correct answer", "Ice")),
         # The value of a single expression keeps its type.
         *(("{{ index }}", 1), ("{{ index - 1 }}", 0), ("{{- index -}}", 1), ("{{ nothing }}", None)),
-        *(
-            ("{{ choices.text }}", ["Ice", "Fog"]),
-            ("{{ row['Correct Answer'] }}", "Ice"),
-            ("{{ text }}", "{{ 7 * 7 }}"),
-        ),
+        *(("{{ choices.text }}", ["Ice", "Fog"]), ("{{ text }}", "{{ 7 * 7 }}")),
+        ("{{ row['Correct Answer'] }}", "Ice"),
         *(("Q: {{ Question }}", "Q: Frozen?"), ("{{ Question }}{{ index }}", "Frozen?1")),
         *(("{{ missing | default('') }}", ""), ("{% for one in choices.text %}{{ one }};{% endfor %}", "Ice;Fog;")),
     ],
@@ -251,11 +246,8 @@ def test_a_column_that_is_missing() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        # "Question.0" is not the first letter.
-        *(
-            (text, f"no {text}")
-            for text in ("choices.texts", "choices.text.7", "Question.text", "index.text", "Question.0")
-        ),
+        *((text, f"no {text}") for text in ("choices.texts", "choices.text.7", "Question.text", "index.text")),
+        ("Question.0", "no Question.0"),  # not the first letter
         ("question.", "no Question."),
         ("Q: {{ nothing }}", "a template that fails: .* missing value"),
         ("{{ choices.text.append(1) }}", "unsafe"),

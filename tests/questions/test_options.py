@@ -12,9 +12,6 @@ def test_all_options() -> None:
     options = Options.from_metadata("cora_local", given)
     assert options == Options(("my.jsonl",), 10, ("biology", "physics"), -3, "None of these", True, 1)
     assert set(options.changed()) == set(given)
-
-
-def test_no_options() -> None:
     assert Options.from_metadata("cora_demo", None) == Options.from_metadata("cora_demo", {}) == Options()
     assert Options().changed() == {}
 

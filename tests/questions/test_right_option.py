@@ -84,9 +84,7 @@ def test_labels_are_what_the_source_calls_the_options() -> None:
     assert right("Fog", TWO, labels=["A", "B"]) == 1
     with pytest.raises(UnusableQuestion, match=r"'5' .* label \(1, 2\)"):
         right("5", TWO, labels=["1", "2"])
-
-
-def test_a_label_that_two_options_have_means_the_first_and_is_not_guessed_regardless_of_case() -> None:
+    # A label that differs from another in case alone is not guessed.
     draft = Draft("q", "?", ("Ice", "Fog"), ("a", "A"), None, None, "", "row 0")
     assert meanings("A", draft)["label"] == 1
     assert meanings("a", draft)["label"] == 0

@@ -92,11 +92,7 @@ def test_equal_distractors_are_one_option(orders: Orders) -> None:
         assert list(variant.choices) == [("Fog", "Ice")[option] for option in variant.printed]
     # An order that only swaps two equal distractors is not a second original.
     assert [variant.choices for variant in variants if variant.original] == [("Fog", "Ice", "Fog")]
-
-
-def test_swaps_of_equal_distractors() -> None:
-    variants = order(Question("q", "Which?", ("Fog", "Ice", "Fog"), 1))
-    assert printed(variants) == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    assert orders != "swap" or printed(variants) == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
 
 
 def test_options_are_neither_removed_nor_added() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
 from lm_eval_cora.report.sections import BLOCKS
@@ -42,10 +41,3 @@ def test_names_in_the_declaration_of_a_probe_exist(probe: Probe) -> None:
     assert set(probe.options) <= Options.names()
     assert all(name in FORMATS for name in probe.formats.values())
     assert all(meaning.endswith(".") for meaning in probe.kinds.values())
-
-
-def test_the_prompts_probe_needs_two_templates() -> None:
-    setting = Setting()
-    one = setting.templates._replace(all=setting.templates.all[:1])
-    with pytest.raises(UserError, match="'templates': expected at least two"):
-        PROBES["prompts"].expand(FIVE, Setting(templates=one))

@@ -49,7 +49,7 @@ def test_columns_with_other_names() -> None:
 def test_user_templates(tmp_path: Path) -> None:
     path = tmp_path / "templates.json"
     path.write_text(json.dumps([{"name": "brief", "prompt": "{question}{options}\nThe best answer is:"}]))
-    with pytest.raises(UserError, match="template"):
+    with pytest.raises(UserError, match="'templates': expected at least two"):
         cora.expand(ROWS, probe="prompts", templates=str(path))
     assert cora.expand(ROWS, probe="sampling", templates=str(path))[0].prompt.endswith("The best answer is:")
 
@@ -116,10 +116,19 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
         cora.expand(ROWS, **arguments)
 
 
-@pytest.mark.parametrize("rows", [[], [{"question": "?"}], [{"question": "?", "choices": ["a"], "answer": "a"}]])
-def test_rows_that_are_not_questions(rows: list[dict[str, Any]]) -> None:
-    with pytest.raises(UserError):
-        cora.expand(rows)
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ([], "there are no rows"),
+        ([{"question": "?"}], "no column for the choices"),
+        ([{"question": "?", "choices": ["a"], "answer": "a"}], "1 of 1 rows are not valid questions"),
+        ("missing.csv", r"^there is no file missing\.csv"),
+        (None, "expected questions, or a dataset"),
+    ],
+)
+def test_what_is_not_a_source_of_questions(source: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        cora.expand(source)
 
 
 def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path: Path) -> None:
@@ -128,10 +137,3 @@ def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path: Path) 
     sources = [tmp_path / "one.jsonl", tmp_path / "other.jsonl", ROWS, pd.DataFrame(ROWS)]
     first, *others = ([vars(one) for one in cora.expand(source, shuffle=True)] for source in sources)
     assert all(other == first for other in others)
-
-
-def test_no_questions_at_all() -> None:
-    with pytest.raises(UserError, match=r"^there is no file missing\.csv"):
-        cora.expand("missing.csv")
-    with pytest.raises(UserError, match="expected questions, or a dataset"):
-        cora.expand()

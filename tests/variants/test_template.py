@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,15 +129,13 @@ def test_texts_are_printed_unchanged(stem: str, choices: list[str], category: st
     assert template.render(stem, choices, category) == f"<{stem}|{options}|{named}|{category}>"
 
 
-def test_braces_in_a_question_are_text() -> None:
+def test_braces_of_a_question_and_of_a_template() -> None:
     prompt = own_templates().fixed.render(
         "What is {letters} in {0!r}?", ["{question.__class__}", "{{}}", r"\frac{1}{2}"]
     )
     assert "Question: What is {letters} in {0!r}?\nA. {question.__class__}\nB. {{}}\nC. \\frac{1}{2}\n" in prompt
     assert prompt.endswith("<letter> is one of A, B or C.")
-
-
-def test_doubled_braces_of_a_template_are_printed_once() -> None:
+    # Doubled braces of a template are printed once.
     (template,) = make_templates([{"prompt": r"{question} In \boxed{{}}, please."}], has_options=False).all
     assert template.render("How many?", []) == r"How many? In \boxed{}, please."
 
@@ -159,21 +158,17 @@ def test_our_own_templates() -> None:
         # The name fits the wording.
         assert template.name.startswith(place_of_question(template.prompt).removesuffix("_step_by_step"))
         assert template.name.endswith("step_by_step") == place_of_question(template.prompt).endswith("step_by_step")
-
-
-def test_our_own_templates_vary_as_those_of_the_paper() -> None:
-    # SCORE, section 3.2: the question first, in the middle or last, with and without step by step.
-    places = [place_of_question(template.prompt) for template in own_templates().all]
-    for place in ("question_first", "question_middle", "question_last"):
-        assert place in places
-        assert f"{place}_step_by_step" in places
+    # As in SCORE, section 3.2: the question first, in the middle or last, with and without step by step.
+    places = {place_of_question(template.prompt) for template in templates.all}
+    first_to_last = ("question_first", "question_middle", "question_last")
+    assert places == {f"{place}{steps}" for place in first_to_last for steps in ("", "_step_by_step")}
 
 
 # ---- the prompts change scores: if you change one on purpose, raise the version of its tasks
 
 KEPT = Path(__file__).parents[1] / "prompts"
 QUESTION = Question("water-1", "What is the name for frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
-OF_FIVE = Question("water-1", "What is the name for frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1)
+OF_FIVE = replace(QUESTION, choices=(*QUESTION.choices, "Rain"))
 FIRST_OF_KIND = {
     (probe, variant.kind): variant
     for probe, variants in (("divergent", divergent(OF_FIVE)), ("plus", plus(QUESTION)), ("revas", revas(QUESTION)))
