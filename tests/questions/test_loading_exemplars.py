@@ -73,6 +73,10 @@ UNEVEN = [*(question(number, "law") for number in range(5)), *(question(number, 
 def test_questions_with_too_few_exemplars_are_found() -> None:
     of_both = pool(UNEVEN, within_category=True)
     assert of_both.fewer(UNEVEN, 1) == {}
+    of_both.check(UNEVEN, 1)
+    for shots in (4, 5):  # the suggested number works for every question
+        with pytest.raises(UserError, match=r"'q7' .*1 exemplars .*--num_fewshot 1"):
+            of_both.check(UNEVEN, shots)
     assert of_both.fewer(UNEVEN, 3) == {"q7": 1, "q8": 1}
     assert of_both.fewer([question(20, "chemistry")], 3) == {"q20": 0}
     assert pool().draw(QUESTIONS[0], 0, 0) == []
@@ -90,14 +94,6 @@ def test_too_few_exemplars_are_an_error(drawn_from: ExemplarPool, shots: int, pa
     with pytest.raises(UserError) as error:
         drawn_from.check(QUESTIONS[:1], shots)
     assert tells(str(error.value), *parts)
-
-
-def test_the_suggested_number_of_shots_works_for_every_question() -> None:
-    of_both = pool(UNEVEN, within_category=True)
-    for shots in (4, 5):
-        with pytest.raises(UserError, match=r"'q7' .*1 exemplars .*--num_fewshot 1"):
-            of_both.check(UNEVEN, shots)
-    of_both.check(UNEVEN, 1)
 
 
 def published(questions: list[Question]) -> ExemplarPool:
