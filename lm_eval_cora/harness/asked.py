@@ -10,6 +10,7 @@ from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
+from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.discovery.task_files import declaration as benchmark_declaration
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import in_a_line
@@ -23,8 +24,8 @@ from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import LETTERS, MAX_OPTIONS, NOTA, Question, shorten
 from lm_eval_cora.variants.printed import SEQUENCES, PrintedPrompt, PrintedQuestion, of_one_task, printed_question
-from lm_eval_cora.variants.prompts import PROMPTS
-from lm_eval_cora.variants.template import BEST_ANSWER, LETTER
+from lm_eval_cora.variants.probes import PROBES
+from lm_eval_cora.variants.template import LETTER
 
 _LABELLED = re.compile(r"([\W_]*)(\w{1,4})([\W_]*)(.*)", re.DOTALL)
 """A scored answer that begins with a label: "A", " B", "(C)", "4.", "(D)the whole option"."""
@@ -167,7 +168,8 @@ class AskedTask(CoraTask):
             raise UserError(
                 f"{config['task']}: some of the tasks print their options, others do not. Run them separately"
             )
-        ours = config["probe"] == PROMPTS.name or options.prompt or options.templates
+        probe = PROBES.get(config["probe"])  # one without names of kinds compares prompts of ours
+        ours = (probe is not None and not probe.kinds) or options.prompt or options.templates
         self._in_own_words = prints == {True} and not ours
         self._contexts: dict[str, Any] = {}
         self._warn_of_options(config["task"])
@@ -234,7 +236,7 @@ class AskedTask(CoraTask):
         if self._in_own_words and not begun:
             prompts = {key: _prompt_of(one) for key, one in self._asked.items()}
             for doc in every:
-                if doc["ask"] in (LETTER, BEST_ANSWER):
+                if format_of(doc).picks_one:
                     prompt = prompts[doc["question_id"]]
                     labels = prompt.labels_of(len(doc["choices"]))
                     doc |= {"template": prompt, "ask": LETTER}
