@@ -11,7 +11,7 @@ import numpy as np
 
 from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
-from lm_eval_cora.variants.template import prompt_of
+from lm_eval_cora.variants.template import Template, prompt_of
 
 if TYPE_CHECKING:
     from lm_eval_cora.answers.records import Record
@@ -75,8 +75,10 @@ class AnswerFormat(ABC):
 
     def scored(self, doc: Doc) -> list[str]:
         """Return the answers whose log-likelihoods are scored."""
-        template = doc.get("template")
-        return list(LETTERS[: len(doc["printed"])]) if template is None else template.scored(doc["choices"])
+        template = doc.get("template")  # of a samples file, only its name
+        if isinstance(template, Template):
+            return template.scored(doc["choices"])
+        return list(doc.get("labels", LETTERS)[: len(doc["printed"])])
 
     def target(self, doc: Doc) -> str:
         """Return the right answer as the model should write it; exemplars end with it."""

@@ -239,7 +239,6 @@ _CHECKS: dict[str, Check] = {**KEYS, **{name: (option.expected, option.read) for
 class Options:
     """The settings of a run that a user can change; see `OPTIONS`."""
 
-    task: tuple[str, ...] = ()
     data_files: tuple[Any, ...] = ()
     questions: int | None = None
     categories: tuple[str, ...] = ()
@@ -252,6 +251,7 @@ class Options:
     prompt: str | None = None
     request_seeds: bool | None = None
     reader: Reader = "flexible"
+    task: tuple[str, ...] = ()
     declared: Mapping[str, Any] = field(default_factory=dict)
     """The user's declaration of the benchmark, with keys of `KEYS`."""
 
