@@ -112,9 +112,11 @@ class Scores(Mapping[str, Estimate]):
         return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
 
     def to_frame(self) -> DataFrame:
-        """Convert the metrics to a DataFrame with the columns `metric`, `value`, `stderr`, `low` and `high`.
+        """Convert the metrics to a DataFrame.
 
-        The last two are the ends of the 95% confidence interval. Undefined numbers are nan.
+        Returns:
+            A DataFrame with a row per metric and the columns `metric`, `value`, `stderr`, `low` and `high`. The last
+            two are the ends of the 95% confidence interval. Undefined numbers are nan.
 
         Example:
             >>> from lm_eval_cora import score
@@ -129,7 +131,9 @@ class Scores(Mapping[str, Estimate]):
     def bmca_curve(self) -> DataFrame:
         """Compute the BMCA curve: the share of questions with at least a given share of variants answered correctly.
 
-        The rows are the levels 0, 0.1, ... 1, the columns `level`, `value`, `stderr`, `low` and `high` (95% interval).
+        Returns:
+            A DataFrame with a row per level, 0, 0.1, ... 1, and the columns `level`, `value`, `stderr`, `low` and
+            `high`. The last two are the ends of the 95% confidence interval.
 
         Example:
             >>> from lm_eval_cora import score
@@ -148,8 +152,14 @@ class Scores(Mapping[str, Estimate]):
         This needs matplotlib: `pip install 'lm-eval-cora[report]'`.
 
         Args:
-            ax: The axes to draw in, and to return; None makes new ones.
+            ax: The axes to draw in; None makes new ones.
             label: The label in the legend; None uses the name of the scores.
+
+        Returns:
+            The axes.
+
+        Raises:
+            UserError: If matplotlib is not installed.
         """
         try:
             from matplotlib import pyplot
@@ -228,10 +238,12 @@ class Comparison(Mapping[str, Compared]):
         return len(self._rows)
 
     def to_frame(self) -> DataFrame:
-        """Convert the differences to a DataFrame with a row per metric.
+        """Convert the differences to a DataFrame.
 
-        The columns are `metric`, `before`, `after`, `difference`, `stderr`, `low` and `high` (the 95% confidence
-        interval of the difference), and `p_value`, which is nan if McNemar's test does not apply.
+        Returns:
+            A DataFrame with a row per metric and the columns `metric`, `before`, `after`, `difference`, `stderr`,
+            `low`, `high` and `p_value`. `low` and `high` are the ends of the 95% confidence interval of the difference.
+            `p_value` is nan if McNemar's test does not apply.
         """
         from pandas import DataFrame  # importing it takes half a second
 

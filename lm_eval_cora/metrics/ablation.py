@@ -54,7 +54,13 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
 
 
 class Resampled(NamedTuple):
-    """A score over many random draws of the variants: mean, standard deviation (ddof 1), and change by the draws."""
+    """A score over many random draws of the variants, as `resampled` returns it.
+
+    Attributes:
+        mean: Mean of the score over the draws.
+        sd: Standard deviation over the draws (ddof 1).
+        change: `mean` - the score on all variants.
+    """
 
     mean: float
     sd: float
@@ -64,13 +70,19 @@ class Resampled(NamedTuple):
 def resampled(table: ResponseTable, *, draws: int = 100, times: int = 10_000) -> dict[str, Resampled]:
     """Spread of the scores over random draws of the variants: how much they depend on the choice of variants.
 
-    Each of the `times` draws takes `draws` variants with replacement, the same ones for all questions with the same
-    number of variants. `cora` keeps the benchmark's `mcqa`. The spread does not include the choice of questions; the
-    standard error of a score does.
+    Each draw takes 100 variants with replacement, the same ones for all questions with the same number of variants.
+    `cora` keeps the benchmark's `mcqa`. The spread does not include the choice of questions; the standard error of a
+    score does.
+
+    Args:
+        table: Answers to N questions.
+        draws: Number of variants in a draw, at least 1.
+        times: Number of draws, at least 1.
 
     Returns:
         For `mcqa_plus`, `mv` and `cora`: mean and standard deviation over the draws, and the difference of the mean
-        from the score on all variants. `cora` is nan if a question has no original. Source: CoRA, table 6, section 6.1.
+        from the score on all variants. `cora` is nan if a question has no original. Source: CoRA, table 6 and section
+        6.1.
 
     Example:
         >>> resampled(ResponseTable.from_hits([[1, 1], [0, 0]]))["mcqa_plus"]
@@ -198,7 +210,12 @@ def at_least(variants: int, rate: float) -> Floats:
     """Probability of at least p right answers to M variants if each is right with probability r.
 
     P(p) = sum over j from p to M of C(M, j) r^j (1 - r)^(M - j), for p = 0, ..., M. For p > 0 this is the regularised
-    incomplete beta function I_r(p, M - p + 1). M is `variants`, at least 1. For a guess among k options r is 1 / k.
+    incomplete beta function I_r(p, M - p + 1).
+
+    Args:
+        variants: M, at least 1.
+        rate: r, from 0 to 1. For a guess among k options it is 1 / k.
+
     Range: (M + 1,) probabilities, falling from 1. Source: CoRA, eq. 10 (its text says r = 1/p, but means r = 1/k).
 
     Example:
@@ -217,8 +234,12 @@ def at_least(variants: int, rate: float) -> Floats:
 def msgr(variants: int, certain: float = CERTAIN) -> Floats:
     """Minimum success guessing rate: the smallest rate r at which at least p of M answers are almost certainly right.
 
-    It solves P(p) = `certain` for r, where P(p) is the probability of `at_least` p right answers. M is `variants`, at
-    least 1, and `certain` is between 0 and 1.
+    It solves P(p) = `certain` for r, where P(p) is the probability of at least p right answers; see `at_least`.
+
+    Args:
+        variants: M, at least 1.
+        certain: The probability that counts as certain, between 0 and 1.
+
     Range: (M + 1,) rates for p = 0, ..., M, rising from 0. Source: CoRA, appendix A, table 7. For M = 10 the paper
     prints 0.2 for p = 0, where any rate is enough, 0.93 for p = 6 and 0.9999 for p = 10. No single value of `certain`
     gives these together with the other rows.

@@ -18,14 +18,24 @@ __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus
 def acc(answers: ResponseTable) -> Estimate:
     """Share of correct answers among all variants of all questions.
 
-    The formula is sum K_i / sum M_i, where K_i of the M_i variants of question i are answered correctly. The `answers`
-    to N questions are an array of shape (questions, variants), or a list of rows if the numbers of variants differ.
-    True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant; anything else is a ValueError.
-    Range: 0 to 1, with the standard error of a pooled share. Source: ours.
+    The formula is sum K_i / sum M_i, where K_i of the M_i variants of question i are answered correctly.
+
+    Args:
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
+
+    Returns:
+        A share from 0 to 1 with the standard error of a pooled share; nan without questions, or if skipped variants
+        could change it.
+
+    Raises:
+        ValueError: If an array has another shape or contains another value.
 
     Example:
         >>> acc([[1, 1, 1, 1], [0, 0, 0, 0]]).value
         0.5
+
+    Source: ours.
     """
     return ratio_of(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
 
@@ -40,13 +50,23 @@ def acc(answers: ResponseTable) -> Estimate:
 def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Share of questions whose original is answered correctly: the usual accuracy of a benchmark.
 
-    `original` is the position of the original in each row of an array, from 0; None if there is none. If a row is too
-    short for it, that is a ValueError. A table marks its originals itself.
-    Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 1.
+    Args:
+        answers: Right and wrong answers to N questions; see `acc`.
+        original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
+            originals itself.
+
+    Returns:
+        A share from 0 to 1; nan without questions, if a question has no original, or if skipped variants could change
+        it.
+
+    Raises:
+        ValueError: If an array is not as in `acc`, or if a row is too short for `original`.
 
     Example:
         >>> mcqa([[1, 0], [0, 1], [1, 1], [1, 1]], original=0).value
         0.75
+
+    Source: CoRA, eq. 1.
     """
     return UNDEFINED if answers.original_correct is None else share_of(answers.original_correct)
 
@@ -77,9 +97,14 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
 def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Effect of the variants on the score: mcqa_plus - mcqa, paired by question.
 
-    This is the mean of RC(i) - x_i, with RC(i) of `mcqa_plus`, and x_i = 1 if the original is right, else 0. The
-    standard error is smaller than for two independent scores, because a hard question is hard in all its variants.
+    This is the mean of RC(i) - x_i, where RC(i) is the share of the variants of question i answered correctly, and x_i
+    is 1 if the original is, else 0. The standard error is smaller than for two independent scores, because a hard
+    question is hard in all its variants.
     Range: -1 to 1; nan if a question has no original. Source: MCQA+, table 7, in brackets.
+
+    Example:
+        >>> mcqa_plus_diff([[1, 1, 0, 0], [1, 1, 1, 1]], original=0).value
+        -0.25
     """
     if answers.original_correct is None:
         return UNDEFINED
@@ -95,8 +120,13 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
 def mv(answers: ResponseTable) -> Estimate:
     """Majority voting: share of questions with more than half of their variants answered correctly.
 
-    Exactly half is not a majority. The comparison uses integers: 2 K_i > M_i, with K_i and M_i of `acc`.
+    Exactly half is not a majority. The comparison uses integers: 2 K_i > M_i, where K_i of the M_i variants of question
+    i are answered correctly.
     Range: 0 to 1. Source: CoRA, eq. 4.
+
+    Example:
+        >>> mv([[1, 1, 0, 0], [1, 1, 1, 0]]).value
+        0.5
     """
     return share_of(2 * answers.hits > answers.sizes)
 

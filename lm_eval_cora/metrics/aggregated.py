@@ -60,9 +60,17 @@ def aggregated(
 
     The accuracies of all predictions are pooled: one per template (without the template that the paper drops), one per
     position (adjusted if some questions lack it), one per sample. On MMLU-Pro these are 9 + 10 + 5 = 24. Consistency
-    rates use all templates and are averaged over probes. A probe that was not run is None. With `macro`, accuracies are
-    means over categories, as in the paper for MMLU-Pro. The errors of `acc_min` and `acc_max` are bootstrapped.
-    Range: 0 to 1; nan without a probe or a common question. Source: SCORE, table 7 and section 4.4.
+    rates use all templates and are averaged over probes.
+
+    Args:
+        prompts: Table of the prompts probe; None if it was not run.
+        order: Table of the order probe; None if it was not run.
+        sampling: Table of the sampling probe; None if it was not run.
+        macro: Whether accuracies are means over categories, as in the paper for MMLU-Pro.
+
+    Returns:
+        The row. All values are shares from 0 to 1, nan without a probe or a common question. The errors of `acc_min`
+        and `acc_max` are bootstrapped. Source: SCORE, table 7 and section 4.4.
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 1], [0, 1]])
@@ -114,12 +122,14 @@ def _mean(accuracies: KindAccuracies) -> Estimate:
 def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy range, consistency rate and share of identical answers by category (subject, subset or level).
 
-    `positions` is that of `acc_min`.
+    Args:
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option; see `acc_min`.
 
     Returns:
         For each category its `acc_mean`, `acc_min`, `acc_max`, `acc_range`, `acc_range_by_chance`, `acc_range_p`,
-        `consistency_rate` and `all_equal`, numbers from 0 to 1, and the number of its `questions`. Empty without
-        questions. Source: SCORE, figure 6 and section 4.3.
+        `consistency_rate` and `all_equal`, numbers from 0 to 1, and `questions`, the number of its questions. Empty
+        without questions. Source: SCORE, figure 6 and section 4.3.
 
     Example:
         >>> by_category(ResponseTable.from_hits([[1, 1], [0, 1]]))[""]["all_equal"].value

@@ -23,9 +23,14 @@ _PAIRS_AT_A_TIME = 4_000_000
 def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency index: 1 minus the accuracy that is lost if all variants must be right.
 
-    The formula is 1 - (mcqa - bmca@1.0), the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
+    The formula is 1 - (mcqa - bmca@1.0), where mcqa - bmca@1.0 is the share of questions that are right in the original
+    but not in all variants. So the index is the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
     answered correctly and y_i is 1 if all its variants are.
     Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 6.
+
+    Example:
+        >>> ci([[1, 1], [1, 1], [1, 0], [0, 1]], original=0).value
+        0.75
     """
     right, full = _original_and_full(answers)
     if right is None:

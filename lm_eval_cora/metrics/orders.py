@@ -21,10 +21,17 @@ OptionCount = int | Literal["original"]
 def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     """Accuracy in the first order of a given number of options: the source's order, with fillers last.
 
-    `options` is a number of printed options, or `original` for each question's own number. The original counts for a
-    question that has this number itself.
+    Args:
+        table: Answers to N questions.
+        options: Number of printed options, or `original` for each question's own number. The original counts for a
+            question that has this number itself.
+
     Range: 0 to 1; nan if no question is printed with this number of options. Source: MCQA+, appendix A ("Accuracy";
     REVAS, figure 3 and table 9).
+
+    Example:
+        >>> acc_at(ResponseTable.from_hits([[1, 0], [0, 1]]), options="original").value
+        0.5
     """
     first = orders(table, options) & table.is_kind(ORIGINAL, *map(with_options, COUNTS))
     return ratio_of(table.sum_by_question(first & table.correct), table.sum_by_question(first))

@@ -25,7 +25,14 @@ _SAMPLES = 20_000
 
 
 class Difference(NamedTuple):
-    """A difference, after - before, its standard error, and the ends of its 95% confidence interval; may be nan."""
+    """A difference of two estimates from the same questions, as `difference` returns it; undefined numbers are nan.
+
+    Attributes:
+        value: The difference, after - before.
+        stderr: Its standard error.
+        low: Lower end of its 95% confidence interval.
+        high: Upper end of its 95% confidence interval.
+    """
 
     value: float
     stderr: float
@@ -46,17 +53,20 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     interval, because their differences are biased if one model has more kinds of equal difficulty.
     `differences_together` compares the kinds.
 
-    Both have the same questions in the same order; another number is a ValueError. `z` is the quantile of the normal
-    distribution for the interval. The error and the interval are nan if an estimate has no standard error in closed
-    form.
+    Args:
+        before: An estimate from N questions.
+        after: An estimate from the same questions in the same order. Another number of questions is a ValueError.
+        z: Quantile of the normal distribution for the interval; 1.96 for 95%.
+
+    Returns:
+        The difference with its standard error and 95% interval. Both are nan if an estimate has no standard error, or
+        none in closed form.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> before, after = (share_of(np.arange(30) < right) for right in (10, 14))
         >>> [round(number, 4) for number in difference(before, after)]
         [0.1333, 0.0631, 0.0, 0.2968]
-        >>> mcnemar(before, after)
-        McNemar(lost=0, gained=4, p_value=0.0625)
     """
     value = after.value - before.value
     if before.influence is None or after.influence is None:
@@ -98,10 +108,13 @@ def interval_of_shares(lost: float, gained: float, questions: float, z: float) -
 
 
 class McNemar(NamedTuple):
-    """Result of `mcnemar`: numbers of questions that count only before (lost) and only after (gained), and the p-value.
+    """Result of McNemar's test: do as many questions change from right to wrong as from wrong to right? See `mcnemar`.
 
-    The two-sided mid-p-value, from 0 to 1, is the probability of a more uneven split plus half of that of an equally
-    uneven one, if both directions are equally likely.
+    Attributes:
+        lost: Number of questions that count before but not after.
+        gained: Number of questions that count after but not before.
+        p_value: Two-sided mid-p-value, from 0 to 1: the probability of a more uneven split plus half of that of an
+            equally uneven one, if both directions are equally likely.
     """
 
     lost: int
@@ -119,6 +132,11 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     The estimates are those of `difference`. The result is None if one is not a share of questions, or if different
     questions count in the two, such as the misled questions of two models. Source: McNemar 1947; Fagerland, Lydersen
     and Laake 2013 (mid-p).
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> mcnemar(share_of(np.array([True, False, True])), share_of(np.array([False, False, False])))
+        McNemar(lost=2, gained=0, p_value=0.25)
     """
     if before.outcomes is None or after.outcomes is None:
         return None
@@ -185,10 +203,15 @@ def _check(before: int, after: int) -> None:
 
 
 class Pair(NamedTuple):
-    """The comparison of two of several models, given by their indices.
+    """The comparison of two of several models.
 
-    The interval of `change` holds for all pairs together. `test` is McNemar's of this pair alone, None if it does not
-    apply, and `p_value` is its own, nan if unknown. `adjusted` has Holm's correction for the number of pairs.
+    Attributes:
+        before: Index of the first model.
+        after: Index of the second model.
+        change: The difference, after - before. Its interval holds for all pairs together.
+        test: McNemar's test of this pair alone; None if it does not apply.
+        p_value: P-value of this pair alone; nan if it is unknown.
+        adjusted: P-value after Holm's correction for the number of pairs.
     """
 
     before: int
@@ -202,19 +225,23 @@ class Pair(NamedTuple):
 def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list[Pair]:
     """Compare each model with each other one, or all of them with a baseline.
 
-    The estimates are a metric of K models, from the same N questions; `baseline` is the index of a model. All intervals
-    together contain the true differences in 95% of the samples (`together`). The p-values of the pairs are corrected
-    with Holm's method: if no model differs from another, a corrected p-value below 0.05 occurs in at most 5% of the
-    samples. Numbers are nan if an estimate has no standard error in closed form. Source: Holm 1979; max-t intervals,
-    Hothorn, Bretz and Westfall 2008.
+    All intervals together contain the true differences in 95% of the samples (`together`). The p-values of the pairs
+    are corrected with Holm's method: if no model differs from another, a corrected p-value below 0.05 occurs in at most
+    5% of the samples.
+
+    Args:
+        estimates: A metric of K models, from the same N questions.
+        baseline: Index of the model with which the others are compared; None compares all pairs.
+
+    Returns:
+        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form. Source: Holm
+        1979; max-t intervals, Hothorn, Bretz and Westfall 2008.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> models = [share_of(np.arange(40) < right) for right in (20, 21, 36)]
         >>> [(pair.before, pair.after, round(pair.adjusted, 3)) for pair in pairwise(models)]
         [(0, 1, 0.5), (0, 2, 0.0), (1, 2, 0.0)]
-        >>> leading(models)
-        {2}
     """
     models = range(len(estimates))
     pairs = list(combinations(models, 2)) if baseline is None else [(baseline, k) for k in models if k != baseline]
@@ -306,11 +333,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
     """The best of several models, and all that cannot be told apart from it.
 
-    The estimates are a metric of K models, from the same questions. A model is told apart if the interval of its
-    difference to the best one does not contain 0. The intervals hold for all pairs of models together.
+    A model is told apart if the interval of its difference to the best one does not contain 0. The intervals hold for
+    all pairs of models together.
+
+    Args:
+        estimates: A metric of K models, from the same questions.
+        higher: Whether a higher value is better.
 
     Returns:
         Indices of models; empty if all values are undefined, or if a difference to the best one has no interval.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> sorted(leading([share_of(np.arange(40) < right) for right in (20, 36, 35)]))
+        [1, 2]
     """
     values = {k: estimate.value for k, estimate in enumerate(estimates) if not isnan(estimate.value)}
     if not values:
@@ -360,8 +396,15 @@ def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) 
     """Differences of several estimates from the same questions, with intervals that hold for all of them together.
 
     Each interval is that of `difference`, with the quantile of the largest of all standardised differences (max-t)
-    instead of 1.96. So all of them contain the true differences in 95% of the samples. The ends are nan if an estimate
-    has no standard error in closed form. Source: max-t intervals, Hothorn, Bretz and Westfall 2008.
+    instead of 1.96. So all of them contain the true differences in 95% of the samples.
+
+    Args:
+        before: G estimates from N questions.
+        after: The same ones for another model, from the same questions.
+
+    Returns:
+        G differences. The ends are nan if an estimate has no standard error in closed form. Source: max-t intervals,
+        Hothorn, Bretz and Westfall 2008.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of

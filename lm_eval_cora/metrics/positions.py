@@ -259,10 +259,20 @@ def recall_spread(table: ResponseTable) -> Estimate:
 def recall_spread_by_chance(table: ResponseTable) -> Estimate:
     """Expected spread of the recalls if all letters had the same true recall.
 
-    This is the mean spread of normal variables with the covariance of the recalls over questions, as in
-    `acc_range_by_chance`.
+    This is the mean spread of normal variables with the covariance of the recalls over questions. Answers to the same
+    question depend on each other, so it is smaller than for independent samples.
     Range: at least 0, without a standard error; nan with fewer than ten questions, and for kinds that are not letters.
     Source: ours.
+
+    Example:
+        >>> from lm_eval_cora.answers.records import Record
+        >>> records = [
+        ...     Record(f"q{number}", 2, place, kind, (0, 1), 0, picked=number // (1 + place) % 2)
+        ...     for number in range(100)
+        ...     for place, kind in enumerate(["answer_at_A", "answer_at_B"])
+        ... ]
+        >>> round(recall_spread_by_chance(ResponseTable.from_records(records)).value, 2)
+        0.03
     """
     if not has_letters_as_kinds(table) or len(table.sizes) < FEWEST:
         return UNDEFINED

@@ -75,9 +75,14 @@ def macro_acc(table: ResponseTable) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
 
     The accuracy of a category is its `acc_mean`. The standard error is (1/C) sqrt(sum s_c^2 / n_c), where category c of
-    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. The s_c of categories with one
-    question is that of the questions of all of them; a single such category is pooled with the smallest other one.
+    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. The s_c of categories
+    with one question is pooled: it is that of the questions of all of them. If there is only one such category, it is
+    pooled with the smallest other category.
     Range: 0 to 1. Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
+
+    Example:
+        >>> macro_acc(ResponseTable.from_hits([[1, 1], [0, 1]])).value
+        0.75
     """
     means, present = means_by_question(table, table.correct)
     values = means.sum(axis=1) / present.sum(axis=1)
@@ -97,6 +102,10 @@ def macro_acc(table: ResponseTable) -> Estimate:
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy and share of invalid answers of each kind of variant.
 
+    Args:
+        table: Answers to N questions.
+        positions: Whether to include the accuracy adjusted for the questions that have the position; see `acc_min`.
+
     Returns:
         A mapping for each kind; empty without questions. Source: SCORE, figure 3 (box plots) and section 4.1 (the
         outlier). It has
@@ -104,7 +113,7 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
         - `accuracy` and `invalid`: shares from 0 to 1, means over the questions that have the kind;
         - `questions`: the number of these questions;
         - `outlier`: whether the accuracy is more than 1.5 interquartile ranges outside the quartiles of all kinds;
-        - `adjusted`: with `positions`, the accuracy adjusted for the questions that have the position; see `acc_min`.
+        - `adjusted`: the adjusted accuracy, only with `positions`.
 
     Example:
         >>> each_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))["variant"]["accuracy"].value
@@ -176,14 +185,17 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     to the lowest of their upper ends. The lowest of several equal accuracies is below the true one on average; see
     `acc_range_by_chance`.
 
-    With `positions`, the kinds are positions of the right option. Only questions with enough options have the last
-    ones, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean, over the
-    questions that have it, of (accuracy at the position - the question's mean). If all questions have all positions,
-    this is the plain accuracy.
+    Args:
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option. Only questions with enough options have the last
+            positions, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean,
+            over the questions that have it, of (accuracy at the position - the question's mean). If all questions have
+            all positions, this is the plain accuracy.
+        macro: Whether to average over categories, each with the same weight. The accuracy of a kind is then the mean of
+            the categories' accuracies. For positions, acc_mean is averaged over all categories, and the mean difference
+            over the categories that have the position. Questions are resampled within categories. The variation of
+            categories with one question is pooled; that of a single one with the smallest other category.
 
-    With `macro`, the accuracy of a kind is the mean of the categories' accuracies. For positions, acc_mean is averaged
-    over all categories, and the mean difference over the categories that have the position. Questions are resampled
-    within categories. The variation of categories with one question is pooled as in `macro_acc`.
     Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
     (accuracy range).
 

@@ -126,9 +126,12 @@ def multi_share(table: ResponseTable) -> Estimate:
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions whose right option the model selects if asked for all right ones.
 
-    With `several`, only questions with several selected options count, as in the papers. Their recalls, 92.5 and 67.5,
-    sum to 160. Over all misled questions the sum could not exceed 100 + %multi = 123, because a single selection is
-    only one of the two options.
+    Args:
+        table: Answers to N questions.
+        several: Whether to count only questions with several selected options, as the papers do. Their recalls, 92.5
+            and 67.5, sum to 160. Over all misled questions the sum could not exceed 100 + %multi = 123, because a
+            single selection is only one of the two options.
+
     Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall r).
     """
     return _recall(table, table.answer, several)
@@ -239,15 +242,23 @@ def _misled(table: ResponseTable) -> Bools:
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
 
-    For each question, one true-or-false variant, scored by likelihood, asks whether the right option is right. With
-    `normalised`, the probability is P(yes) / (P(yes) + P(no)) instead of P(yes).
+    For each question, one true-or-false variant asks whether the right option is right.
+
+    Args:
+        table: Answers to N questions, with true-or-false variants scored by likelihood.
+        normalised: Whether to use P(yes) / (P(yes) + P(no)) instead of P(yes).
+
     Range: 0 to 1; nan if no question is always answered correctly. A question with a missing probability is left out.
     Source: MCQA+, table 5.
 
     Example:
-        >>> kinds = ("original", "true_or_false_right", "true_or_false_wrong")
-        >>> asked = {"yes": np.log([np.nan, 0.5, 0.5]), "no": np.log([np.nan, 0.25, 0.25])}
-        >>> table = ResponseTable.from_hits([[1, 1, 0]], kinds=kinds, kind=np.arange(3), **asked)
+        >>> from lm_eval_cora.answers.records import Record
+        >>> ask = dict(variants=3, answer=0)
+        >>> scored = dict(**ask, picked=None, ask="yes_no", yes=np.log(0.5), no=np.log(0.25))
+        >>> records = [Record("q1", ordinal=0, kind="original", printed=(0, 1), picked=0, **ask)]
+        >>> records += [Record("q1", ordinal=1, kind="true_or_false_right", printed=(0,), selected=(0,), **scored)]
+        >>> records += [Record("q1", ordinal=2, kind="true_or_false_wrong", printed=(1,), selected=(1,), **scored)]
+        >>> table = ResponseTable.from_records(records)
         >>> round(confidence_right(table).value, 4), round(confidence_right(table, normalised=True).value, 4)
         (0.5, 0.6667)
         >>> [round(metric(table).value, 4) for metric in (confidence_wrong, confidence_ratio, yes_no_mass)]
