@@ -30,6 +30,7 @@ _NAMES = {
     "ky": "kir kyrgyz",
     "lt": "lit lithuanian",
     "mg": "plt malagasy",
+    "ml": "mal malayalam",  # before Malay, whose name it contains
     "ms": "zsm malay",
     "ne": "npi nepali",
     "nl": "nld dutch",
