@@ -34,6 +34,9 @@ _STARTS = (r"(?:^|\n|\\n)[ \t]*(?:[-*•][ \t]*)?(?:\w+[ \t]+)?", r"(?:^|(?<=[\s
 
 _OPENS, _CLOSES = r"[(\[（【]?", r"[)\]）】]?[.:：、．,)]?[ \t]*"
 
+_TRIED = 50
+"""Number of first labels, from the end of a prompt, with which a run of options may begin."""
+
 _BETWEEN = r"([^\w\n]{1,3}(?:\w{1,4}\s)?)"
 """What separates the labels of a list in a sentence, such as "A, B, C or D"."""
 
@@ -117,7 +120,7 @@ def printed_question(prompt: str, labels: Sequence[str]) -> PrintedQuestion | No
     """
     for start in _STARTS:
         patterns = [re.compile(rf"{start}{_OPENS}{re.escape(label)}(?!\w){_CLOSES}") for label in labels]
-        for first in reversed([*patterns[0].finditer(prompt)]):
+        for first in reversed([*patterns[0].finditer(prompt)][-_TRIED:]):
             style = _style(first, labels[0])
             run = [first] if re.search(r"[^\w\s·]", style) else []
             for label, pattern in zip(labels[1:], patterns[1:], strict=True):
