@@ -58,7 +58,15 @@ def asked_by(task: Any) -> list[Asked]:
     """Read the questions of a task of the harness."""
     if task.OUTPUT_TYPE not in ("multiple_choice", "generate_until"):
         raise UserError(f"{task.task_name}: expected a multiple-choice task, its output_type is {task.OUTPUT_TYPE}")
-    asked = [read_question(task, doc, f"{task.task_name}: doc {number}") for number, doc in enumerate(task.eval_docs)]
+    asked = []
+    for number, doc in enumerate(task.eval_docs):
+        where = f"{task.task_name}: doc {number}"
+        try:
+            asked.append(read_question(task, doc, where))
+        except UserError:
+            raise
+        except Exception as error:  # a template or function of the task may raise any error
+            raise UserError(f"{where}: cannot be rendered: {in_a_line(error)}") from error
     cut = [one.printed for one in asked if one.printed is not None]
     if len(cut) == len(asked):
         return [
@@ -314,7 +322,11 @@ class AskedTask(CoraTask):
         for key in dict.fromkeys(doc["question_id"] for doc in self._selected.values()):
             task, doc = self._asked[key].task, self._asked[key].doc
             how = {**arguments, "gen_prefix": task.doc_to_prefix(doc)}
-            self._contexts[key] = task.fewshot_context(doc, shots, **how)
+            try:
+                self._contexts[key] = task.fewshot_context(doc, shots, **how)
+            except Exception as error:  # as agieval's, whose answers are lists, with exemplars
+                where = f"{self.task_name}: question {key} with {shots} exemplars"
+                raise UserError(f"{where}: its task cannot build the prompt: {in_a_line(error)}") from error
 
 
 _COLUMNS = ("stem", "choices", "answer")

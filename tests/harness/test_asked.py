@@ -264,6 +264,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"doc_to_choice": "{{['A. ' + o[1], 'B. ' + o[0], 'C. ' + o[2]]}}"},
         "doc 0: the prompt prints 'ice 0', but scores 'A. fog 0'",
     ),
+    "a template that fails": (
+        {"doc_to_text": LETTERS.replace("{{q}}", "{{ q if t < 2 else o[9].text }}")},
+        r"mine_en: doc 2: cannot be rendered: UndefinedError",
+    ),
     "another output": ({"output_type": "loglikelihood"}, "expected a multiple-choice task, its output_type is log"),
 }
 
@@ -273,6 +277,16 @@ def test_what_cannot_be_asked(folder: Path, what: str) -> None:
     changes, expected = WRONG[what]
     with pytest.raises(UserError, match=expected):
         loaded(folder, task=write(folder, **changes))
+
+
+def test_exemplars_that_the_task_cannot_print(folder: Path) -> None:
+    task = loaded(folder, "cora_of_order", task=write(folder))
+    task.prepare(None)
+    task._tasks["mine_en"].fewshot_context = None
+    with pytest.raises(
+        UserError, match=r"question mine_en-0 with 2 exemplars: its task cannot build the prompt: TypeE"
+    ):
+        task.fewshot_context(task.test_docs()[0], 2)
 
 
 def test_no_task_and_an_unknown_one(folder: Path) -> None:
