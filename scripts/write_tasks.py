@@ -88,10 +88,11 @@ def _version(path: Path) -> int:
 
 
 def _content(name: str, form: str, benchmark: str, probe: str, version: int, shots: int) -> str:
-    return (
-        f"task: {name}\n"
-        f"include: [../_forms/{form}.yaml, ../_benchmarks/{benchmark}.yaml, ../_probes/{probe}.yaml]\n"
-        f"metadata: {{version: {version}}}\n" + (f"num_fewshot: {shots}\n" if shots else "")
+    parts = [f"../_benchmarks/{benchmark}.yaml", f"../_probes/{probe}.yaml"]
+    if benchmark == "of":  # its class replaces that of the probe
+        parts.reverse()
+    return f"task: {name}\ninclude: [../_forms/{form}.yaml, {', '.join(parts)}]\nmetadata: {{version: {version}}}\n" + (
+        f"num_fewshot: {shots}\n" if shots else ""
     )
 
 
