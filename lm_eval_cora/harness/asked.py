@@ -302,9 +302,10 @@ class AskedTask(CoraTask):
         if not self._contexts:
             self._build_originals(num_fewshot, arguments)
         context, question = self._contexts[doc["question_id"]], str(self._asked[doc["question_id"]].printed)
-        # A server gets turns as JSON, and some chat templates remove the white space around a turn.
+        text = getattr(context, "prompt", context)  # turns for a server are a tuple with their JSON
+        # Some chat templates remove the white space around a turn.
         for form in (str, str.strip, lambda text: json.dumps(text)[1:-1], _as_json):
-            before, found, after = str(context).rpartition(form(question))
+            before, found, after = text.rpartition(form(question))
             if found:
                 return type(context)(f"{before}{form(self.doc_to_text(doc))}{after}")
         raise UserError(

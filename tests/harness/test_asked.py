@@ -12,6 +12,7 @@ import pytest
 import yaml
 from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
+from lm_eval.models.api_models import JsonChatStr
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
@@ -141,6 +142,18 @@ def test_the_original_is_the_request_of_the_task(folder: Path, style: str, shots
     assert set(their_model.asked) <= set(our_model.asked)
     contexts = {context.rpartition("number")[0] for context, _ in our_model.asked}
     assert len(contexts) == 5 if shots else 1  # all variants of a question have the same exemplars
+
+
+def test_turns_for_a_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_json = lambda _, turns, **__: JsonChatStr(json.dumps(turns))  # noqa: E731
+    monkeypatch.setattr(Hashed, "apply_chat_template", as_json)
+    name, how = write(folder), {"num_fewshot": 2, "apply_chat_template": True, "fewshot_as_multiturn": True, "limit": 2}
+    _, their_model = evaluated(folder, name, name, **how)
+    _, our_model = evaluated(folder, "cora_of_mc", name, **how)
+    assert set(their_model.asked) <= set(our_model.asked)
+    turns = [json.loads(context.prompt) for context, _ in our_model.asked]  # type: ignore[attr-defined]
+    assert {len(each) for each in turns} == {5}
+    assert any("One of A or B:" in each[-1]["content"] for each in turns)
 
 
 def test_written_letters(folder: Path) -> None:
