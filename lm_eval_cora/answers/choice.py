@@ -176,10 +176,9 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
     ]
     front = None if at_the_end else _front(text, places)
     if front is not None and front.start in steps:
-        states = any(place.weight == STATED for place in places)
-        second = min(start for start in steps if start > front.start)
+        second = min((start for start in steps if start > front.start), default=front.end)  # none if it is stated
         separate = text.text.count("\n\n", front.end, second) > 1 and text.is_with_text(front)
-        front = front if separate and not states else None
+        front = front if separate and not any(place.weight == STATED for place in places) else None
     if front is not None and (taken := rules.TAKES_BACK.search(text.text, front.end)):
         later = [place for place in valid(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:

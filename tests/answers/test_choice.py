@@ -175,6 +175,7 @@ NO_DYE = {
         *((response, WEATHER, 2) for response in THIRD),
         *((response, MED, 2) for response in THIRD_DIAGNOSIS),
         *((response, DYES, 3) for response in FOURTH_DYE),
+        *((response, WEATHER, 1) for response in ("A. Ice\nAnswer B.", "A\nIt is not so.\nAnswer (B)")),
     ],
 )
 def test_an_option_is_chosen(response: str, options: Sequence[str], position: int) -> None:
