@@ -108,7 +108,7 @@ def read_question(task: Any, doc: Mapping[str, Any], where: str) -> Asked:
     if labels and (printed := printed_question(text, labels)):
         for option, answer_text in zip(printed.options, scored, strict=True):
             own = _LABELLED.fullmatch(answer_text)
-            if own and own[4] and option.strip() not in answer_text:
+            if own and own[4] and not answer_text.endswith(option):
                 raise UserError(f"{where}: the prompt prints {shorten(option)!r}, but scores {shorten(answer_text)!r}")
         return Asked(task, doc, _stem(printed.before), printed.options, answer, printed, labelled=True)
     stem, options = _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored))
@@ -141,12 +141,14 @@ def labels_in(scored: Sequence[str]) -> list[str]:
 def _longest(text: str, target: str) -> PrintedQuestion | None:
     """The longest run of options in a prompt with the label of the target."""
     label = label_in(target)
+    runs = []
     for sequence in SEQUENCES:
         labels = sequence.split()[:MAX_OPTIONS]
         for count in range(len(labels), labels.index(label) if label in labels else len(labels), -1):
             if count > 1 and labels[count - 1] in text and (printed := printed_question(text, labels[:count])):
-                return printed
-    return None
+                runs.append(printed)
+                break
+    return max(runs, key=lambda printed: len(printed.labels), default=None)
 
 
 _ANSWER = re.compile(r"\s*\n[^\n:：]{1,30}[:：]\s*$")
@@ -179,6 +181,7 @@ class AskedTask(CoraTask):
         probe = PROBES.get(config["probe"])  # one without names of kinds compares prompts of ours
         ours = (probe is not None and not probe.kinds) or options.prompt or options.templates
         self._in_own_words = prints == {True} and not ours
+        self._separates = not self._in_own_words  # their own prompt joins the two
         self._contexts: dict[str, Any] = {}
         self._warn_of_options(config["task"])
         super().__init__({**config, **self._settings(config), "benchmark": self._questions("+".join(names))})
@@ -212,8 +215,12 @@ class AskedTask(CoraTask):
 
     @cached_property
     def _language(self) -> str:
-        names = [name for key, task in self._tasks.items() for name in (task.config.dataset_name, key) if name]
-        return language_of(names, [f"{one.stem} {' '.join(one.choices)}" for one in [*self._asked.values()][:50]])
+        """The language of all tasks; empty if it is unknown or if there are several."""
+        found = set()
+        for key, task in self._tasks.items():
+            texts = [f"{one.stem} {' '.join(one.choices)}" for one in self._asked.values() if one.task is task]
+            found.add(language_of([name for name in (task.config.dataset_name, key) if name], texts[:50]))
+        return found.pop() if len(found) == 1 else ""
 
     def _settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of a request, which all tasks share."""
@@ -227,7 +234,7 @@ class AskedTask(CoraTask):
             values = [getattr(task.config, name) for task in self._tasks.values()]
             if any(value != values[0] for value in values):
                 raise UserError(f"{config['task']}: {name} differs between the tasks. Run them separately")
-            settings |= {name: values[0]} if values[0] else {}
+            settings |= {name: values[0]} if values[0] is not None else {}
         return settings
 
     def test_docs(self) -> Docs:
@@ -238,7 +245,8 @@ class AskedTask(CoraTask):
         if is_default and self._language != "en" and any(NOTA in doc["printed"] for doc in every):
             example = json.dumps({"cora": {"task": next(iter(self._tasks)), "nota_text": "..."}})
             raise UserError(
-                f'{self.config.task}: the language of the task is unknown. Translate "None of the above": --metadata '
+                f"{self.config.task}: the language of the task is unknown, or there are several. Run tasks of "
+                f'different languages separately, and translate "None of the above": --metadata '
                 f"'{example}'"
             )
         if self._in_own_words and not begun:
@@ -313,6 +321,11 @@ class AskedTask(CoraTask):
             "its options cannot be replaced. Run without --apply_chat_template"
         )
 
+    def doc_to_prefix(self, doc: Doc) -> Any:
+        """The beginning of the answer, which may be a template for the task's own doc."""
+        one = self._asked[doc["question_id"]]
+        return one.task.doc_to_prefix(one.doc) if self._in_own_words else super().doc_to_prefix(doc)
+
     def _build_originals(self, shots: int, arguments: Mapping[str, Any]) -> None:
         """Build the prompts of the originals in the order of the docs, as the harness does for the tasks themselves.
 
@@ -354,6 +367,8 @@ def _names_in(name: str, options: Options) -> tuple[str, ...]:
     if not options.task:
         example = """--metadata '{"cora": {"task": "mmlu_anatomy"}}'"""
         raise UserError(f"{name}: expected a task of the harness: {example}. `lm_eval ls tasks` lists them")
+    if ours := [each for each in options.task if each.startswith("cora_of")]:
+        raise UserError(f"{name}: option 'task': {ours[0]} is no task of the harness, but asks one. Name that one")
     if of_data := [*options.declared, *(["data_files"] if options.data_files else [])]:
         raise UserError(
             f"{name}: option {of_data[0]!r}: the questions are those of {', '.join(options.task)}. For your own data "

@@ -60,6 +60,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         scoring: The answers and metrics.
     """
 
+    _separates = True  # a system instruction from the question
+
     def __init__(self, config: Mapping[str, Any]) -> None:
         task = config["task"]
         self.probe, self._benchmark, self._options = declared_in(config)
@@ -169,7 +171,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
         self.scoring.ranks = ranks
         self.scoring.conditions = Conditions(chat, self._options.reader, limit if isinstance(limit, int) else None)
-        if (instruction := arguments.get("system_instruction")) and not chat and not instruction[-1].isspace():
+        instruction = arguments.get("system_instruction")
+        if self._separates and instruction and not chat and not instruction[-1].isspace():
             # The harness puts a delimiter after a description but not after an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)

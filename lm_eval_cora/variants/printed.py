@@ -65,11 +65,6 @@ class PrintedQuestion:
         """The rendered question."""
         return self.before + "".join(chain(*zip(self.marks, self.options, strict=True))) + self.end
 
-    @property
-    def style(self) -> str:
-        """What surrounds the label of the first option, such as "(·)"."""
-        return self.marks[0].replace(self.labels[0], "·", 1).strip()
-
     def labels_of(self, count: int) -> Sequence[str]:
         """The first labels of the sequence that the question uses; fewer if its script is unknown."""
         if count <= len(self.labels):
@@ -101,6 +96,8 @@ class PrintedQuestion:
 
     def _list_of(self, labels: Sequence[str]) -> Callable[[re.Match[str]], str]:
         def listed(match: re.Match[str]) -> str:
+            if tuple(labels) == self.labels:
+                return match[0]
             between = match.groups()
             comma = between[0] if len(between) > 1 else ", "
             return between[-1].join(filter(None, (comma.join(labels[:-1]), labels[-1])))
@@ -119,24 +116,26 @@ def printed_question(prompt: str, labels: Sequence[str]) -> PrintedQuestion | No
         'Q: Frozen water? (one of A, B or C)\n(A) fog\n(B) ice\n(C) none\nA:'
     """
     for start in _STARTS:
-        patterns = [re.compile(rf"{start}{_OPENS}{re.escape(label)}(?!\w){_CLOSES}") for label in labels]
+        patterns = [re.compile(rf"{start}{_OPENS}(?P<label>{re.escape(label)})(?!\w){_CLOSES}") for label in labels]
         for first in reversed([*patterns[0].finditer(prompt)][-_TRIED:]):
-            style = _style(first, labels[0])
+            style = _style(first)
             run = [first] if re.search(r"[^\w\s·]", style) else []
-            for label, pattern in zip(labels[1:], patterns[1:], strict=True):
+            for pattern in patterns[1:]:
                 following = (match for match in pattern.finditer(prompt, run[-1].end() if run else len(prompt)))
-                run += [match for match in following if _style(match, label) == style][:1]
+                run += [match for match in following if _style(match) == style][:1]
             if len(run) == len(labels):
                 return _cut(prompt, tuple(labels), run)
     return None
 
 
-_LINE_END = re.compile(r"\n|\\n")
-"""Some task files have a backslash and an n where they mean a new line."""
+_LINE_END = re.compile(r"\n|\\n(?![a-z])")
+"""Some task files have a backslash and an n where they mean a new line; before a small letter it is LaTeX."""
 
 
-def _style(match: re.Match[str], label: str) -> str:
-    return match[0].replace(label, "·", 1).strip()
+def _style(match: re.Match[str]) -> str:
+    """What stands around a label. A word before it may contain the label, such as "Choice C:"."""
+    start, end = (place - match.start() for place in match.span("label"))
+    return f"{match[0][:start]}·{match[0][end:]}".strip()
 
 
 def _cut(prompt: str, labels: tuple[str, ...], run: Sequence[re.Match[str]]) -> PrintedQuestion:
@@ -160,7 +159,7 @@ def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
     lists = sum(question.is_list_in(question.before + question.end) for question in questions)
     common = []
     for question in questions:
-        lines = question.end.removesuffix(usual) if usual and question.end.endswith(usual) else ""
+        lines = question.end.removesuffix(usual) if question.end.endswith(usual) else ""
         options = (*question.options[:-1], question.options[-1] + lines)
         end = question.end[len(lines) :]
         common.append(replace(question, options=options, end=end, lists_labels=2 * lists >= len(questions)))
@@ -203,10 +202,10 @@ class PrintedPrompt(Template):
     def scored(self, choices: Sequence[str]) -> list[str]:
         """The texts that are scored: labels in the task's style, with the options if the task scores these."""
         label, option = self.printed.labels[0], self.printed.options[0]
-        style = self.scored_as.replace(label, "{label}", 1)
-        ends_with_option = len(style) > len(option) and style.endswith(option)
-        style = style.removesuffix(option) if ends_with_option else style
+        before, _, after = self.scored_as.partition(label)
+        with_option = bool(option) and after.endswith(option)
+        after = after.removesuffix(option) if with_option else after
         return [
-            style.replace("{label}", label) + (choice if ends_with_option else "")
+            f"{before}{label}{after}{choice if with_option else ''}"
             for label, choice in zip(self.printed.labels_of(len(choices)), choices, strict=True)
         ]

@@ -127,7 +127,9 @@ STYLES: dict[str, dict[str, Any]] = {
         "doc_to_text": "{{q}}\n(A){{o[0]}} (B){{o[1]}} (C){{o[2]}}\nA:",
         "doc_to_choice": "{{['(A)' + o[0], '(B)' + o[1], '(C)' + o[2]]}}",
     },
+    "no delimiter": {"target_delimiter": "", "doc_to_text": f"{LETTERS} "},
     "a prefix": {"gen_prefix": "The letter is"},
+    "a prefix with a column": {"gen_prefix": "{{o[0]}} or"},
 }
 
 
@@ -136,6 +138,7 @@ STYLES: dict[str, dict[str, Any]] = {
 def test_the_original_is_the_request_of_the_task(folder: Path, style: str, shots: int, chat: bool) -> None:
     name = write(folder, **STYLES[style])
     how = {"num_fewshot": shots, "apply_chat_template": chat, "fewshot_as_multiturn": chat, "limit": 5}
+    how["system_instruction"] = "Be brief." if style == "letters" else None
     theirs, their_model = evaluated(folder, name, name, **how)
     ours, our_model = evaluated(folder, "cora_of_mc", name, **how)
     assert ours["results"]["cora_of_mc"]["mcqa,none"] == theirs["results"][name]["acc,none"]
@@ -197,7 +200,7 @@ def test_none_of_the_above_in_the_language_of_the_task(folder: Path) -> None:
     unknown = write(
         folder, "mine", doc_to_text=LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Klausimas {{q[20:]}}")
     )
-    with pytest.raises(UserError, match=r'cora_of_mc: the language of the task is unknown. Translate "None of the abo'):
+    with pytest.raises(UserError, match=r"cora_of_mc: the language of the task is unknown, or there are sev"):
         loaded(folder, task=unknown)
     assert loaded(folder, "cora_of_order_mc", task=unknown)
     assert loaded(folder, task=unknown, nota_text="Nė vienas")
@@ -268,6 +271,12 @@ def test_warnings_of_equal_options_and_of_options_in_the_stem(folder: Path, capl
     assert [message.partition("have ")[2][:16] for message in told] == ["all their option", "equal options, w"]
 
 
+def test_tasks_in_several_languages(folder: Path) -> None:
+    names = [write(folder, f"mine_{code}_Latn") for code in ("fra", "deu")]
+    with pytest.raises(UserError, match=r"or there are several. Run tasks of different languages separately"):
+        loaded(folder, task=names)
+
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no options in the prompt": ({"doc_to_text": "{{q}}\nAnswer:"}, "doc 0: the task scores A, B, C, but there are no"),
     "one prompt per option": ({"doc_to_text": "t"}, r"doc 0: expected one prompt, got one for each option"),
@@ -276,6 +285,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "other texts than printed": (
         {"doc_to_choice": "{{['A. ' + o[1], 'B. ' + o[0], 'C. ' + o[2]]}}"},
         "doc 0: the prompt prints 'ice 0', but scores 'A. fog 0'",
+    ),
+    "texts with something after the printed option": (
+        {"doc_to_choice": "{{['A. ' + o[0] + '!', 'B. ' + o[1] + '!', 'C. ' + o[2] + '!']}}"},
+        "doc 0: the prompt prints 'ice 0', but scores 'A. ice 0!'",
     ),
     "a template that fails": (
         {"doc_to_text": LETTERS.replace("{{q}}", "{{ q if t < 2 else o[9].text }}")},
@@ -305,6 +318,8 @@ def test_exemplars_that_the_task_cannot_print(folder: Path) -> None:
 def test_no_task_and_an_unknown_one(folder: Path) -> None:
     with pytest.raises(UserError, match=r"cora_of_mc: expected a task of the harness: --metadata"):
         loaded(folder)
+    with pytest.raises(UserError, match=r"option 'task': cora_of is no task of the harness, but asks one"):
+        loaded(folder, task="cora_of")
     write(folder)
     with pytest.raises(UserError, match=r"the harness has no task 'mine_eng'. Did you mean 'mine_en'\?"):
         loaded(folder, task="mine_eng")

@@ -81,6 +81,13 @@ def test_an_option_of_several_lines_ends_where_the_end_of_most_questions_begins(
     assert [str(question) for question in found] == prompts
 
 
+def test_a_word_before_the_label_may_contain_it() -> None:
+    found = printed_question("?\nChoice A: ice\nChoice B: fog\nChoice C: dew\nAnswer:", "ABC")
+    assert found is not None
+    assert found.options == ("ice", "fog", "dew")
+    assert found.with_options(["dew", "ice"]) == "?\nChoice A: dew\nChoice B: ice\nAnswer:"
+
+
 @pytest.mark.parametrize(
     ("scored_as", "expected"), [("A", ["A", "B"]), (" (A)", [" (A)", " (B)"]), ("(A)ice", ["(A)fog", "(B)ice"])]
 )
