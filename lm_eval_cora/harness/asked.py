@@ -16,6 +16,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import in_a_line
 from lm_eval_cora.harness.compat import manager_of_the_run
 from lm_eval_cora.harness.docs import Doc, Docs
+from lm_eval_cora.harness.results_file import name_callables
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
@@ -358,7 +359,9 @@ def _to_question(row: Mapping[str, Any], _: str) -> Question:
 def _prompt_of(asked: Asked) -> PrintedPrompt:
     task, printed = asked.task, asked.printed
     assert printed is not None
-    words = "\0".join(str(getattr(task.config, key, "")) for key in ("doc_to_text", "doc_to_choice", "description"))
+    words = "\0".join(
+        str(name_callables(getattr(task.config, key, ""))) for key in ("doc_to_text", "doc_to_choice", "description")
+    )
     scored = task.doc_to_choice(asked.doc) if task.OUTPUT_TYPE == "multiple_choice" else printed.labels
     return PrintedPrompt(task.task_name, words, printed=printed, scored_as=str(scored[0]))
 

@@ -37,7 +37,7 @@ _OPENS, _CLOSES = r"[(\[（【]?", r"[)\]）】]?[.:：、．,)]?[ \t]*"
 _TRIED = 50
 """Number of first labels, from the end of a prompt, with which a run of options may begin."""
 
-_BETWEEN = r"([^\w\n]{1,3}(?:\w{1,4}\s)?)"
+_BETWEEN = r"([^\w\n]{1,6}(?:\w{1,4}[^\w\n]{1,3})?)"
 """What separates the labels of a list in a sentence, such as "A, B, C or D"."""
 
 
@@ -92,13 +92,15 @@ class PrintedQuestion:
 
     @cached_property
     def _listing(self) -> re.Pattern[str]:
-        return re.compile(rf"(?<!\w){_BETWEEN.join(map(re.escape, self.labels))}(?!\w)")
+        following = [re.escape(label) for label in self.labels_of(len(self.labels) + 1)[len(self.labels) :]]
+        longer = "".join(rf"(?!{_BETWEEN}{label}(?!\w))" for label in following)  # a list of more labels
+        return re.compile(rf"(?<!\w){_BETWEEN.join(map(re.escape, self.labels))}(?!\w){longer}")
 
     def _list_of(self, labels: Sequence[str]) -> Callable[[re.Match[str]], str]:
         def listed(match: re.Match[str]) -> str:
             if tuple(labels) == self.labels:
                 return match[0]
-            between = match.groups()
+            between = match.groups()[: len(self.labels) - 1]
             comma = between[0] if len(between) > 1 else ", "
             return between[-1].join(filter(None, (comma.join(labels[:-1]), labels[-1])))
 
@@ -143,6 +145,9 @@ def _cut(prompt: str, labels: tuple[str, ...], run: Sequence[re.Match[str]]) -> 
     line_end = _LINE_END.search(prompt, run[-1].end())
     stops = [*(match.start() for match in run[1:]), line_end.start() if line_end else len(prompt)]
     options = [prompt[match.end() : stop].rstrip() for match, stop in zip(run, stops, strict=True)]
+    separators = {option[-1:] for option in options[:-1]}
+    if len(separators) == 1 and separators <= {",", ";"} and options[-1][-1:] not in separators:
+        options[:-1] = [option[:-1] for option in options[:-1]]
     ends = [match.end() + len(option) for match, option in zip(run, options, strict=True)]
     begins = [run[0].start(), *ends]
     marks = [prompt[begin : match.end()] for begin, match in zip(begins, run, strict=False)]

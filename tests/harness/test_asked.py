@@ -17,7 +17,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.asked import AskedTask, label_in, labels_in
+from lm_eval_cora.harness.asked import AskedTask, _prompt_of, label_in, labels_in, read_question
 from lm_eval_cora.harness.scoring import score_response
 from tests.support.commands import NAME
 from tests.support.simulated import TASKS
@@ -313,6 +313,14 @@ def test_exemplars_that_the_task_cannot_print(folder: Path) -> None:
         UserError, match=r"question mine_en-0 with 2 exemplars: its task cannot build the prompt: TypeE"
     ):
         task.fewshot_context(task.test_docs()[0], 2)
+
+
+def test_a_prompt_that_is_a_function_has_the_same_digest_in_each_process(folder: Path) -> None:
+    task = loaded(folder, task=write(folder))
+    asked = next(iter(task._asked.values()))
+    asked.task.config.doc_to_text = read_question
+    assert "read_question" in _prompt_of(asked).prompt
+    assert "0x" not in _prompt_of(asked).prompt
 
 
 def test_no_task_and_an_unknown_one(folder: Path) -> None:

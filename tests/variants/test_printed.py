@@ -88,6 +88,13 @@ def test_a_word_before_the_label_may_contain_it() -> None:
     assert found.with_options(["dew", "ice"]) == "?\nChoice A: dew\nChoice B: ice\nAnswer:"
 
 
+def test_separators_stay_and_lists_have_brackets() -> None:
+    found = printed_question("One of (A), (B) or (C)?\n(A) ice, (B) fog, (C) dew\nOf A, B, C or D:", "ABC")
+    assert found is not None
+    assert found.options == ("ice", "fog", "dew")
+    assert found.with_options(["dew", "ice"]) == "One of (A) or (B)?\n(A) dew, (B) ice\nOf A, B, C or D:"
+
+
 @pytest.mark.parametrize(
     ("scored_as", "expected"), [("A", ["A", "B"]), (" (A)", [" (A)", " (B)"]), ("(A)ice", ["(A)fog", "(B)ice"])]
 )
