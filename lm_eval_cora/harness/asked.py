@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -68,6 +68,8 @@ def asked_by(task: Any) -> list[Asked]:
             raise
         except Exception as error:  # a template or function of the task may raise any error
             raise UserError(f"{where}: cannot be rendered: {in_a_line(error)}") from error
+    if not asked:
+        raise UserError(f"{task.task_name}: the task has no docs")
     cut = [one.printed for one in asked if one.printed is not None]
     if len(cut) == len(asked):
         return [
@@ -78,8 +80,8 @@ def asked_by(task: Any) -> list[Asked]:
     if cut or all(one.labelled for one in asked):
         number, lost = next((number, one) for number, one in enumerate(asked) if one.printed is None)
         raise UserError(
-            f"{task.task_name}: doc {number}: the task scores {', '.join(lost.choices)}, but there are no such options "
-            f"in the prompt, which ends with {task.doc_to_text(lost.doc)[-200:]!r}"
+            f"{task.task_name}: doc {number}: the task scores {', '.join(lost.choices)}, but its prompt prints no "
+            f"options with these labels; it ends with {task.doc_to_text(lost.doc)[-200:]!r}"
         )
     return asked
 
@@ -191,28 +193,26 @@ class AskedTask(CoraTask):
         every = [*self._asked.values()]
         hiding = sum(all(option.strip() in one.stem for option in one.choices) for one in every)
         equal = sum(len(set(one.choices)) < len(one.choices) for one in every)
-        where = f"questions of {', '.join(self._tasks)} have"
+        where = f"of {len(every)} questions of {', '.join(self._tasks)} have"
         if 2 * hiding > len(every):
-            what = "all their options in the text before, too, so variants print both"
-            logger.warning("%s: %d of %d %s %s", name, hiding, len(every), where, what)
+            logger.warning("%s: %d %s all their options in the text before, which variants keep", name, hiding, where)
         if equal:
-            what = "equal options, which count as one option"
-            logger.warning("%s: %d of %d %s %s", name, equal, len(every), where, what)
+            logger.warning("%s: %d %s equal options, which count as one option", name, equal, where)
 
     def _questions(self, name: str) -> Benchmark:
-        """The questions as a benchmark. The task is the category if there are several."""
-        several = len(self._tasks) > 1
-        rows = [
-            {"id": key, "category": one.task.task_name if several else "", **{n: getattr(one, n) for n in _COLUMNS}}
-            for key, one in self._asked.items()
-        ]
+        """The questions as a benchmark."""
         return Benchmark(
             name,
-            lambda _: OneByOne((), _to_question),
+            lambda _: OneByOne((), self._question),
             source=Source(hub=(name,)),
-            files=(rows,),
+            files=([{"id": key} for key in self._asked],),
             nota_text=benchmark_declaration("global_mmlu")["nota_text"].get(self._language, ""),
         )
+
+    def _question(self, row: Mapping[str, Any], _: str) -> Question:
+        """A question; its task is the category if there are several."""
+        one, several = self._asked[row["id"]], len(self._tasks) > 1
+        return Question(row["id"], one.stem, one.choices, one.answer, one.task.task_name if several else "")
 
     @cached_property
     def _language(self) -> str:
@@ -282,7 +282,7 @@ class AskedTask(CoraTask):
                 )
 
     def cost(self, limit: float | None = None) -> str:
-        """What was understood of the first question, one variant, and the cost."""
+        """The cost, how the first question is read, and one of its variants."""
         cost = super().cost(limit)
         key = next(iter(self._selected.values()))["question_id"]
         one, variant = self._asked[key], [doc for doc in self._selected.values() if doc["question_id"] == key][-1]
@@ -311,10 +311,10 @@ class AskedTask(CoraTask):
         if not self._contexts:
             self._build_originals(num_fewshot, arguments)
         context, question = self._contexts[doc["question_id"]], str(self._asked[doc["question_id"]].printed)
-        text = getattr(context, "prompt", context)  # turns for a server are a tuple with their JSON
-        # Some chat templates remove the white space around a turn.
-        for form in (str, str.strip, lambda text: json.dumps(text)[1:-1], _as_json):
-            before, found, after = text.rpartition(form(question))
+        # Turns for a server are a tuple with their JSON. Some chat templates remove the white space around a turn.
+        text, forms = getattr(context, "prompt", None), (partial(_in_json, True), partial(_in_json, False))
+        for form in (str, str.strip) if text is None else forms:
+            before, found, after = (text or context).rpartition(form(question))
             if found:
                 return type(context)(f"{before}{form(self.doc_to_text(doc))}{after}")
         raise UserError(
@@ -330,11 +330,15 @@ class AskedTask(CoraTask):
     def _build_originals(self, shots: int, arguments: Mapping[str, Any]) -> None:
         """Build the prompts of the originals in the order of the docs, as the harness does for the tasks themselves.
 
-        The sampler of a task draws from a random state that advances with every doc.
+        The sampler of a task draws from a random state that advances with every doc, also with those that are left out
+        here, because they have an option equal to the right one.
         """
         for task in self._tasks.values():
             task.set_fewshot_seed(self._fewshot_seed)
-        for key in dict.fromkeys(doc["question_id"] for doc in self._selected.values()):
+        sampled = self._options.questions or self._options.categories
+        known = self._asked if sampled else self.dataset[self.config.test_split]["id"]
+        drawn = {doc["question_id"] for doc in self._selected.values()} | (self._asked.keys() - set(known))
+        for key in (key for key in self._asked if key in drawn):
             task, doc = self._asked[key].task, self._asked[key].doc
             how = {**arguments, "gen_prefix": task.doc_to_prefix(doc)}
             try:
@@ -344,16 +348,11 @@ class AskedTask(CoraTask):
                 raise UserError(f"{where}: its task cannot build the prompt: {in_a_line(error)}") from error
 
 
-_COLUMNS = ("stem", "choices", "answer")
 _SETTINGS = ("num_fewshot", "fewshot_delimiter", "target_delimiter", "gen_prefix")
 
 
-def _as_json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
-def _to_question(row: Mapping[str, Any], _: str) -> Question:
-    return Question(row["id"], row["stem"], row["choices"], row["answer"], row["category"])
+def _in_json(ascii: bool, text: str) -> str:
+    return json.dumps(text, ensure_ascii=ascii)[1:-1]
 
 
 def _prompt_of(asked: Asked) -> PrintedPrompt:
@@ -371,7 +370,9 @@ def _names_in(name: str, options: Options) -> tuple[str, ...]:
         example = """--metadata '{"cora": {"task": "mmlu_anatomy"}}'"""
         raise UserError(f"{name}: expected a task of the harness: {example}. `lm_eval ls tasks` lists them")
     if ours := [each for each in options.task if each.startswith("cora_of")]:
-        raise UserError(f"{name}: option 'task': {ours[0]} is no task of the harness, but asks one. Name that one")
+        raise UserError(
+            f"{name}: option 'task': {ours[0]} asks tasks of the harness and is none itself. Name one of those"
+        )
     if of_data := [*options.declared, *(["data_files"] if options.data_files else [])]:
         raise UserError(
             f"{name}: option {of_data[0]!r}: the questions are those of {', '.join(options.task)}. For your own data "

@@ -81,16 +81,11 @@ def manager_of_the_run(names: Iterable[str]) -> TaskManager:
     `TaskManager.load` passes itself neither to the factory nor to a task. A new one reads 15,000 files, which takes ten
     seconds.
     """
-    frame = inspect.currentframe()
-    while frame is not None:
-        manager: Any = frame.f_locals.get("self")
-        if hasattr(manager, "task_index"):
-            if all(name in manager.task_index for name in names):
-                return manager
-            paths = manager.include_path or []
-            return _complete(*map(str, paths if isinstance(paths, (list, tuple)) else [paths]))
-        frame = frame.f_back
-    return _complete()
+    manager: Any = _locals_of("load", "self").get("self")
+    if all(name in getattr(manager, "task_index", ()) for name in names):
+        return manager
+    paths = getattr(manager, "include_path", None) or []
+    return _complete(*map(str, paths if isinstance(paths, (list, tuple)) else [paths]))
 
 
 @cache

@@ -46,7 +46,7 @@ class Estimate:
         bends: The products of means in the metric, whose errors also have a part of second order.
         between: The lowest and the highest value that the metric can have.
         farthest: How far from the mean a question of a difference of two such metrics can be, at least; 0 if unknown.
-        ends: The ends of the interval if a method of its own computes them; else None.
+        ends: The ends of the interval, if the metric computes them itself; else None.
 
     Example:
         >>> estimate = Estimate(0.5, stderr=0.1)

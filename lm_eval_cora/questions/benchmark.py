@@ -221,7 +221,8 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
     if "answer_from" in keys and reading not in (None, INDEX):
         raise UserError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}. Remove one of them")
     try:
-        fields = {part: _field(keys.pop(part)) for part in _PARTS if part in keys}
+        given = ((part, keys.pop(part)) for part in _PARTS if part in keys)
+        fields = {part: Field(text) if isinstance(text, str) else tuple(map(Field, text)) for part, text in given}
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))
@@ -230,10 +231,6 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
         for column, kept in keys.pop("keep", {}).items()
     }
     return Columns(name=name, key=key, keep=keep, published=published, shuffle_key=shuffle_key, fields=fields, **keys)
-
-
-def _field(text: str | Sequence[str]) -> Field | tuple[Field, ...]:
-    return Field(text) if isinstance(text, str) else tuple(map(Field, text))
 
 
 OF_THE_DATA = ("benchmark", "data")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefined, meta
@@ -282,7 +283,7 @@ class ColumnReader:
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
         self._get = {part: one.getter(names) for part, one in columns.fields.items() if isinstance(one, Field)}
         for part in {"id", "category"} - self._get.keys():  # rows may lack these columns
-            self._get[part] = partial(_optional, find_column(part, names) or part)
+            self._get[part] = methodcaller("get", find_column(part, names) or part)
         choices = columns.fields["choices"]
         self._each = [one.getter(names) for one in choices] if isinstance(choices, tuple) else []
 
@@ -375,10 +376,6 @@ class ColumnReader:
             return Question(draft.id, repaired_stem(draft.stem, self._repairs), options, place, draft.category)
         except UnusableQuestion as error:
             return error
-
-
-def _optional(column: str, row: Row) -> Any:
-    return row.get(column)
 
 
 def _is_blank(cell: Any) -> bool:

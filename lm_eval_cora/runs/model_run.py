@@ -44,9 +44,7 @@ class Run:
     table: ResponseTable
     part: str = ""  # name of the filter if the task has several filters; else empty
     form: Form | None = None  # whether answers were written or scored; None if unknown
-    results: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # the results file of the newest samples; empty without one
+    results: Mapping[str, Any] = field(default_factory=dict)  # of the newest samples; empty without a results file
     signature: str = ""  # of the scores; empty without a results file
     reader: Reader | None = None  # of written answers; None if answers were scored
     read_before: str = ""  # the reader that the run itself used; empty if unknown

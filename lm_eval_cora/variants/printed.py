@@ -76,11 +76,9 @@ class PrintedQuestion:
     def with_options(self, options: Sequence[str]) -> str:
         """Print other options in the same style. A list of the labels in the text follows their number."""
         labels = self.labels_of(len(options))
-        last = len(self.marks) - 1
-        marks = [
-            _relabelled(self.marks[min(place, last)], self.labels[min(place, last)], label)
-            for place, label in enumerate(labels)
-        ]
+        own = [*zip(self.marks, self.labels, strict=True)]
+        own += own[-1:] * (len(labels) - len(own))  # more options look like the last one
+        marks = [label.join(mark.rsplit(old, 1)) for label, (mark, old) in zip(labels, own, strict=False)]
         before, end = self.before, self.end
         if self.lists_labels:
             before, end = (self._listing.sub(self._list_of(labels), text) for text in (before, end))
@@ -171,12 +169,6 @@ def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
     return common
 
 
-def _relabelled(mark: str, label: str, new: str) -> str:
-    """A mark with another label, which is the last text in it."""
-    before, _, after = mark.rpartition(label)
-    return f"{before}{new}{after}"
-
-
 @dataclass(frozen=True, eq=False)
 class PrintedPrompt(Template):
     """The prompt of a task of the harness, with other options in place of its own.
@@ -191,7 +183,10 @@ class PrintedPrompt(Template):
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
         """Render the question with other options. A question's own options keep their white space."""
-        own = {one_line(option): option for option in self.printed.options}
+        options = self.printed.options
+        own = {one_line(option): option for option in options}
+        if [*choices] == [*map(one_line, options)]:  # the original, also if two options differ only in white space
+            return str(self.printed)
         return self.printed.with_options([own.get(choice, choice) for choice in choices])
 
     def labels_of(self, count: int) -> Sequence[str]:

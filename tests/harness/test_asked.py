@@ -96,14 +96,8 @@ def loaded(folder: Path, name: str = "cora_of_mc", **options: Any) -> AskedTask:
 
 def evaluated(folder: Path, task: str, of: str, **arguments: Any) -> tuple[Mapping[str, Any], Hashed]:
     model, options = Hashed(), {"task": of}
-    found = simple_evaluate(
-        model,
-        tasks=[task],
-        task_manager=manager(folder, **options),
-        metadata={"cora": options},
-        bootstrap_iters=0,
-        **arguments,
-    )
+    arguments |= {"task_manager": manager(folder, **options), "metadata": {"cora": options}, "bootstrap_iters": 0}
+    found = simple_evaluate(model, tasks=[task], **arguments)
     return found, model
 
 
@@ -157,6 +151,19 @@ def test_turns_for_a_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     turns = [json.loads(context.prompt) for context, _ in our_model.asked]  # type: ignore[attr-defined]
     assert {len(each) for each in turns} == {5}
     assert any("One of A or B:" in each[-1]["content"] for each in turns)
+
+
+def test_questions_that_are_left_out_draw_their_exemplars_too(folder: Path) -> None:
+    text = LETTERS.replace("C. {{o[2]}}", "C. {{ o[t] if q[-2] == '1' and t != 2 else o[2] }}")
+    name, how = write(folder, doc_to_text=text), {"num_fewshot": 2}
+    _, their_model = evaluated(folder, name, name, **how)
+    ours, our_model = evaluated(folder, "cora_of_mc", name, **how)
+    left_out = {
+        (context, label) for context, label in their_model.asked if "number 1?" in context.rpartition("Which")[2]
+    }
+    assert len(left_out) == 3
+    assert ours["n-samples"]["cora_of_mc"]["effective"] == 7 * 14
+    assert set(their_model.asked) - left_out <= set(our_model.asked)
 
 
 def test_written_letters(folder: Path) -> None:
@@ -257,13 +264,6 @@ def test_the_short_form_and_its_report(folder: Path, capsys: pytest.CaptureFixtu
     assert {row.split(",")[1] for row in rows[1:]} == {"cora_of (mine_en)", "cora_of (two_en)"}
 
 
-def test_options_about_other_data(folder: Path) -> None:
-    with pytest.raises(UserError, match=r"option 'hub': the questions are those of mine_en. For your own data"):
-        loaded(folder, task=write(folder), hub="an/other")
-    with pytest.raises(UserError, match=r"cora_demo: option 'task': this task has its own questions. Use cora_of"):
-        manager(folder, task="mine_en").load(["cora_demo"])
-
-
 def test_warnings_of_equal_options_and_of_options_in_the_stem(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     text = "{{q}} {{o|join(', ')}}\nA. {{o[0]}}\nB. {{o[1]}}\nC. {{o[1] if t == 0 else o[2]}}\nAnswer:"
     loaded(folder, task=write(folder, doc_to_text=text))
@@ -271,14 +271,11 @@ def test_warnings_of_equal_options_and_of_options_in_the_stem(folder: Path, capl
     assert [message.partition("have ")[2][:16] for message in told] == ["all their option", "equal options, w"]
 
 
-def test_tasks_in_several_languages(folder: Path) -> None:
-    names = [write(folder, f"mine_{code}_Latn") for code in ("fra", "deu")]
-    with pytest.raises(UserError, match=r"or there are several. Run tasks of different languages separately"):
-        loaded(folder, task=names)
-
-
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "no options in the prompt": ({"doc_to_text": "{{q}}\nAnswer:"}, "doc 0: the task scores A, B, C, but there are no"),
+    "no options in the prompt": (
+        {"doc_to_text": "{{q}}\nAnswer:"},
+        "doc 0: the task scores A, B, C, but its prompt prints no",
+    ),
     "one prompt per option": ({"doc_to_text": "t"}, r"doc 0: expected one prompt, got one for each option"),
     "a target that is no option": ({"doc_to_target": "{{'D'}}"}, "doc 0: expected one of the 3 options as target, got"),
     "several right answers": ({"doc_to_target": "{{['A', 'B']}}"}, "doc 0: expected one of the 3 options as target"),
@@ -309,9 +306,7 @@ def test_exemplars_that_the_task_cannot_print(folder: Path) -> None:
     task = loaded(folder, "cora_of_order", task=write(folder))
     task.prepare(None)
     task._tasks["mine_en"].fewshot_context = None
-    with pytest.raises(
-        UserError, match=r"question mine_en-0 with 2 exemplars: its task cannot build the prompt: TypeE"
-    ):
+    with pytest.raises(UserError, match="question mine_en-0 with 2 exemplars: its task cannot build the prompt: Type"):
         task.fewshot_context(task.test_docs()[0], 2)
 
 
@@ -323,23 +318,31 @@ def test_a_prompt_that_is_a_function_has_the_same_digest_in_each_process(folder:
     assert "0x" not in _prompt_of(asked).prompt
 
 
-def test_no_task_and_an_unknown_one(folder: Path) -> None:
-    with pytest.raises(UserError, match=r"cora_of_mc: expected a task of the harness: --metadata"):
-        loaded(folder)
-    with pytest.raises(UserError, match=r"option 'task': cora_of is no task of the harness, but asks one"):
-        loaded(folder, task="cora_of")
-    write(folder)
-    with pytest.raises(UserError, match=r"the harness has no task 'mine_eng'. Did you mean 'mine_en'\?"):
-        loaded(folder, task="mine_eng")
+TASKS_OF_A_USER: dict[str, dict[str, Any]] = {
+    "one_en": {},
+    "delimiter_en": {"target_delimiter": "\n"},
+    "texts_en": {"doc_to_text": "{{q}}\nAnswer:", "doc_to_choice": "{{o}}"},
+    "one_fra_Latn": {},
+}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({}, "cora_of_mc: expected a task of the harness: --metadata"),
+    ({"task": "cora_of"}, "option 'task': cora_of asks tasks of the harness"),
+    ({"task": "one_eng"}, r"the harness has no task 'one_eng'. Did you mean 'one_en'\?"),
+    ({"task": "one_en", "hub": "an/other"}, "option 'hub': the questions are those of one_en. For your own data"),
+    ({"task": ["one_en", "delimiter_en"]}, "target_delimiter differs between the tasks. Run them separately"),
+    ({"task": ["one_en", "texts_en"]}, "some of the tasks print their options, others do not"),
+    ({"task": ["one_en", "one_fra_Latn"]}, "or there are several. Run tasks of different languages separately"),
+]
 
 
-def test_tasks_that_cannot_be_asked_together(folder: Path) -> None:
-    write(folder, "one_en"), write(folder, "two_en", target_delimiter="\n")
-    with pytest.raises(UserError, match=r"target_delimiter differs between the tasks. Run them separately"):
-        loaded(folder, task=["one_en", "two_en"])
-    write(folder, "three_en", doc_to_text="{{q}}\nAnswer:", doc_to_choice="{{o}}")
-    with pytest.raises(UserError, match=r"some of the tasks print their options, others do not"):
-        loaded(folder, task=["one_en", "three_en"])
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_options_that_are_refused(folder: Path, options: dict[str, Any], message: str) -> None:
+    for name, changes in TASKS_OF_A_USER.items():
+        write(folder, name, **changes)
+    with pytest.raises(UserError, match=message):
+        loaded(folder, **options)
+    with pytest.raises(UserError, match=r"cora_demo: option 'task': this task has its own questions. Use cora_of"):
+        manager(folder, task="one_en").load(["cora_demo"])
 
 
 def test_labels() -> None:

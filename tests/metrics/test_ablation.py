@@ -14,14 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.metrics import (
-    at_least,
-    chance_bmca,
-    chance_consistency_rate,
-    msgr,
-    resampled,
-    same_size,
-)
+from lm_eval_cora.metrics import at_least, chance_bmca, chance_consistency_rate, msgr, resampled, same_size
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.divergent import divergent

@@ -99,7 +99,7 @@ def test_an_altered_line_removes_only_its_question(name: str, value: Any, demo: 
 
 
 RESPONSES: list[list[Any]] = [
-    *([["A"]], ["x" * 100_000], [1.5], [None], [], ["\ud83d"], ["\x00\x1b[31m\u2028|\n| a | b |"]),
+    *([["A"]], ["x" * 100_000], [1.5], [None], [], ["\ud83d"], ["\x00\x1b[31m\u2028|\n| a | b |"])
 ]
 BORNE: list[dict[str, Any]] = [
     *({"filtered_resps": value} for value in RESPONSES),

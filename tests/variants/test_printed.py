@@ -111,6 +111,12 @@ def test_white_space_inside_an_option_stays() -> None:
     assert prompt.render("?", ["fog", "two words"]) == "?\nA. fog\nB. two  words\nAnswer:"
 
 
+def test_the_original_of_options_that_differ_in_white_space_is_the_prompt() -> None:
+    found = printed_question("?\nA. two  words\nB. two words\nAnswer:", "AB")
+    assert found is not None
+    assert PrintedPrompt("t", "", printed=found, scored_as="A").render("?", ["two words", "two words"]) == str(found)
+
+
 TEXT = st.text("ABCab.()1: \n,", max_size=40)
 
 
