@@ -120,13 +120,30 @@ _SAME = {
     "·": "*",
     "\r": "\n",
 }
-_UNUSUAL = re.compile("[^\x01-\x7f]|[`\r]")
 _END_OF_TURN = re.compile(
     r"<\|(?:eot_id|im_end|end|endoftext|return|end_of_text|user|END_OF_TURN_TOKEN|END_RESPONSE)\|>"
     r"|</s>|<eos>|<end_of_turn>"
 )
-_MACROS = (
-    (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), r"\1/\2"),
+
+
+@lru_cache(maxsize=4096)
+def _character(character: str) -> str:
+    """Return the usual form of a character; empty for one without a shape."""
+    if character in _SAME:
+        return _SAME[character]
+    if character == "\x00" or unicodedata.category(character) in ("Cf", "Mn"):
+        return ""
+    return "".join(_SAME.get(one, one) for one in unicodedata.normalize("NFKC", character))
+
+
+def _shorter(blank: re.Match[str]) -> str:
+    lines = blank.group().count("\n")
+    return "\n\n" if lines > 1 else "\n" if lines else " "
+
+
+_REPLACED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile("[^\x01-\x7f]|[`\r]"), lambda unusual: _character(unusual[0])),
+    (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
     (re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE), " answer: "),
     (re.compile(r"(?:^|(?<=\n)|(?<=answer)|(?<=choice)|(?<=option)) ?[-=]{1,2}>", re.IGNORECASE), ":"),
@@ -140,9 +157,9 @@ _MACROS = (
     ),
     (re.compile(r"(?<!\w)\\(?=[a-zA-Z])"), ""),
     (re.compile(r"[{}\\]|&nbsp;|[^\S\n]+"), " "),
+    (re.compile(r" ?\n[ \n]*|  +"), _shorter),
 )
 """Replacements, in order. A box and an answer tag become the label "answer:", an arrow becomes a colon."""
-_BREAK = re.compile(r" ?\n[ \n]*|  +")
 
 
 class Plain:
@@ -168,10 +185,8 @@ class Plain:
         turn = _END_OF_TURN.search(self.text)
         if turn and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
-        self._substitute(_UNUSUAL, lambda match: _character(match.group()))
-        for pattern, replacement in _MACROS:
-            self._substitute(pattern, lambda match, new=replacement: match.expand(new))  # type: ignore[misc]
-        self._substitute(_BREAK, _shorter)
+        for pattern, replacement in _REPLACED:
+            self._substitute(pattern, replacement)
         self.drop(len(self.text) - len(self.text.lstrip()))
         self.text = self.text.rstrip()
 
@@ -184,12 +199,12 @@ class Plain:
         first = self._at[start] if start < len(self._at) else self._length
         return first, self._at[end - 1] + 1 if start < end <= len(self._at) else first
 
-    def _substitute(self, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> None:
+    def _substitute(self, pattern: re.Pattern[str], replacement: str | Callable[[re.Match[str]], str]) -> None:
         parts: list[str] = []
         at: list[int] = []
         end = 0
         for match in pattern.finditer(self.text):
-            new = replacement(match)
+            new = replacement if isinstance(replacement, str) else replacement(match)
             parts += (self.text[end : match.start()], new)
             at += self._at[end : match.start()]
             at += [self._at[match.start()]] * len(new)
@@ -198,24 +213,9 @@ class Plain:
             self.text, self._at = "".join(parts) + self.text[end:], [*at, *self._at[end:]]
 
 
-@lru_cache(maxsize=4096)
-def _character(character: str) -> str:
-    """Return the usual form of a character; empty for one without a shape."""
-    if character in _SAME:
-        return _SAME[character]
-    if character == "\x00" or unicodedata.category(character) in ("Cf", "Mn"):
-        return ""
-    return "".join(_SAME.get(one, one) for one in unicodedata.normalize("NFKC", character))
-
-
 def plain(text: str) -> str:
     """Return a text without markup, see `Plain`."""
     return Plain(text).text
-
-
-def _shorter(blank: re.Match[str]) -> str:
-    lines = blank.group().count("\n")
-    return "\n\n" if lines > 1 else "\n" if lines else " "
 
 
 def both_ends(text: str) -> str:
