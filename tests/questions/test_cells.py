@@ -199,5 +199,5 @@ def test_the_time_is_about_proportional_to_the_length(item: str) -> None:
         assert len(parse_literal(f"[{item * count}]")) == count
         return time.process_time() - started
 
-    # 100 times as long if it were quadratic. Each pair is measured at once, because the machine may be busy for a while.
+    # It would be 100 times as long if it were quadratic. The two are measured together, because the load varies.
     assert min(seconds(5_000) / seconds(500) for _ in range(5)) < 40
