@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -174,7 +175,8 @@ class AskedTask(CoraTask):
         options = Options.from_metadata(config["task"], (config.get("metadata") or {}).get("cora"))
         names = _names_in(config["task"], options)
         tasks = _loaded(config["task"], names)
-        asked = {f"{task}-{number}": one for task in tasks for number, one in enumerate(asked_by(tasks[task]))}
+        every = [(n, f"{task}-{n}", one) for task in tasks for n, one in enumerate(asked_by(tasks[task]))]
+        asked = {key: one for _, key, one in sorted(every, key=itemgetter(0))}  # in turns: `--limit` leaves out none
         self._tasks, self._asked = tasks, asked
         prints = {one.printed is not None for one in asked.values()}
         if len(prints) > 1:
@@ -275,14 +277,14 @@ class AskedTask(CoraTask):
             doc["question_id"] for doc in self._selected.values() if len(doc["choices"]) != sizes[doc["question_id"]]
         ]
         for one in {self._asked[key].task: self._asked[key] for key in changed}.values():
-            if one.printed and one.printed.is_list_in(text := str(one.task.config.description)):
+            if one.printed and one.printed.joins_in(text := str(one.task.config.description)):
                 logger.warning(
                     "%s: the description of %s names the labels, also before variants with more or fewer options: %r",
                     *(self.task_name, one.task.task_name, shorten(text, 200)),
                 )
 
     def cost(self, limit: float | None = None) -> str:
-        """The cost, how the first question is read, and one of its variants."""
+        """How the first question is read, one of its variants, and the cost."""
         cost = super().cost(limit)
         key = next(iter(self._selected.values()))["question_id"]
         one, variant = self._asked[key], [doc for doc in self._selected.values() if doc["question_id"] == key][-1]
@@ -290,14 +292,14 @@ class AskedTask(CoraTask):
         labels = one.printed.labels if one.printed else LETTERS
         options = (f"{label} {option!r}" for label, option in zip(labels, one.choices, strict=False))
         lines = {
-            "tasks": f"{', '.join(self._tasks)}: {len(self._asked):,} questions, asked in {words}",
             "question": repr(one.stem),
             "options": ", ".join(options),
             "right": repr(one.choices[one.answer]),
             **({"end": repr(one.printed.end)} if one.printed else {}),
             variant["kind"]: repr(self.doc_to_text(variant)),
         }
-        return "\n  ".join([cost, *(f"{name}: {text}" for name, text in lines.items())])
+        head = f"{', '.join(self._tasks)}: {len(self._asked):,} questions, asked in {words}"
+        return "\n  ".join([head, *(f"{name}: {text}" for name, text in lines.items()), f"cost: {cost}"])
 
     def _load_sampler(self) -> Any:
         if not self._in_own_words:

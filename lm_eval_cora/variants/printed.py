@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -51,7 +51,7 @@ class PrintedQuestion:
         labels: The label of each option.
         options: The text of each option.
         end: The text after the last option.
-        lists_labels: Whether a list of the labels around the options follows the number of options.
+        joins: Words before the last label of the lists that follow the number of options, such as " or "; None for all.
     """
 
     before: str
@@ -59,7 +59,7 @@ class PrintedQuestion:
     labels: tuple[str, ...]
     options: tuple[str, ...]
     end: str
-    lists_labels: bool = True
+    joins: Collection[str] | None = None
 
     def __str__(self) -> str:
         """The rendered question."""
@@ -79,14 +79,12 @@ class PrintedQuestion:
         own = [*zip(self.marks, self.labels, strict=True)]
         own += own[-1:] * (len(labels) - len(own))  # more options look like the last one
         marks = [label.join(mark.rsplit(old, 1)) for label, (mark, old) in zip(labels, own, strict=False)]
-        before, end = self.before, self.end
-        if self.lists_labels:
-            before, end = (self._listing.sub(self._list_of(labels), text) for text in (before, end))
+        before, end = (self._listing.sub(self._list_of(labels), text) for text in (self.before, self.end))
         return before + "".join(chain(*zip(marks, options, strict=True))) + end
 
-    def is_list_in(self, text: str) -> bool:
-        """Whether a text has a list of the labels, such as "one of A, B, C or D"."""
-        return self._listing.search(text) is not None
+    def joins_in(self, text: str) -> set[str]:
+        """The words before the last label in the lists of a text: " or " in "one of A, B, C or D"."""
+        return {match[len(self.labels) - 1] for match in self._listing.finditer(text)}
 
     @cached_property
     def _listing(self) -> re.Pattern[str]:
@@ -96,9 +94,9 @@ class PrintedQuestion:
 
     def _list_of(self, labels: Sequence[str]) -> Callable[[re.Match[str]], str]:
         def listed(match: re.Match[str]) -> str:
-            if tuple(labels) == self.labels:
-                return match[0]
             between = match.groups()[: len(self.labels) - 1]
+            if tuple(labels) == self.labels or (self.joins is not None and between[-1] not in self.joins):
+                return match[0]
             comma = between[0] if len(between) > 1 else ", "
             return between[-1].join(filter(None, (comma.join(labels[:-1]), labels[-1])))
 
@@ -155,17 +153,17 @@ def _cut(prompt: str, labels: tuple[str, ...], run: Sequence[re.Match[str]]) -> 
 def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
     """Use what the questions of a task have in common: the text after the options, and a list of the labels.
 
-    The last option may have several lines: what precedes the usual end is a part of it. A list of the labels in fewer
-    than half of the questions is a part of their text, such as "vitamins A, B, C and D".
+    The last option may have several lines: what precedes the usual end is a part of it. A list of the labels whose kind
+    fewer than half of the questions have is a part of their text, such as "vitamins A, B, C and D".
     """
     (usual, _), *_ = Counter(question.end for question in questions).most_common(1)
-    lists = sum(question.is_list_in(question.before + question.end) for question in questions)
+    lists = Counter(join for question in questions for join in question.joins_in(question.before + question.end))
+    joins = {join for join, count in lists.items() if 2 * count >= len(questions)}
     common = []
     for question in questions:
         lines = question.end.removesuffix(usual) if question.end.endswith(usual) else ""
         options = (*question.options[:-1], question.options[-1] + lines)
-        end = question.end[len(lines) :]
-        common.append(replace(question, options=options, end=end, lists_labels=2 * lists >= len(questions)))
+        common.append(replace(question, options=options, end=question.end[len(lines) :], joins=joins))
     return common
 
 

@@ -197,8 +197,9 @@ def test_the_tasks_of_a_group_are_categories_and_stand_in_the_signature(folder: 
     assert "|benchmark:both|" in metadata["signature"]
     assert "|of:one_en@7,two_en@7|" in metadata["signature"]
     docs = loaded(folder, task="both").test_docs()
-    assert {doc["category"] for doc in docs} == {"one_en", "two_en"}
-    assert len({doc["question_id"] for doc in docs}) == 16
+    asked = dict.fromkeys((doc["category"], doc["question_id"]) for doc in docs)
+    assert [*asked][:3] == [("one_en", "one_en-0"), ("two_en", "two_en-0"), ("one_en", "one_en-1")]
+    assert len(asked) == 16
 
 
 def test_none_of_the_above_in_the_language_of_the_task(folder: Path) -> None:
@@ -232,9 +233,9 @@ def test_a_list_of_labels_follows_if_it_is_not_a_part_of_the_question(
         task.prepare(None)
     assert "the description of mine_en names the labels, also before variants with" in caplog.text
     assert "One of A or B:" in next(task.doc_to_text(doc) for doc in task.test_docs() if len(doc["choices"]) == 2)
-    text = LETTERS.replace("One of A, B or C", "{{'Vitamins A, B or C' if t == 0 else ''}}")
+    text = LETTERS.replace("One of", "{{'Vitamins A, B and C.' if t == 0 else ''}} One of")
     other = loaded(folder, task=write(folder, "other_en", doc_to_text=text))
-    assert any("Vitamins A, B or C" in other.doc_to_text(doc) for doc in other.test_docs() if len(doc["choices"]) == 2)
+    assert any("Vitamins A, B and C. One of A or B:" in other.doc_to_text(doc) for doc in other.test_docs())
 
 
 @pytest.mark.parametrize("task", sorted(path.stem for path in (TASKS / "of").glob("*.yaml")))
