@@ -36,15 +36,12 @@ _FEWEST = 30  # plans have at least so many questions, because the intervals of 
 
 
 class Goal(NamedTuple):
-    """What a comparison should find: a difference that an interval of this level excludes from 0 with this power.
-
-    Without a metric, it is the one that leads the task's report.
-    """
+    """What a comparison should find: a difference that an interval of this level excludes from 0 with this power."""
 
     difference: float
     power: float = POWER
     level: float = LEVEL
-    metric: str = ""
+    metric: str = ""  # the one that leads the task's report
     correlation: float | None = None
 
 
@@ -204,17 +201,14 @@ def _plan(
 
 
 class Model(NamedTuple):
-    """A model of the CoRA paper on one of its benchmarks: MCQA and BMCA(1.0) from tables 1 to 4.
-
-    `requests` is the mean number for a question with `--stop exact`, as `benchmarks/request_counts.py` measured it.
-    """
+    """A model of the CoRA paper on one of its benchmarks: MCQA and BMCA(1.0) from tables 1 to 4."""
 
     name: str
     benchmark: str
     options: int
     mcqa: float
     bmca: float
-    requests: float
+    requests: float  # mean for a question with `--stop exact`, measured by `benchmarks/request_counts.py`
 
 
 MODELS = (
@@ -236,16 +230,15 @@ MODELS = (
     Model("DSeek", "TruthfulQA", 5, 0.34, 0.05, 3.50),
 )
 
+# The metrics that follow from MCQA and BMCA(1.0)
 METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
     "cora": cora,
     "mcqa": mcqa,
     "ci": ci,
     "bmca@1.0": partial(bmca, level=1.0),
 }
-"""The metrics that follow from MCQA and BMCA(1.0)."""
 
-_QUESTIONS = 1_000
-"""Number of questions of which a typical model's answers consist. Its shares have two or three digits."""
+_QUESTIONS = 1_000  # of which a typical model's answers consist; its shares have two or three digits
 
 
 def estimate_of(model: Model, metric: str) -> Estimate:

@@ -38,10 +38,8 @@ class Level:
     def interval(self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0) -> Interval:
         """The interval of so many questions, if their value is a step away from the true one.
 
-        It is that of the report, or Clopper and Pearson's where it is wider.
-
-        Wilson's interval of a share near 0 or 1 is wrong at one end with up to 17%, Clopper and Pearson's with at most
-        2.5%. The two are computed with the number of trials that has the error of the value.
+        It is that of the report, or Clopper and Pearson's where it is wider: near 0 or 1, one end of Wilson's is wrong
+        with up to 17%, Clopper and Pearson's with at most 2.5%.
         """
         value += step
         found = self.estimate
@@ -89,11 +87,7 @@ class Contrast:
         return cls(spread, change.influence, change.farthest, changed, change.between)
 
     def interval(self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0) -> Interval:
-        """The interval of `difference` in a sample of so many questions.
-
-        A sample whose difference is a step away from the true one has the same kinds of questions in other shares, see
-        `spread_at`.
-        """
+        """The interval of `difference` of so many questions, in other shares if it is a step away; see `spread_at`."""
         low, high = self.between
         found = min(high, max(low, value + step))
         if not isnan(self.changed):
@@ -117,18 +111,13 @@ def _farthest(distances: Floats, questions: float) -> float:
     return float(np.quantile(distances, 1 - 1 / questions, method="higher"))
 
 
-Sample = Level | Contrast
-"""What a sample of any number of questions would show, if its questions are like those of a run."""
+Sample = Level | Contrast  # what any number of questions would show, if they are like those of a run
 
 
 def questions_needed(
     sample: Sample, value: float, bound: float, power: float = POWER, level: float = LEVEL
 ) -> int | None:
-    """Smallest number of questions with which the interval that is printed excludes a bound with a given probability.
-
-    With N questions the value is nearer to the bound than value -+ z_power s / sqrt(N) with the probability 1 - power,
-    where s is the spread.
-    """
+    """Smallest number of questions with which the printed interval excludes a bound with a given probability."""
     if value == bound:
         return None
     high = 2
@@ -144,7 +133,7 @@ def questions_needed(
 
 
 def _excludes(sample: Sample, value: float, bound: float, questions: int, power: float, level: float) -> bool:
-    """Whether so many questions exclude a bound with a probability."""
+    """Whether so many questions exclude a bound, even if the value is z_power s / sqrt(N) nearer to it."""
     normal = NormalDist()
     z, step = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(power) * sample.spread / sqrt(questions)
     low, high = sample.interval(value, questions, z, -step if value > bound else step)
@@ -163,11 +152,10 @@ def smallest_difference(sample: Contrast, questions: int, power: float = POWER, 
 
 
 def spread_at(spread: float, influence: Floats, change: float) -> float:
-    """Spread of a model whose value is higher by a given change, from the answers of one model.
+    """Spread of a model whose value is higher by a given change c, from the answers of one model.
 
-    The other model is taken to have the same kinds of questions in other shares: those with the influence l have the
-    weight 1 + t l, where t gives the change c. With the spread s and the third moment m3 of the influences, its squared
-    spread is s^2 + c m3 / s^2 - c^2. For a share of questions this is exact: p (1 - p) becomes (p + c)(1 - p - c).
+    Questions with the influence l get the weight 1 + t l, where t gives c. The square of the spread is then
+    s^2 + c m3 / s^2 - c^2, with the third moment m3. For a share this is exact: p (1 - p) becomes (p + c)(1 - p - c).
     """
     square = float((influence**2).mean())
     if not square:
@@ -181,10 +169,7 @@ def spread_of_difference(one: float, other: float, correlation: float) -> float:
 
 
 def with_another(estimate: Estimate, questions: int, difference: float, correlation: float) -> Contrast:
-    """The contrast of a model and of another one whose value is higher or lower by a given difference.
-
-    The larger spread of the two counts, and at least that of the model itself.
-    """
+    """The contrast of a model and of another one, higher or lower by a difference: the larger spread counts."""
     spread = estimate.stderr * sqrt(questions)
     assert estimate.influence is not None
     others = [spread_at(spread, estimate.influence, change) for change in (difference, -difference)]

@@ -40,15 +40,12 @@ _EXPECTED = {
 
 @dataclass(frozen=True)
 class Requirement:
-    """A lowest (>=) or highest (<=) value of a metric, or the largest loss compared with a baseline (:).
-
-    Without a task, it holds for every task of the run.
-    """
+    """A lowest (>=) or highest (<=) value of a metric, or the largest loss compared with a baseline (:)."""
 
     metric: str
     sign: str
     number: float
-    task: str = ""
+    task: str = ""  # every task of the run
 
     @property
     def is_loss(self) -> bool:
@@ -303,11 +300,7 @@ def as_json(verdicts: Sequence[Verdict], model: str, notes: Sequence[str]) -> di
 
 
 def as_junit(verdicts: Sequence[Verdict], model: str) -> bytes:
-    """The verdicts as JUnit XML: a suite per task, a case per requirement.
-
-    A requirement that fails is a `failure`. An undecided one is an `error` of the type `undecided`, because CI systems
-    show skipped cases as successful.
-    """
+    """The verdicts as JUnit XML; an undecided one is an `error`, because CI systems show skipped cases as passed."""
     root = ElementTree.Element("testsuites", {"name": printable(f"lm-eval-cora gate {model}"), **_counts(verdicts)})
     for task in dict.fromkeys(verdict.task for verdict in verdicts):
         name = printable(task)  # XML cannot contain control characters, not even escaped

@@ -20,6 +20,9 @@ from lm_eval_cora.variants.divergent import SAME_SIZE
 
 __all__ = ["Resampled", "at_least", "chance_bmca", "chance_consistency_rate", "msgr", "resampled", "same_size"]
 
+# Probability that counts as certain. Truncated to two digits, it gives the paper's rates for p = 1-5 and 7-9 of 10.
+CERTAIN = 0.9996
+
 _QUESTIONS = 5_000
 _CELLS_AT_A_TIME = 10_000_000
 
@@ -200,10 +203,6 @@ def _at_random(printed: Sets) -> Ints:
     wanted = np.random.default_rng(0).integers(0, np.maximum(upto[:, -1], 1)) + 1
     picks: Ints = ((upto == wanted[:, None]) & (bits == 1)).argmax(axis=1)
     return picks
-
-
-CERTAIN = 0.9996
-"""Probability that counts as certain. Truncated to two digits, it gives the paper's rates for p = 1-5 and 7-9 of 10."""
 
 
 def at_least(variants: int, rate: float) -> Floats:

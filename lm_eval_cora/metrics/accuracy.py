@@ -26,7 +26,7 @@ def acc(answers: ResponseTable) -> Estimate:
 
     Returns:
         A share from 0 to 1 with the standard error of a pooled share; nan without questions, or if skipped variants
-        could change it.
+        could change it. Source: ours.
 
     Raises:
         ValueError: If an array has another shape or contains another value.
@@ -34,8 +34,6 @@ def acc(answers: ResponseTable) -> Estimate:
     Example:
         >>> acc([[1, 1, 1, 1], [0, 0, 0, 0]]).value
         0.5
-
-    Source: ours.
     """
     return ratio_of(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
 
@@ -57,7 +55,7 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 
     Returns:
         A share from 0 to 1; nan without questions, if a question has no original, or if skipped variants could change
-        it.
+        it. Source: CoRA, eq. 1.
 
     Raises:
         ValueError: If an array is not as in `acc`, or if a row is too short for `original`.
@@ -65,8 +63,6 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     Example:
         >>> mcqa([[1, 0], [0, 1], [1, 1], [1, 1]], original=0).value
         0.75
-
-    Source: CoRA, eq. 1.
     """
     return UNDEFINED if answers.original_correct is None else share_of(answers.original_correct)
 
@@ -76,9 +72,8 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 def mcqa_plus(answers: ResponseTable) -> Estimate:
     """Mean over questions of the share of a question's variants that are answered correctly.
 
-    This share is RC(i) = K_i / M_i, as in `acc`. Every question has the same weight. If all questions have the same
-    number of variants, this is CoRA's eq. 2 and equals `acc`.
-    Range: 0 to 1. Source: MCQA+; CoRA, eq. 2 and 3.
+    This share is RC(i) = K_i / M_i, as in `acc`. Every question has the same weight.
+    Range: 0 to 1. Source: MCQA+; CoRA, eq. 3, and eq. 2 if all questions have as many variants: then it equals `acc`.
 
     Example:
         >>> answers = [[1, 1, 0, 0], [1, 1, 1, 1]]
@@ -98,8 +93,7 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     """Effect of the variants on the score: mcqa_plus - mcqa, paired by question.
 
     This is the mean of RC(i) - x_i, where RC(i) is the share of the variants of question i answered correctly, and x_i
-    is 1 if the original is, else 0. The standard error is smaller than for two independent scores, because a hard
-    question is hard in all its variants.
+    is 1 if the original is. A hard question is hard in all variants, so the error is smaller than for separate scores.
     Range: -1 to 1; nan if a question has no original. Source: MCQA+, table 7, in brackets.
 
     Example:
@@ -120,8 +114,7 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
 def mv(answers: ResponseTable) -> Estimate:
     """Majority voting: share of questions with more than half of their variants answered correctly.
 
-    Exactly half is not a majority. The comparison uses integers: 2 K_i > M_i, where K_i of the M_i variants of question
-    i are answered correctly.
+    The comparison uses integers: 2 K_i > M_i for K_i of the M_i variants of question i. Half is not a majority.
     Range: 0 to 1. Source: CoRA, eq. 4.
 
     Example:

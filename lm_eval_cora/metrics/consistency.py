@@ -23,9 +23,8 @@ _PAIRS_AT_A_TIME = 4_000_000
 def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency index: 1 minus the accuracy that is lost if all variants must be right.
 
-    The formula is 1 - (mcqa - bmca@1.0), where mcqa - bmca@1.0 is the share of questions that are right in the original
-    but not in all variants. So the index is the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
-    answered correctly and y_i is 1 if all its variants are.
+    The formula is 1 - (mcqa - bmca@1.0), the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
+    answered correctly and y_i is 1 if all its variants are. Questions that are right in the original only lower it.
     Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 6.
 
     Example:
@@ -78,9 +77,8 @@ def core(answers: ResponseTable) -> Estimate:
 
     The area under bmca@c is the trapezoid area for c = 0, 0.1, ... 1.0, and the height is its mean for c = 0.1, ...
     1.0. This is a closed form of the authors' code, which multiplies the area by a result of dynamic time warping.
-
-    Both factors are means over questions. If L/10 is the highest level that a question reaches, it contributes
-    min((L + 0.5) / 10, 1) to the area and L / 10 to the height. The standard error has the terms of second order.
+    Both are means over questions: one whose highest level is L/10 contributes min((L + 0.5) / 10, 1) to the area and
+    L / 10 to the height. The standard error has the terms of second order.
     Range: 0 to 1. Source: code of CoRA's authors.
 
     Example:
@@ -129,8 +127,7 @@ def agreement(table: ResponseTable) -> Floats:
 def all_equal(table: ResponseTable) -> Estimate:
     """Share of questions whose variants all get the same answer, right or wrong.
 
-    An invalid answer is not the same as any other answer.
-    Range: 0 to 1. Source: SCORE, section 4.3 ("identical predictions").
+    An invalid answer equals no other one. Range: 0 to 1. Source: SCORE, section 4.3 ("identical predictions").
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1]])

@@ -1,7 +1,4 @@
-"""Estimate, a value with its standard error and 95% interval, and the functions that compute one from the questions.
-
-The intervals stay inside the range of a metric: Wilson's, Clopper and Pearson's, and Tango's.
-"""
+"""Estimate, a value with its standard error and 95% interval, and the functions that compute one from the questions."""
 
 from __future__ import annotations
 
@@ -18,17 +15,16 @@ from lm_eval_cora.metrics.responses import Bools, Floats
 
 __all__ = ["Estimate"]
 
-IN_95_PERCENT = 1.959963984540054
-"""Half the width of a 95% confidence interval, in standard errors."""
+IN_95_PERCENT = 1.959963984540054  # half the width of a 95% confidence interval, in standard errors
+REPLICATES = 5_000  # number of bootstrap samples
 
 _MOST_TRIALS = 1e300
 _HALVINGS = 50
+_DRAWS_AT_A_TIME = 2_000_000
+_ROUNDING = 1e-12  # smaller influences, relative to the largest value of a question, come from rounding
 
 Bend = tuple[float, Floats, Floats]
 """A product of two means in a metric: its weight, and (N,) deviations of the questions' factors from their means."""
-
-_ROUNDING = 1e-12
-"""Influences that are smaller than this, relative to the largest value of a question, come from rounding."""
 
 
 @dataclass(frozen=True)
@@ -180,11 +176,7 @@ def of_influence(
     bends: tuple[Bend, ...] = (),
     questions: float = 0,
 ) -> Estimate:
-    """Estimate with the standard error and the interval of the influences of N questions.
-
-    If no question differs from the others, the error would be 0, although other questions could differ. The interval is
-    then `unvaried`, and the standard error half its width, divided by 1.96.
-    """
+    """Estimate with the error of the influences of N questions; that of `unvaried` if none of them differs."""
     error = standard_error(influence, bends)
     if error:
         return Estimate(value, error, influence, bends=bends, between=between)
@@ -201,11 +193,7 @@ def without_rounding(influence: Floats, scale: float) -> Floats:
 
 
 def standard_error(influence: Floats, bends: Sequence[Bend] = ()) -> float:
-    """Standard error of a statistic from the influence of each question, (N,): sd / sqrt(N); nan if N < 2.
-
-    For a mean, the influence of a question is its value. For a function of means, it is the value times the gradient.
-    Products of means add their parts of second order, see `product_of`.
-    """
+    """Standard error from the influence of each question, (N,): sd / sqrt(N), or as in `product_of`; nan if N < 2."""
     count = len(influence)
     if count < 2:
         return nan
@@ -269,8 +257,7 @@ def unvaried(
 ) -> tuple[float, float]:
     """Interval of a mean if all questions of the sample have the same value.
 
-    Other questions may differ. Their share is at most w = z^2 / (N + z^2), the upper end of Wilson's interval for 0 of
-    N, and each may have the lowest or the highest value.
+    Others may have the lowest or highest one: at most z^2 / (N + z^2), the upper end of Wilson's interval for 0 of N.
     """
     rare = z * z / (questions + z * z)
     low, high = value - rare * (value - between[0]), value + rare * (between[1] - value)
@@ -278,10 +265,9 @@ def unvaried(
 
 
 def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
-    """Tango's score interval of a paired difference of shares, (gained - lost) / N.
+    """Tango's score interval of a paired difference of shares: |gained - lost - N d| <= z sqrt(N (2 q + d - d^2)).
 
-    A difference d is inside if |gained - lost - N d| <= z sqrt(N (2 q + d - d^2)). Here q is the probability of a loss
-    that is the most likely one if the difference is d.
+    Here q is the most likely probability of a loss if the difference is d.
     """
 
     def is_outside(difference: float) -> bool:
@@ -305,18 +291,10 @@ def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT
     return edge(-1.0), edge(1.0)
 
 
-REPLICATES = 5_000
-"""Number of bootstrap samples."""
-
-_DRAWS_AT_A_TIME = 2_000_000
-
-
 def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int]) -> Floats:
-    """Compute statistics in 5,000 bootstrap samples of the questions, with a fixed seed.
+    """Compute statistics in 5,000 bootstrap samples of the questions of each stratum, with a fixed seed.
 
-    Each stratum is resampled by itself. Of its n questions n - 1 are drawn with replacement, so that the variance of a
-    mean is s^2 / n with the variance s^2 (ddof 1) of the sample. Drawing takes most of the time, so compute several
-    statistics of the same questions in one call.
+    Of n questions n - 1 are drawn with replacement, so that the variance of a mean is s^2 / n with ddof 1.
     """
     step = max(1, _DRAWS_AT_A_TIME // max(1, sum(strata)))
     if len(strata) == 1 and step >= REPLICATES:

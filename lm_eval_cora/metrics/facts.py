@@ -87,8 +87,7 @@ def despite_skipped(
 ) -> Estimate:
     """Compute a metric on a table with skipped variants: undefined if they could change it for any question.
 
-    The metric must not fall if more answers are right and the originals stay the same. It is computed twice: with all
-    skipped variants wrong, and with all of them right.
+    The metric must not fall if more answers are right and the originals stay the same.
     """
     if table.is_whole:
         return metric(table)
@@ -115,8 +114,8 @@ def exact_level(level: float) -> Fraction:
 
 Entry = Mapping[str, Any]
 
+# Keys that are not passed to the metric
 _ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
-"""Keys that are not passed to the metric."""
 
 MACRO_AVERAGE, DROPPED_TEMPLATE, CYCLIC_ORDERS = "macro_average", "dropped_template", "cyclic_orders"
 

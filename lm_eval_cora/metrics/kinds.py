@@ -11,15 +11,14 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import Estimate, of_influence
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 
-Stratum = Sequence[Ints]
-"""Question indices of one category, or of several categories that share one variance."""
+Stratum = Sequence[Ints]  # question indices of one category, or of several categories that share one variance
 
 
 class Contributions(NamedTuple):
-    """What N questions contribute to the accuracies of G kinds.
+    """What N questions contribute to the accuracies of G kinds: mean of the baseline + mean of the deviations.
 
-    The baseline, (N,), is 0, or the mean of the question if the kinds are positions. The accuracy of a kind is its mean
-    plus the mean of the deviations, (N, G), over the questions that have the kind: `present`, (N, G), is 1, else 0.
+    The baseline, (N,), is 0, or the mean of the question if the kinds are positions. The deviations, (N, G), are those
+    of the questions that have the kind: `present`, (N, G), is 1, else 0.
     """
 
     baseline: Floats
@@ -75,11 +74,7 @@ class KindAccuracies(NamedTuple):
         return mean
 
     def influence(self) -> Floats:
-        """(N, G) influence of each question on the accuracies.
-
-        The influences are scaled so that their covariance / N is that of a stratified sample: the sum of s_c^2 / n_c
-        over the categories, divided by the square of their number.
-        """
+        """(N, G) influence of each question on the accuracies; their covariance / N is that of a stratified sample."""
         return np.hstack([self._influence(part) for part in self.parts])
 
     def _influence(self, part: Contributions) -> Floats:
@@ -126,10 +121,9 @@ def _means(part: Contributions, members: Ints, weights: Floats) -> tuple[Floats,
 
 
 def _residuals(part: Contributions, stratum: Stratum) -> tuple[Floats, Floats]:
-    """(n,) and (n, G): centred contributions of the n questions, scaled to the variance of the stratified mean.
+    """(n,) and (n, G): centred contributions of the n questions to the sums over categories of their means.
 
-    Their sums of squares / (n - 1) are the variances of the sums over categories of the means of the baseline and of
-    the deviations: sum s^2 / n_c, with the variance s^2 of all n questions.
+    The sums of squares / (n - 1) are sum s^2 / n_c, with the variance s^2 of all n questions.
     """
     inside = np.concatenate(stratum)
     baseline, deviations, present = (each[inside] for each in part)
@@ -161,11 +155,7 @@ def original_kinds(table: ResponseTable) -> set[str]:
 
 
 def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
-    """The categories over which accuracies are averaged: one of all questions, or those of the benchmark.
-
-    The variation of a category with a single question is unknown, so all such categories are pooled. If there is only
-    one, it is pooled with the smallest other category.
-    """
+    """One category of all questions, or those of the benchmark; single questions are pooled, see `macro_acc`."""
     if not macro:
         return [[np.arange(len(table.sizes))]]
     names = np.array(table.categories)

@@ -1,11 +1,7 @@
-"""Letter bias: accuracy after its removal, and the model's prior for the letters.
-
-Zheng et al. 2024 (arXiv:2309.03882) split the probability that a model gives to a letter into a prior for the letter,
-which does not depend on the options, and the probability of the option printed there.
+"""Letter bias (Zheng et al. 2024, arXiv:2309.03882): accuracy after its removal, and the model's prior for the letters.
 
 Symbols: P_i(d | o) is the probability of letter d for question i with its options in order o, normalised over the
-printed letters. The orders are the A rotations of the A options (`orders: cyclic`), so each option is printed once at
-each letter.
+printed letters. The orders are the A rotations of the A options (`orders: cyclic`): each option is once at each letter.
 """
 
 from __future__ import annotations
@@ -19,20 +15,16 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, share_of
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.positions import has_letters_as_kinds
+from lm_eval_cora.metrics.positions import has_letters_as_kinds, right_letters
 from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.questions.randomness import draw
-from lm_eval_cora.variants.order import POSITIONS
 
 __all__ = ["acc_permuted", "acc_pride", "letter_prior"]
 
-PARTS = 10
-"""Number of parts of the questions. The prior for each part comes from the others."""
-
-_ROUNDING = 1e-9
-"""Values that differ by less are tied, and the first one counts."""
+PARTS = 10  # of the questions; the prior for each part comes from the others
+_ROUNDING = 1e-9  # values that differ by less are tied, and the first one counts
 
 
 @metric(
@@ -141,7 +133,7 @@ def has_cyclic_orders(table: ResponseTable) -> bool:
     """Whether the variants of each question are the rotations of its options, starting with the original order."""
     if not has_letters_as_kinds(table) or not (table.sizes[table.question] == table.options).all():
         return False
-    right = _right_letters(table)
+    right = right_letters(table)
     turns = np.arange(len(right)) - table.starts[table.question]
     return bool(((right + turns - right[table.starts][table.question]) % table.options == 0).all())
 
@@ -161,7 +153,7 @@ def _is_scored(table: ResponseTable) -> bool:
 
 def _groups(table: ResponseTable) -> Iterator[_Group]:
     """Yield the questions with all scores, by their number of options."""
-    right = _right_letters(table)
+    right = right_letters(table)
     for options in np.unique(table.sizes).tolist():
         members = np.flatnonzero(table.sizes == options)
         rows = table.starts[members][:, None] + np.arange(options)
@@ -170,11 +162,6 @@ def _groups(table: ResponseTable) -> Iterator[_Group]:
         members = members[scored]
         if len(members):
             yield _Group(members, _normalised(scores[scored]), right[table.starts[members]])
-
-
-def _right_letters(table: ResponseTable) -> Ints:
-    """(R,) letter of the right option in each variant, from 0."""
-    return np.array([POSITIONS.index(kind) for kind in table.kinds], dtype=np.int64)[table.kind]
 
 
 def _normalised(scores: Floats) -> Floats:

@@ -79,13 +79,12 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         times. Empty without questions. Each has its `share` of the questions with n orders, from 0 to 1, and its
         `accuracy`, the share of its most frequent picks that are right, from 0 to 1. If t picks are equally frequent
         and one of them is right, they count 1 / t. The accuracy of "1/n" is nan: no pick is the most frequent one.
+        Source: REVAS, table 2. Its LLaMA2 column for MMLU sums to 105%, so it cannot be reproduced.
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 1]], kinds=("original", "shuffled"))
         >>> {key: bucket["share"].value for key, bucket in sc_buckets(table).items()}
         {'2/2': 1.0, '1/2': 0.0}
-
-    Source: REVAS, table 2. Its LLaMA2 column for MMLU sums to 105%, so it cannot be reproduced.
     """
     modal = _modal_picks(table, "original")
     buckets = {}

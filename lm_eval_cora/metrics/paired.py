@@ -1,7 +1,4 @@
-"""Comparison of answers to the same questions: paired differences, McNemar's test, and several models or estimates.
-
-Intervals of several differences hold together, and p-values have Holm's correction.
-"""
+"""Comparison of answers to the same questions: paired differences, McNemar's test, and several models or estimates."""
 
 from __future__ import annotations
 
@@ -127,11 +124,9 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
 
     With l lost and g gained questions, the p-value is twice P(X < min(l, g)) plus P(X = min(l, g)), where X is binomial
     with l + g trials and probability 1/2. The exact test, twice P(X <= min(l, g)), rejects less often than its level
-    says.
-
-    The estimates are those of `difference`. The result is None if one is not a share of questions, or if different
-    questions count in the two, such as the misled questions of two models. Source: McNemar 1947; Fagerland, Lydersen
-    and Laake 2013 (mid-p).
+    says. The estimates are those of `difference`. The result is None if one is not a share of questions, or if
+    different questions count in the two, such as the misled questions of two models. Source: McNemar 1947; Fagerland,
+    Lydersen and Laake 2013 (mid-p).
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
@@ -225,9 +220,8 @@ class Pair(NamedTuple):
 def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list[Pair]:
     """Compare each model with each other one, or all of them with a baseline.
 
-    All intervals together contain the true differences in 95% of the samples (`together`). The p-values of the pairs
-    are corrected with Holm's method: if no model differs from another, a corrected p-value below 0.05 occurs in at most
-    5% of the samples.
+    All intervals together contain the true differences in 95% of the samples. With Holm's correction of the p-values,
+    one below 0.05 occurs in at most 5% of the samples if no model differs from another.
 
     Args:
         estimates: A metric of K models, from the same N questions.
@@ -258,11 +252,7 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list
 def together(
     estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]], among: Sequence[tuple[int, int]] = ()
 ) -> list[Difference]:
-    """Differences of pairs of models, with intervals that hold for all pairs together.
-
-    Each interval is that of `difference`, with the 95% quantile of the largest standardised difference (max-t) instead
-    of 1.96.
-    """
+    """Differences of pairs of models, with intervals (max-t) that hold together for all pairs, or for those `among`."""
     z = _quantile(estimates, among or pairs)
     return [difference(estimates[one], estimates[other], z=z) for one, other in pairs]
 
@@ -290,11 +280,7 @@ def _critical_value(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> flo
 
 
 def p_value(before: Estimate, after: Estimate) -> float:
-    """Two-sided p-value of a paired difference: the level at which the interval of `difference` ends at 0.
-
-    So the p-value is below 0.05 exactly if the 95% interval does not contain 0. Shares of the same questions have
-    the p-value of `mcnemar` instead.
-    """
+    """Two-sided p-value of a paired difference: the level at which the interval of `difference` ends at 0."""
     if before.influence is None or after.influence is None:
         return nan
     value, change = after.value - before.value, change_of(before, after)
@@ -333,8 +319,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
     """The best of several models, and all that cannot be told apart from it.
 
-    A model is told apart if the interval of its difference to the best one does not contain 0. The intervals hold for
-    all pairs of models together.
+    A model is told apart if the interval of its difference to the best one, one of all pairs together, excludes 0.
 
     Args:
         estimates: A metric of K models, from the same questions.
@@ -360,11 +345,7 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
 
 
 def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True) -> list[list[int]]:
-    """Groups of models that cannot be told apart from the best model of the group, the best group first.
-
-    In the order of their values, a model begins a new group if it can be told apart from the best model of the group
-    before it. All intervals of differences hold for all pairs together.
-    """
+    """Groups of models, the best first; a model begins one if it can be told apart from the best of the one before."""
     if not estimates or any(isnan(each.stderr) or (paired and each.influence is None) for each in estimates):
         return []
     everyone = list(combinations(range(len(estimates)), 2))
@@ -395,8 +376,8 @@ def differs(change: Difference) -> bool:
 def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) -> list[Difference]:
     """Differences of several estimates from the same questions, with intervals that hold for all of them together.
 
-    Each interval is that of `difference`, with the quantile of the largest of all standardised differences (max-t)
-    instead of 1.96. So all of them contain the true differences in 95% of the samples.
+    All of them contain the true differences in 95% of the samples: each is that of `difference`, with the quantile of
+    the largest of all standardised differences (max-t) instead of 1.96.
 
     Args:
         before: G estimates from N questions.

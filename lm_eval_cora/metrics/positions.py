@@ -18,33 +18,24 @@ from lm_eval_cora.variants.order import POSITIONS
 
 __all__ = ["picks_by_letter", "position_chi_square", "position_p_value", "recall_spread", "recall_spread_by_chance"]
 
-QUESTIONS_PER_LETTER = 10
-"""Smallest number of questions per letter for a test."""
-
-ROTATIONS = 1_999
-"""Number of random rotations of a test. The smallest p-value is 1 / 2,000."""
+QUESTIONS_PER_LETTER = 10  # smallest number for a test
+ROTATIONS = 1_999  # random ones of a test; the smallest p-value is 1 / 2,000
 
 _AT_A_TIME = 200_000
-
 _ROUNDING = 1e-9
-
-_LARGEST_SPREAD = 0.5
-"""Largest standard deviation of numbers from 0 to 1."""
-
+_LARGEST_SPREAD = 0.5  # largest standard deviation of numbers from 0 to 1
 _HALVINGS = 40
-
-_NO_VARIANCE = 1e-12
-"""Recalls whose variances around their mean sum to less vary only together."""
+_NO_VARIANCE = 1e-12  # recalls whose variances around their mean sum to less vary only together
 
 
 @metric("Share of picks of each letter, and the share if letters were picked equally often.")
 def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     """Share of picks of each letter, and the share if letters were picked equally often.
 
-    With the options in `cyclic` or `all` orders, each option is printed at each letter equally often. A model that
-    prefers no letter then picks each of n printed letters in 1 / n of the cases. Swapped orders move only the right
-    option, so a wrong option that the model prefers raises the share of its letter, and equal shares are not expected:
-    see `position_chi_square`. Invalid answers pick no letter.
+    In `cyclic` or `all` orders, each option is printed at each letter equally often, so a model that prefers no letter
+    picks each of n printed letters in 1 / n of the cases. Swapped orders move only the right option, so equal shares
+    are not expected: a preferred wrong option raises that of its letter, see `position_chi_square`. Invalid answers
+    pick no letter.
 
     Returns:
         For each letter, up to the last one printed in a variant with a pick, its `share` of all picks, from 0 to 1, the
@@ -153,11 +144,9 @@ def has_swapped_orders(table: ResponseTable) -> bool:
 
 
 class _Rotations(NamedTuple):
-    """The deviations d of the picks of each letter from equal shares, moved by each number of letters.
+    """Deviations d of N questions with a pick, `moved` by 0 to R - 1 letters, (N, R, letters - 1); the `inverse` of V.
 
-    `moved` has them for N questions with a pick, (N, R, letters - 1), moved by 0 to R - 1 letters. The last letter is
-    left out because the deviations of all letters sum to 0. A question has as many rotations as `options`, (N,); the
-    others are 0. `inverse` is that of V.
+    The last letter is left out: deviations sum to 0. A question has as many rotations as `options`; the others are 0.
     """
 
     moved: Floats
@@ -192,11 +181,16 @@ def _statistics(totals: Floats, inverse: Floats) -> Floats:
     return values
 
 
+def right_letters(table: ResponseTable) -> Ints:
+    """(R,) letter of the right option in each variant, from 0; -1 if the kind does not name it."""
+    letters = [POSITIONS.index(kind) if kind in POSITIONS else -1 for kind in table.kinds]
+    return np.array(letters, dtype=np.int64)[table.kind]
+
+
 def _is_swapped(table: ResponseTable) -> Bools:
     """(N,) whether the right option is at the first letter, the second, ..., in the variants of a question."""
-    right = np.array([POSITIONS.index(kind) if kind in POSITIONS else -1 for kind in table.kinds], dtype=np.int64)
     variant = np.arange(len(table.question)) - table.starts[table.question]
-    moved = (right[table.kind] == variant) & (table.sizes[table.question] == table.options)
+    moved = (right_letters(table) == variant) & (table.sizes[table.question] == table.options)
     swapped: Bools = ~table.any_by_question(~moved) & (table.sizes > 2)  # of two options, they are all orders
     return swapped
 
@@ -222,14 +216,14 @@ def recall_spread(table: ResponseTable) -> Estimate:
         sqrt((1 / A) sum over d of (r_d - mean of r)^2).
 
     All orders count, so with one number of options each question is in all recalls, and easy questions at one letter
-    cannot look like a preference. With several numbers of options the recalls are adjusted as in `acc_min`.
+    cannot look like a preference. With several numbers of options the recalls are adjusted as in `acc_min`. The spread
+    is above 0 even if all letters have the same recall; see `recall_spread_by_chance`.
 
-    The spread is above 0 even if all letters have the same recall; see `recall_spread_by_chance`. The recalls are about
-    normal with the covariance of the sample. The standard error is the standard deviation of the spread of 20,000 such
-    draws. The 95% interval has the true spreads that give a spread at least as large, and one at least as small, with a
-    probability of 2.5% or more. If the spread is below the one expected by chance, the upper end is that of the
-    expected one. If no question has different answers at different letters, the recalls are taken to vary
-    independently, each by Wilson's interval. The bias differs between models, so a difference of spreads has no error.
+    The recalls are about normal with the covariance of the sample. The standard error is the standard deviation of the
+    spread of 20,000 such draws. The 95% interval has the true spreads that give a spread at least as large, and one at
+    least as small, with a probability of 2.5% or more. If the spread is below the one expected by chance, the upper end
+    is that of the expected one. If no question has different answers at different letters, the recalls are taken to
+    vary independently, each by Wilson's interval. The bias differs between models: a difference has no error.
     Range: 0 to 0.5, slightly above at most because of the adjustment; nan for kinds that are not letters of the right
     option. Source: RStd of Zheng et al. 2024 (arXiv:2309.03882), which uses the original order only.
 

@@ -30,23 +30,13 @@ from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 __all__ = ["acc_max", "acc_mean", "acc_min", "acc_range", "acc_range_by_chance", "acc_range_p", "macro_acc"]
 __all__ += ["accuracy_by_kind", "each_kind", "followed_by_kind", "invalid_by_kind"]
 
-_WHISKER = 1.5
-"""An accuracy is an outlier if it is more than this many interquartile ranges outside the quartiles."""
+FEWEST = 10  # smallest number of questions for which the range by chance and the test of equal accuracies are computed
+NEED_TEN = {"acc_range_p", "acc_range_by_chance", "recall_spread_by_chance", "acc_pride"}  # undefined for fewer
 
+_WHISKER = 1.5  # accuracies more than this many interquartile ranges outside the quartiles are outliers
 _ROUNDING = 1e-9
-
-NEED_TEN = {"acc_range_p", "acc_range_by_chance", "recall_spread_by_chance", "acc_pride"}
-"""Metrics that are undefined for fewer than ten questions."""
-
-FEWEST = 10
-"""Smallest number of questions for which the range by chance and the test of equal accuracies are computed."""
-
-_ZERO = 1e-12
-"""A bootstrapped error below this is 0, and so is this share of a variance."""
-
-_FEW = 50
-"""If a kind has fewer questions with different answers, the chi-square distribution may be inaccurate."""
-
+_ZERO = 1e-12  # a bootstrapped error below this is 0, and so is this share of a variance
+_FEW = 50  # if a kind has fewer questions with different answers, the chi-square distribution may be inaccurate
 _EXCHANGES = 1_999
 _KEYS_AT_A_TIME = 2_000_000
 
@@ -75,9 +65,8 @@ def macro_acc(table: ResponseTable) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
 
     The accuracy of a category is its `acc_mean`. The standard error is (1/C) sqrt(sum s_c^2 / n_c), where category c of
-    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. The s_c of categories
-    with one question is pooled: it is that of the questions of all of them. If there is only one such category, it is
-    pooled with the smallest other category.
+    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. Categories with one question have the
+    s_c of the questions of all of them; a single such category is pooled with the smallest other one.
     Range: 0 to 1. Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
 
     Example:
@@ -179,11 +168,10 @@ def _by_kind(table: ResponseTable, values: Bools) -> dict[str, float]:
 def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Lowest accuracy among the kinds of variants.
 
-    The accuracy of a kind is the mean over questions of the mean within the question. The standard error is
-    bootstrapped over questions (5,000 samples), and each sample has its own lowest kind. The 95% interval follows from
-    intervals of all kinds that hold together (max-t, Clopper and Pearson): it goes from the lowest of their lower ends
-    to the lowest of their upper ends. The lowest of several equal accuracies is below the true one on average; see
-    `acc_range_by_chance`.
+    The accuracy of a kind is the mean over questions of the mean within the question. The lowest of several equal ones
+    is below the true one on average; see `acc_range_by_chance`. The standard error is bootstrapped over questions
+    (5,000 samples, each with its own lowest kind). The 95% interval goes from the lowest of the lower ends to the
+    lowest of the upper ends of intervals of all kinds that hold together (max-t, Clopper and Pearson).
 
     Args:
         table: Answers to N questions.
@@ -193,8 +181,7 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
             all positions, this is the plain accuracy.
         macro: Whether to average over categories, each with the same weight. The accuracy of a kind is then the mean of
             the categories' accuracies. For positions, acc_mean is averaged over all categories, and the mean difference
-            over the categories that have the position. Questions are resampled within categories. The variation of
-            categories with one question is pooled; that of a single one with the smallest other category.
+            over those that have the position. Questions are resampled within categories, pooled as in `macro_acc`.
 
     Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
     (accuracy range).
@@ -355,13 +342,13 @@ def lowest_and_highest(accuracies: KindAccuracies) -> tuple[Estimate, Estimate]:
 def _together(values: Floats, influence: Floats, questions: Floats) -> list[tuple[float, float]]:
     """95% intervals of the accuracies that hold for all kinds together.
 
-    Clopper and Pearson's, because Wilson's is too short for such small tails: the interval of the lowest of 27
-    accuracies of 0.95 would hold in 87%. A mean of numbers from 0 to 1 varies at most as much as a share.
+    Wilson's would be too short for such small tails: that of the lowest of 27 accuracies of 0.95 would hold in 87%.
     """
     tail = NormalDist().cdf(-critical_value(covariance_of(influence)))
     found = []
     for value, own, count in zip(values.clip(0, 1).tolist(), influence.T, questions.tolist(), strict=True):
         error = Estimate(value, standard_error(own), own).widened if count > 1 else 0.0  # with one, it is unknown
+        # A mean of numbers from 0 to 1 varies at most as much as a share.
         trials = max(count, trials_with_error(value, error)) if error > _ZERO and 0 < value < 1 else count
         if np.isfinite(value):
             found.append(clopper_pearson(value * trials, trials, tail))

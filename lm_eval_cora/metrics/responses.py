@@ -18,23 +18,18 @@ from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.packed import PackedRecords
 
-INVALID = -1
-"""Value of `ResponseTable.picked` for an answer that picks no option."""
+# Values of `ResponseTable.picked`
+INVALID = -1  # an answer that picks no option
+NO_PICK = -2  # a variant that was skipped, or that does not ask for one option
 
-NO_PICK = -2
-"""Value of `ResponseTable.picked` for a variant that was skipped, or that does not ask for one option."""
-
-IDENTITIES = 64
-"""Number of identities. A set of identities is stored as the bits of a 64-bit integer."""
+IDENTITIES = 64  # the largest identity in use is 52, a 26th filler
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Sets = NDArray[np.uint64]
-"""Sets of identities: identity k is bit k. The largest identity in use is 52, a 26th filler."""
+Sets = NDArray[np.uint64]  # sets of identities: identity k is bit k
 
-_LARGEST = 2**31
-"""No variant has an ordinal like this. Larger ones, of altered files, would not fit into a column."""
+_LARGEST = 2**31  # no variant has an ordinal like this; larger ones, of altered files, would not fit into a column
 
 
 def _column(dtype: type[np.generic], unknown: float, of: Callable[[Record], Any]) -> dict[str, Any]:
@@ -124,11 +119,7 @@ class ResponseTable:
 
     @classmethod
     def from_records(cls, records: Iterable[Record], same: Callable[[str, str], bool | None] = eq) -> ResponseTable:
-        """Group records by question.
-
-        Only questions with all their variants count, because a limit that cuts a question must not change the meaning
-        of a metric. If a variant has two records, the first one counts.
-        """
+        """Group records by question: those with all their variants count, and the first record of each variant."""
         return cls.from_packed(PackedRecords(records), same)[0]
 
     @classmethod
@@ -182,10 +173,7 @@ class ResponseTable:
 
     @classmethod
     def from_hits(cls, hits: Any, *, original: int | None = 0, **columns: Any) -> ResponseTable:
-        """Make a table from right and wrong answers, and columns that differ from those of two printed options.
-
-        Option 0 is right, and a wrong answer picks 1.
-        """
+        """Make a table from right answers, which pick option 0, and wrong ones, which pick 1; and other columns."""
         values, sizes = _flatten(hits)
         ordinal = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         is_whole = isinstance(original, (int, np.integer)) and not isinstance(original, bool)
@@ -303,16 +291,12 @@ class ResponseTable:
 
 _COLUMNS = [each for each in fields(ResponseTable) if each.metadata]
 
+# Columns whose values do not change if other records are removed
 BY_RECORD = ("likelihoods", *(each.name for each in _COLUMNS))
-"""Columns of a ResponseTable whose values do not change if other records are removed."""
 
 
 def _grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[str, int]]:
-    """Sort records by question and ordinal, and leave out incomplete questions and repeated variants.
-
-    Returns (R,) the place of each record of a complete question, the N ids, (N,) numbers of variants, and how many
-    questions and records are left out.
-    """
+    """(R,) places of the records of complete questions, sorted; N ids; (N,) sizes; how many others are left out."""
     question_code, part = records.codes
     ids = sorted({str(question_id) for question_id, _ in records.questions})
     rank = {question_id: number for number, question_id in enumerate(ids)}

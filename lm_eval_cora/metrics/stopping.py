@@ -21,6 +21,10 @@ from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 EXACT = "exact"
 """The only stopping rule: a question ends with its first wrong answer. CoRA, CI, MCQA and BMCA(1.0) stay exact."""
 
+ENOUGH = 300  # number of questions from which the bias of a budget is small compared with the standard error
+
+_ANGLES = np.linspace(0, pi / 2, 46)
+
 
 def place_of(doc: Mapping[str, Any], hardest_first: Sequence[str]) -> tuple[bool, int, int]:
     """Sort key of a variant in the order of asking: the original, the hardest kinds, and all others in order."""
@@ -41,15 +45,8 @@ def requests_until_wrong(table: ResponseTable, hardest_first: Sequence[str], cos
     return asked
 
 
-ENOUGH = 300
-"""Number of questions from which the bias of a budget is small compared with the standard error."""
-
-
 class Moments(NamedTuple):
-    """Sums over the n questions asked: 1, c_i requests, x_i, c_i x_i, y_i, c_i y_i.
-
-    x_i is 1 if the original of question i is right, and y_i is 1 if all its variants are; otherwise they are 0.
-    """
+    """Sums over the n questions asked: 1, c_i requests, x_i (right original), c_i x_i, y_i (all right), c_i y_i."""
 
     questions: int = 0
     requests: int = 0
@@ -69,10 +66,8 @@ class Bias(NamedTuple):
 def bias_of_budget(moments: Moments) -> Bias:
     """Estimate by how much shares of questions are too high because a budget decided the number of questions.
 
-    Questions that are right in all variants need the most requests. If many of the first questions are like this,
-    fewer others follow that could outweigh them. To first order the bias of a share is Cov(c, x) / B. Here c_i is the
-    number of requests for question i, x_i is 1 if it counts, and B is the number of requests of the task. It is of the
-    order 1 / n.
+    If many of the first questions need many requests, because all their variants are right, few others follow. To first
+    order the bias of a share is Cov(c, x) / B, with B requests in total; it is of the order 1 / n.
     """
     n, requests, right, of_right, always, of_always = moments
     if n < 2 or not requests:
@@ -81,15 +76,8 @@ def bias_of_budget(moments: Moments) -> Bias:
     return Bias(*((of_part - requests * part / n) / (n - 1) / requests for part, of_part in shares))
 
 
-_ANGLES = np.linspace(0, pi / 2, 46)
-
-
 class Phases(NamedTuple):
-    """Numbers of questions in a two-phase sample.
-
-    N questions are in the benchmark. The originals of n1 are asked, and R1 of them are right. Of these, n2 are followed
-    until a variant is wrong, or all are right; s are always right.
-    """
+    """Numbers of questions in a two-phase sample: N in total, n1 asked, R1 right, n2 followed, s always right."""
 
     questions: int
     asked: int = 0
@@ -104,10 +92,7 @@ class Phases(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A share in a finite population, estimated from a random sample without replacement.
-
-    The sample has n trials, which may be 0, and is the fraction f = n / N of the population.
-    """
+    """A share in a finite population of N, from a random sample without replacement: n trials, the fraction n / N."""
 
     value: float
     trials: int
@@ -123,11 +108,7 @@ class Share(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """Estimated variance (1 - f) p (1 - p) / (n - 1); nan for a single member of a larger population.
-
-        If all n members are alike, this would be 0, although others may differ. The variance is then the square of the
-        half width of Wilson's interval, divided by 1.96.
-        """
+        """Estimated variance (1 - f) p (1 - p) / (n - 1), Wilson's if all are alike; nan for one of several members."""
         if self.fraction >= 1:
             return 0.0
         if self.trials < 2:
@@ -138,10 +119,7 @@ class Share(NamedTuple):
         return float(((high - low)[0] / 2 / IN_95_PERCENT) ** 2)
 
     def ends(self, z: Floats) -> tuple[Floats, Floats]:
-        """Ends of Wilson's intervals with quantiles z, (Z,), for a finite population.
-
-        They do not leave the range that is certain: f p to 1 - f (1 - p). Without a sample they are 0 and 1.
-        """
+        """Ends of Wilson's intervals with quantiles z, (Z,), inside the certain range f p to 1 - f (1 - p)."""
         certain = self.fraction * self.value, 1 - self.fraction * (1 - self.value)
         if not self.trials:
             return np.zeros_like(z), np.ones_like(z)
@@ -154,10 +132,7 @@ class Share(NamedTuple):
 
 
 def shares_of(phases: Phases) -> tuple[Share, Share]:
-    """The two shares that a two-phase sample estimates: m, right originals; and r, right ones that are always right.
-
-    The sampled part of all right ones is n2 / (m N), where m N is exact if all originals are asked.
-    """
+    """The two shares of a two-phase sample: m, right originals; r, right ones that are always right, from n2 of m N."""
     n, asked, right, followed, always = phases
     first = Share(right / asked if asked else 0.0, asked, asked / n if n else 1.0)
     if asked == n and not right:
@@ -241,11 +216,7 @@ def half_width(first: Share, second: Share) -> float:
 
 
 def phases_of(table: ResponseTable) -> Phases:
-    """Count the questions of a two-phase sample.
-
-    A question with a right original is followed if one of its answers is wrong, or if all variants are asked.
-    Questions of which nothing is asked belong to the benchmark, too.
-    """
+    """Count the questions of a two-phase sample; a right one is followed to a wrong answer or through all variants."""
     count = len(table.sizes)
     right = table.original_correct
     if right is None:

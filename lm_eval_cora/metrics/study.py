@@ -1,12 +1,9 @@
-"""The REVAS and MCQA+ study: NOTA as the right answer, true or false, select all, replaced options.
+"""The REVAS and MCQA+ study: NOTA (None of the above) as the right answer, true or false, select all, replaced options.
 
-NOTA is the option "None of the above". REVAS' option probability analysis is last: the probability of "yes" if the
-model is asked whether an option is right. Some metrics use a subset of the questions, which depends on the answers:
+Some metrics use a subset of the questions, which depends on the answers; without such questions, a metric is nan:
 
 - always right: answered correctly in all orders of the original (a diamond in the papers, a dagger in parts of REVAS);
-- misled: the model picked a wrong option in the original (a dagger in the papers). This option is the misleading one. A
-  question with an invalid answer to its original is not misled; `subset_sizes` counts it. Without such questions, a
-  metric is nan.
+- misled: the model picked a wrong option in the original, the misleading one (a dagger in the papers).
 """
 
 from __future__ import annotations
@@ -129,8 +126,7 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     Args:
         table: Answers to N questions.
         several: Whether to count only questions with several selected options, as the papers do. Their recalls, 92.5
-            and 67.5, sum to 160. Over all misled questions the sum could not exceed 100 + %multi = 123, because a
-            single selection is only one of the two options.
+            and 67.5, sum to 160; with single selections, of one option each, they could not exceed 100 + %multi = 123.
 
     Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall r).
     """
@@ -287,8 +283,8 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
 def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Confidence in the most likely wrong option relative to the right one: C_d / C_c, a ratio of two means.
 
-    C_c is `confidence_right` and C_d is `confidence_wrong`. Above 1, the model is more confident in a wrong option than
-    in the right one. The interval assumes that no other question is more extreme than those of the sample.
+    C_c is `confidence_right` and C_d is `confidence_wrong`; above 1, the model is more confident in a wrong option. The
+    interval assumes that no other question is more extreme than those of the sample.
     Range: at least 0; nan if no question is always answered correctly. Source: MCQA+, table 5; 32.48 / 35.04 = 92.69%.
     """
     right, wrong, inside = _confidences(table, normalised)
