@@ -45,10 +45,9 @@ _USUAL = Limits()
 
 
 class EquivalenceChecker:
-    r"""Compares answers and remembers the verdicts. Its worker processes end with it, or with this process.
+    """Compares answers and remembers the verdicts. Its worker processes end with it, or with this process.
 
-    Equivalence is symmetric: math-verify compares in both directions, and one match is enough. It is not transitive:
-    "x = 5" and "y = 5" are both equivalent to "5", but not to each other.
+    Equivalence is symmetric, but not transitive: "x = 5" and "y = 5" both equal "5", but not each other.
     """
 
     def __init__(self, limits: Limits = _USUAL) -> None:
@@ -129,7 +128,9 @@ class Workers(Pool["_Comparer"]):
     def _watch(self, ended: Event) -> None:
         while not ended.wait(0.2):
             for worker in self.workers:
-                worker.end_if_late()
+                process = worker.process
+                if process is not None and time.monotonic() > worker.late:
+                    process.kill()
 
 
 class _Comparer(Worker):
@@ -139,7 +140,7 @@ class _Comparer(Worker):
         super().__init__(limits.command(), stderr=subprocess.DEVNULL)
         self._wall_seconds = limits.wall_seconds
         self._endless = endless  # answers that alone exceed the limits
-        self._late = float("inf")  # when the current reply is
+        self.late = float("inf")  # when the current reply is
 
     def compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
         """Return for each pair whether its answers are equivalent; None if the comparison failed."""
@@ -171,7 +172,7 @@ class _Comparer(Worker):
         if self.process is None:
             self._start()
         if self.process is not None:
-            self._late = time.monotonic() + self._wall_seconds
+            self.late = time.monotonic() + self._wall_seconds
             with suppress(OSError):  # the process has died; reading its reply will show that
                 self.process.stdin.write(lines.encode())
                 self.process.stdin.flush()
@@ -192,15 +193,10 @@ class _Comparer(Worker):
         """Return the next line that the process writes; empty if it has died."""
         if self.process is None:
             return ""
-        self._late = time.monotonic() + self._wall_seconds
+        self.late = time.monotonic() + self._wall_seconds
         line: bytes = self.process.stdout.readline()
-        self._late = float("inf")
+        self.late = float("inf")
         return line.decode().rstrip()
-
-    def end_if_late(self) -> None:
-        """End the process if its current pair exceeds the limit on wall-clock time."""
-        if (process := self.process) is not None and time.monotonic() > self._late:
-            process.kill()
 
 
 # ---- notation: plain numbers and words

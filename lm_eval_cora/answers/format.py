@@ -90,10 +90,7 @@ class AnswerFormat(ABC):
         return 0
 
     def exemplar(self, question: Question | OpenQuestion, like: Doc, claimed: int = 0) -> dict[str, Any]:
-        """Make the doc of an exemplar. Its text is rendered once, for all variants that it precedes.
-
-        It uses the template of such a variant (`like`). A true-or-false exemplar proposes the option at `claimed`.
-        """
+        """Make the doc of an exemplar with a variant's template (`like`); yes or no is about the option `claimed`."""
         shown = slice(claimed, claimed + 1) if self.shows == (1, 1) else slice(None)
         doc = {
             "question": question.stem,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from lm_eval_cora.answers import Found, Reason, rules
 from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, skip
-from lm_eval_cora.answers.rules import AFFIRMED, CUES, MENTIONED, STATED, Cue, Sign, leaves_open
+from lm_eval_cora.answers.rules import AFFIRMED, CUES, LEAVES_OPEN, MENTIONED, STATED, Cue
 from lm_eval_cora.questions.question import LETTERS
 
 _WINDOW = 160  # characters before or after a letter that are searched for its context
@@ -55,10 +55,8 @@ def _squeezed(text: str, kept: re.Pattern[str]) -> tuple[str, list[int]]:
 
 @lru_cache(maxsize=16_384)
 def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, ...]]:
-    """Return how options are compared (kept characters, whether case counts) and their texts in this form.
-
-    White space, punctuation and case count only if the options would be equal without them.
-    """
+    """Return how options are compared (kept characters, whether case counts) and their texts in this form."""
+    # White space, punctuation and case count only if the options would be equal without them.
     texts = [plain(choice).rstrip(" .") for choice in choices]
     for kept, cased in ((_LOOSE, False), (_EXACT, False), (_EXACT, True)):
         keys = tuple(_squeezed(text if cased else lowered(text), kept)[0] for text in texts)
@@ -89,21 +87,16 @@ class Text(Plain):
 
     def named(self) -> list[Place]:
         """Return all places in the order of the text; of several at one place, the one with most weight."""
-        heaviest: dict[int, Place] = {}
-        for place in (*self._stated(), *self._mentioned(), *self._last_text()):
-            known = heaviest.get(place.start)
-            if known is None or place.weight > known.weight:
-                heaviest[place.start] = place
+        found = (*self._stated(), *self._mentioned(), *self._last_text())
         places: list[Place] = []
-        for _, place in sorted(heaviest.items()):
+        for place in sorted(found, key=lambda place: (place.start, -place.weight)):
             if not places or place.start >= places[-1].end:  # otherwise it is in the text of the option before it
                 places.append(place)
-        voids = {place.start: place.void for place in places}
+        voids = self._listed(places)
         for first, second in pairwise(places):
             if first.void is Reason.SEVERAL and rules.AND.fullmatch(self.text, first.end, second.start):  # "B or C"
-                voids[second.start] = Reason.SEVERAL
-        voids |= self._listed(places)
-        places = [self._at_the_end(replace(place, void=voids[place.start])) for place in places]
+                voids.setdefault(second.start, Reason.SEVERAL)
+        places = [self._at_the_end(replace(place, void=voids.get(place.start, place.void))) for place in places]
         # A letter next to the text of another option does not count elsewhere, either.
         wrong = {place.position for place in places if place.void is Reason.CONTRADICTION}
         return [
@@ -114,11 +107,10 @@ class Text(Plain):
         ]
 
     def _listed(self, places: Sequence[Place]) -> dict[int, Reason]:
-        """Find lists of options: adjacent places, each with the text of its option.
+        """Find lists of options: adjacent places, each with the text of its option; the last text may be cut off.
 
-        A list in printed order on separate lines repeats the question. So does the first option below "Options:", and
-        each line that continues it in printed order. Any other list names several answers. The text of the last option
-        may be cut off.
+        A list in printed order on separate lines, or below "Options:", repeats the question. Any other list names
+        several answers.
         """
         listed = {place.start: Reason.REPEATED for place in places if rules.HEADING.search(self._before(place.start))}
         for first, second in pairwise(places):
@@ -162,7 +154,7 @@ class Text(Plain):
             elif rules.NOTHING_STATED.match(self.text, start):
                 before = self._sentence_before(opener.start())
                 answer = last_match(rules.ANSWER, before)
-                if answer and not answer["other"] and not leaves_open(before[answer.end() :]):
+                if answer and not answer["other"] and not LEAVES_OPEN.search(before[answer.end() :]):
                     yield Place(-1, start, start + 4, "no option stated", STATED, Reason.NONE_FITS)
 
     def _fits(self, cue: Cue, word: str, before: str, place: Place) -> bool:
@@ -192,7 +184,7 @@ class Text(Plain):
         last = last_match(rules.SENTENCE_END, text)
         if last is not None and ("\n" in last.group() or len(text) < len(self.text)):
             sentence = text[last.end() :]
-            opens = leaves_open(sentence) or rules.LETTER.match(sentence)  # "B is ice"
+            opens = LEAVES_OPEN.search(sentence) or rules.LETTER.match(sentence)  # "B is ice"
             starts = [0] if opens else [0, *(word.end() for word in rules.ENDS_IN.finditer(sentence))]
             for start in (last.end() + start for start in starts):
                 position, end = self._option_at(start)
@@ -209,29 +201,23 @@ class Text(Plain):
                 continue
             before = self._before(place.start)
             with_text = place.end > start + 1 or self._follows_its_text(place)
-            affirmed = self._has(rules.CALLED_RIGHT_BY, before, place) or (
-                with_text and rules.AFFIRMS.match(self.text, place.end) is not None
-            )
-            named = affirmed or with_text or self._has(rules.NAMED_BY, before, place)
+            affirmed = self._has(rules.CALLED_RIGHT_BY, before, place) or (with_text and self.is_affirmed(place))
+            named = affirmed or with_text or rules.NAMED.search(before)
             at_front = start == front and (place.void or rules.GIVES_REASON.match(self.text, start + 1))
             if not (named or at_front or self._has(rules.MARKED_BY, before, place)):
                 continue
             if not (named or place.void) and self.text[start].islower() and self._is_step(place):
                 continue
-            voids = (reason for signs, reason in rules.VOID_BY if self._has(signs, before, place))
+            voids = (void for text, after, void in rules.VOID_BY if self._has([(text, after)], before, place))
             void = place.void or next(voids, None)
             if affirmed and not rules.DOUBT.search(self._sentence_before(place.start)):
                 yield replace(place, weight=AFFIRMED, rule=rules.CALLED_RIGHT, void=void)
             else:
                 yield replace(place, rule="a letter with its own text" if with_text else "a letter", void=void)
 
-    def _has(self, signs: Sequence[Sign], before: str, place: Place) -> bool:
+    def _has(self, signs: Iterable[tuple[re.Pattern[str], re.Pattern[str]]], before: str, place: Place) -> bool:
         """Whether the text around an option has one of some signs."""
-        return any(
-            (sign.before is None or sign.before.search(before) is not None)
-            and (sign.after is None or sign.after.match(self.text, place.end) is not None)
-            for sign in signs
-        )
+        return any(text.search(before) and after.match(self.text, place.end) for text, after in signs)
 
     def _is_step(self, place: Place) -> bool:
         """Whether a small letter numbers a step, such as "(b)" after "(a)", or "(a) First, ..."."""
@@ -251,7 +237,7 @@ class Text(Plain):
 
     def begins_line(self, start: int) -> bool:
         """Whether a place begins a line; marks and a label such as "option" may precede it."""
-        return start == 0 or rules.LINE_START.search(self._before(start)) is not None
+        return rules.LINE_START.search(self._before(start)) is not None
 
     def _follows_its_text(self, place: Place) -> bool:
         """Whether a letter in brackets follows the text of its option: "Fog (B)"."""
@@ -292,7 +278,7 @@ class Text(Plain):
                 if begins and not taken[at] and self._ends_at(end) and not first < start < last:
                     taken[at : at + len(key)] = b"\1" * len(key)
                     rejected = rules.REJECTED_BEFORE.search(self._before(start))
-                    doubted = rejected or leaves_open(self._sentence_before(start))
+                    doubted = rejected or LEAVES_OPEN.search(self._sentence_before(start))
                     void = Reason.REJECTED if doubted else self._void(start, end)
                     found.append(Place(position, start, end, rule, void=void))
                 at = self._squeezed.find(key, at + len(key))
@@ -309,10 +295,8 @@ class Text(Plain):
         return self._letter_at(start, stated=True)
 
     def _letter_at(self, start: int, *, stated: bool = False) -> Place | None:
-        match = rules.LETTER.match(self.text, start)
-        if match is None and stated:
-            match = rules.SMALL.match(self.text, start)
-        if match is None or (not stated and self._is_word(match)) or (stated and self._is_stated_word(match)):
+        match = rules.LETTER.match(self.text, start) or (stated and rules.SMALL.match(self.text, start))
+        if not match or self._is_word(match, stated=stated):
             return None
         position = LETTERS.index(match.group().upper())
         end = match.end()
@@ -336,14 +320,10 @@ class Text(Plain):
                 void = Reason.REJECTED if self._is_asked(start, end) else None
         return Place(position, start, end, void=void)
 
-    def _is_word(self, letter: re.Match[str]) -> bool:
-        """Whether a matched letter is the word "a" or "I" instead of an option."""
-        if letter.group() in "ai":
+    def _is_word(self, letter: re.Match[str], *, stated: bool) -> bool:
+        """Whether a matched letter is the word "a" or "I" instead of an option, judging by the text after it."""
+        if letter.group() in "ai" and not stated:
             return letter.group() != self.text and self.text[letter.end() : letter.end() + 1] not in (")", "]")
-        return self._is_stated_word(letter)
-
-    def _is_stated_word(self, letter: re.Match[str]) -> bool:
-        """Whether a capital A or I is a word, judging by the words after it."""
         if letter.group() not in "AI" or not rules.WORD.match(self.text, letter.end()):
             return False
         goes_on = rules.CONJUNCTION.match(self.text, letter.end()) is not None

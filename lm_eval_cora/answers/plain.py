@@ -163,17 +163,7 @@ _REPLACED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
 
 
 class Plain:
-    r"""A text without the markup of Markdown, LaTeX and HTML.
-
-    A box (\boxed) and an answer tag (<answer>) become the label "answer:". Several blank lines become one. Text after
-    the first end-of-turn token is dropped, and so is white space at both ends.
-
-    Example:
-        >>> Plain(r"**Answer:** $\boxed{\text{B}}$  *Fog*").text
-        'Answer: answer: B Fog'
-        >>> Plain("**B**").span(0, 1)
-        (2, 3)
-    """
+    """A text without the markup of Markdown, LaTeX and HTML, and without what follows the first end-of-turn token."""
 
     def __init__(self, text: str) -> None:
         self.text = both_ends(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -21,30 +20,18 @@ from lm_eval_cora.variants.variant import Variant
 _SHARED = ("question_id", "variants", "ordinal", "kind", "answer", "category", "original", "ask")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Record(Variant, Answer):
-    """A variant and the answer to it, without the texts, which would fill the memory.
+    """A variant and the answer to it, without the texts, which would fill the memory."""
 
-    Attributes:
-        matches: Whether a written answer is equivalent to the reference; None if the check ran out of time or memory.
-        skipped: Whether early stopping or a budget skipped the variant. It is then neither right nor invalid.
-        followed: Whether the response is in the requested format, so that the strict reader can read it; None if
-            unknown.
-        cut_off: Whether the token limit ended the response; None if unknown.
-        opened: Whether the response begins inside reasoning.
-        came: What came instead of text, if the answer is invalid.
-        excerpt: Beginning of an invalid response.
-        likelihoods: Log-likelihoods of the printed letters as 32-bit numbers, for the order probe; otherwise empty.
-    """
-
-    matches: bool | None = field(default=None, kw_only=True)
-    skipped: bool = field(default=False, kw_only=True)
-    followed: bool | None = field(default=None, kw_only=True)
-    cut_off: bool | None = field(default=None, compare=False, kw_only=True)
-    opened: bool = field(default=False, compare=False, kw_only=True)
-    came: str = field(default="", compare=False, kw_only=True)
-    excerpt: str = field(default="", compare=False, kw_only=True)
-    likelihoods: bytes = field(default=b"", kw_only=True)
+    matches: bool | None = None  # whether a written answer equals the reference; None if time or memory ran out
+    skipped: bool = False  # by early stopping or a budget: neither right nor invalid
+    followed: bool | None = None  # whether the strict reader can read the response; None if unknown
+    cut_off: bool | None = field(default=None, compare=False)  # whether the token limit ended it; None if unknown
+    opened: bool = field(default=False, compare=False)  # whether the response begins inside reasoning
+    came: str = field(default="", compare=False)  # what came instead of text, if the answer is invalid
+    excerpt: str = field(default="", compare=False)  # beginning of an invalid response
+    likelihoods: bytes = b""  # of the printed letters as 32-bit numbers, for the order probe; otherwise empty
 
     @classmethod
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
@@ -140,12 +127,8 @@ def in_letters(response: str, labels: tuple[str, ...]) -> str:
         >>> in_letters("Die 3 Optionen: 2) ist falsch. Antwort: **3**", ("1", "2", "3"))
         'Die 3 Optionen: B) ist falsch. Antwort: **C**'
     """
-    return _pattern_of(labels).sub(lambda match: LETTERS[labels.index(match[0])], response)
-
-
-@lru_cache
-def _pattern_of(labels: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w.,])(?:{'|'.join(map(re.escape, labels))})(?![^\S\n]{{0,9}}\w|[.,]\d)")
+    label = rf"(?<![\w.,])(?:{'|'.join(map(re.escape, labels))})(?![^\S\n]{{0,9}}\w|[.,]\d)"
+    return re.sub(label, lambda match: LETTERS[labels.index(match[0])], response)
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:

@@ -15,11 +15,7 @@ def _any_case(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def _words(*words: str) -> re.Pattern[str]:
-    return _any_case(rf"(?:{'|'.join(words)})")
-
-
-_IS = _words("is|are|was|were|be|being|becomes?|seems|appears|to be|as|[:=]|-")
+_IS = _any_case("is|are|was|were|be|being|becomes?|seems|appears|to be|as|[:=]|-")
 
 # ---- words before an option
 
@@ -28,7 +24,7 @@ DOUBT = _any_case(
 )
 CONDITION = _any_case(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))")
 NEGATION = _any_case(r"\b(?:not|never|cannot|neither|nor|without|\w{1,8}n't|none)\b")
-LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")
+LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")  # negates or doubts what follows
 SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
 CLAUSE = re.compile(r"(?:^|(?<=[,;:]))(?=[^,;:]*\Z)")  # the start of the last clause
 _NOUN = r"(?:answers?|choice|option|selection|conclusion|letter)"
@@ -79,23 +75,18 @@ class Cue(NamedTuple):
 
 
 CUES = (
-    Cue("a label", _words("answer"), LINE, STOP),
-    Cue("a label", _words("option", "choice", "letter"), LINE, ENDS_LINE, weight=AFFIRMED),
+    Cue("a label", _any_case("answer"), LINE, STOP),
+    Cue("a label", _any_case("option|choice|letter"), LINE, ENDS_LINE, weight=AFFIRMED),
     Cue("stated as the answer", _IS, ANSWER),
     Cue("the best of a kind", _IS, BEST, STOP, unless=NOT_BEST),
     Cue("the one that does not hold", _IS, ODD, STOP, opens=None, weight=ODD_ONE),
-    Cue(
-        "a choice in the first person",
-        _words("choose", "chose", "select(?:ed)?", "pick(?:ed)?"),
-        SUBJECT,
-        doubt=CONDITION,
-    ),
-    Cue("a choice in the first person", _words("believe", "think", "say", "guess", "meant?"), OPINION, doubt=CONDITION),
-    Cue("a choice in the first person", _words("with", "for", "on", "to"), CHOICE),
-    Cue("a conclusion", _words("therefore", "so", "thus", "hence", "it's", "that's"), CLAUSE, STOP, doubt=None),
-    Cue("a conclusion", _words("is", "be"), POINTER, STOP, doubt=LEAVES_OPEN),
-    Cue("an arrow", _words("->", "=>"), ARROW, ENDS_LINE, weight=AFFIRMED),
-    Cue("called by letter and text", _words("is", "are", ":"), CLAUSE, None, None, None, LISTS, True, AFFIRMED),
+    Cue("a choice in the first person", _any_case("choose|chose|select(?:ed)?|pick(?:ed)?"), SUBJECT, doubt=CONDITION),
+    Cue("a choice in the first person", _any_case("believe|think|say|guess|meant?"), OPINION, doubt=CONDITION),
+    Cue("a choice in the first person", _any_case("with|for|on|to"), CHOICE),
+    Cue("a conclusion", _any_case("therefore|so|thus|hence|it's|that's"), CLAUSE, STOP, doubt=None),
+    Cue("a conclusion", _any_case("is|be"), POINTER, STOP, doubt=LEAVES_OPEN),
+    Cue("an arrow", _any_case("->|=>"), ARROW, ENDS_LINE, weight=AFFIRMED),
+    Cue("called by letter and text", _any_case("is|are|:"), CLAUSE, None, None, None, LISTS, True, AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
 
@@ -198,24 +189,21 @@ IS_CHOSEN = _any_case(
     r"[ \"')\]]{0,3}(?:the (?:best|correct|right|only) (?:answer|option|choice|match)\b|it is(?=[.,;!\n]|$))"
 )
 
-# ---- signs around a letter
+# ---- signs around a letter: the text before it and the text after it, which together tell what it means
 
+_ANY = re.compile("")
 
-class Sign(NamedTuple):
-    """Text before and after a letter that tells what the letter means; None if any text may stand there."""
-
-    before: re.Pattern[str] | None
-    after: re.Pattern[str] | None = None
-
-
-NAMED_BY = (Sign(NAMED),)
-MARKED_BY = (Sign(LINE_START, MARK), Sign(SHORT_LABEL, ENDS_LINE))
+MARKED_BY = ((LINE_START, MARK), (SHORT_LABEL, ENDS_LINE))
 CALLED_RIGHT_BY = (
-    Sign(AFFIRMED_BEFORE),
-    Sign(None, IS_CHOSEN),
-    *(Sign(before, AFFIRMS) for before in (NAMED, SENTENCE_START, LINE_START)),
+    (AFFIRMED_BEFORE, _ANY),
+    (_ANY, IS_CHOSEN),
+    *((before, AFFIRMS) for before in (NAMED, SENTENCE_START, LINE_START)),
 )
-VOID_BY = (((Sign(REJECTED_BEFORE),), Reason.REJECTED), ((Sign(BOTH, AND), Sign(OF_A_LIST)), Reason.SEVERAL))
+VOID_BY = (
+    (REJECTED_BEFORE, _ANY, Reason.REJECTED),
+    (BOTH, AND, Reason.SEVERAL),
+    (OF_A_LIST, _ANY, Reason.SEVERAL),
+)
 
 # ---- between two statements
 
@@ -227,8 +215,3 @@ CONCLUDES = _any_case(
     r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b"
 )
 UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")
-
-
-def leaves_open(text: str) -> bool:
-    """Whether a text negates or doubts what follows it."""
-    return LEAVES_OPEN.search(text) is not None

@@ -100,8 +100,7 @@ def _apart(first: Any, second: Any) -> bool:
 def _value(text: str) -> Any:
     """Evaluate an expression, with a fixed number for each symbol.
 
-    Different values reject most wrong answers quickly: simplifying a difference, as math-verify does, takes a hundred
-    times as long.
+    Different values reject most wrong answers a hundred times as fast as simplifying a difference, as math-verify does.
     """
     from sympy import Expr, MatrixExpr, Symbol, UnevaluatedExpr
 

@@ -12,7 +12,7 @@ from lm_eval_cora.answers.choice import last_counts
 from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
 from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import LABEL, after_reasoning, is_reasoning, lowered, plain, skip, why_nothing
-from lm_eval_cora.answers.rules import leaves_open
+from lm_eval_cora.answers.rules import LEAVES_OPEN
 from lm_eval_cora.variants import template
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class YesNo(AnswerFormat):
 def _is_open(text: str, start: int) -> bool:
     """Whether the clause before a statement doubts or negates it."""
     clause = _CLAUSE.split(text[max(0, start - _NEAR) : start])[-1]
-    return leaves_open(clause) or _OPENS.search(clause) is not None
+    return bool(LEAVES_OPEN.search(clause) or _OPENS.search(clause))
 
 
 def _says_yes(claim: re.Match[str]) -> bool:
