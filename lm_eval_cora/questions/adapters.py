@@ -1,8 +1,4 @@
-r"""Adapters for benchmarks whose rows need code: AGIEval and MATH.
-
-AGIEval: the seven English multiple choice subsets, read from `hails/agieval-*`, with 4 or 5 options. MATH, read from
-`EleutherAI/hendrycks_math`: seven subjects, five levels, answers in the solutions' \boxed.
-"""
+"""Adapters for benchmarks whose rows need code: AGIEval's English subsets (`hails/agieval-*`), and MATH."""
 
 from __future__ import annotations
 
@@ -37,10 +33,7 @@ _QUESTION_FOLLOWS = re.compile(r"(?<=[^\sA-Z])Q: ")
 
 
 def agieval_question(row: Row, default_id: str) -> Question:
-    """Convert a row to a question.
-
-    `query` contains the passage, the question and, again, the options. `gold` is a list with one index.
-    """
+    """Convert a row. `query` has the passage, the question and, again, the options; `gold` is a list with one index."""
     printed = read_options(row["choices"]).texts
     gold = parse_cell(row["gold"])
     if isinstance(gold, Sequence) and not isinstance(gold, str):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.columns import Columns, Field
+from lm_eval_cora.questions.columns import ColumnReader, Columns, Field
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import IN_FILES, check_values
-from lm_eval_cora.questions.question import MAX_OPTIONS, MissingColumn, OpenQuestion, Question, Result, Row
+from lm_eval_cora.questions.question import MAX_OPTIONS, AnyQuestion, MissingColumn, Result, Row
 from lm_eval_cora.questions.right_option import FIRST, INDEX, AnswerKey
 from lm_eval_cora.questions.rows import source_name
 
@@ -21,90 +21,60 @@ _PARTS = ("question", "choices", "labels", "answer", "answer_check", "id", "cate
 """Parts of a question that a declaration names the fields of."""
 
 
-class RowReader(Protocol):
-    """Converts rows to questions in two steps, because some decisions depend on all rows."""
-
-    def read(self, row: Row, default_id: str, where: str) -> Any:
-        """Extract the parts of a question from a row."""
-
-    def finish(self, drafts: Sequence[Any]) -> tuple[list[Result], list[str]]:
-        """Convert the drafts of all rows to questions, and make notes for the user."""
-
-
 @dataclass(frozen=True)
 class OneByOne:
-    """Reader for adapters. It converts each row independently of the others.
-
-    Every row must have the columns. `to_question` converts it, or raises UnusableQuestion. Its second argument is the
-    id to use if the row has none.
-    """
+    """Reader for adapters, which converts each row independently of the others. Every row must have the columns."""
 
     columns: tuple[str, ...]
-    to_question: Callable[[Row, str], Question | OpenQuestion]
+    to_question: Callable[[Row, str], AnyQuestion]
+    """Converts a row, or raises UnusableQuestion. The second argument is the id to use if the row has none."""
 
-    def read(self, row: Row, default_id: str, where: str) -> Question | OpenQuestion:
+    def read(self, row: Row, default_id: str, where: str) -> AnyQuestion:
         """Convert a row to a question."""
         missing = [column for column in self.columns if column not in row]
         if missing:
             raise MissingColumn(f"no column {', '.join(map(repr, missing))}.")
         return self.to_question(row, default_id)
 
-    def finish(self, drafts: Sequence[Question | OpenQuestion]) -> tuple[list[Result], list[str]]:
+    def finish(self, drafts: Sequence[AnyQuestion]) -> tuple[list[Result], list[str]]:
         """Return the questions unchanged."""
         return list(drafts), []
 
 
 @dataclass(frozen=True)
 class Source:
-    """The datasets of a benchmark on the Hugging Face Hub; none if `hub` is empty.
-
-    If the benchmark has several configurations (`by_config`), question ids start with the configuration, and each row
-    has it in the column `config`.
-    """
+    """The datasets of a benchmark on the Hugging Face Hub; none if `hub` is empty."""
 
     hub: tuple[str, ...] = ()
     config: tuple[str, ...] = ()
     split: str | None = None
     fewshot_split: str | None = None
     revision: str | None = None
-    by_config: bool = False
+    by_config: bool = False  # there are several: ids start with the config, which rows have in the column `config`
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark: the source of its rows and their conversion to questions.
-
-    Attributes:
-        reader: Takes the columns of the first row and returns the reader of all rows.
-        columns: The columns that a row should have, for messages.
-        files: Files of the user that the declaration names.
-        published: Whether its layout and defects are known; the user's data is not published.
-        published_rows: Number of rows of the published split; None if unknown.
-        part_of: Function for a benchmark with several parts, such as AGIEval's subsets. It takes the name of a dataset
-            or file and one of its rows, and returns the name of the part. Rows get this name in the column `subset`,
-            and question ids start with it.
-        exemplars_as_published: Whether the few-shot split was published as a list of exemplars, so that they keep its
-            order and its repeats.
-        options: Smallest and largest number of options of a question; (0, 0) if the model writes its own answer.
-        score_templates: Folder of the harness' SCORE task for this benchmark; None if there is none.
-        nota_text: "None of the above" in the language of the benchmark; empty for English.
-    """
+    """A benchmark: the source of its rows and their conversion to questions."""
 
     name: str
-    reader: Callable[[Sequence[str]], RowReader]
-    columns: tuple[str, ...] = ()
+    reader: Callable[[Sequence[str]], ColumnReader | OneByOne]
+    """Takes the columns of the first row and returns the reader of all rows."""
+    columns: tuple[str, ...] = ()  # those that a row should have, for messages
     source: Source = Source()
-    files: tuple[Any, ...] = ()
+    files: tuple[Any, ...] = ()  # files of the user that the declaration names
     package_file: Path | None = None
-    published: bool = True
-    published_rows: int | None = None
+    published: bool = True  # whether its layout and defects are known; the user's data is not published
+    published_rows: int | None = None  # of the published split; None if unknown
     part_of: Callable[[str, Row], str] | None = None
+    """For a benchmark with parts, such as AGIEval's subsets: the part of a row, from the name of its dataset or file.
+    Rows get it in the column `subset`, and question ids start with it."""
     exemplars_within_category: bool = False
-    exemplars_as_published: bool = False
-    options: tuple[int, int] = (2, MAX_OPTIONS)
-    score_templates: str | None = None
+    exemplars_as_published: bool = False  # the few-shot split is a list of exemplars: keep its order and its repeats
+    options: tuple[int, int] = (2, MAX_OPTIONS)  # fewest and most of a question; (0, 0) if the model writes its answer
+    score_templates: str | None = None  # folder of the harness' SCORE task
     macro_average: bool = False
-    nota_text: str = ""
+    nota_text: str = ""  # "None of the above" in the language of the benchmark; empty for English
 
     @property
     def has_options(self) -> bool:
@@ -238,10 +208,7 @@ OF_THE_DATA = ("benchmark", "data")
 
 
 class Data(NamedTuple):
-    """The questions of a run: the name of the benchmark and the digest of all its questions; empty if unknown.
-
-    Equal digests mean equal questions, even if the files have different names.
-    """
+    """The questions of a run: the name of the benchmark and the digest of all its questions; empty if unknown."""
 
     name: str = ""
     digest: str = ""
@@ -267,17 +234,10 @@ class Data(NamedTuple):
         return " ".join(filter(None, self)) or "unknown questions"
 
     def differs_from(self, other: Data) -> bool:
-        """Whether the questions are known to differ; False if a digest is missing."""
+        """Whether the questions are known to differ, by their digests only: files may have different names."""
         return bool(self.digest and other.digest) and self.digest != other.digest
 
 
 def is_in_task_name(benchmark: str, task: str) -> bool:
-    """Whether the name of a task contains the name of its benchmark.
-
-    Example:
-        >>> is_in_task_name("mmlu", "cora_mmlu_order"), is_in_task_name("my", "cora_local")
-        (True, False)
-        >>> is_in_task_name("order", "cora_local_order")  # the user's file order.jsonl
-        False
-    """
+    """Whether the name of a task contains the name of its benchmark, not just that of a file such as order.jsonl."""
     return f"{task.removeprefix('cora_')}_".startswith(f"{benchmark}_")

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from math import inf
 from typing import Any, NamedTuple
 
 from lm_eval_cora.questions.question import UnusableQuestion, shorten
@@ -108,18 +109,8 @@ def option_text(option: object) -> str:
     return str(option)
 
 
-_NAMES = {
-    "None": None,
-    "True": True,
-    "True_": True,
-    "False": False,
-    "False_": False,
-    "inf": float("inf"),
-    "-inf": float("-inf"),
-    "nan": None,
-    "NaN": None,
-    "NaT": None,
-}
+_NAMES: dict[str, Any] = {"True": True, "True_": True, "False": False, "False_": False, "inf": inf, "-inf": -inf}
+_NAMES |= dict.fromkeys(("None", "nan", "NaN", "NaT"))
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _ESCAPE = r"""\\(?:[\\'"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})"""
 _VALUE = re.compile(
@@ -128,12 +119,13 @@ _VALUE = re.compile(
     (?P<number>-?\d+\.?\d*(?:e[+-]?\d+)?(?![\w.])) |
     (?:np\.)?(?P<name>{"|".join(_NAMES)})(?!\w) |
     (?P<call>(?:np\.)?(?:array|list|bool_?|str_?|u?int\d*|float\d*)\() |
-    (?P<opening>[\[({{])
+    (?P<opening>[\[({{])\s*
     )""",
     re.VERBOSE,
 )
 _END_OF_CALL = re.compile(r"(?:,\s*(?:dtype=(?:\w+|'[^']*')|shape=\([\d, ]*\))\s*)*\)")
-_SPACE = re.compile(r"\s*")
+_COLON = re.compile(r"\s*:")
+_BETWEEN = re.compile(r"(?P<space>\s*)(?P<comma>,?)\s*")
 
 
 def parse_literal(text: str) -> Any:
@@ -148,55 +140,47 @@ def parse_literal(text: str) -> Any:
     return value
 
 
+def _at(start: int, text: str, pattern: re.Pattern[str]) -> re.Match[str]:
+    """Match a pattern at an index."""
+    if (match := pattern.match(text, start)) is None:
+        raise ValueError(text)
+    return match
+
+
 def _value(text: str, start: int) -> tuple[Any, int]:
     """Parse the value that begins at an index, and return its end, too."""
-    token = _VALUE.match(text, start)
-    if token is None:
-        raise ValueError(text)
-    end = token.end()
+    token = _at(start, text, _VALUE)
     if token["opening"]:
-        return _bracket(text, end, token["opening"])
+        return _bracket(text, token.end(), token["opening"])
     if token["call"]:  # array(['Ice'], dtype=object)
-        value, end = _value(text, end)
-        if (closing := _END_OF_CALL.match(text, end)) is None:
-            raise ValueError(text)
-        return value, closing.end()
+        value, end = _value(text, token.end())
+        return value, _at(end, text, _END_OF_CALL).end()
     if token["name"]:
-        return _NAMES[token["name"]], end
+        return _NAMES[token["name"]], token.end()
     try:
-        return ast.literal_eval(token[0].strip()), end
+        return ast.literal_eval(token[0].strip()), token.end()
     except SyntaxError:  # 007
         raise ValueError(text) from None
 
 
-def _bracket(text: str, start: int, opening: str) -> tuple[Any, int]:
+def _bracket(text: str, end: int, opening: str) -> tuple[Any, int]:
     """Parse the items after an opening bracket."""
     items: list[Any] = []
     pairs: dict[Any, Any] = {}
     separators = set()
-    end = _after_space(text, start)
     while text[end : end + 1] != _CLOSING[opening]:
         item, end = _value(text, end)
         items.append(item)
         if opening == "{":
-            end = _after_space(text, end)
-            if not isinstance(item, str | int | float) or item in pairs or text[end : end + 1] != ":":
+            colon = _at(end, text, _COLON)
+            if not isinstance(item, str | int | float) or item in pairs:
                 raise ValueError(text)
-            pairs[item], end = _value(text, end + 1)
-        after = _after_space(text, end)
-        if text[after : after + 1] == ",":
-            separators.add(",")
-            after = _after_space(text, after + 1)
-        elif text[after : after + 1] != _CLOSING[opening]:
-            separators.add(text[end:after] and " ")
-        end = after
-    if separators not in (set(), {","}, {" "} if opening == "[" else {","}):
-        raise ValueError(text)
-    if opening == "(" and len(items) == 1 and not separators:  # a value in parentheses
+            pairs[item], end = _value(text, colon.end())
+        between = _at(end, text, _BETWEEN)
+        end = between.end()
+        if between["comma"] or text[end : end + 1] != _CLOSING[opening]:
+            separators.add(between["comma"] or (between["space"] and " "))
+    in_parentheses = opening == "(" and len(items) == 1 and not separators
+    if in_parentheses or separators not in (set(), {","}, {" "} if opening == "[" else {","}):
         raise ValueError(text)
     return {"[": items, "(": tuple(items), "{": pairs}[opening], end + 1
-
-
-def _after_space(text: str, start: int) -> int:
-    space = _SPACE.match(text, start)
-    return space.end() if space else start

@@ -27,7 +27,7 @@ from lm_eval_cora.questions.question import (
 )
 from lm_eval_cora.questions.randomness import in_random_order
 from lm_eval_cora.questions.repairs import REPAIRS, repaired_options, repaired_stem, without_labels
-from lm_eval_cora.questions.right_option import FIRST, AnswerKey, Draft
+from lm_eval_cora.questions.right_option import ENOUGH, FIRST, AnswerKey, Draft
 
 Getter = Callable[[Row], Any]
 """Function that returns the value of a field in a row."""
@@ -52,11 +52,7 @@ _EXPRESSION = re.compile(r"\A\s*\{\{[-+]?((?:(?!\{\{|\}\}|\{%|%\}).)*?)[-+]?\}\}
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a row: a column, a path such as `choices.text`, or a Jinja template.
-
-    In a template each column is a variable, and `row` is the whole row. The value of a template with a single
-    expression keeps its type.
-    """
+    """A column, a path such as `choices.text`, or a Jinja template, with the columns and `row` as variables."""
 
     text: str
 
@@ -70,12 +66,7 @@ class Field:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The columns, or the path, that the field reads.
-
-        Example:
-            >>> Field("{{ passage }} {{ stem or row['x'] }}").reads, Field("choices.text").reads
-            (('passage', 'stem'), ('choices.text',))
-        """
+        """The columns, or the path, that the field reads."""
         if not self._is_template:
             return (self.text,)
         variables = meta.find_undeclared_variables(_SANDBOX.parse(self.text))
@@ -127,7 +118,7 @@ def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
 
 
 def _compiled(text: str) -> Getter:
-    """Compile a template in Jinja's sandbox."""
+    """Compile a template in Jinja's sandbox. The value of a single expression keeps its type."""
     single = _EXPRESSION.match(text)
     evaluate: Callable[..., Any]
     try:
@@ -165,33 +156,23 @@ _RIGHT = re.compile("correct|right|true|gold|best|answer|solution", re.IGNORECAS
 _WRONG = re.compile("incorrect|wrong|untrue|false|distract|not", re.IGNORECASE)
 _OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])", re.IGNORECASE)
 
-_ENOUGH = 10
-"""With this many questions or more, a right option that is always in the same position is suspicious."""
-
 _NEARLY_ALL = 0.9
 """Share of the questions whose options must have labels of their own for these to be removed."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The declaration of a dataset's columns.
-
-    Attributes:
-        shuffle: Whether to put the options of each question in a random order that depends on `shuffle_key` and id.
-        shuffle_key: The name of the benchmark; empty for files and tables without a name of their own, because the
-            name of a file must not change the order.
-        published: Whether the dataset is published and its defects are known. Other sources get warnings.
-    """
+    """The declaration of a dataset's columns."""
 
     name: str
     fields: Fields = field(default_factory=dict)
     key: AnswerKey = field(default_factory=AnswerKey)
     separator: str | None = None
     shuffle: bool = False
-    shuffle_key: str = ""
+    shuffle_key: str = ""  # the name of the benchmark, unless it is that of a file, which must not change the order
     repairs: tuple[str, ...] = ()
     keep: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    published: bool = False
+    published: bool = False  # its defects are known; other sources get warnings
 
     def reads(self, *parts: str) -> list[str]:
         """The columns and paths that the fields of some parts of a question read."""
@@ -272,7 +253,7 @@ def _option_columns(names: Sequence[str]) -> tuple[Field, ...]:
 
 
 class ColumnReader:
-    """Reader of rows with known columns; see RowReader."""
+    """Converts rows with known columns to questions in two steps, because some decisions depend on all rows."""
 
     def __init__(self, columns: Columns, names: Sequence[str], beyond: str | None) -> None:
         self._columns = columns
@@ -419,7 +400,7 @@ def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]
     if differing := [where for places in answers.values() if len(places) > 1 for where in places.values()]:
         notes.append(f"a question occurs again with another right option ({first_few(differing)})")
     positions = {question.answer for _, question in questions}
-    if len(results) >= _ENOUGH and len(positions) == 1:
+    if len(results) >= ENOUGH and len(positions) == 1:
         notes.append(
             f"the right option is always {LETTERS[positions.pop()]}, so a model that always picks this letter answers "
             "every original variant correctly. Set 'shuffle': true to ask each question's options in a random order"

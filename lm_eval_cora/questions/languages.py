@@ -72,16 +72,7 @@ _ENGLISH = re.compile(r"\b(?:the|of|and|is|which|what|to|in|for)\b", re.IGNORECA
 
 
 def language_of(names: Iterable[str], texts: Iterable[str]) -> str:
-    """Find the language of a task: its code (ISO 639-1), or an empty text if it is unknown.
-
-    A two-letter code counts at the end of a name only, because it may be a word.
-
-    Example:
-        >>> language_of(["belebele_fra_Latn"], []), language_of(["kmmlu_law"], ["다음 중 옳은 것은?"])
-        ('fr', 'ko')
-        >>> language_of(["mmlu_anatomy"], ["Which of the following is in the heart?"]), language_of(["x"], ["Kas tai?"])
-        ('en', '')
-    """
+    """The code of a task's language (ISO 639-1), empty if unknown. A code that may be a word counts only at the end."""
     for name in names:
         *_, last = words = re.split(r"[\W_]+", name.lower().rstrip("_"))
         for code, known in _NAMES.items():

@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
-from lm_eval_cora.questions.benchmark import Benchmark, RowReader, tail
+from lm_eval_cora.questions.benchmark import Benchmark, tail
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import (
+    AnyQuestion,
     LocatedRow,
     MissingColumn,
     NotKept,
-    OpenQuestion,
-    Question,
     UnusableQuestion,
     refers_to_options,
     shorten,
@@ -37,14 +36,14 @@ LeftOut = tuple[str, UnusableQuestion]
 class Collected(NamedTuple):
     """The questions of a source, the rows left out, and notes for the user."""
 
-    questions: list[Question | OpenQuestion]
+    questions: list[AnyQuestion]
     left_out: list[LeftOut]
     notes: list[str]
 
 
 def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str) -> Collected:
     """Convert rows to questions."""
-    reader: RowReader | None = None
+    reader = None
     drafts: list[tuple[str, Any]] = []
     for number, (where, row) in enumerate(rows):
         try:
@@ -62,7 +61,7 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
         raise UserError(f"{benchmark.name}: there are no rows")
     finished, notes = reader.finish([draft for _, draft in drafts if not isinstance(draft, UnusableQuestion)])
     later = iter(finished)
-    questions: dict[str, Question | OpenQuestion] = {}
+    questions: dict[str, AnyQuestion] = {}
     places: dict[str, str] = {}
     left_out: list[LeftOut] = []
     for where, draft in drafts:
@@ -99,9 +98,7 @@ def count_left_out(left_out: Iterable[LeftOut]) -> str:
     return "; ".join(counts[:_KINDS]) + more
 
 
-def load_questions(
-    benchmark: Benchmark, options: Options
-) -> tuple[list[Question | OpenQuestion], list[Question | OpenQuestion]]:
+def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQuestion], list[AnyQuestion]]:
     """Load the questions of a benchmark: those that the options select, and all. Warnings name the rows left out."""
     source = QuestionSource(benchmark, options, benchmark.source.split)
     questions, left_out, notes = source.load()
@@ -266,14 +263,8 @@ def _describe(error: BaseException) -> str:
     return f"{text}\n  {shorten(_describe(error.__cause__), 500)}" if error.__cause__ else text
 
 
-def choose_questions(
-    questions: list[Question | OpenQuestion], options: Options, benchmark: str
-) -> list[Question | OpenQuestion]:
-    """Select the questions that the options ask for, in their order.
-
-    A sample is drawn by a hash of seed and id. It does not depend on the order of the questions, and samples are
-    nested: a sample of 200 contains the sample of 100.
-    """
+def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: str) -> list[AnyQuestion]:
+    """Select the questions that the options ask for. Samples are nested, and do not depend on the order."""
     if options.categories:
         known = sorted({question.category for question in questions})
         unknown = [category for category in options.categories if category not in known]
@@ -293,10 +284,8 @@ def choose_questions(
         return questions
     if options.questions > len(questions):
         logger.warning(
-            "%s: option 'questions': expected at most the number of questions, got %d for %d questions. All are used",
-            benchmark,
-            options.questions,
-            len(questions),
+            f"{benchmark}: option 'questions': expected at most the number of questions, got {options.questions} for "
+            f"{len(questions)} questions. All are used"
         )
     ranked = sorted(questions, key=lambda question: draw(2**64, options.seed, "questions", question.id))
     sample = {question.id for question in ranked[: options.questions]}
@@ -308,7 +297,7 @@ class ExemplarPool:
 
     def __init__(
         self,
-        questions: Iterable[Question | OpenQuestion],
+        questions: Iterable[AnyQuestion],
         *,
         source: str,
         within_category: bool,
@@ -320,36 +309,30 @@ class ExemplarPool:
         """Part of the signature of a score: from which questions the exemplars are drawn, and how."""
         self._within_category = within_category
         self.as_published = as_published
-        self._pools: dict[str, list[Question | OpenQuestion]] = {}
+        self._pools: dict[str, list[AnyQuestion]] = {}
         for question in questions:
             self._pools.setdefault(self._pool_of(question), []).append(question)
 
-    def draw(self, question: Question | OpenQuestion, shots: int, *seeds: int) -> list[Question | OpenQuestion]:
-        """Draw the exemplars of a question, which depend only on the question and the seeds.
-
-        With more shots, the first exemplars stay the same. The question itself is never drawn, even if the pool has it
-        under another id.
-        """
+    def draw(self, question: AnyQuestion, shots: int, *seeds: int) -> list[AnyQuestion]:
+        """Draw exemplars by the question and the seeds, without copies. With more shots, the first ones stay."""
         asked = _content(question)
         pool = self._pools.get(self._pool_of(question), [])
         if self.as_published:
             return [candidate for candidate in pool if _content(candidate) != asked][:shots]
-        drawn: list[Question | OpenQuestion] = []
-        seen = {asked}
+        drawn: dict[Any, AnyQuestion] = {}
         for candidate in in_random_order(pool, "exemplars", question.id, *seeds):
             if len(drawn) == shots:
                 break
-            if (content := _content(candidate)) not in seen:
-                seen.add(content)
-                drawn.append(candidate)
-        return drawn
+            if (content := _content(candidate)) != asked:
+                drawn.setdefault(content, candidate)
+        return list(drawn.values())
 
-    def fewer(self, questions: Iterable[Question | OpenQuestion], shots: int) -> dict[str, int]:
+    def fewer(self, questions: Iterable[AnyQuestion], shots: int) -> dict[str, int]:
         """Count the exemplars of the questions that have fewer than requested."""
         counts = {question.id: len(self.draw(question, shots)) for question in questions}
         return {identifier: count for identifier, count in counts.items() if count < shots}
 
-    def check(self, questions: Iterable[Question | OpenQuestion], shots: int) -> None:
+    def check(self, questions: Iterable[AnyQuestion], shots: int) -> None:
         """Raise an error if a question has too few exemplars."""
         by_id = {question.id: question for question in questions}
         if fewer := self.fewer(by_id.values(), shots):
@@ -360,10 +343,10 @@ class ExemplarPool:
                 f"{self.source}, except the question itself. Use --num_fewshot {count}."
             )
 
-    def _pool_of(self, question: Question | OpenQuestion) -> str:
+    def _pool_of(self, question: AnyQuestion) -> str:
         return question.category if self._within_category else ""
 
 
-def _content(question: Question | OpenQuestion) -> tuple[str, frozenset[str]]:
+def _content(question: AnyQuestion) -> tuple[str, frozenset[str]]:
     """What is equal in copies of a question with another id or order of options."""
     return question.stem, frozenset(question.choices)

@@ -41,10 +41,7 @@ _SHORTEST_PART = 3
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Suggest known words that are similar to an unknown one or, if there are none, that contain it.
-
-    Case is ignored. The order of `known` does not matter.
-    """
+    """Suggest known words that are similar to an unknown one or, if there are none, that contain it, in any case."""
     if len(word) > _LONGEST:
         return ""
     spelled: dict[str, str] = {}

@@ -49,22 +49,13 @@ class MissingColumn(LookupError):
 
 @dataclass(frozen=True)
 class Question:
-    """One multiple choice question of a benchmark, unchanged except for white space.
+    """One multiple choice question of a benchmark, unchanged except for white space."""
 
-    Attributes:
-        id: The source's own id, or split and row number. A number is converted to text, so that 7 and "7" are equal.
-        stem: The text before the options. White space at its ends is removed.
-        choices: Two to 26 option texts, in the source's order. Each run of white space, including line breaks, becomes
-            one space. An option may be empty.
-        answer: Index of the right option, from 0.
-        category: Subject or subset of the benchmark; empty if it has none.
-    """
-
-    id: str
-    stem: str
-    choices: tuple[str, ...]
-    answer: int
-    category: str = ""
+    id: str  # the source's own id, or split and row number; a number becomes text, so that 7 and "7" are equal
+    stem: str  # the text before the options
+    choices: tuple[str, ...]  # two to 26 options, in the source's order and each on one line; one may be empty
+    answer: int  # index of the right option, from 0
+    category: str = ""  # subject or subset of the benchmark; empty if it has none
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -120,11 +111,13 @@ class OpenQuestion:
     identities = choices
 
 
-Result = Question | OpenQuestion | UnusableQuestion
+AnyQuestion = Question | OpenQuestion
+
+Result = AnyQuestion | UnusableQuestion
 """The outcome for one row: a question, or the reason why the row is left out."""
 
 
-def _normalise(question: Question | OpenQuestion) -> None:
+def _normalise(question: AnyQuestion) -> None:
     if not isinstance(question.stem, str):
         raise UnusableQuestion("a question that is not text", f"it is {question.stem!r}")
     if not question.stem.strip():
@@ -190,11 +183,9 @@ _NAMED_LETTER = re.compile(rf"\b(?:[Oo]ption|[Aa]nswer|[Cc]hoice|[Aa]lternative)
 
 
 def refers_to_options(choices: Sequence[str]) -> bool:
-    """Whether an option refers to other options, so that its meaning changes if they are moved or removed.
+    """Whether an option refers to others: "All of the above", "A, C only", "Same as option B".
 
-    Three forms are found: phrases such as "All of the above", options that consist of printed letters ("Both A and B",
-    "A, C only"), and options that name a printed letter ("Same as option B"). Such rules on words miss some references
-    and find some that are not there. They only mark questions and never change them.
+    Such rules on words miss some references and find some that are not there. They only mark questions.
     """
     printed = set(LETTERS[: len(choices)])
     for choice in choices:

@@ -1,8 +1,4 @@
-"""Random choices that depend only on their key.
-
-Each choice is a hash of its key (seed, question id, probe, kind, ordinal). A variant therefore does not depend on the
-order of the dataset, on other questions, on the process or rank, or on the version of Python or numpy.
-"""
+"""Random choices: each is a hash of its key, and so the same in every process and with every version of Python."""
 
 from __future__ import annotations
 
@@ -17,20 +13,13 @@ T = TypeVar("T", bound=Hashable)
 
 
 def draw(n: int, *key: str | int) -> int:
-    """Draw an integer from 0 to n - 1, uniformly.
-
-    The hash has 512 bits. Taking it modulo n changes each probability by less than n / 2**512. The largest n in use is
-    26! < 2**89.
-    """
+    """Draw an integer from 0 to n - 1, uniformly: the modulo changes a probability by less than n / 2**512."""
     digest = hashlib.blake2b(json.dumps(key, ensure_ascii=True).encode("ascii")).digest()
     return int.from_bytes(digest, "big") % n
 
 
 def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tuple[T, ...]]:
-    """Draw distinct orders of the items, uniformly from all orders; the first one is the given order.
-
-    Orders that differ only in the places of equal items are the same order.
-    """
+    """Draw distinct orders, uniformly from all; the first is the given one. Equal items make no difference."""
     orders = [tuple(items)]
     exist = factorial(len(items)) // prod(factorial(copies) for copies in Counter(items).values())
     attempt = 0
@@ -48,11 +37,7 @@ def reordering(items: Sequence[T], *key: str | int) -> tuple[T, ...]:
 
 
 def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
-    """Yield the items in random order, with one draw per item.
-
-    All orders are equally likely. The first few items are a sample without replacement, and do not depend on how many
-    items are taken.
-    """
+    """Yield the items in random order, uniformly, with one draw per item; the first few do not depend on the others."""
     moved: dict[int, int] = {}  # Fisher-Yates shuffle of the indices; `moved` has the index now at a place
     for place in range(len(items)):
         drawn = place + draw(len(items) - place, *key, place)

@@ -1,8 +1,6 @@
 r"""Repair damage that file formats and encodings did to published texts, by rules that do not change the meaning.
 
-A defect in only some options of a question can reveal the answer. Each rule was tested on all rows of the benchmarks
-that use it; the READMEs of the tasks list the defects that remain. Ids and answers never change. A declaration names
-the repairs that its source needs, out of `REPAIRS`.
+A defect in only some options can reveal the answer. Each rule was tested on all rows of the benchmarks that use it.
 """
 
 from __future__ import annotations
@@ -32,11 +30,7 @@ def _unquoted(quoted: re.Match[str]) -> str:
 
 
 def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
-    """Remove letters such as "A." from the option texts, because the prompt prints its own letters.
-
-    Capital letters are removed if each option starts with its own letter, because "B. F. Skinner" is a name. Otherwise
-    small letters are removed from any option that starts with its own letter.
-    """
+    """Remove letters such as "A.": capital ones if every option has its own, unlike "B. F. Skinner"; or small ones."""
     if not all(isinstance(option, str) for option in options):
         return tuple(options)
     pairs = list(zip(LETTERS, options, strict=False))

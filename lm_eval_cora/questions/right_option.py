@@ -1,8 +1,4 @@
-"""Find the right option from the answer column: a label, a letter, an index, the option's text, or a list of 0 and 1.
-
-A single row may be ambiguous: for the options 1, 2, 3 the answer "1" is either a text or an index. The answers of all
-rows therefore decide together.
-"""
+"""Find the right option from the answer: a label, a letter, an index, the option's text, or a list of 0 and 1."""
 
 from __future__ import annotations
 
@@ -28,8 +24,8 @@ READINGS: tuple[Reading, ...] = get_args(Reading)
 _FRAME = " \t\r\n()[]{}.:"
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
-_ENOUGH = 10
-"""With this many rows or more, it is suspicious if the first option is never right."""
+ENOUGH = 10
+"""With this many rows or more, it is suspicious if the first option is never right, or one is always right."""
 
 Meanings = Mapping[Reading, int]
 """The index of the option for each possible reading of an answer."""
@@ -81,10 +77,7 @@ def _bare(answer: Any) -> str | None:
 
 
 def _only(text: str, texts: Sequence[str], bare: str | None = None) -> int | None:
-    """Return the index of a text among others: an exact match, or else the only one that differs in details.
-
-    These are case, white space, the spelling of numbers and, if `bare` is given, surrounding punctuation.
-    """
+    """The index of a text among others: equal, or else the only one but for case, white space, 1.0 and punctuation."""
     exact = [other.strip() for other in texts]
     if text in exact:
         return exact.index(text)
@@ -101,19 +94,13 @@ def _plain(text: str) -> str | float:
 
 @dataclass(frozen=True)
 class AnswerKey:
-    """The way in which the answers of a source name the right option, as far as it is declared.
+    """The way in which the answers of a source name the right option, as far as it is declared."""
 
-    With the number of the `first` option, answers are indices or letters.
-    """
-
-    first: int | None = None
+    first: int | None = None  # the number of the first option; answers are then indices or letters
     reading: Reading | None = None
 
     def settle(self, drafts: Sequence[Draft], name: str) -> tuple[list[int | UnusableQuestion], list[str]]:
-        """Determine how to read the answers of all rows, and read them.
-
-        If one answer is a label, all must be labels. Otherwise the readings that are possible in every row count.
-        """
+        """Read the answers by all rows together: a single row may be ambiguous, such as "1" for the options 1, 2, 3."""
         found = [self._meanings(draft.answer, draft) for draft in drafts]
         readable = [one for one in found if one]
         allowed = frozenset(READINGS if readable else ()).intersection(*readable)
@@ -172,10 +159,7 @@ class AnswerKey:
         return f"{index}, the letter or the text"
 
     def _suspicious_numbers(self, drafts: Sequence[Draft], allowed: frozenset[Reading], name: str) -> list[str]:
-        """Check for indices that count from another number than expected.
-
-        They do if more answers lie just beyond one end of the range than at the opposite end.
-        """
+        """Check for indices from another number: more lie just beyond one end of the range than at the opposite end."""
         if allowed & {LABEL, TEXT, LETTER} or self.reading not in (None, INDEX):
             return []
         first = self.first or 0
@@ -190,7 +174,7 @@ class AnswerKey:
                 f"{name}: expected answers that count the options from {first}, got numbers that seem to count from "
                 f"{begin}. If they do, set 'answer_from': {begin}"
             )
-        if self.first is None and not lowest and len(numbers) >= _ENOUGH:
+        if self.first is None and not lowest and len(numbers) >= ENOUGH:
             return ["no answer is 0. If the answers count from 1, set 'answer_from': 1; otherwise set 'answer_from': 0"]
         return []
 
@@ -209,10 +193,7 @@ def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name:
 
 
 def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> None:
-    """Raise an error if some answers are labels and others are not.
-
-    With the labels 1 to 4 and indices from 0, three of four answers would wrongly be read as labels.
-    """
+    """Raise an error if only some answers are labels: of indices from 0, labels from 1 would be most."""
     for draft, one in zip(drafts, found, strict=True):
         if one and LABEL not in one:
             raise UserError(

@@ -30,11 +30,7 @@ _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')
 
 
 def read_rows(source: Any) -> Iterator[LocatedRow]:
-    """Read a file or a table row by row.
-
-    Text files are encoded as UTF-8, or as UTF-16 with a byte order mark. A JSON file contains one object per line, a
-    list of objects, or an object with one such list.
-    """
+    """Read a file or a table row by row. Text files are encoded as UTF-8, or as UTF-16 with a byte order mark."""
     if not isinstance(source, (str, os.PathLike)):
         yield from _table(source)
         return

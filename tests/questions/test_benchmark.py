@@ -7,7 +7,7 @@ import pytest
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.adapters import AGIEVAL
-from lm_eval_cora.questions.benchmark import Source, declared
+from lm_eval_cora.questions.benchmark import Data, Source, declared
 from lm_eval_cora.questions.options import KEYS, Options
 from tests.support.messages import tells
 
@@ -120,3 +120,7 @@ def test_a_file_and_a_dataset_are_two_sources() -> None:
     with pytest.raises(UserError, match="'hub' and 'data_files'"):
         benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
     assert benchmark("medqa", None, ("my.jsonl",)).name == "medqa"  # a copy of a published benchmark
+
+
+def test_a_file_named_like_a_task_is_named_in_the_signature() -> None:
+    assert Data("order").in_signature("cora_local_order") == {"benchmark": "order"}

@@ -233,6 +233,10 @@ def test_where_a_value_is(text: str, expected: object) -> None:
     assert value(text) == expected
 
 
+def test_what_a_field_reads() -> None:
+    assert Field("{{ passage }} {{ stem or row['x'] }}").reads == ("passage", "stem")
+
+
 def test_a_column_that_is_missing() -> None:
     for text in ("answer", "answer.text", ".", "choices2.text"):
         with pytest.raises(MissingColumn, match=rf"'{text}'"):

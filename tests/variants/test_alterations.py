@@ -17,7 +17,7 @@ from lm_eval_cora.variants.divergent import divergent
 from lm_eval_cora.variants.plus import plus
 from lm_eval_cora.variants.revas import revas
 from lm_eval_cora.variants.variant import Variant
-from tests.support.questions import COUNTS, WATER, kinds_of, printed_by_kind, question_with
+from tests.support.questions import COUNTS, WATER, fillers_of, kinds_of, printed_by_kind, question_with
 
 VOWELS = set("aeiou")
 
@@ -171,8 +171,14 @@ def test_other_orders_print_the_first_text_of_equal_options(make: Make) -> None:
     assert texts == {"None of the above", "Ice"}
 
 
-@pytest.mark.parametrize("make", [divergent, plus, revas])
-def test_the_text_of_nota_and_the_seed(make: Make) -> None:
+@pytest.mark.parametrize(
+    ("make", "kinds"),
+    [
+        (divergent, ("shuffled", "with_nota_shuffled", "decoupled_with_nota_shuffled")),
+        *((plus, ("shuffled",)), (revas, ("shuffled", "options_6_shuffled", "nota_answer_shuffled"))),
+    ],
+)
+def test_the_text_of_nota_and_the_seed(make: Make, kinds: tuple[str, ...]) -> None:
     texts = {text for variant in make(WATER, nota_text="None of these") for text in variant.choices}
     assert {*WATER.choices, "None of these"} <= texts
     assert "None of the above" not in texts
@@ -180,4 +186,10 @@ def test_the_text_of_nota_and_the_seed(make: Make) -> None:
     make(question_with(7, id="other"), seed=4)
     assert make(WATER, seed=3) == alone
     for other in (make(WATER, seed=4), make(Question("q2", WATER.stem, WATER.choices, 1), seed=3)):
-        assert printed_by_kind(other) != printed_by_kind(alone)
+        assert all(printed_by_kind(other)[kind] != printed_by_kind(alone)[kind] for kind in kinds)
+        assert make is divergent or fillers_of(other) != fillers_of(alone)
+    # Category and right answer do not change the orders.
+    moved = Question(WATER.id, WATER.stem, WATER.choices, 3, "weather")
+    assert printed_by_kind(make(moved, seed=3))["shuffled"] == printed_by_kind(alone)["shuffled"]
+    few = {printed_by_kind(make(WATER, seed=seed)).get("options_3", [()])[0] for seed in range(9)}
+    assert few == ({()} if make is divergent else {(0, 1, 2), (0, 1, 3), (1, 2, 3)})

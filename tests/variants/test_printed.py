@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.variants.printed import PrintedPrompt, of_one_task, printed_question
+from lm_eval_cora.variants.printed import PrintedPrompt, PrintedQuestion, of_one_task, printed_question
 
 STYLES = {
     "mmlu": ("Frozen water?\nA. ice\nB. fog\nC. dew\nAnswer:", "ABC"),
@@ -24,20 +26,27 @@ STYLES = {
 }
 
 
+def cut(prompt: str, labels: Sequence[str]) -> PrintedQuestion:
+    found = printed_question(prompt, labels)
+    assert found is not None
+    return found
+
+
+def prompt_of(found: PrintedQuestion, scored_as: str) -> PrintedPrompt:
+    return PrintedPrompt("a_task", "", printed=found, scored_as=scored_as)
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_options_are_found_and_printed_as_they_were(style: str) -> None:
     prompt, labels = STYLES[style]
-    found = printed_question(prompt, labels)
-    assert found is not None
+    found = cut(prompt, labels)
     assert str(found) == prompt == found.with_options(found.options)
     assert len(found.options) == 3
     assert not any(option.startswith((" ", "\n")) or option.endswith((" ", "\n")) for option in found.options)
 
 
 def test_the_last_run_counts() -> None:
-    found = printed_question(*STYLES["an example before"])
-    assert found is not None
-    assert found.options == ("ice", "fog", "dew")
+    assert cut(*STYLES["an example before"]).options == ("ice", "fog", "dew")
 
 
 @pytest.mark.parametrize(
@@ -48,8 +57,7 @@ def test_no_options(prompt: str) -> None:
 
 
 def test_other_options_in_the_same_style() -> None:
-    found = printed_question("Wählen Sie A, B oder C.\n(A) Eis (B) Tau (C) Dampf\nEines von (A, B, C):", "ABC")
-    assert found is not None
+    found = cut("Wählen Sie A, B oder C.\n(A) Eis (B) Tau (C) Dampf\nEines von (A, B, C):", "ABC")
     assert found.with_options(["Tau", "Eis"]) == "Wählen Sie A oder B.\n(A) Tau (B) Eis\nEines von (A, B):"
     more = found.with_options(["1", "2", "3", "4"])
     assert more == "Wählen Sie A, B, C oder D.\n(A) 1 (B) 2 (C) 3 (D) 4\nEines von (A, B, C, D):"
@@ -60,15 +68,11 @@ def test_other_options_in_the_same_style() -> None:
     [("ABC", "D"), ("abc", "d"), ("123", "4"), ("012", "3"), ("أبج", "د"), ("АБВ", "Г"), ("가나다", "라")],
 )
 def test_more_options_continue_the_labels(labels: str, next_one: str) -> None:
-    found = printed_question("?\n" + "".join(f"{label}) x{label}\n" for label in labels), labels)
-    assert found is not None
-    assert found.labels_of(4)[-1] == next_one
+    assert cut("?\n" + "".join(f"{label}) x{label}\n" for label in labels), labels).labels_of(4)[-1] == next_one
 
 
 def test_unknown_labels_are_not_continued() -> None:
-    found = printed_question("?\nP) x\nQ) y\nR) z\n:", ("P", "Q", "R"))
-    assert found is not None
-    prompt = PrintedPrompt("a_task", "", printed=found, scored_as="P")
+    prompt = prompt_of(cut("?\nP) x\nQ) y\nR) z\n:", ("P", "Q", "R")), "P")
     assert prompt.labels_of(3) == ("P", "Q", "R")
     with pytest.raises(UserError, match="a_task: a variant has 4 options, but the labels after P, Q, R are not known"):
         prompt.labels_of(4)
@@ -76,21 +80,19 @@ def test_unknown_labels_are_not_continued() -> None:
 
 def test_an_option_of_several_lines_ends_where_the_end_of_most_questions_begins() -> None:
     prompts = ["?\nA. x\nB. y\nAnswer:", "?\nA. x\nB. y\nz\nAnswer:", "?\nA. v\nB. w\nAnswer:"]
-    found = of_one_task([question for prompt in prompts if (question := printed_question(prompt, "AB"))])
+    found = of_one_task([cut(prompt, "AB") for prompt in prompts])
     assert [question.options[1] for question in found] == ["y", "y\nz", "w"]
     assert [str(question) for question in found] == prompts
 
 
 def test_a_word_before_the_label_may_contain_it() -> None:
-    found = printed_question("?\nChoice A: ice\nChoice B: fog\nChoice C: dew\nAnswer:", "ABC")
-    assert found is not None
+    found = cut("?\nChoice A: ice\nChoice B: fog\nChoice C: dew\nAnswer:", "ABC")
     assert found.options == ("ice", "fog", "dew")
     assert found.with_options(["dew", "ice"]) == "?\nChoice A: dew\nChoice B: ice\nAnswer:"
 
 
 def test_separators_stay_and_lists_have_brackets() -> None:
-    found = printed_question("One of (A), (B) or (C)?\n(A) ice, (B) fog, (C) dew\nOf A, B, C or D:", "ABC")
-    assert found is not None
+    found = cut("One of (A), (B) or (C)?\n(A) ice, (B) fog, (C) dew\nOf A, B, C or D:", "ABC")
     assert found.options == ("ice", "fog", "dew")
     assert found.with_options(["dew", "ice"]) == "One of (A) or (B)?\n(A) dew, (B) ice\nOf A, B, C or D:"
 
@@ -99,22 +101,15 @@ def test_separators_stay_and_lists_have_brackets() -> None:
     ("scored_as", "expected"), [("A", ["A", "B"]), (" (A)", [" (A)", " (B)"]), ("(A)ice", ["(A)fog", "(B)ice"])]
 )
 def test_what_is_scored(scored_as: str, expected: list[str]) -> None:
-    found = printed_question("?\n(A)ice\n(B)fog\n:", "AB")
-    assert found is not None
-    assert PrintedPrompt("t", "", printed=found, scored_as=scored_as).scored(["fog", "ice"]) == expected
+    assert prompt_of(cut("?\n(A)ice\n(B)fog\n:", "AB"), scored_as).scored(["fog", "ice"]) == expected
 
 
 def test_white_space_inside_an_option_stays() -> None:
-    found = printed_question("?\nA. two  words\nB. fog\nAnswer:", "AB")
-    assert found is not None
-    prompt = PrintedPrompt("t", "", printed=found, scored_as="A")
+    prompt = prompt_of(cut("?\nA. two  words\nB. fog\nAnswer:", "AB"), "A")
     assert prompt.render("?", ["fog", "two words"]) == "?\nA. fog\nB. two  words\nAnswer:"
-
-
-def test_the_original_of_options_that_differ_in_white_space_is_the_prompt() -> None:
-    found = printed_question("?\nA. two  words\nB. two words\nAnswer:", "AB")
-    assert found is not None
-    assert PrintedPrompt("t", "", printed=found, scored_as="A").render("?", ["two words", "two words"]) == str(found)
+    # The original of options that differ in white space only is the prompt.
+    found = cut("?\nA. two  words\nB. two words\nAnswer:", "AB")
+    assert prompt_of(found, "A").render("?", ["two words", "two words"]) == str(found)
 
 
 TEXT = st.text("ABCab.()1: \n,", max_size=40)
@@ -123,6 +118,4 @@ TEXT = st.text("ABCab.()1: \n,", max_size=40)
 @given(TEXT, st.lists(TEXT, min_size=2, max_size=4), TEXT)
 def test_the_parts_are_the_prompt(stem: str, options: list[str], end: str) -> None:
     prompt = stem + "".join(f"\n{label}. {option}" for label, option in zip("ABCD", options, strict=False)) + end
-    found = printed_question(prompt, "ABCD"[: len(options)])
-    assert found is not None
-    assert str(found) == prompt
+    assert str(cut(prompt, "ABCD"[: len(options)])) == prompt
