@@ -15,7 +15,8 @@ BOXES = {
         *(r"\boxed{5}", r"\fbox{5}", r"\boxed 5", r"\boxed5", r"$\boxed 5$.", r"\boxed  {5}", r"\boxed{ 5 }"),
         *(r"So it is $\boxed{5}$.", r"\[\boxed{5}\]", r"**\boxed{5}**", "`\\boxed{5}`", "<b>\\boxed{5}</b>"),
         *("```latex\n\\boxed{5}\n```", r"\boxed{5}</s>", r"\boxed{5}<|im_end|>", r"\boxed{5}}"),
-        r"Write it as \boxed{answer}. It is \boxed{5}",
+        *(r"Write it as \boxed{answer}. It is \boxed{5}", r"$\boxed{5}$ I used \boxed as asked."),
+        r"$\boxed{5}$. (The command is **\boxed**.)",
     ),
     r"\frac{1}{2}": (r"\boxed{\frac{1}{2}}", r"\boxed\frac{1}{2}"),
     r"\frac{\sqrt{3}}{2^{n_{1}}}": (r"\boxed{\frac{\sqrt{3}}{2^{n_{1}}}}",),
@@ -99,11 +100,6 @@ BALANCED = st.recursive(
 def test_a_planted_answer_is_read_back(before: str, content: str, box: str) -> None:
     # Without "<": markers of reasoning are tested above.
     assert BOXED.strict(before.replace("<", "") + "\n" + box.format(content), {}).written == content.strip()
-
-
-def test_a_mention_of_the_command_is_not_a_box() -> None:
-    assert BOXED.strict(r"$\boxed{5}$ I used \boxed as asked.", {}).written == "5"
-    assert BOXED.strict(r"$\boxed{5}$. (The command is **\boxed**.)", {}).written == "5"
 
 
 @pytest.mark.parametrize(("response", "written"), pairs(ANNOUNCED))

@@ -83,6 +83,9 @@ THIRD = (
     "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>The answer is C.",
 )
 
+# The letter is not the word "a".
+FIRST = ("A", "A.", "The answer is A because", "The answer is A, since", "A because ice")
+
 # An analysis of the options, or words that look like letters, before the answer.
 THIRD_DIAGNOSIS = (
     "A. Pneumonia - presents with fever, which is absent here.\nB. Asthma - wheezing.\n\nThe correct answer is C.",
@@ -131,7 +134,7 @@ NOTHING = {
     Reason.SEVERAL: (
         *("A or B", "A and B", "A/B", "Either A or C.", "The answer is A or C.", "The answer is A, B, C, D or E"),
         *("Both A and C are correct.", "Option A is correct. Option B is correct.", "Ice, fog and dew"),
-        *("A. Ice\nC. Dew", "C. Dew (in the first case)\nB. Fog (in the second case)"),
+        *("A. Ice\nC. Dew", "C. Dew (in the first case)\nB. Fog (in the second case)", '{"answer": ["A", "B"]}'),
     ),
     Reason.CONTRADICTION: ("A: Fog", "The answer is A. Fog", "C. None of the above"),
     Reason.REJECTED: ("A is wrong.", "A is not correct"),
@@ -172,6 +175,7 @@ NO_DYE = {
 @pytest.mark.parametrize(
     ("response", "options", "position"),
     [
+        *((response, WEATHER, 0) for response in FIRST),
         *((response, WEATHER, 2) for response in THIRD),
         *((response, MED, 2) for response in THIRD_DIAGNOSIS),
         *((response, DYES, 3) for response in FOURTH_DYE),
@@ -213,11 +217,6 @@ def test_the_pronoun_i_is_not_option_i() -> None:
         assert found(response, nine).position == 8, response
 
 
-@pytest.mark.parametrize("response", ["A", "A.", "The answer is A because", "The answer is A, since", "A because ice"])
-def test_the_letter_a_is_not_read_as_the_word(response: str) -> None:
-    assert found(response).position == 0
-
-
 def test_a_number_after_a_letter_must_match_its_option() -> None:
     shares = ["40", "1,000", "50", "-3"]
     assert found("A: 50", shares).reason is Reason.CONTRADICTION
@@ -244,9 +243,8 @@ def test_a_number_within_another_number_does_not_count(said: str, position: int 
 
 @pytest.mark.parametrize("said", ["acid-free", "carbon-14", "Newton's law", "non-acid", "1,000,000", "carbonate"])
 def test_a_text_within_a_longer_word_does_not_count(said: str) -> None:
-    substances = ["acid", "carbon", "Newton", "1,000"]
-    assert found(f"The answer is {said}.", substances).position is None
-    assert found(f"It is {said}.", substances).position is None
+    for start in ("The answer is", "It is"):
+        assert found(f"{start} {said}.", ["acid", "carbon", "Newton", "1,000"]).position is None
 
 
 def test_if_options_combine_parts_the_text_must_be_complete() -> None:
@@ -306,12 +304,6 @@ def test_the_flexible_reader_does_not_contradict_the_strict_one(letter: str, res
     strict, flexible = LETTER.strict(response, {"printed": range(5)}), found(response)
     assert strict.position == "ABCDE".index(letter)
     assert flexible.position in (strict.position, None) or "answer" in rest
-
-
-def test_a_response_is_not_used_as_a_pattern() -> None:
-    for response in ("(?P<a>", "[a-", "\\", "(((((", "*+?", "{5,}", "\\1\\g<0>"):
-        assert found(response).picked is None
-        assert found("It is dew.", [response, "Dew"]).position == 1
 
 
 def test_texts_that_begin_with_a_letter_or_differ_in_case() -> None:
@@ -390,10 +382,6 @@ def test_the_key_of_an_answer_decides(key: str, layout: str) -> None:
 )
 def test_other_layouts(text: str) -> None:
     assert (found(text, WEATHER[:3]).position, found(text, WEATHER[:3]).rule) == (1, "a value of JSON")
-
-
-def test_several_values() -> None:
-    assert found('{"answer": ["A", "B"]}').reason is Reason.SEVERAL
 
 
 @pytest.mark.parametrize(

@@ -90,47 +90,38 @@ def test_more_digits_than_python_reads_do_not_raise(text: str) -> None:
     assert same_number("2", text) in (False, None)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        *(("5", "5.0"), ("5", "5."), ("5", "+5"), ("5", "05"), ("0", "-0"), ("0.5", ".5"), ("-0.5", "-.5")),
-        *(("2 1/2", "2.5"), (r"2\frac{1}{2}", "2.5"), (r"-2\frac12", "-2.5"), (r"\frac{1}{2}", "0.5")),
-        *((r"\frac{2}{4}", r"\frac{1}{2}"), (r"\frac12", "1/2"), (r"-\frac{1}{2}", r"\frac{-1}{2}")),
-        *((r"\frac{6}{3}", "2"), (r"\frac{1}{3}", "0.333333"), (r"\frac{2}{3}", "0.6666667")),
-        *(("3.1415927", "3.141593"), (r"0.\overline{3}", r"\frac{1}{3}"), (r"0.1\overline{6}", r"\frac{1}{6}")),
-        *((r"0.\overline{9}", "1"), (r"-1.\overline{27}", "-14/11"), (r".\overline{3}", "1/3"), ("1202_3", "1202_{3}")),
-        *(("1202_3", "1202"), ("1202_3", "47_{10}"), ("101_2", "5_{10}"), ("10_{11}", "11_{10}")),
-    ],
+EQUAL = (
+    *(("5", "5.0"), ("5", "5."), ("5", "+5"), ("5", "05"), ("0", "-0"), ("0.5", ".5"), ("-0.5", "-.5")),
+    *(("2 1/2", "2.5"), (r"2\frac{1}{2}", "2.5"), (r"-2\frac12", "-2.5"), (r"\frac{1}{2}", "0.5")),
+    *((r"\frac{2}{4}", r"\frac{1}{2}"), (r"\frac12", "1/2"), (r"-\frac{1}{2}", r"\frac{-1}{2}")),
+    *((r"\frac{6}{3}", "2"), (r"\frac{1}{3}", "0.333333"), (r"\frac{2}{3}", "0.6666667")),
+    *(("3.1415927", "3.141593"), (r"0.\overline{3}", r"\frac{1}{3}"), (r"0.1\overline{6}", r"\frac{1}{6}")),
+    *((r"0.\overline{9}", "1"), (r"-1.\overline{27}", "-14/11"), (r".\overline{3}", "1/3"), ("1202_3", "1202_{3}")),
+    *(("1202_3", "1202"), ("1202_3", "47_{10}"), ("101_2", "5_{10}"), ("10_{11}", "11_{10}")),
 )
-def test_equal_numbers(one: str, other: str) -> None:
-    assert same_number(one, other) is True
-    assert same_number(other, one) is True
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        *(("5", "6"), ("5", "-5"), ("2 1/2", "1"), ("12 1/2", "1 21/2"), ("0.5", "0.51"), (r"\frac{1}{3}", "0.33")),
-        *((r"\frac{1}{3}", "0.3333"), (r"\frac{1}{1000000}", r"\frac{1}{1000001}"), ("1000000", "1000001")),
-        *(("0.333333", "0.333334"), (r"0.\overline{3}", "0.3"), (r"0.\overline{12}", r"0.1\overline{2}")),
-        *(("1202_3", "1202_4"), ("1202_3", "47"), ("12_2", "12_3"), ("12_{1}", "12_{37}")),
-    ],
+DIFFERENT = (
+    *(("5", "6"), ("5", "-5"), ("2 1/2", "1"), ("12 1/2", "1 21/2"), ("0.5", "0.51"), (r"\frac{1}{3}", "0.33")),
+    *((r"\frac{1}{3}", "0.3333"), (r"\frac{1}{1000000}", r"\frac{1}{1000001}"), ("1000000", "1000001")),
+    *(("0.333333", "0.333334"), (r"0.\overline{3}", "0.3"), (r"0.\overline{12}", r"0.1\overline{2}")),
+    *(("1202_3", "1202_4"), ("1202_3", "47"), ("12_2", "12_3"), ("12_{1}", "12_{37}")),
 )
-def test_other_numbers(one: str, other: str) -> None:
-    assert same_number(one, other) is False
-    assert same_number(other, one) is False
+NO_NUMBER = (
+    *("", "x", "5x", "1,00", "1,0000", "1.2.3", "--5", "1e3", r"\frac{1}{0}", "1/0", r"\frac{x}{2}", r"\sqrt{4}"),
+    *("5%", "2 1/0", r"2\frac{-1}{2}", "1_000", "0x10", "inf", "nan", "½", "²", "(5)", "[5]", "5,6", r"5\text{cm}"),
+)
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("one", "other", "same"),
     [
-        *("", "x", "5x", "1,00", "1,0000", "1.2.3", "--5", "1e3", r"\frac{1}{0}", "1/0", r"\frac{x}{2}", r"\sqrt{4}"),
-        *("5%", "2 1/0", r"2\frac{-1}{2}", "1_000", "0x10", "inf", "nan", "½", "²", "(5)", "[5]", "5,6", r"5\text{cm}"),
+        *((*numbers, True) for numbers in EQUAL),
+        *((*numbers, False) for numbers in DIFFERENT),
+        *((text, "5", None) for text in NO_NUMBER),
     ],
 )
-def test_what_is_no_plain_number(text: str) -> None:
-    assert same_number(text, "5") is None
-    assert same_number("5", text) is None
+def test_numbers(one: str, other: str, same: bool | None) -> None:
+    assert same_number(one, other) is same
+    assert same_number(other, one) is same
 
 
 def test_numbers_after_a_comma_and_a_space_are_a_list() -> None:

@@ -222,13 +222,8 @@ print(sympy.sympify("3") == 3, sympy.Number("2.5") == 2.5, sympy.sympify("007") 
 MARKED = [
     *("wombat", "wombat+31337", r"\text{wombat}", r"\mathrm{wombat}^2", r"\operatorname{wombat}(31337)", r"\wombat"),
     *("wombat_1", "wombat_{31337}", "(wombat,1)", r"\frac{wombat}{31337}", r"\sqrt[31337]{wombat}", "31337^{2.31337}"),
-    *(
-        r"\int_0^1 wombat dx",
-        "wombat(31337)",
-        "wombat=31337",
-        "31337<wombat",
-        r"\begin{pmatrix}31337\\\\1\end{pmatrix}",
-    ),
+    *(r"\int_0^1 wombat dx", "wombat(31337)", "wombat=31337", "31337<wombat"),
+    r"\begin{pmatrix}31337\\\\1\end{pmatrix}",
     *("f(wombat)=31337", r"31337\%", r"0.\overline{31337}", "31337_{12}", "__import__('os').mkdir('wombat')"),
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -47,18 +47,6 @@ INVALID = {
     ),
     Reason.OUT_OF_RANGE: ("E", "(e)", "Z.", "Answer: F"),
 }
-
-
-@pytest.mark.parametrize(("response", "picked"), pairs(READ))
-def test_letters(response: str, picked: int) -> None:
-    answer = read_letter(response)
-    assert (answer.picked, answer.reason) == (picked, None)
-
-
-@pytest.mark.parametrize(("response", "reason"), pairs(INVALID))
-def test_reason_why_there_is_no_letter(response: str, reason: Reason) -> None:
-    answer = read_letter(response)
-    assert (answer.picked, answer.reason) == (None, reason)
 
 
 def test_a_bare_i_is_a_letter_unless_a_lower_case_word_follows() -> None:
@@ -126,30 +114,21 @@ OTHER_NOT_BEST = {
 
 
 @pytest.mark.parametrize(
-    ("response", "picked"), [*((f"The best answer is{end}", picked) for end, picked in pairs(BEST)), *pairs(OTHER_BEST)]
+    ("read", "response", "expected"),
+    [
+        *((read_letter, *case) for groups in (READ, INVALID) for case in pairs(groups)),
+        *((read_best_answer, f"The best answer is{end}", expected) for end, expected in pairs({**BEST, **NOT_BEST})),
+        *((read_best_answer, *case) for groups in (OTHER_BEST, OTHER_NOT_BEST) for case in pairs(groups)),
+    ],
 )
-def test_best_answers(response: str, picked: int) -> None:
-    answer = read_best_answer(response)
-    assert (answer.picked, answer.reason) == (picked, None)
-    assert answer.position == PRINTED.index(picked)
-
-
-@pytest.mark.parametrize(
-    ("response", "reason"),
-    [*((f"The best answer is{end}", reason) for end, reason in pairs(NOT_BEST)), *pairs(OTHER_NOT_BEST)],
-)
-def test_reason_why_there_is_no_best_answer(response: str, reason: Reason) -> None:
-    answer = read_best_answer(response)
-    assert (answer.picked, answer.position, answer.reason) == (None, None, reason)
-
-
-@pytest.mark.parametrize("read", [lambda letter: letter, lambda letter: f"The best answer is {letter}"])
-def test_the_last_letter_printed_is_in_range_and_the_next_is_not(read: object) -> None:
-    assert callable(read)
-    strict = read_letter if read("D") == "D" else read_best_answer
-    assert strict(read("D"), PRINTED).picked == 1
-    assert strict(read("D"), PRINTED[:3]).reason is Reason.OUT_OF_RANGE
-    assert strict(read("Z"), range(26)).picked == 25
+def test_a_letter_is_read_or_there_is_a_reason(
+    read: Callable[[str], Answer], response: str, expected: int | Reason
+) -> None:
+    answer = read(response)
+    if isinstance(expected, Reason):
+        assert (answer.picked, answer.position, answer.reason) == (None, None, expected)
+    else:
+        assert (answer.picked, answer.position, answer.reason) == (expected, PRINTED.index(expected), None)
 
 
 @given(
