@@ -33,11 +33,7 @@ after them. A filler does not begin with them, so it is not such a word, its plu
 
 
 def fillers(count: int, taken: Iterable[str], *key: str | int) -> tuple[str, ...]:
-    """Make different pronounceable words without meaning, such as "Tuvozur".
-
-    None occurs in the texts `taken`, ignoring case, and none is a word or a name in the languages that the tests check.
-    With the same key, a smaller `count` gives the first of these words.
-    """
+    """Make different words without meaning, such as "Tuvozur", that do not occur in the texts `taken` in any case."""
     text = "\n".join(taken).casefold()
     words: list[str] = []
     attempt = 0
@@ -117,11 +113,7 @@ def filler_options(question: Question, nota_text: str, seed: int) -> list[Option
 
 
 def resized(options: Sequence[Option], answer: int, more: Sequence[Option], *key: str | int) -> dict[str, list[Option]]:
-    """Resize a question to each number of options in COUNTS, except its own number; return the options by kind.
-
-    Random distractors are removed, or fillers are added at the end. `answer` is the position of the right option. The
-    options keep their order.
-    """
+    """The options for each number in COUNTS, by kind: random distractors are removed, or fillers added at the end."""
     distractors = [position for position in range(len(options)) if position != answer]
     kinds = {}
     for count in COUNTS:

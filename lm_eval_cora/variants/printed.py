@@ -43,23 +43,14 @@ _BETWEEN = r"([^\w\n]{1,6}(?:\w{1,4}[^\w\n]{1,3})?)"
 
 @dataclass(frozen=True)
 class PrintedQuestion:
-    """A rendered question, cut at its options. The parts together are the rendered text.
-
-    Attributes:
-        before: The text before the first option.
-        marks: For each option what stands between the text before it and its own text, with its label.
-        labels: The label of each option.
-        options: The text of each option.
-        end: The text after the last option.
-        joins: Words before the last label of the lists that follow the number of options, such as " or "; None for all.
-    """
+    """A rendered question, cut at its options. The parts together are the rendered text."""
 
     before: str
-    marks: tuple[str, ...]
+    marks: tuple[str, ...]  # for each option what stands between the text before it and its own text, with its label
     labels: tuple[str, ...]
     options: tuple[str, ...]
     end: str
-    joins: Collection[str] | None = None
+    joins: Collection[str] | None = None  # lists with such words before the last label (" or ") follow the options
 
     def __str__(self) -> str:
         """The rendered question."""
@@ -104,15 +95,7 @@ class PrintedQuestion:
 
 
 def printed_question(prompt: str, labels: Sequence[str]) -> PrintedQuestion | None:
-    r"""Find the last run of options with these labels: one per line, or else all in one line.
-
-    Example:
-        >>> found = printed_question("Q: Frozen water? (one of A or B)\n(A) ice\n(B) fog\nA:", ["A", "B"])
-        >>> found.options, found.end
-        (('ice', 'fog'), '\nA:')
-        >>> found.with_options(["fog", "ice", "none"])
-        'Q: Frozen water? (one of A, B or C)\n(A) fog\n(B) ice\n(C) none\nA:'
-    """
+    """Find the last run of options with these labels: one per line, or else all in one line."""
     for start in _STARTS:
         patterns = [re.compile(rf"{start}{_OPENS}(?P<label>{re.escape(label)})(?!\w){_CLOSES}") for label in labels]
         for first in reversed([*patterns[0].finditer(prompt)][-_TRIED:]):
@@ -169,15 +152,10 @@ def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
 
 @dataclass(frozen=True, eq=False)
 class PrintedPrompt(Template):
-    """The prompt of a task of the harness, with other options in place of its own.
+    """The prompt of a task of the harness, with other options in place of its own."""
 
-    Attributes:
-        printed: The question as the task prints it.
-        scored_as: The task's own text for its first option, such as "A", "(A)" or "(A)the whole option".
-    """
-
-    printed: PrintedQuestion = field(kw_only=True)
-    scored_as: str = field(kw_only=True)
+    printed: PrintedQuestion = field(kw_only=True)  # as the task prints it
+    scored_as: str = field(kw_only=True)  # the task's text for its first option: "A", "(A)" or "(A)the whole option"
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
         """Render the question with other options. A question's own options keep their white space."""

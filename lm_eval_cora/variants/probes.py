@@ -9,7 +9,7 @@ from pathlib import Path
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import Form, OpenQuestion, Question
+from lm_eval_cora.questions.question import AnyQuestion, Form, OpenQuestion
 from lm_eval_cora.variants import template
 from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.order import ORDER
@@ -31,7 +31,7 @@ _EXAMPLES = {
 
 
 def variants_of_all(
-    questions: Iterable[Question | OpenQuestion],
+    questions: Iterable[AnyQuestion],
     probe: Probe,
     options: Options,
     *,

@@ -11,9 +11,7 @@ SINGLE_LETTER = "single_letter_only"
 """A template that SCORE's paper drops, because it asks for a single letter only and then for a sentence."""
 
 
-def unaltered(
-    question: Question | OpenQuestion, kind: str, template: Template | None, *, original: bool = False
-) -> Altered:
+def unaltered(question: Question | OpenQuestion, kind: str, template: Template, *, original: bool = False) -> Altered:
     """Make a variant that asks for the best answer, or for a boxed answer if there are no options."""
     ask = BOXED if isinstance(question, OpenQuestion) else BEST_ANSWER
     options = list(zip(question.identities, question.choices, strict=True))

@@ -62,26 +62,18 @@ def prompt_of(doc: Mapping[str, Any], *, instruct: bool = True) -> str:
 
 @dataclass(frozen=True)
 class Template:
-    """One wording of the prompt.
+    """One wording of the prompt."""
 
-    Attributes:
-        name: Name of the template. The prompts probe uses it as the kind of the variant.
-        prompt: Text with {question} and, as needed, {options}, {letters} ("A, B or C") and {category}.
-        options_format: Format of each option, with {letter} and {option}. Options are joined without a separator.
-    """
-
-    name: str
-    prompt: str
-    options_format: str = _OPTION
+    name: str  # also the kind of the variant, in the prompts probe
+    prompt: str  # with {question} and, as needed, {options}, {letters} ("A, B or C") and {category}
+    options_format: str = _OPTION  # with {letter} and {option}; options are joined without a separator
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
         """Render the prompt for a question."""
         letters = LETTERS[: len(choices)]
         return self.prompt.format(
             question=stem,
-            options="".join(
-                self.options_format.format(letter=letter, option=choice) for letter, choice in lettered(choices)
-            ),
+            options="".join(self.options_format.format(letter=one, option=text) for one, text in lettered(choices)),
             letters=" or ".join(filter(None, (", ".join(letters[:-1]), letters[-1:]))),
             category=category,
         )
