@@ -118,12 +118,9 @@ def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) 
     assert numbers[0] == numbers[1]
 
 
-def test_too_few_questions_and_a_task_that_does_not_stop_early(tmp_path: Path) -> None:
-    write(tmp_path / "sampling", Moody(3), "cora_demo_sampling", {"questions": QUESTIONS})
-    plan = planned(tmp_path / "sampling", "")
-    assert (plan.metric, plan.requests_exact) == ("acc_mean", None)
-    write(tmp_path / "few", Moody(3), "cora_demo", {"questions": QUESTIONS})
-    (plan,), notes = make_plans(read_runs([tmp_path / "few"]), Goal(0.01))
+def test_too_few_questions(tmp_path: Path) -> None:
+    write(tmp_path, Moody(3), "cora_demo", {"questions": QUESTIONS})
+    (plan,), notes = make_plans(read_runs([tmp_path]), Goal(0.01))
     assert (plan.benchmark_questions, plan.enough) == (120, False)
     told = ("6 questions in the run", "cora_demo: the benchmark has 120 questions, too few", "find")
     assert tells(" ".join(notes), *told)

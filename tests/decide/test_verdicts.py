@@ -124,9 +124,7 @@ def test_losses_within_the_margin(runs: list[Run]) -> None:
 def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
     paths = (tmp_path / "few.csv", 0.95), (tmp_path / "many.csv", 0.2)
     few, many = (the_run(write_answers(path, answers("m", knows, 100))) for path, knows in paths)
-    assert few.estimates["invalid"].value < many.estimates["invalid"].value
     assert loss_of(few, many, "invalid:0.01").outcome == "pass"
-    assert loss_of(many, few, "invalid:0.01").outcome == "fail"
     change = difference(few.estimates["invalid"], many.estimates["invalid"])
     for margin, outcome in ((change.high + 0.001, "pass"), (change.value, "undecided"), (change.low - 0.001, "fail")):
         assert loss_of(many, few, f"invalid:{margin}").outcome == outcome

@@ -7,14 +7,10 @@ from math import isnan
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import A, B, C, asked, hits, prompted
+from tests.support.study_answers import assert_is
 from tests.support.tables import table_of
-
-
-def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
-    assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
 
 
 def test_the_aggregated_row() -> None:

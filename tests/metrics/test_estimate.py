@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, difference
 from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import (
@@ -24,13 +23,12 @@ from lm_eval_cora.metrics.estimate import (
     mean_of,
     product_of,
     ratio_of,
-    share_of,
     tango,
     trials_with_error,
     unvaried,
     wilson,
 )
-from lm_eval_cora.metrics.responses import Floats, ResponseTable
+from lm_eval_cora.metrics.responses import Floats
 from tests.support import oracles_errors as slow
 from tests.support.oracles_errors import bootstrap_error, samples, splits
 
@@ -173,13 +171,6 @@ def test_quantile_of_the_normal_distribution() -> None:
 # Wilson
 
 
-def test_wilson_by_hand() -> None:
-    # 0 of 40: p <= z sqrt(p (1 - p) / 40), so p <= z^2 / (40 + z^2) = 3.8415 / 43.8415 = 0.0876.
-    assert_is(wilson(0, 40), (0, 3.8414588 / 43.8414588))
-    # 1 of 2 with z = 1: (p - 1/2)^2 = p (1 - p) / 2, so 3 p^2 - 3 p + 1/2 = 0, p = 1/2 -+ sqrt(1/12).
-    assert_is(wilson(1, 2, z=1), (1 / 2 - sqrt(1 / 12), 1 / 2 + sqrt(1 / 12)))
-
-
 @pytest.mark.parametrize(
     ("successes", "trials", "low", "high"),
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0, 0.1611), (1, 29, 0.0061, 0.1718)],
@@ -198,14 +189,6 @@ def test_published_intervals_of_a_paired_difference() -> None:
     assert_is(tango(lost=7, gained=1, questions=21), (-0.517, -0.026), within=5e-4)
     # 25 and 28 changes of 618, at 90%: the R package PropCIs.
     assert_is(tango(lost=25, gained=28, questions=618, z=1.6448536), (-0.0148, 0.0247), within=5e-5)
-
-
-def test_interval_of_a_paired_difference_by_hand() -> None:
-    # Nothing lost or gained of 40: q = 0, so 40 d^2 <= z^2 d (1 - d), which is Wilson's interval of 0 of 40.
-    assert_is(tango(0, 0, 40), (-0.0876216, 0.0876216))
-    # 0 lost, 4 gained of 30. At d = 0 most likely is q = 4/60, and (4 - 0)^2 = 16 is more than z^2 * 30 * 2 * 4/60 =
-    # 15.37: 0 is outside.
-    assert tango(0, 4, 30)[0] > 0
 
 
 @pytest.mark.parametrize("questions", [1, 2, 5, 30])
@@ -272,46 +255,10 @@ def test_a_higher_level_has_a_wider_interval() -> None:
         lows, highs = zip(*map(make, levels), strict=True)
         assert list(lows) == sorted(lows, reverse=True)
         assert list(highs) == sorted(highs)
-
-
-@pytest.mark.parametrize("questions", [10, 40])
-def test_a_sample_that_does_not_vary_has_the_error_of_its_interval(questions: int) -> None:
-    # The error is the width of the interval / (2 * 1.96): for 0 of 40, 0.0876 / 3.92 = 0.0224.
-    for estimate in (share_of(np.zeros(questions, dtype=bool)), cora_of((questions, 0, 0)), cora_of((0, questions, 0))):
-        low, high = estimate.interval
-        assert estimate.stderr == pytest.approx((high - low) / (2 * IN_95_PERCENT), rel=1e-6)
-    assert share_of(np.zeros(40, dtype=bool)).stderr == pytest.approx(0.02235, abs=5e-6)
+        assert -1 <= lows[-1] <= highs[-1] <= 1
 
 
 def test_an_interval_of_its_own_is_kept() -> None:
     assert Estimate(0.5, 0.1, ends=(0.2, 0.9)).interval == (0.2, 0.9)
     assert Estimate(0.5, 0.1).interval == pytest.approx((0.304, 0.696), abs=1e-5)
     assert not any(map(isfinite, Estimate(0.5, float("nan")).interval))
-
-
-@pytest.mark.parametrize(("questions", "error"), [(2, 0.1768), (10, 0.0354), (50, 0.0071)])
-def test_cora_of_a_model_without_consistent_questions_has_an_error(questions: int, error: float) -> None:
-    # mcqa 0.5 and bmca@1.0 0: half of the questions are right in the original, none in all variants. A bootstrap gives
-    # 0.125, 0.0335 and 0.0070; times sqrt(N / (N - 1)) this is 1 / sqrt(8) / N.
-    answers = [[1, 0], [0, 1]] * (questions // 2)
-    found = metrics.cora(ResponseTable.from_hits(answers))
-    assert found.value == 0.25
-    assert found.stderr == pytest.approx(error, abs=5e-5)
-    low, high = found.interval
-    assert 0 <= low < 0.25 < high <= 1
-
-
-def test_a_metric_that_cannot_vary_has_the_error_0() -> None:
-    # With one variant per question ci is 1 for all possible answers.
-    found = metrics.ci(ResponseTable.from_hits([[1], [0], [1]]))
-    assert tuple(found) == (1, 0)
-    assert found.interval == (1, 1)
-
-
-def test_the_interval_of_a_difference_stays_in_bounds_for_larger_quantiles() -> None:
-    """Newton's method jumps far to the left from a flat start, and must come back: the end was 1e14."""
-    rng = np.random.default_rng(1488)
-    questions = rng.integers(3, 30)
-    before, after = (metrics.cora(rng.random((questions, 4)) < rng.choice([0.5, 0.8, 0.95])) for _ in range(2))
-    found = difference(before, after, z=2.4)
-    assert -1 <= found.low <= found.value <= found.high <= 1

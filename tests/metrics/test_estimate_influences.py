@@ -11,14 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import mean_of, ratio_of, share_of, standard_error
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.oracles_errors import bootstrap_error, ratio_error
 from tests.support.score_tables import (
     NOT_TRANSITIVE,
-    hits,
     random_score_questions,
     random_written_questions,
     written_table,
@@ -147,24 +144,6 @@ def test_influences_agree_with_leaving_a_question_out(probe: str) -> None:
             assert np.corrcoef(change, influence)[0, 1] > 0.98, name
 
 
-def test_influences_of_cora_by_hand() -> None:
-    # m = 1/2, b = 1/4: 1/4 (x - 1/2) + 1/2 (y - 1/4). See the difference of cora in test_paired.py.
-    found = metrics.cora(ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]]))
-    assert found.influence == pytest.approx([1 / 2, 0, -1 / 4, -1 / 4])
-    # To first order the error is sqrt((4/16 + 0 + 1/16 + 1/16) / 3 / 4).
-    assert standard_error(found.influence) == pytest.approx(sqrt(1 / 32))
-    assert found.stderr == pytest.approx(bootstrap_error(lambda m, c: m * c, [(1, 1), (1, 0), (0, 1), (0, 1)]))
-
-
-def test_influences_of_a_pooled_share_by_hand() -> None:
-    # Three of four and none of two: R = 1/2, k - R m = 1, -1, times N / 6 = 1/3.
-    found = metrics.acc(ResponseTable.from_hits([[1, 1, 1, 0], [0, 0]]))
-    assert found.influence == pytest.approx([1 / 3, -1 / 3])
-    # To first order sqrt(2 / 1 * (1 + 1)) / 6 = 1/3.
-    assert standard_error(found.influence) == pytest.approx(1 / 3)
-    assert found.stderr == pytest.approx(ratio_error([(3, 4), (0, 2)]))
-
-
 @pytest.mark.parametrize("probe", MADE)
 def test_the_mean_of_the_outcomes_is_the_value(probe: str) -> None:
     shares = 0
@@ -177,17 +156,6 @@ def test_the_mean_of_the_outcomes_is_the_value(probe: str) -> None:
         assert set(counted.tolist()) <= {0.0, 1.0}, name
         assert counted.mean() == pytest.approx(estimate.value), name
     assert shares >= 1
-
-
-def test_outcomes_by_hand() -> None:
-    table = ResponseTable.from_hits([[1, 0], [1, 1], [0, 1]])
-    assert metrics.mcqa(table).outcomes.tolist() == [1, 1, 0]
-    assert metrics.bmca(table, level=1.0).outcomes.tolist() == [0, 1, 0]
-    # A question that is right in the original and not in all lowers ci: the first one.
-    assert metrics.ci(table).outcomes.tolist() == [0, 1, 1]
-    assert metrics.mcqa_plus(table).outcomes is None
-    assert metrics.acc(table).outcomes is None
-    assert metrics.all_equal(hits(["11", "10"])).outcomes.tolist() == [1, 0]
 
 
 values_and_members = st.lists(

@@ -21,7 +21,7 @@ from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.facts import Facts, compute, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.variants.probes import PROBES
-from tests.support.tables import KINDS
+from tests.support.tables import KINDS, table_of
 
 
 def test_each_metric_has_a_meaning_of_one_sentence() -> None:
@@ -40,18 +40,6 @@ METRICS = [
     *(metrics.acc, metrics.mcqa, metrics.mcqa_plus, metrics.mcqa_plus_diff),
     *(metrics.mv, metrics.ci, metrics.cora, metrics.core),
 ]
-
-
-def test_by_hand() -> None:
-    correct = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
-    # Originals 1, 1, 0, 1; all right 1, 0, 0, 1: mcqa 3/4, bmca@1.0 2/4, ci 1 - (3/4 - 2/4), cora 3/4 * 3/4.
-    assert metrics.mcqa(correct).value == 0.75
-    assert metrics.bmca(correct, 1.0).value == 0.5
-    assert metrics.ci(correct).value == 0.75
-    assert metrics.cora(correct).value == 0.5625
-    assert metrics.acc(correct).value == pytest.approx(10 / 12)
-    # The last variant is the original: 1, 1, 1, 1; cora is 1 * (1 - (1 - 2/4)).
-    assert metrics.cora(correct, original=2).value == 0.5
 
 
 @pytest.mark.parametrize(
@@ -111,6 +99,11 @@ def test_an_original_that_is_not_a_position(original: Any) -> None:
 def test_a_level_that_is_not_a_share(level: Any) -> None:
     with pytest.raises(ValueError, match="expected a share from 0 to 1"):
         metrics.bmca([[1, 1]], level)
+
+
+def test_the_original_may_be_another_variant() -> None:
+    # Originals 1, 1, 1, 1, all right in 2 of 4: cora is 1 * (1 - (1 - 2/4)).
+    assert metrics.cora(np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]]), original=2).value == 0.5
 
 
 def test_skipped_values() -> None:
@@ -206,16 +199,6 @@ def skipped(record: Record) -> Record:
     return replace(record, picked=None, position=None, skipped=True)
 
 
-def row(name: str, hits: str) -> list[Record]:
-    """Return a question from a text: 1 is right, 0 is wrong, ? was skipped. The first variant is the original."""
-    records = [one(name, ordinal, len(hits), (0, 1), 0 if hit == "1" else 1) for ordinal, hit in enumerate(hits)]
-    return [skipped(record) if hit == "?" else record for record, hit in zip(records, hits, strict=True)]
-
-
-def table_of(questions: Questions) -> ResponseTable:
-    return ResponseTable.from_records(record for records in questions for record in records)
-
-
 def completions(questions: Questions) -> Iterator[ResponseTable]:
     """Yield the tables with all possible answers to the skipped variants: each printed option, or an invalid one."""
     begun = [records for records in questions if not all(record.skipped for record in records)]
@@ -261,18 +244,17 @@ def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name
     # Each question has a wrong variant, so y = 0 and b = 0. cora = m (1 - m + b) is 0 if both originals are wrong
     # (m = 0), 0 if both are right (1 * 0), and 1/2 * 1/2 = 1/4 if one is right. The value is unknown although both
     # extremes are equal.
-    questions = [row("q0", "?0"), row("q1", "?0")]
     (entry,) = [entry for entry in ENTRIES if entry["metric"] == name]
-    fulls = {round(compute(entry, completed).value, 12) for completed in completions(questions)}
-    assert fulls == {"cora": {0.0, 0.25}, "ci": {0.0, 0.5, 1.0}, "mcqa": {0.0, 0.5, 1.0}}[name]
-    assert is_undefined(compute(entry, table_of(questions)))
+    full = [ResponseTable.from_hits([[one, 0], [other, 0]]) for one, other in product((0, 1), repeat=2)]
+    found = {compute(entry, table).value for table in full}
+    assert found == {"cora": {0.0, 0.25}, "ci": {0.0, 0.5, 1.0}, "mcqa": {0.0, 0.5, 1.0}}[name]
+    assert is_undefined(compute(entry, ResponseTable.from_hits([[nan, 0], [nan, 0]])))
 
 
 def test_the_four_metrics_of_a_run_that_stops_at_the_first_miss() -> None:
     # All right; first miss at the second variant, at the third, at the original. x = 1 1 1 0, y = 1 0 0 0: m = 3/4,
     # b = 1/4, ci = 1/2, cora = 3/8.
-    questions = [row("q0", "1111"), row("q1", "10??"), row("q2", "110?"), row("q3", "0???")]
-    table = table_of(questions)
+    table = ResponseTable.from_hits([[1, 1, 1, 1], [1, 0, nan, nan], [1, 1, 0, nan], [0, nan, nan, nan]])
     printed = {entry["metric"]: compute(entry, table) for entry in ENTRIES}
     known = {name: estimate.value for name, estimate in printed.items() if not is_undefined(estimate)}
     assert known == pytest.approx({"mcqa": 3 / 4, "bmca@1.0": 1 / 4, "ci": 1 / 2, "cora": 3 / 8})
@@ -281,12 +263,6 @@ def test_the_four_metrics_of_a_run_that_stops_at_the_first_miss() -> None:
 
 
 # ---- questions and records
-
-
-def test_an_incomplete_question_with_only_skipped_variants_is_not_begun() -> None:
-    # It counts as not begun and not also as incomplete. With one answer it counts as incomplete.
-    table = table_of([row("q0", "??")[:1], row("q1", "1?")[:1], row("q2", "11")])
-    assert (table.not_begun, table.incomplete, table.question_ids) == (1, 1, ("q2",))
 
 
 @pytest.mark.parametrize("ask", ["letter", "best_answer", "yes_no", "select_all", "boxed"])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lm_eval_cora.metrics import acc_mean, macro_acc
 from lm_eval_cora.metrics.estimate import bounded
 from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of, note_on_small_categories, strata_of
-from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.score_tables import hits
+from lm_eval_cora.metrics.responses import Bools, ResponseTable
+from tests.support.score_tables import hits, of_kinds
 
 
 def names(*sizes: int) -> list[str]:
@@ -26,26 +26,11 @@ def grouped(*sizes: int) -> list[list[list[int]]]:
     return [[members.tolist() for members in stratum] for stratum in strata_of(table, macro=True)]
 
 
-def some(rows: list[str], categories: list[str]) -> ResponseTable:
-    """Return a table of kinds 0, 1 and so on: 1 is right, 0 is wrong, a question lacks the kind of a dash."""
-    codes, kind = np.unique([place for row in rows for place, hit in enumerate(row) if hit != "-"], return_inverse=True)
-    return ResponseTable.from_columns(
-        [f"q{number:03d}" for number in range(len(rows))],
-        np.array([len(row) - row.count("-") for row in rows]),
-        np.array([hit == "1" for row in rows for hit in row if hit != "-"]),
-        kinds=[str(code) for code in codes],
-        kind=kind,
-        categories=categories,
-    )
-
-
-def random_rows(rng: np.random.Generator, questions: int, kinds: int, missing: float) -> list[str]:
-    """Return rows of 1 and 0; - if a question lacks a kind. It has the first one."""
-    draws = rng.random((questions, kinds))
-    return [
-        "".join("-" if place and rng.random() < missing else "01"[int(draw < 0.6)] for place, draw in enumerate(row))
-        for row in draws
-    ]
+def random_answers(rng: np.random.Generator, questions: int, kinds: int, missing: float) -> tuple[Bools, Bools]:
+    """(N, G) right answers, and whether a question has a kind. It has the first one."""
+    present = rng.random((questions, kinds)) >= missing
+    present[:, 0] = True
+    return rng.random((questions, kinds)) < 0.6, present
 
 
 def errors(table: ResponseTable, *, positions: bool = False, macro: bool = True) -> list[float]:
@@ -103,24 +88,23 @@ def test_the_note_on_categories_with_one_question() -> None:
 @given(st.integers(0, 10**6), st.booleans())
 def test_weights_are_numbers_of_copies(seed: int, positions: bool) -> None:
     rng = np.random.default_rng(seed)
-    rows, categories = random_rows(rng, 6, 3, missing=0.4), ["a", "a", "a", "b", "b", "b"]
+    (right, present), categories = random_answers(rng, 6, 3, missing=0.4), np.repeat(["a", "b"], 3)
     weight = rng.integers(0, 3, 6)
     weight[[0, 5]] = 1  # each category has a question
     copies = np.repeat(np.arange(6), weight)
-    copied = some([rows[number] for number in copies], [categories[number] for number in copies])
-    expected = dict.fromkeys("012", np.nan)
-    values = KindAccuracies.of(copied, positions=positions, macro=True).values()[0]
-    expected |= dict(zip(copied.kinds, values.tolist(), strict=True))
-    table = some(rows, categories)
+    copied = of_kinds(right[copies], present[copies], categories[copies].tolist())
+    expected = KindAccuracies.of(copied, positions=positions, macro=True).values()[0]
+    table = of_kinds(right, present, categories.tolist())
     weights = [weight[None, :3].astype(float), weight[None, 3:].astype(float)]
     found = KindAccuracies.of(table, positions=positions, macro=True).values(weights)[0]
-    assert found.tolist() == pytest.approx([expected[kind] for kind in table.kinds], nan_ok=True)
+    assert found == pytest.approx(expected, nan_ok=True)
 
 
 def test_number_of_trials() -> None:
     # The second kind: 3 of 4 questions. By category: c0 has 1 and c1 has 2 of them, so 2^2 / (1/1 + 1/2) = 8/3; the
     # first kind 2^2 / (1/2 + 1/2) = 4.
-    table = some(["11", "1-", "10", "00"], names(2, 2))
+    present = np.array([[1, 1], [1, 0], [1, 1], [1, 1]], dtype=np.bool_)
+    table = of_kinds(present, present, names(2, 2))
     assert KindAccuracies.of(table).trials().tolist() == [4, 3]
     assert KindAccuracies.of(table, macro=True).trials().tolist() == pytest.approx([4, 8 / 3])
 
@@ -133,7 +117,7 @@ def test_number_of_trials() -> None:
 def test_the_covariance_agrees_with_a_bootstrap(positions: bool, missing: float) -> None:
     rng = np.random.default_rng(4)
     sizes = 40, 60
-    table = some(random_rows(rng, 100, 3, missing), names(*sizes))
+    table = of_kinds(*random_answers(rng, 100, 3, missing), names(*sizes))
     accuracies = KindAccuracies.of(table, positions=positions, macro=True)
     weights = [rng.multinomial(size - 1, np.full(size, 1 / size), 4_000).astype(float) for size in sizes]
     expected = np.cov(accuracies.values(weights).T)

@@ -97,16 +97,6 @@ def test_the_spread_of_the_recalls() -> None:
     assert found.influence is None
 
 
-def test_the_recalls_do_not_depend_on_which_questions_have_a_letter() -> None:
-    """Easy questions with two options and hard ones with three: no letter matters, so the spread is 0."""
-
-    def question(name: str, size: int, picked: int) -> list[Record]:
-        of = [(name, size, n, f"answer_at_{'ABC'[n]}", tuple(range(size)), 0) for n in range(size)]
-        return [Record(*each, picked=picked) for each in of]
-
-    assert recall_spread(table(question("q1", 2, 0), question("q2", 3, 1))).value == pytest.approx(0)
-
-
 def two_letters(right: list[tuple[int, int]]) -> ResponseTable:
     """Return questions with the right option at A and at B, and whether the two answers are right."""
     return ResponseTable.from_records(

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from math import isnan, nan, sqrt
+from math import isnan, sqrt
 
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.facts import compute
-from tests.support.score_tables import A, B, C, D, asked, hits, prompted, written
-from tests.support.tables import PROMPTS, table_of
+from tests.support.score_tables import A, B, C, D, asked, hits, written
+from tests.support.study_answers import assert_is
+from tests.support.tables import table_of
 
 OF_TWO = 3.8414588 / 5.8414588 / 3.9199280
 """The error of a share that two questions have in common: the width of the interval, z^2 / (2 + z^2), / (2 * 1.96)."""
-
-
-def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
-    assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
-
-
-@pytest.mark.parametrize("answer", range(4))
-def test_a_model_that_always_says_a_picks_four_different_options(answer: int) -> None:
-    members = asked("q", [A, A, A, A], answer=answer)
-    # The right option is at A in one variant. In the others it is at B, C or D, and the option at A is option 0, or for
-    # answer 0 the option that the answer changed places with: options 0, 1, 2, 3.
-    if answer == 0:
-        assert [record.picked for record in members] == [0, 1, 2, 3]
-        assert metrics.consistency_rate(table_of([members])).value == 0
-    else:
-        # Option 0 is at A in all orders except the first, where the answer is at A: three of six pairs agree.
-        assert [record.picked for record in members] == [answer, 0, 0, 0]
-        assert metrics.consistency_rate(table_of([members])).value == 0.5
-    assert metrics.acc(table_of([members])).value == 0.25
-    assert metrics.all_equal(table_of([members])).value == 0
 
 
 def test_right_in_every_order() -> None:
@@ -52,14 +31,6 @@ def test_the_original_is_the_swap_that_keeps_the_order() -> None:
     assert found == [1, 0, 0]
 
 
-def test_the_mean_of_kinds_gives_every_question_the_same_weight() -> None:
-    # Three options, all right: 1. Five options, one of five right: 0.2. Mean 0.6, sd 0.8 / sqrt(2), / sqrt(2) = 0.4.
-    # Pooled it would be 4 / 8.
-    table = table_of([asked("p", [A, B, C], 3), asked("q", [A, A, A, A, A], 5)])
-    assert_is(metrics.acc_mean(table), 0.6, 0.4)
-    assert metrics.acc(table).value == 0.5
-
-
 def test_positions_with_mixed_numbers_of_options() -> None:
     # p, three options: right at A and B, mean 2/3.   q, five options: right at A only, mean 1/5.
     table = table_of([asked("p", [A, B, A], 3), asked("q", [A, A, A, A, A], 5)])
@@ -76,13 +47,6 @@ def test_positions_with_mixed_numbers_of_options() -> None:
     assert metrics.acc_max(table, positions=True).value == pytest.approx(1)
     # The same without the adjustment, because C is 0 too.
     assert metrics.acc_min(table).value == 0
-
-
-def test_harder_questions_with_more_options_do_not_make_the_last_positions_look_worse() -> None:
-    # p is right in all three orders, q wrong in all five: all positions are equally good, so all are acc_mean = 1/2.
-    table = table_of([asked("p", [A, B, C], 3), asked("q", [B, A, A, A, A], 5)])
-    assert metrics.acc_min(table, positions=True).value == metrics.acc_max(table, positions=True).value == 0.5
-    assert (metrics.acc_min(table).value, metrics.acc_max(table).value) == (0, 0.5)
 
 
 def test_categories_have_the_same_weight() -> None:
@@ -120,35 +84,9 @@ def test_an_outlier_is_outside_one_and_a_half_interquartile_ranges() -> None:
     # fences are 6 - 1.5 = 4.5 and 7 + 1.5 = 8.5: 1 is outside.
     assert outliers(1, 6, 6, 7, 8) == [True, False, False, False, False]
     assert outliers(5, 6, 6, 7, 9) == [False, False, False, False, True]
-    # Four kinds, 2, 6, 7, 8: places 0.75 and 2.25: 2 + 0.75 * 4 = 5, 7 + 0.25 = 7.25; fences 1.625 and 10.625.
-    assert outliers(8, 2, 7, 6) == [False, False, False, False]
-    # Four equal values and another one: quartiles and fences are equal to the four.
-    assert outliers(5, 5, 5, 5, 6) == [False, False, False, False, True]
-    assert outliers(3, 3) == [False, False]
     # On the fence. Thirds: 0, 1, 1, 2, quartiles at places 0.75 and 2.25 are 3/4 and 5/4; fences 3/4 - 3/4 = 0 and
     # 5/4 + 3/4 = 2.
     assert outliers(2, 0, 1, 1, of=3) == [False] * 4
-
-
-def test_each_kind() -> None:
-    kinds = metrics.each_kind(hits(["1-", "0-", "10"], kinds=["brief", "long"]))
-    # brief: 2/3, influences 1/3, -2/3, 1/3: sd sqrt(1/3), / sqrt(3) = 1/3.
-    assert_is(kinds["brief"]["accuracy"], 2 / 3, 1 / 3)
-    assert_is(kinds["long"]["invalid"], 2 / 3, 1 / 3)
-    assert kinds["long"]["accuracy"].value == kinds["brief"]["invalid"].value == 0
-    assert "adjusted" not in kinds["long"]
-
-
-def test_by_category() -> None:
-    found = metrics.by_category(hits(["11", "10", "01"], categories=["law", "law", "art"]))
-    assert list(found) == ["art", "law"]
-    law = {key: getattr(value, "value", value) for key, value in found["law"].items()}
-    # First sample 2/2, second 1/2; one pair of two agrees.
-    expected = {"acc_mean": 0.75, "acc_min": 0.5, "acc_max": 1, "acc_range": 0.5, "consistency_rate": 0.5}
-    unknown = {"acc_range_by_chance": nan, "acc_range_p": nan}  # fewer than ten questions
-    assert law == pytest.approx(expected | {"all_equal": 0.5, "questions": 2} | unknown, rel=0, abs=0, nan_ok=True)
-    assert found["art"]["questions"] == 1
-    assert isnan(found["art"]["acc_mean"].stderr)
 
 
 def test_eight_of_ten() -> None:
@@ -212,13 +150,3 @@ def test_picks_by_letter_with_mixed_numbers_of_options() -> None:
     even = [part["even"] for part in found.values()]
     assert even == pytest.approx([7 / 24, 7 / 24, 7 / 24, 1 / 8])
     assert metrics.picks_by_letter(hits(["--"])) == {}
-
-
-def test_an_entry_can_leave_a_kind_out() -> None:
-    table = prompted(["110", "100"])
-    entry = {"metric": "acc_min_paper", "aggregation": metrics.acc_min, "without": "single_letter_only"}
-    assert compute(entry, table).value == PROMPTS["acc_min_paper"](table).value == 0.5
-    assert PROMPTS["acc_min"](table).value == 0
-    # With two of the three templates: 1 and 0 instead of 1/3 and 1/3.
-    assert PROMPTS["consistency_rate"](table).value == pytest.approx(1 / 3)
-    assert PROMPTS["consistency_rate_paper"](table).value == 0.5

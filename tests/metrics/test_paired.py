@@ -21,7 +21,6 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, ratio_of, share_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles
 from tests.support import oracles_compare as compared
-from tests.support.score_tables import random_score_questions
 from tests.support.tables import METRICS, Metrics, estimates, questions, table_of
 
 Members = list[list[Record]]
@@ -42,6 +41,7 @@ def test_interval_of_a_difference_of_means_by_hand() -> None:
     found = difference(mean_of(np.array(before)), mean_of(np.array(after)))
     half = 1.9599640 * sqrt(1 / 36 + 1 / 81)
     assert found == pytest.approx((1 / 6, 1 / 6, 1 / 6 - half, 1 / 6 + half), abs=1e-7)
+    assert difference(mean_of(np.array(before)), mean_of(np.array(after)), z=9)[2:] == (-1, 1)
 
 
 def test_a_difference_of_identical_runs_without_limits() -> None:
@@ -67,14 +67,6 @@ def test_pairing_removes_the_difficulty_of_the_questions() -> None:
     share = 3.8414588 / 403.8414588
     assert (found.low, found.high) == pytest.approx((-0.1 - 0.9 * share, -0.1 + 1.1 * share))
     assert found.stderr < 0.3 * sqrt(one.stderr**2 + other.stderr**2)
-
-
-def test_difference_of_a_pooled_share_by_hand() -> None:
-    # Three of four and none of two, then two of four and one of two: both are 1/2, and the mean of the sizes is 3.
-    # Influences (3 - 2) / 3, (0 - 1) / 3, then 0 and 0: the differences -1/3 and 1/3 have the variance 2/9, / 2 = 1/9.
-    before = metrics.acc(ResponseTable.from_hits([[1, 1, 1, 0], [0, 0]]))
-    after = metrics.acc(ResponseTable.from_hits([[1, 1, 0, 0], [1, 0]]))
-    assert difference(before, after)[:2] == pytest.approx((0, 1 / 3))
 
 
 @FEW
@@ -112,17 +104,6 @@ def answered_again(members: Members, seed: int) -> Members:
         return replace(record, picked=picked, position=position, tied=not record.tied)
 
     return [[again(record) for record in records] for records in members]
-
-
-@pytest.mark.parametrize("positions", [False, True])
-def test_lowest_and_highest_accuracies_have_a_difference_without_an_error(positions: bool) -> None:
-    before, after = (table_of(random_score_questions(60, "order", (3, 4, 5), seed)) for seed in (7, 8))
-    for metric in (metrics.acc_min, metrics.acc_max):
-        one, other = metric(before, positions=positions), metric(after, positions=positions)
-        value, *rest = difference(one, other)
-        assert value == other.value - one.value
-        assert all(map(isnan, rest))
-        assert mcnemar(one, other) is None
 
 
 def test_one_question_has_a_difference_without_an_error() -> None:
@@ -171,32 +152,15 @@ def shares(before: Sequence[float], after: Sequence[float]) -> tuple[Estimate, E
     ("lost", "gained", "p_value"),
     [
         (0, 0, 1),  # nothing changed
-        (1, 0, 1 / 2),  # 2 * (1/2) / 2
-        (0, 2, 1 / 4),  # 2 * (1/4) / 2
         (0, 4, 1 / 16),  # 2 * (1/16) / 2
-        (0, 5, 1 / 32),
         (1, 1, 1),  # 2 * 1/4, and all of 1/2: both directions are the same split
-        (3, 3, 1),
-        (1, 3, 3 / 8),  # 2 * (1 + 4/2) / 16
-        (2, 6, 23 / 128),  # 2 * (1 + 8 + 28/2) / 256
-        (1, 8, 11 / 512),  # 9 changes in one direction: 1 of 2^9 ways; 8: 9 ways, half counts: 2 * (1 + 9/2) / 512
-        (8, 1, 11 / 512),
+        (8, 1, 11 / 512),  # 9 changes in one direction: 1 of 2^9 ways; 8: 9 ways, half counts: 2 * (1 + 9/2) / 512
     ],
 )
 def test_p_values_by_hand(lost: int, gained: int, p_value: float) -> None:
     found = mcnemar(*shares([1] * lost + [0] * gained + [1, 0], [0] * lost + [1] * gained + [1, 0]))
     assert isinstance(found, McNemar)
     assert found == (lost, gained, pytest.approx(p_value))
-
-
-def test_mcnemar_of_mcqa_by_hand() -> None:
-    # Originals 1, 1, 0, 0, 1 and then 0, 1, 1, 1, 1: one lost, two gained, 2 * (1 + 3/2) / 8 = 5/8.
-    before = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [0, 1], [1, 1]])
-    after = ResponseTable.from_hits([[0, 0], [1, 0], [1, 0], [1, 0], [1, 0]])
-    assert mcnemar(metrics.mcqa(before), metrics.mcqa(after)) == (1, 2, 5 / 8)
-    # Right in all variants: questions 2 and 5, then none: two lost, 2 * (1/4) / 2.
-    full = (metrics.bmca(table, level=1.0) for table in (before, after))
-    assert mcnemar(*full) == (2, 0, 0.25)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
@@ -221,22 +185,13 @@ def test_shares_of_a_subset_are_tested_if_both_have_the_same_subset() -> None:
 def test_mcnemar_does_not_apply_to_other_metrics_than_shares_of_questions() -> None:
     table = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [0, 1]])
     share = metrics.mcqa(table)
-    for metric in ("mcqa_plus", "acc", "cora", "core", "acc_min", "acc_max"):
-        assert mcnemar(share, METRICS[metric](table)) is None, metric
-        assert mcnemar(METRICS[metric](table), share) is None, metric
-    assert mcnemar(share, UNDEFINED) is None
-    assert mcnemar(metrics.mcqa(table_of([])), metrics.mcqa(table_of([]))) is None
+    for other in (*(METRICS[name](table) for name in ("mcqa_plus", "acc", "cora", "core", "acc_min")), UNDEFINED):
+        assert mcnemar(share, other) is mcnemar(other, share) is None
 
 
 def changed(lost: int, gained: int, questions: int) -> tuple[Estimate, Estimate]:
     same = questions - lost - gained
     return shares([1] * lost + [0] * gained + [0] * same, [0] * lost + [1] * gained + [0] * same)
-
-
-def test_interval_and_test_of_four_of_thirty_agree() -> None:
-    # 0 against 4 of 30: the p-value 1/16 is not below 0.05, so the interval contains 0. Tango's begins at 0.0047.
-    found = difference(*changed(0, 4, 30))
-    assert (found.value, found.low, found.high) == (pytest.approx(4 / 30), 0, pytest.approx(0.2968, abs=5e-5))
 
 
 def test_the_interval_excludes_0_if_and_only_if_the_test_rejects() -> None:

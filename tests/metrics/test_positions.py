@@ -12,7 +12,6 @@ import pytest
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import position_chi_square, position_p_value
-from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.options import Orders
 from lm_eval_cora.questions.question import Question
@@ -86,14 +85,6 @@ def test_chi_square_with_picks_of_the_right_option_by_hand() -> None:
     assert position_chi_square(table_of(members)).value == pytest.approx(20 / 3)
     # Cochran's Q: right answers by letter 20, 10, 10, by question 20 times 1 and 10 times 2.
     # Q = (3 - 1) (3 * 600 - 40^2) / (3 * 40 - (20 + 40)) = 400 / 60.
-
-
-def test_with_two_options_all_picks_count() -> None:
-    # Swapped orders of two options are all orders. d = (1, -1) for two picks of A, (1/2, -1/2) for one pick of A.
-    members = [asked(f"q{n:02d}", [A, A] if n < 10 else [A, None], 2) for n in range(20)]
-    # D = (15, -15): T = 1 * 450 / (10 * 2 + 10 / 2) = 18.
-    assert position_chi_square(table_of(members)).value == pytest.approx(18)
-    assert not has_swapped_orders(table_of(members))
 
 
 def test_letters_with_few_questions_are_counted_with_the_letter_before() -> None:

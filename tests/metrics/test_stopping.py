@@ -120,11 +120,6 @@ def test_the_model_of_these_tests_leaves_something_to_be_found() -> None:
     assert full("cora_demo")["invalid"] > 0
 
 
-def test_where_nothing_is_right_only_the_original_is_known() -> None:
-    found = scores(run(stop_early(Simulated(lambda doc: "?")), options={"questions": 3}))
-    assert (found["mcqa"], found["ci"], found["cora"], found["bmca@1.0"]) == (0.0, 1.0, 0.0, 0.0)
-
-
 def test_where_all_is_right_everything_is_asked() -> None:
     model, plain = Simulated(knows), Simulated(knows)
     run(plain, options={"questions": 2})

@@ -7,7 +7,6 @@ from math import exp, isnan, sqrt
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.oracles_errors import ratio_error
 from tests.support.study_answers import (
@@ -140,24 +139,6 @@ def test_select_all_and_replacement_of_the_misled(misled: ResponseTable) -> None
     assert_is(metrics.replaced_acc(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
 
 
-def test_the_papers_recalls_use_questions_with_several_selections() -> None:
-    # MCQA+, table 6, LLaMA2 on MMLU: 23.12%, 92.50 and 67.50 are 40 of 173 misled questions, and 37 and 27 of the 40.
-    # 37 + 27 - 40 = 24 of these select both. Over all 173 questions the recalls would sum to at most 1 + 0.2312.
-    several = [(0, 1)] * 24 + [(0, 2)] * 13 + [(1, 2)] * 3
-    answers = table(*[original(1, 1) + select_all(*names) for names in several + [(2,)] * 133])
-    assert round(metrics.multi_share(answers).value, 4) == 0.2312
-    assert metrics.recall_right(answers, several=True).value == pytest.approx(0.925)
-    assert metrics.recall_misleading(answers, several=True).value == pytest.approx(0.675)
-    assert metrics.recall_right(answers).value == pytest.approx(37 / 173)
-
-
-def test_sizes_of_the_subsets(misled: ResponseTable, with_nota: ResponseTable) -> None:
-    sizes = {"all": 6, "always_right": 1, "wrong": 5, "misled": 4, "no_misleading_option": 1}
-    assert metrics.subset_sizes(misled) == sizes
-    sizes = {"all": 5, "always_right": 3, "wrong": 1, "misled": 1, "no_misleading_option": 0}
-    assert metrics.subset_sizes(with_nota) == sizes
-
-
 ALWAYS_RIGHT = [name for name in STUDY if name.startswith(("tf_", "confidence_")) or name.endswith("_always_right")]
 MISLED = [name for name in STUDY if name.startswith("recall_")] + ["multi_share", "replaced_acc"]
 
@@ -189,8 +170,6 @@ def test_the_difference_to_mcqa_is_paired() -> None:
     # Squares: (-8/12)^2 + (7/12)^2 + (1/12)^2 = 114/144, / 2, / 3.
     answers = ResponseTable.from_hits([[1, 0, 0, 0], [0, 1], [1, 1, 1, 1]])
     assert_is(metrics.mcqa_plus_diff(answers), -1 / 12, sqrt(114 / 144 / 6))
-    records = [Record(f"q{q}", 2, o, "seed", (0, 1), 0, picked=0) for q in range(3) for o in range(2)]
-    assert isnan(metrics.mcqa_plus_diff(ResponseTable.from_records(records)).value)
 
 
 def test_option_probabilities_of_mcqa_plus_table_5() -> None:
@@ -206,20 +185,6 @@ def test_option_probabilities_of_mcqa_plus_table_5() -> None:
     ratio = metrics.confidence_ratio(answers)
     assert round(100 * ratio.value, 2) == 92.69  # 32.48 / 35.04; the mean of the two ratios would be 91.49
     assert_is(ratio, 0.3248 / 0.3504, ratio_error([(0.2496, 0.3008), (0.4, 0.4), (0, 0)]))
-
-
-def test_option_probabilities_normalised() -> None:
-    answers = table(
-        original(0, 0) + scored((0.3, 0.3), (0.1, 0.3), (0.2, 0.3), (0.01, 0.99)),  # 1/2; 1/4, 2/5, 1/100
-        original(0, 0) + scored((0.4, 0.1), (0.1, 0.4), (0.01, 0.0), (0.0, 0.5)),  # 4/5; 1/5, 1, 0
-        original(0, 1) + scored((0.9, 0.1), (0.9, 0.1), (0.9, 0.1), (0.9, 0.1)),  # not always right
-    )
-    # 1/2 and 4/5; 2/5 and 1: the largest share can belong to another option than the largest probability. N = 3:
-    # sqrt(3) * half of the difference / 2.
-    assert_is(metrics.confidence_right(answers, normalised=True), 0.65, of_some(sqrt(3) * 0.15 / 2, 3, 2))
-    assert_is(metrics.confidence_wrong(answers, normalised=True), 0.7, of_some(sqrt(3) * 0.3 / 2, 3, 2))
-    error = ratio_error([(0.4, 0.5), (1, 0.8), (0, 0)])
-    assert_is(metrics.confidence_ratio(answers, normalised=True), 1.4 / 1.3, error)
 
 
 def test_a_question_with_a_missing_probability_is_left_out() -> None:
@@ -254,9 +219,3 @@ def test_probabilities_too_small_for_floats_still_have_a_share() -> None:
     answers = table(parts)
     assert metrics.confidence_right(answers).value == 0.0
     assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(exp(1) / (exp(1) + 1))
-
-
-def test_the_mass_on_yes_and_no() -> None:
-    # P(yes) + P(no) of three variants: 1, 0.75, 0.5, whatever the answers to the original.
-    answers = table(original(1, 1) + scored((0.75, 0.25), (0.5, 0.25), (0.25, 0.25)))
-    assert metrics.yes_no_mass(answers).value == pytest.approx(0.75)

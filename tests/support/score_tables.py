@@ -9,11 +9,12 @@ from functools import cache
 from math import inf, nan
 from typing import Any, Literal
 
+import numpy as np
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.metrics.responses import Bools, ResponseTable
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.order import Orders, order
 from lm_eval_cora.variants.prompts import SINGLE_LETTER, prompts, sampling
@@ -218,6 +219,20 @@ def hits(rows: Sequence[str], kinds: Sequence[str] = "", categories: Sequence[st
         )
         for number, row in enumerate(rows)
         for place, hit in enumerate(row)
+    )
+
+
+def of_kinds(right: Bools, present: Bools | None = None, categories: Sequence[str] = ()) -> ResponseTable:
+    """(N, G) answers to the kinds of N questions, without those that are not present."""
+    present = np.ones(right.shape, dtype=np.bool_) if present is None else present
+    question, kind = np.nonzero(present)
+    return ResponseTable.from_columns(
+        [f"q{number:04d}" for number in range(len(right))],
+        present.sum(axis=1),
+        right[question, kind],
+        kinds=[f"kind {number:02d}" for number in range(right.shape[1])],
+        kind=kind,
+        **({"categories": categories} if categories else {}),
     )
 
 
