@@ -9,18 +9,19 @@ import pytest
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
-from tests.support.exported import Exported, KnowsOne, strict, write
+from tests.support.exported import Exported, KnowsOne
 from tests.support.simulated import knows, run
+from tests.support.written import save, strict
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     """`cora_demo` answers one of two questions correctly, `_mc` has a cut question, `_revas` has undefined metrics."""
     folder = tmp_path_factory.mktemp("runs")
-    write(folder, run(KnowsOne(), options={"questions": 2}))
+    save(folder, run(KnowsOne(), options={"questions": 2}))
     with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(26 + 5))):
-        write(folder, run(knows, "cora_demo_mc", {"questions": 2}))
-    write(folder, run(knows, "cora_demo_revas", {"questions": 2}))
+        save(folder, run(knows, "cora_demo_mc", {"questions": 2}))
+    save(folder, run(knows, "cora_demo_revas", {"questions": 2}))
     return read_runs([folder])
 
 

@@ -18,11 +18,11 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers
-from tests.support.exported import HOSTILE, Exported, cut, strict, write
+from tests.support.exported import HOSTILE, Exported, cut
 from tests.support.facts import RECORD, ROW, ROWS_PATH
 from tests.support.simulated import knows, run
 from tests.support.study import four_options
-from tests.support.written import put, the_run
+from tests.support.written import put, save, strict, the_run
 
 REVAS = 48  # variants of a question with five options
 
@@ -306,7 +306,7 @@ def test_folders_that_every_file_system_takes(runs: list[Run], tmp_path: Path) -
 
 def test_several_models_and_no_results_file(tmp_path: Path) -> None:
     for model in ("org/one", "org/two"):
-        write(tmp_path / "runs", run(knows, options={"questions": 1}), model)
+        save(tmp_path / "runs", run(knows, options={"questions": 1}), model)
     for path in (tmp_path / "runs").rglob("results_*.json"):
         path.unlink()
     files = write_every_eval_ever(read_runs([tmp_path / "runs"]), tmp_path)
@@ -318,7 +318,7 @@ def test_several_models_and_no_results_file(tmp_path: Path) -> None:
 
 
 def test_without_a_complete_question(tmp_path: Path) -> None:
-    write(tmp_path / "runs", run(knows, options={"questions": 1}))
+    save(tmp_path / "runs", run(knows, options={"questions": 1}))
     cut(tmp_path / "runs", lines=5)
     record, rows = export(read_runs([tmp_path / "runs"]), tmp_path)
     assert record["evaluation_results"] == []
@@ -330,7 +330,7 @@ def test_without_a_complete_question(tmp_path: Path) -> None:
 
 def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
     questions = four_options(tmp_path, [0, 1, 2, 3] * 10)
-    write(tmp_path / "runs", run(lambda _: "The best answer is A.", "cora_local_order", questions))
+    save(tmp_path / "runs", run(lambda _: "The best answer is A.", "cora_local_order", questions))
     record, _ = export(read_runs([tmp_path / "runs"]), tmp_path)
     by_name = {one["metric_config"]["metric_name"]: one for one in record["evaluation_results"]}
     # The right option is picked at A only: d = (3, -1, -1, -1) / 4 in 40 questions. 3 · (40 |d|)² / (40 |d|²) = 120.

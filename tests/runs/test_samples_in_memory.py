@@ -12,8 +12,8 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.model_run import Run
-from tests.support.exported import write
 from tests.support.simulated import knows, prefers, run
+from tests.support.written import save
 
 SOME = {"questions": 2}
 
@@ -33,7 +33,7 @@ def test_results_are_read_as_their_files(task: str, arguments: dict[str, Any], t
     for line in results["samples"][task]:
         line["doc"]["ordinal"] = np.int64(line["doc"]["ordinal"])
     (ours,) = cora.read_runs(results)
-    write(tmp_path, results)
+    save(tmp_path, results)
     (theirs,) = cora.read_runs(tmp_path)
     assert (ours.name, ours.notes) == (theirs.name, theirs.notes) == (f"some-org/some-model, {task}", ())
     assert repr(dict(ours)) == repr(dict(theirs))
@@ -45,7 +45,7 @@ def test_several_results_and_other_tasks(tmp_path: Path) -> None:
     one, other, saved = run(knows, options=SOME), run(prefers, options=SOME), run(prefers, options=SOME)
     one["samples"] = {"arc_easy": [{"doc_id": 0, "doc": {"query": "?"}}], **one["samples"]}
     other["model_name"] = "named"
-    write(tmp_path, {**saved, "samples": dict(saved["samples"])})  # the harness changes the lines when it saves them
+    save(tmp_path, {**saved, "samples": dict(saved["samples"])})  # the harness changes the lines when it saves them
     found = cora.read_runs([one, other], tmp_path, saved)
     names = ["Simulated (results 1)", "named", "some-org/some-model", "Simulated (results 3)"]
     assert [scores.name for scores in found] == [f"{name}, cora_demo" for name in names]

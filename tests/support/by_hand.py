@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.runs.grouping import Run, read_runs
 from lm_eval_cora.variants.probes import PROBES
+from tests.support.written import put
 
 HOSTILE_NAMES = {
     "line breaks": "two\nlines\r\n\u2028and\x85more",
@@ -37,9 +37,7 @@ def write_by_hand(path: Path, answers: Answers) -> Path:
         for kind, mark in zip(answers, marks, strict=True)
         if mark != "-"
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return put(path, rows)
 
 
 def runs_by_hand(folder: Path, models: Mapping[str, Answers]) -> list[Run]:

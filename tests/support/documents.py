@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from lm_eval import simple_evaluate
-from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
 from tests.support.simulated import Simulated
-from tests.support.written import lines_of
+from tests.support.written import lines_of, put, save
 
 DOCUMENTS = 24
 
@@ -96,14 +95,13 @@ def answers(salt: str) -> Callable[[dict[str, Any]], str]:
 
 def write_tasks(folder: Path) -> Path:
     """Write the files of the tasks and of their documents."""
-    folder.mkdir(parents=True, exist_ok=True)
     dice = random.Random(0)
     golds = [dice.randrange(4) for _ in range(DOCUMENTS)]
     rows = [
         {"row": row, "question": f"Which letter has number {row}?", "gold": gold, "answer": "ABCD"[gold]}
         for row, gold in enumerate(golds)
     ]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    put(folder / "rows.jsonl", rows)
     (folder / "scoring.py").write_text(_SCORING, encoding="utf-8")
     for task, text in _TASKS.items():
         data = _DATA.format(task=task, file=folder / "rows.jsonl", cache=folder / "cache")
@@ -120,12 +118,7 @@ def run_tasks(tasks: Path, folder: Path, salt: str, **arguments: Any) -> Path:
             Simulated(answers(salt)), tasks=[*_TASKS], task_manager=manager, bootstrap_iters=0, **arguments
         )
     assert results is not None
-    tracker = EvaluationTracker(output_path=str(folder))
-    tracker.general_config_tracker.log_experiment_args("simulated", f"pretrained=org/{salt}", None, None, False)
-    samples = results.pop("samples")
-    tracker.save_results_aggregated(results, samples)
-    for task in _TASKS:
-        tracker.save_results_samples(task, samples[task])
+    save(folder, results, f"org/{salt}")
     return folder / f"org__{salt}"
 
 

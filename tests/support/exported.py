@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pytest
-from lm_eval.loggers import EvaluationTracker
 
 from lm_eval_cora.runs.model_run import Run
 from tests.support.simulated import knows
@@ -48,24 +44,10 @@ class Exported(NamedTuple):
     rows: list[dict[str, Any]]
 
 
-def write(folder: Path, results: dict[str, Any], model: str = "some-org/some-model") -> None:
-    """Write what the harness writes with `--log_samples`."""
-    tracker = EvaluationTracker(output_path=str(folder))
-    tracker.general_config_tracker.log_experiment_args("simulated", f"pretrained={model}", None, None, False)
-    samples = results.pop("samples")
-    tracker.save_results_aggregated(results, samples)
-    for task, lines in samples.items():
-        tracker.save_results_samples(task, lines)
-
-
 def cut(folder: Path, lines: int) -> None:
     """Keep the first lines of the samples file below a folder."""
     (path,) = folder.rglob("samples_*.jsonl")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
-
-
-def strict(text: str) -> Any:
-    return json.loads(text, parse_constant=lambda name: pytest.fail(f"a bare {name}"))
 
 
 def asked_from(run: Run, **benchmark: Any) -> Run:

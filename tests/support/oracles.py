@@ -169,23 +169,21 @@ def _all_right(records: Sequence[Record]) -> bool:
     return all(_right(record) for record in records)
 
 
-def acc_at(questions: Questions, options: int | str) -> float | None:
-    asked = [_orders(records, options) for records in questions]
-    return _share(_right(orders[0]) for orders in asked if orders)
-
-
-def acc_h(questions: Questions, options: int | str) -> float | None:
-    asked = [_orders(records, options) for records in questions]
-    return _share(_all_right(orders) for orders in asked if orders)
+def _first_right(orders: Sequence[Record]) -> bool:
+    return _right(orders[0])
 
 
 def _times_picked(orders: Sequence[Record]) -> Counter[int | str]:
     return Counter(f"invalid {i}" if record.picked is None else record.picked for i, record in enumerate(orders))
 
 
-def sc(questions: Questions, options: int | str) -> float | None:
-    asked = [_orders(records, options) for records in questions]
-    return _share(max(_times_picked(orders).values()) / len(orders) for orders in asked if orders)
+def _modal_share(orders: Sequence[Record]) -> float:
+    return max(_times_picked(orders).values()) / len(orders)
+
+
+def _over(asked: Iterable[Sequence[Record]], score: Callable[[Sequence[Record]], float]) -> float | None:
+    """Mean of a score over the questions that have such orders."""
+    return _share(score(orders) for orders in asked if orders)
 
 
 def sc_buckets(questions: Questions) -> dict[str, float | None]:
@@ -217,34 +215,18 @@ def _dagger(questions: Questions) -> list[Sequence[Record]]:
     return [records for records in _wrong(questions) if records[0].picked is not None]
 
 
-def nota_acc(questions: Questions) -> float | None:
-    asked = [_nota_orders(records) for records in questions]
-    return _share(_right(orders[0]) for orders in asked if orders)
+def _nota(questions: Questions) -> dict[str, float | None]:
+    pairs = [(_orders(records, "original"), _nota_orders(records)) for records in questions]
+    values: dict[str, float | None] = {}
+    for name, score in {"nota_acc": _first_right, "nota_acc_h": _all_right}.items():
+        values[name] = _over((orders for _, orders in pairs), score)
+        values[f"{name}_diff"] = _share(score(orders) - score(originals) for originals, orders in pairs if orders)
+    return values
 
 
-def nota_acc_h(questions: Questions) -> float | None:
-    asked = [_nota_orders(records) for records in questions]
-    return _share(_all_right(orders) for orders in asked if orders)
-
-
-def nota_acc_diff(questions: Questions) -> float | None:
-    asked = [(records[0], _nota_orders(records)) for records in questions]
-    return _share(_right(orders[0]) - _right(original) for original, orders in asked if orders)
-
-
-def nota_acc_h_diff(questions: Questions) -> float | None:
-    asked = [(_orders(records, "original"), _nota_orders(records)) for records in questions]
-    return _share(_all_right(orders) - _all_right(originals) for originals, orders in asked if orders)
-
-
-def tf_right(questions: Questions) -> float | None:
+def _true_or_false(questions: Questions, kind: str) -> float | None:
     always = [record for records in _diamond(questions) for record in records]
-    return _share(_right(record) for record in always if record.kind == "true_or_false_right")
-
-
-def tf_wrong(questions: Questions) -> float | None:
-    always = [record for records in _diamond(questions) for record in records]
-    return _share(_right(record) for record in always if record.kind == "true_or_false_wrong")
+    return _share(_right(record) for record in always if record.kind == f"true_or_false_{kind}")
 
 
 def _yes(record: Record, normalised: bool) -> float | None:
@@ -268,51 +250,26 @@ def _confidences(questions: Questions, normalised: bool) -> list[tuple[float, fl
     return pairs
 
 
-def confidence_right(questions: Questions, normalised: bool) -> float | None:
-    return _share(right for right, _ in _confidences(questions, normalised))
+def _confidence(questions: Questions, normalised: bool) -> dict[str, float | None]:
+    pairs = _confidences(questions, normalised)
+    right, wrong = _share(right for right, _ in pairs), _share(wrong for _, wrong in pairs)
+    return {"right": right, "wrong": wrong, "ratio": wrong / right if right else None}
 
 
-def confidence_wrong(questions: Questions, normalised: bool) -> float | None:
-    return _share(wrong for _, wrong in _confidences(questions, normalised))
-
-
-def confidence_ratio(questions: Questions, normalised: bool) -> float | None:
-    right = confidence_right(questions, normalised)
-    return confidence_wrong(questions, normalised) / right if right else None
-
-
-def _selected(questions: Questions) -> list[tuple[Record, set[int]]]:
-    """For each question with a wrong option in the original order: this order, and the select-all answer."""
-    return [
+def _selections(questions: Questions) -> dict[str, float | None]:
+    """Of the questions with a wrong option in the original order: what is selected if all right ones are asked for."""
+    pairs = [
         (records[0], set(record.selected or ()))
         for records in _dagger(questions)
         for record in records
         if record.kind == "select_all"
     ]
-
-
-def multi_share(questions: Questions) -> float | None:
-    return _share(len(selected) > 1 for _, selected in _selected(questions))
-
-
-def recall_right(questions: Questions) -> float | None:
-    return _share(original.answer in selected for original, selected in _selected(questions))
-
-
-def recall_misleading(questions: Questions) -> float | None:
-    return _share(original.picked in selected for original, selected in _selected(questions))
-
-
-def _several(questions: Questions) -> list[tuple[Record, set[int]]]:
-    return [(original, selected) for original, selected in _selected(questions) if len(selected) > 1]
-
-
-def recall_right_multi(questions: Questions) -> float | None:
-    return _share(original.answer in selected for original, selected in _several(questions))
-
-
-def recall_misleading_multi(questions: Questions) -> float | None:
-    return _share(original.picked in selected for original, selected in _several(questions))
+    several = [(original, selected) for original, selected in pairs if len(selected) > 1]
+    values = {"multi_share": _share(len(selected) > 1 for _, selected in pairs)}
+    for ending, some in {"": pairs, "_multi": several}.items():
+        values[f"recall_right{ending}"] = _share(original.answer in selected for original, selected in some)
+        values[f"recall_misleading{ending}"] = _share(original.picked in selected for original, selected in some)
+    return values
 
 
 def yes_no_mass(questions: Questions) -> float | None:
@@ -336,19 +293,18 @@ def subset_sizes(questions: Questions) -> dict[str, int]:
 
 def study_metrics(questions: Questions) -> dict[str, float | None]:
     """Every metric of the revas probe under the name of the task files; the parts of a mapping by name and key."""
-    plain = (
-        *(acc, mcqa, invalid, followed, ties, tf_right, tf_wrong, yes_no_mass, multi_share, replaced_acc),
-        *(recall_right, recall_misleading, recall_right_multi, recall_misleading_multi),
-    )
+    plain = (acc, mcqa, invalid, followed, ties, yes_no_mass, replaced_acc)
     values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in plain}
     for options in (2, 3, 6, 8, 10, "original"):
-        for name, metric in {"acc": acc_at, "sc": sc, "acc_h": acc_h}.items():
-            values[f"{name}@{options}"] = metric(questions, options)
-    for metric in (nota_acc, nota_acc_h, nota_acc_diff, nota_acc_h_diff):
-        values[metric.__name__] = metric(questions)
-        values[f"{metric.__name__}_always_right"] = metric(_diamond(questions))
-    for metric in (confidence_right, confidence_wrong, confidence_ratio):
-        values[metric.__name__] = metric(questions, normalised=False)
-        values[f"{metric.__name__}_norm"] = metric(questions, normalised=True)
+        asked = [_orders(records, options) for records in questions]
+        for name, score in {"acc": _first_right, "sc": _modal_share, "acc_h": _all_right}.items():
+            values[f"{name}@{options}"] = _over(asked, score)
+    values |= _nota(questions)
+    values |= {f"{name}_always_right": value for name, value in _nota(_diamond(questions)).items()}
+    values |= {f"tf_{kind}": _true_or_false(questions, kind) for kind in ("right", "wrong")}
+    for ending, normalised in {"": False, "_norm": True}.items():
+        found = _confidence(questions, normalised)
+        values |= {f"confidence_{name}{ending}": value for name, value in found.items()}
+    values |= _selections(questions)
     values |= {f"sc_buckets {key}": value for key, value in sc_buckets(questions).items()}
     return values | {f"questions {key}": size for key, size in subset_sizes(questions).items()}

@@ -250,20 +250,15 @@ def _ranges(questions: Questions, positions: bool, suffix: str = "") -> Values:
     }
 
 
-def _spreads(questions: Questions, positions: bool) -> Values:
-    return {
-        "acc_range": acc_range(questions, positions),
-        "macro_acc_range": acc_range(questions, positions, macro=True),
-    }
-
-
 def _without(questions: Questions, kind: str) -> Questions:
     return [[record for record in records if record.kind != kind] for records in questions]
 
 
-def _shared(questions: Questions, same: Same) -> Values:
+def _shared(questions: Questions, same: Same = eq, positions: bool = False) -> Values:
     """Metrics of all three probes."""
-    return {
+    return _ranges(questions, positions) | {
+        "acc_range": acc_range(questions, positions),
+        "macro_acc_range": acc_range(questions, positions, macro=True),
         "acc": plain.acc(questions),
         "consistency_rate": plain.consistency_rate(questions, same),
         "all_equal": all_equal(questions, same),
@@ -277,8 +272,6 @@ def prompts_metrics(questions: Questions, same: Same = eq) -> Values:
     paper = _without(questions, DROPPED)
     return (
         _shared(questions, same)
-        | _ranges(questions, positions=False)
-        | _spreads(questions, positions=False)
         | _ranges(paper, positions=False, suffix="_paper")
         | {metric.__name__: metric(questions) for metric in (plain.mcqa, plain.ci, plain.cora)}
         | {"equal@0.8": equal_at(questions, Fraction(8, 10), same), "timeouts": timeouts(questions, same)}
@@ -292,9 +285,7 @@ def prompts_metrics(questions: Questions, same: Same = eq) -> Values:
 def order_metrics(questions: Questions) -> Values:
     """Every metric of the order probe, except the p-value, which is random."""
     return (
-        _shared(questions, eq)
-        | _ranges(questions, positions=True)
-        | _spreads(questions, positions=True)
+        _shared(questions, positions=True)
         | {
             metric.__name__: metric(questions)
             for metric in (acc_h, plain.mcqa, plain.ci, plain.cora, plain.ties, position_chi_square)
@@ -312,8 +303,6 @@ def sampling_metrics(questions: Questions, same: Same = eq) -> Values:
     """Every metric of the sampling probe."""
     return (
         _shared(questions, same)
-        | _ranges(questions, positions=False)
-        | _spreads(questions, positions=False)
         | {"timeouts": timeouts(questions, same)}
         | _named("samples", each_kind(questions))
         | _named("by_category", by_category(questions, same=same))

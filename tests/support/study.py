@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.questions.question import LETTERS
+from tests.support.simulated import says
+from tests.support.written import put
 
 
 def study_of(results: dict[str, Any], task: str) -> dict[str, Any]:
@@ -15,19 +15,13 @@ def study_of(results: dict[str, Any], task: str) -> dict[str, Any]:
     return study
 
 
-def picks(doc: dict[str, Any], identity: int) -> str:
-    return LETTERS[doc["printed"].index(identity)]
-
-
 def four_options(tmp_path: Path, rights: list[int]) -> dict[str, Any]:
     """Options of a run with a file of questions with four options and given positions of the right one."""
-    path = tmp_path / "four.jsonl"
     rows = [
         {"id": str(number), "question": f"Which {number}?", "choices": list("wxyz"), "answer": right}
         for number, right in enumerate(rights)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return {"data_files": str(path)}
+    return {"data_files": str(put(tmp_path / "four.jsonl", rows))}
 
 
 def believes_two(doc: dict[str, Any]) -> str:
@@ -38,8 +32,8 @@ def believes_two(doc: dict[str, Any]) -> str:
     if doc["ask"] == "yes_no":
         return "yes" if doc["printed"][0] in beliefs else "no"
     if doc["ask"] == "select_all":
-        return " and ".join(sorted(picks(doc, belief) for belief in beliefs))
+        return " and ".join(sorted(says(doc, belief) for belief in beliefs))
     offered = [belief for belief in beliefs if belief in doc["printed"]]
     if offered:
-        return picks(doc, offered[0])
-    return picks(doc, 26)  # reached where neither is printed
+        return says(doc, offered[0])
+    return says(doc, 26)  # reached where neither is printed

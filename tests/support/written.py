@@ -74,27 +74,33 @@ def otherwise(doc: Doc) -> str:
     return varied(doc, "other")
 
 
+def save(folder: Path, results: dict[str, Any], model: str = "some-org/some-model") -> str:
+    """Write what the harness writes with `--log_samples`, and return the date in the names of the files."""
+    tracker = EvaluationTracker(output_path=str(folder))
+    tracker.general_config_tracker.log_experiment_args("simulated", f"pretrained={model}", None, None, False)
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results, samples)
+    for task, lines in samples.items():
+        tracker.save_results_samples(task, lines)
+    return str(tracker.date_id)
+
+
 def write(
     folder: Path,
     rule: Callable[[Doc], str] | LM,
     task: str,
     options: Mapping[str, Any],
-    model: str = "",
+    model: str = "some-org/some-model",
     **arguments: Any,
 ) -> Written:
-    """Run a task and write what the harness writes with `--log_samples`."""
+    """Run a task and write its files."""
     results = run(rule, task, options, TASKS / benchmark_of(task), **arguments)
-    tracker = EvaluationTracker(output_path=str(folder))
-    name = model or "some-org/some-model"
-    tracker.general_config_tracker.log_experiment_args("simulated", f"pretrained={name}", None, None, False)
-    samples = results.pop("samples")
-    tracker.save_results_aggregated(results, samples)
-    tracker.save_results_samples(task, samples[task])
-    below = folder / name.replace("/", "__")
+    date = save(folder, results, model)
+    below = folder / model.replace("/", "__")
     return Written(
         folder,
-        below / f"samples_{task}_{tracker.date_id}.jsonl",
-        below / f"results_{tracker.date_id}.json",
+        below / f"samples_{task}_{date}.jsonl",
+        below / f"results_{date}.json",
         results["results"][task],
         results["configs"][task]["metadata"].get("study") or {},
     )

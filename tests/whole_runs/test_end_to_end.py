@@ -12,7 +12,6 @@ from unittest.mock import patch
 
 import pytest
 from lm_eval import simple_evaluate
-from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import handle_non_serializable, make_table
 
@@ -23,6 +22,7 @@ from tests.support.building import own_task
 from tests.support.names import METRICS
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 from tests.support.tables import without_variation
+from tests.support.written import lines_of, put, save
 
 M = 26
 
@@ -115,13 +115,9 @@ def test_half_an_emoji_does_not_cost_the_samples_file(tmp_path: Path) -> None:
     # A token limit cuts an emoji in two. An API sends the half as an escape, which UTF-8 cannot encode.
     results = run(lambda doc: f"{knows(doc)} \ud83d", options={"questions": 1})
     assert scores(results)["cora"] == 1.0
-    tracker = EvaluationTracker(output_path=str(tmp_path))
-    tracker.general_config_tracker.model_name_sanitized = "simulated"
-    samples = results.pop("samples")
-    tracker.save_results_aggregated(results, samples)
-    tracker.save_results_samples("cora_demo", samples["cora_demo"])
-    (file,) = tmp_path.glob("simulated/samples_*.jsonl")
-    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    save(tmp_path, results)
+    (file,) = tmp_path.rglob("samples_*.jsonl")
+    lines = lines_of(file)
     assert len(lines) == M
     assert lines[0]["resps"][0][0].endswith(" \\ud83d")
 
@@ -192,11 +188,9 @@ def test_a_metric_that_fails_does_not_cost_the_run(
 
 
 def test_a_users_own_file_with_options_of_every_number(tmp_path: Path) -> None:
-    path = tmp_path / "my.jsonl"
     sizes = [2, 3, 5, 13, 26]
     rows = [{"question": f"Which, {n}?", "choices": [f"option {k}" for k in range(n)], "answer": n - 1} for n in sizes]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    results = run(knows, "cora_local", {"data_files": str(path)})
+    results = run(knows, "cora_local", {"data_files": str(put(tmp_path / "my.jsonl", rows))})
     assert scores(results, "cora_local")["cora"] == 1.0
     assert results["n-samples"]["cora_local"]["original"] == sum(2 + 6 * (n - 1) for n in sizes)
     assert "n:5x8-152|" in results["configs"]["cora_local"]["metadata"]["signature"]

@@ -65,10 +65,6 @@ def test_ties_take_the_first_letter_and_are_counted() -> None:
     assert str(results["samples"][TASK][0]["ties"]) == "tied"
 
 
-def test_the_generate_form_has_no_ties_in_its_table() -> None:
-    assert "ties" not in scores(run(knows, "cora_demo", {"questions": 1}))
-
-
 class Broken(Simulated):
     """Returns values that back ends return after an error."""
 
@@ -98,8 +94,3 @@ def test_equal_distractors_are_one_option(tmp_path: Any) -> None:
         picked[sample["doc"]["printed"][-1]].add(str(sample["consistency_rate"]))
     assert all(picks == {str(identity)} for identity, picks in picked.items())
     assert 2 not in picked
-
-
-def test_the_signature_names_the_form() -> None:
-    signature = run(knows, TASK, {"questions": 1})["configs"][TASK]["metadata"]["signature"]
-    assert "|form:loglikelihood|" in signature

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -21,6 +20,7 @@ from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.metrics import Estimate
 from tests.support.names import METRICS, SCORED, SELECTIONS, printed
 from tests.support.simulated import run, scores
+from tests.support.written import put
 
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -110,9 +110,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
     folder = Path(spec.submodule_search_locations[0])
     with reading_once(folder / WEIGHTS):
         model = HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=32)
-    file = tmp_path_factory.mktemp("questions") / "questions.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in QUESTIONS), encoding="utf-8")
-    return RealModel(model, file)
+    return RealModel(model, put(tmp_path_factory.mktemp("questions") / "questions.jsonl", QUESTIONS))
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.answers.equivalence import Limits
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.scoring import CHECKER
 from tests.support.messages import tells
-from tests.support.simulated import knows, run, says, scores
+from tests.support.simulated import Simulated, knows, run, says, scores
 from tests.support.study import four_options, study_of
+from tests.support.written import put
 
 Doc = dict[str, Any]
 
@@ -81,10 +83,9 @@ def test_order_consistent_but_wrong(orders: str, tmp_path: Path) -> None:
 
 def test_order_with_different_numbers_of_options(tmp_path: Path) -> None:
     # Easy questions with two options, hard ones with four; no preference for a position.
-    path = tmp_path / "mixed.jsonl"
     rows = [{"id": f"easy {n}", "question": f"{n}?", "choices": ["w", "x"], "answer": n % 2} for n in range(6)]
     rows += [{"id": f"hard {n}", "question": f"{n}!", "choices": list("wxyz"), "answer": n} for n in range(4)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = put(tmp_path / "mixed.jsonl", rows)
 
     def rule(doc: Doc) -> str:
         return knows(doc) if doc["question_id"].startswith("easy") else says(doc, (doc["answer"] + 1) % 4)
@@ -230,16 +231,12 @@ def test_hostile_maths_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_greedy_samples_are_refused() -> None:
-    from lm_eval_cora.errors import UserError
-
     for settings in ({"do_sample": False}, {"temperature": 0.0}, {"do_sample": False, "temperature": 0.0}):
         with pytest.raises(UserError, match=r"cora_demo_sampling: .* expected do_sample"):
             run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs=settings)
 
 
 def test_samples_never_come_from_the_cache(tmp_path: Path) -> None:
-    from tests.support.simulated import Simulated
-
     for _ in range(2):
         model = Simulated(knows)
         run(model, "cora_demo_sampling", {"questions": 2}, use_cache=str(tmp_path / "cache"))
@@ -262,9 +259,6 @@ def test_a_seed_goes_into_each_request_if_it_is_asked_for(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("chat", [True, False])
 def test_a_model_of_transformers_is_not_sent_a_seed(chat: bool, tmp_path: Path) -> None:
-    from lm_eval_cora.errors import UserError
-    from tests.support.simulated import Simulated
-
     class HFLM(Simulated):
         pass
 
@@ -280,8 +274,6 @@ def test_a_model_of_transformers_is_not_sent_a_seed(chat: bool, tmp_path: Path) 
 
 
 def test_one_seed_for_all_samples_is_refused() -> None:
-    from lm_eval_cora.errors import UserError
-
     with pytest.raises(UserError, match="cora_demo_sampling: --gen_kwargs seed=5 would send this seed with every"):
         run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs={"seed": 5})
 
@@ -300,8 +292,6 @@ def test_ranks_draw_different_random_numbers() -> None:
 
 @pytest_maths
 def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lm_eval_cora.harness.scoring import CHECKER
-
     asked: list[Any] = []
     monkeypatch.setattr(CHECKER, "settle", lambda pairs, ranks=1: asked.extend(pairs))
     run(knows, "cora_math_sampling", {"questions": 2}, predict_only=True)

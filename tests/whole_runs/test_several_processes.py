@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 from itertools import combinations
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.distributed import Hashing, evaluate, outcomes_alone, outcomes_together
+from tests.support.written import put
 
 # Not importorskip, which would import torch even if these tests are deselected.
 pytestmark = pytest.mark.skipif(
@@ -90,12 +90,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict
     chosen[LETTERS] = {"task": LETTERS[0], "options": {"orders": "cyclic", "questions": 13}}
     if importlib.util.find_spec("math_verify") is None:
         return chosen
-    path = tmp_path_factory.mktemp("maths") / "problems.jsonl"
     rows = [
         {"problem": f"Problem {number}?", "level": "Level 1", "type": "Algebra", "solution": r"$\boxed{7}$"}
         for number in range(5)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = put(tmp_path_factory.mktemp("maths") / "problems.jsonl", rows)
     return {**chosen, MATHS: {"task": MATHS[0], "options": {"data_files": str(path)}}}
 
 

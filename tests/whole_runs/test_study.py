@@ -136,12 +136,6 @@ def test_confidences_of_a_model_that_is_sure() -> None:
     assert values["yes_no_mass"] == pytest.approx(1 / 2 + 1 / 8)
 
 
-# ---- a model that never chooses NOTA
-
-
-# ---- a model that is consistent but wrong
-
-
 def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
     options = four_options(tmp_path, [0, 0, 0, 0])
 
@@ -158,9 +152,6 @@ def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
     # One question is left, and one question has no error.
     for name in ("multi_share", "recall_right", "recall_misleading", "replaced_acc"):
         assert (values[name], values[f"{name}_stderr"]) == (1.0, "N/A")
-
-
-# ---- requests, and invalid answers
 
 
 # ---- the cheap version of MCQA+
