@@ -51,8 +51,8 @@ def find_letter(response: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
     said = without_later_reasoning(said)
-    if (question := NEXT_QUESTION.search(said)) and (before := said[: question.start()]).strip():
-        answer = _read(before, offset, doc, at_the_end=at_the_end)
+    if question := NEXT_QUESTION.search(said):
+        answer = _read(said[: question.start()], offset, doc, at_the_end=at_the_end)
         if answer.position is not None:
             return replace(answer, settled=not at_the_end)
     return _read(said, offset, doc, at_the_end=at_the_end)

@@ -279,13 +279,13 @@ def _number(text: str) -> tuple[Fraction, bool] | None:
         if not under or (whole and over < 0):
             return None
         value = int(whole or 0) + Fraction(over, under)
-        return (-value if sign == "-" else value), True
-    if repeating := _REPEATING.fullmatch(text):
+    elif repeating := _REPEATING.fullmatch(text):
         sign, whole, before, period = repeating.groups()
         shift = 10 ** len(before)
         value = Fraction(int(whole + before or 0), shift) + Fraction(int(period), shift * (10 ** len(period) - 1))
-        return (-value if sign == "-" else value), True
-    return None
+    else:
+        return None
+    return (-value if sign == "-" else value), True
 
 
 def _same_in_base(one: str, other: str) -> bool | None:

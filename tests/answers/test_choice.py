@@ -138,7 +138,9 @@ NOTHING = {
     ),
     Reason.CONTRADICTION: ("A: Fog", "The answer is A. Fog", "C. None of the above"),
     Reason.REJECTED: ("A is wrong.", "A is not correct"),
-    Reason.REPEATED: ("A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud", "Options:\nA. Ice"),
+    Reason.REPEATED: (
+        *("A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud", "Options:\nA. Ice", "Options:\nA. Ice: cold\nB: wet"),
+    ),
     Reason.OUT_OF_RANGE: ("I", "F", "The answer is F"),
     Reason.NONE_FITS: ("The correct answer is none of the above.",),
     Reason.NO_LETTER: (
@@ -286,10 +288,10 @@ def test_the_answer_has_the_identity_of_the_printed_option() -> None:
 
 SETTLED = {
     False: (
-        *("C", "C. Dew", "C\n", "A. Ice\nB. Fog", "C. Dew\nD", "C. Dew\nD. "),
+        *("C", "C. Dew", "C\n", "A. Ice\nB. Fog", "C. Dew\nD", "C. Dew\nD. ", "A. Ice\n\nIt is cold"),
         "Let me think.\n\nThe answer is C.\n\nDew is water",
     ),
-    True: ("C\n\nIt is water", "The answer is C.\n\nIt is water"),
+    True: ("C\n\nIt is water", "The answer is C.\n\nIt is water", "The answer is A. Ice\n\nIt is cold"),
 }
 
 
