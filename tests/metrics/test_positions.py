@@ -12,6 +12,7 @@ import pytest
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import position_chi_square, position_p_value
+from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.options import Orders
 from lm_eval_cora.questions.question import Question
@@ -112,6 +113,7 @@ def test_the_test_needs_ten_questions_per_letter(options: int, questions: int) -
 @pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])
 def test_a_consistent_model_has_no_letter_preference(orders: Orders) -> None:
     table = table_of(answers(prefers_a_wrong_option, orders, 100, [4]))
+    assert has_swapped_orders(table) is (orders == "swap")
     assert position_chi_square(table).value == 0
     assert position_p_value(table).value == 1
 
