@@ -16,6 +16,7 @@ turn: seconds of processor time up to the first request.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import resource
@@ -61,8 +62,10 @@ def environment_with(folder: Path, name: str, source: str, file: str) -> Path:
 
 
 TO_FIRST_REQUEST = """
-import runpy, sys
+import functools, json, runpy, sys
+from lm_eval import tasks
 from lm_eval.models.dummy import DummyLM
+tasks.TaskManager = functools.partial(tasks.TaskManager, **json.loads(sys.argv.pop(1)))
 def stop(*_, **__):
     sys.exit(3)
 DummyLM.generate_until = stop
@@ -71,12 +74,13 @@ runpy.run_module(sys.argv[0], run_name="__main__")
 """
 
 
-def seconds_to_first_request(command: str) -> float:
+def seconds_to_first_request(command: str, *, ours_alone: bool) -> float:
     """Processor time of `lm_eval run` or `lm-eval-cora run` until the model is asked."""
+    options = {"include_defaults": False} if ours_alone else {}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     arguments = ["run", "--model", "dummy", "--tasks", "cora_demo", "--limit", "1", "--include_path", TASKS]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    words = [sys.executable, "-c", TO_FIRST_REQUEST, command, *arguments]
+    words = [sys.executable, "-c", TO_FIRST_REQUEST, json.dumps(options), command, *arguments]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     if "Running generate_until requests" not in done.stderr:
         raise SystemExit(f"{command}: {done.stderr[-500:]}")
@@ -89,6 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=100, help="starts with each module (default: 100)")
     parser.add_argument("--runs", type=int, default=5, help="runs with each command (default: 5)")
+    parser.add_argument("--ours-alone", action="store_true", help="runs do not look for the harness' own tasks")
     given = parser.parse_args()
     repeats = given.repeats
     source = (Path(__file__).parents[1] / "lm_eval_cora" / "discovery" / f"{MODULE}.py").read_text(encoding="utf-8")
@@ -106,7 +111,8 @@ def main() -> None:
     ratio = statistics.median(one / other for (one, _), (other, _) in zip(*costs.values(), strict=True))
     share = statistics.median(cost / total for cost, total in costs["ours"])
     print(f"ours against an empty module: {ratio:.2f}; share of all imports of a bare start: {share:.1%}")
-    spent = [[seconds_to_first_request(name) for name in ("lm_eval_cora", "lm_eval")] for _ in range(given.runs)]
+    commands, alone = ("lm_eval_cora", "lm_eval"), given.ours_alone
+    spent = [[seconds_to_first_request(name, ours_alone=alone) for name in commands] for _ in range(given.runs)]
     ours, plain = (statistics.median(column) for column in zip(*spent, strict=True))
     print(f"processor time to the first request, median of {given.runs} runs each, seconds")
     print(f"lm-eval-cora run {ours:.1f}, lm_eval run {plain:.1f}, ratio {ours / plain:.2f}")

@@ -30,7 +30,7 @@ TINY = {
     "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],
     "scale": ["--questions", "20"],
     "several_models": ["--runs", "1", "--sizes", "20"],
-    "startup": ["--repeats", "1", "--runs", "1"],
+    "startup": ["--repeats", "1", "--runs", "1", "--ours-alone"],
     "tables": ["--questions", "20"],
     "whole_target": ["--runs", "2", "--models", "2", "--questions", "150"],
 }

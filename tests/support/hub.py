@@ -26,6 +26,18 @@ def options(number: int, count: int) -> tuple[list[str], int]:
     return [str(number + 1 + index - right) for index in range(count)], right
 
 
+def labelled(choices: list[str], right: int, labels: str = LETTERS) -> Row:
+    """The columns of ARC and its like."""
+    labels = labels[: len(choices)]
+    return {"choices": {"text": choices, "label": list(labels)}, "answerKey": labels[right]}
+
+
+def distractors(choices: list[str], right: int, column: str) -> Row:
+    """A column for each wrong option, numbered from 1."""
+    wrong = [choice for choice in choices if choice != choices[right]]
+    return {f"{column}{place}": choice for place, choice in enumerate(wrong, start=1)}
+
+
 def stem(topic: str, number: int) -> str:
     return f"In {topic}, which number follows {number}?"
 
@@ -37,14 +49,8 @@ def mmlu(number: int, split: str) -> Row:
 
 
 def arc(number: int, split: str) -> Row:
-    choices, right = options(number, 3 + number % 3)
-    labels = (LETTERS if number % 2 else "12345")[: len(choices)]
-    return {
-        "id": f"{split}_{number}",
-        "question": stem(split, number),
-        "choices": {"text": choices, "label": list(labels)},
-        "answerKey": labels[right],
-    }
+    columns = labelled(*options(number, 3 + number % 3), LETTERS if number % 2 else "12345")
+    return {"id": f"{split}_{number}", "question": stem(split, number), **columns}
 
 
 def truthfulqa(number: int, split: str) -> Row:
@@ -98,32 +104,19 @@ def agieval(number: int, subset: str) -> Row:
 
 
 def openbookqa(number: int, split: str) -> Row:
-    choices, right = options(number, 4)
-    return {
-        "id": f"{split}-{number}",
-        "question_stem": stem(split, number),
-        "choices": {"text": choices, "label": list("ABCD")},
-        "answerKey": LETTERS[right],
-    }
+    return {"id": f"{split}-{number}", "question_stem": stem(split, number), **labelled(*options(number, 4))}
 
 
 def commonsense_qa(number: int, split: str) -> Row:
-    choices, right = options(number, 5)
-    return {
-        "id": f"{split}{number:032x}",
-        "question": stem(split, number),
-        "question_concept": "number",
-        "choices": {"label": list("ABCDE"), "text": choices},
-        "answerKey": LETTERS[right],
-    }
+    columns = {"question": stem(split, number), "question_concept": "number", **labelled(*options(number, 5))}
+    return {"id": f"{split}{number:032x}", **columns}
 
 
 def sciq(number: int, split: str) -> Row:
     choices, right = options(number, 4)
-    wrong = [choice for choice in choices if choice != choices[right]]
     return {
         "question": stem(split, number),
-        **{f"distractor{place}": choice for place, choice in enumerate(wrong, start=1)},
+        **distractors(choices, right, "distractor"),
         "correct_answer": choices[right],
         "support": "Numbers follow each other." if number % 2 else "",
     }
@@ -131,11 +124,10 @@ def sciq(number: int, split: str) -> Row:
 
 def gpqa(number: int, split: str) -> Row:
     choices, right = options(number, 4)
-    wrong = [choice for choice in choices if choice != choices[right]]
     return {
         "Question": stem(split, number),
         "Correct Answer": f"{choices[right]}\n",
-        **{f"Incorrect Answer {place}": choice for place, choice in enumerate(wrong, start=1)},
+        **distractors(choices, right, "Incorrect Answer "),
         "Record ID": f"rec{number:014}",
         "High-level domain": ("Physics", "Biology")[number % 2],
     }

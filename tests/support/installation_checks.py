@@ -30,20 +30,22 @@ def _listed(environment: Environment, *arguments: str) -> set[str]:
     return {line.split("|")[1].strip() for line in lines if line.startswith("|")}
 
 
+def _include_path(environment: Environment) -> Sequence[str]:
+    if environment.discovers:
+        return ()
+    return "--include_path", environment.run("-m", "lm_eval_cora", "tasks", "--path").strip()
+
+
 def check_listing(environment: Environment) -> str:
     """`lm_eval ls tasks` lists our tasks and the harness' own."""
-    folder = environment.run("-m", "lm_eval_cora", "tasks", "--path").strip()
-    explicitly = () if environment.discovers else ("--include_path", folder)
-    found = _listed(environment, *explicitly)
+    found = _listed(environment, *_include_path(environment))
     assert {*NAMES, *GROUPS, "arc_easy"} <= found, sorted({*NAMES, *GROUPS, "arc_easy"} - found)
     return "ours and theirs" if environment.discovers else "with --include_path"
 
 
 def check_run(environment: Environment) -> str:
     """A run with the dummy model prints its table."""
-    folder = environment.run("-m", "lm_eval_cora", "tasks", "--path").strip()
-    explicitly = () if environment.discovers else ("--include_path", folder)
-    assert "|cora " in environment.run("-m", "lm_eval", *DUMMY, *explicitly)
+    assert "|cora " in environment.run("-m", "lm_eval", *DUMMY, *_include_path(environment))
     return "table"
 
 

@@ -13,6 +13,16 @@ Payload = dict[str, Any]
 Fault = str
 """`status N`, or one of: no choices, one missing, null, no message, no content, error, text, hang up."""
 
+BROKEN: dict[Fault, Any] = {
+    "no choices": {"choices": []},
+    "no message": {"choices": [{"index": 0, "finish_reason": "stop"}]},
+    "no content": {"choices": [{"index": 0, "message": {"role": "assistant"}}]},
+    "null": {"choices": [{"index": 0, "message": {"content": None}, "text": None}]},
+    "error": {"error": {"message": "overloaded"}},
+    "text": b"<html>busy</html>",
+}
+"""What the server replies instead of an answer."""
+
 
 def letter_of(text: str, seed: int | None = None) -> str:
     """The server's answer: a function of the request, as for a greedy model."""
@@ -132,21 +142,11 @@ class Server:
                     self.reply(200, server.answer(payload))
                 elif fault.startswith("status "):
                     self.reply(int(fault.split()[1]), {"error": {"message": "out of memory"}})
-                elif fault == "no choices":
-                    self.reply(200, {"choices": []})
                 elif fault == "one missing":  # the other choices are renumbered
                     choices = server.answer(payload)["choices"][1:]
                     self.reply(200, {"choices": [{**choice, "index": n} for n, choice in enumerate(choices)]})
-                elif fault == "no message":
-                    self.reply(200, {"choices": [{"index": 0, "finish_reason": "stop"}]})
-                elif fault == "no content":
-                    self.reply(200, {"choices": [{"index": 0, "message": {"role": "assistant"}}]})
-                elif fault == "null":
-                    self.reply(200, {"choices": [{"index": 0, "message": {"content": None}, "text": None}]})
-                elif fault == "error":
-                    self.reply(200, {"error": {"message": "overloaded"}})
-                elif fault == "text":
-                    self.reply(200, b"<html>busy</html>")
+                elif fault in BROKEN:
+                    self.reply(200, BROKEN[fault])
                 else:
                     self.connection.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,25 +120,26 @@ def row_of(task: str, one: Run) -> dict[str, Any]:
     }
 
 
+def module_of(benchmark: str) -> Any:
+    """The harness' own functions for a benchmark of SCORE."""
+    folder = {"agieval": "agi_eval"}.get(benchmark, benchmark)
+    return import_module(f"lm_eval.tasks.score.{folder}.utils_{benchmark}")
+
+
 def theirs(task: str, one: Run) -> tuple[float, int]:
     """The rate from the harness' own functions: docs, scoring of responses, aggregation."""
-    from lm_eval.tasks.score import utils
-    from lm_eval.tasks.score.agi_eval import utils_agieval
-    from lm_eval.tasks.score.math import utils_math
-    from lm_eval.tasks.score.mmlu_pro import utils_mmlu_pro
-
     benchmark, _, probe = task.rpartition("_")
-    module: Any = {"mmlu_pro": utils_mmlu_pro, "agieval": utils_agieval, "math": utils_math}[benchmark]
+    module = module_of(benchmark)
     name = {"order": "option_order_robustness", "prompts": "prompt_robustness"}[probe]
     docs = getattr(module, f"{name}_process_docs")(datasets.Dataset.from_list([row_of(task, one)]))
     score = module.process_results if benchmark == "math" else getattr(module, f"{name}_process_results")
     key = "options_consistency_rate" if probe == "order" else "consistency_rate"
     rows = [score(doc, [one.rule({"number": n}, doc.get("options", []))])[key] for n, doc in enumerate(docs)]
     if benchmark == "math":
-        return utils_math.math_prompt_consistency_rate(rows), len(rows)
+        return module.math_prompt_consistency_rate(rows), len(rows)
     if probe == "order":
         return module.options_consistency_rate(rows), len(rows)
-    return utils.prompt_consistency_rate(rows), len(rows)
+    return import_module("lm_eval.tasks.score.utils").prompt_consistency_rate(rows), len(rows)
 
 
 def table_of(rows: Sequence[tuple[str, Run, tuple[float, int], tuple[float, int]]]) -> str:
@@ -165,12 +167,8 @@ def test_consistency_rates_worked_out_by_hand(tmp_path: Path) -> None:
     "task", ["mmlu_pro_prompts", "mmlu_pro_sampling", "agieval_prompts", "math_prompts", "math_sampling"]
 )
 def test_prompts_are_those_of_the_harness(task: str) -> None:
-    from lm_eval.tasks.score.agi_eval import utils_agieval
-    from lm_eval.tasks.score.math import utils_math
-    from lm_eval.tasks.score.mmlu_pro import utils_mmlu_pro
-
     benchmark, _, probe = task.rpartition("_")
-    module: Any = {"mmlu_pro": utils_mmlu_pro, "agieval": utils_agieval, "math": utils_math}[benchmark]
+    module = module_of(benchmark)
     name = {"prompts": "prompt_robustness", "sampling": "non_greedy_robustness"}[probe]
     path = {"mmlu_pro": "TIGER-Lab/MMLU-Pro", "agieval": "hails/agieval-aqua-rat", "math": "EleutherAI/hendrycks_math"}
     config = "algebra" if benchmark == "math" else None
