@@ -33,7 +33,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.support.markdown import Block, blocks
 
@@ -171,11 +171,13 @@ def in_fork(words: list[str]) -> tuple[int, str, str]:
     """Run a command in a process with the harness imported: status, output, errors."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
         status = forked(lambda: PROGRAMS[words[0]](words), out.fileno(), error.fileno())
-        texts = []
-        for file in (out, error):
-            file.seek(0)
-            texts.append(file.read().decode())
-    return status, texts[0], texts[1]
+        return status, from_start(out), from_start(error)
+
+
+def from_start(file: IO[bytes]) -> str:
+    """The whole text of a file that another process wrote."""
+    file.seek(0)
+    return file.read().decode()
 
 
 def forked(action: Callable[[], object], out: int, error: int) -> int:

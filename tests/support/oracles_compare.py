@@ -13,10 +13,8 @@ from itertools import combinations, product
 from math import comb
 from statistics import mean, stdev
 
-from lm_eval_cora.answers.records import Record
 from tests.support import oracles
-
-Questions = Sequence[Sequence[Record]]
+from tests.support.oracles import Questions
 
 
 def at_least(variants: int, rate: Fraction) -> list[Fraction]:

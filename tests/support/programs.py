@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple
 import pytest
 
 from lm_eval_cora.cli import main
+from tests.support.documented import from_start
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,11 +91,7 @@ def forked(command: Command) -> Ended:
             sys.stderr = redirected(2, command.error, error)  # type: ignore[assignment]
             sys.exit(main())
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        texts = []
-        for file in (out, error):
-            file.seek(0)
-            texts.append(file.read().decode())
-    return Ended(status, *texts)
+        return Ended(status, from_start(out), from_start(error))
 
 
 def redirected(number: int, kind: str, kept: IO[bytes]) -> IO[str] | None:

@@ -85,24 +85,20 @@ def test_write_out_prints_a_whole_prompt(task: str, caplog: pytest.LogCaptureFix
     assert "\nAnswer:\n(end of prompt on previous line)" in line
 
 
-def test_generation_arguments_are_added_to_ours() -> None:
-    results = run(knows, "cora_demo", {"questions": 1}, gen_kwargs="max_gen_toks=4096,until=STOP")
-    arguments = results["samples"]["cora_demo"][0]["arguments"][0][1]
-    assert arguments == {"do_sample": False, "temperature": 0.0, "max_gen_toks": 4096, "until": "STOP"}
-
-
-@pytest.mark.parametrize("name", ["max_new_tokens", "max_tokens", "max_completion_tokens"])
-def test_a_token_limit_by_another_name_counts(name: str) -> None:
-    # The harness prefers max_gen_toks, which the task file sets to 8.
-    results = run(knows, "cora_demo", {"questions": 1}, gen_kwargs=f"{name}=4096")
-    arguments = results["samples"]["cora_demo"][0]["arguments"][0][1]
-    assert arguments == {"do_sample": False, "temperature": 0.0, "max_gen_toks": 4096, "until": []}
-
-
-def test_of_several_token_limits_the_one_counts_that_the_harness_prefers() -> None:
-    given = {"max_completion_tokens": 1, "max_new_tokens": 30, "max_tokens": 20}
+@pytest.mark.parametrize(
+    ("given", "limit", "until"),
+    [
+        ("max_gen_toks=4096,until=STOP", 4096, "STOP"),
+        # The harness prefers max_gen_toks, which the task file sets to 8.
+        *((f"{name}=4096", 4096, []) for name in ("max_new_tokens", "max_tokens", "max_completion_tokens")),
+        # Of several, the one that the harness prefers.
+        ({"max_completion_tokens": 1, "max_new_tokens": 30, "max_tokens": 20}, 30, []),
+    ],
+)
+def test_generation_arguments_are_added_to_ours(given: str | dict[str, int], limit: int, until: object) -> None:
     results = run(knows, "cora_demo", {"questions": 1}, gen_kwargs=given)
-    assert results["samples"]["cora_demo"][0]["arguments"][0][1]["max_gen_toks"] == 30
+    arguments = results["samples"]["cora_demo"][0]["arguments"][0][1]
+    assert arguments == {"do_sample": False, "temperature": 0.0, "max_gen_toks": limit, "until": until}
 
 
 def test_generation_arguments_leave_the_loglikelihood_form_alone() -> None:
