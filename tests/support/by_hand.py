@@ -57,12 +57,8 @@ def simulated_runs(
 ) -> list[Run]:
     """Runs of models that answer by chance, with the metrics of a headline only, which takes milliseconds.
 
-    Args:
-        seed: Seed of the answers.
-        models: For each model the probability that it knows a question, and that a known question is right in a variant
-            other than the original.
-        questions: Number of questions.
-        variants: Number of variants of each question; the first is the original.
+    Each model has a probability to know a question, and one that a known question is right in a variant other than the
+    original, which is the first.
     """
     hits = simulated_hits(seed, list(models.values()), questions, variants)
     return [light_run(model, ResponseTable.from_hits(rows)) for model, rows in zip(models, hits, strict=True)]

@@ -59,12 +59,7 @@ class Hashing(LM):
     """
 
     def __init__(self, log: Path | None = None, stop_half_way: bool = False) -> None:
-        """Make one rank.
-
-        Args:
-            log: Gets a line for each request that the model is really asked.
-            stop_half_way: Kill this process after half of the requests.
-        """
+        """One rank. The log gets a line for each request; half way the process may kill itself."""
         super().__init__()
         self._log = log
         self._stop_half_way = stop_half_way
@@ -247,16 +242,9 @@ def launch(
                 "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
             }
             with file.open("wb") as stderr:
-                processes.append(
-                    subprocess.Popen(
-                        [*command, "--rank", str(rank)],
-                        cwd=ROOT,
-                        env=environment,
-                        stdin=subprocess.DEVNULL,
-                        stdout=stderr,
-                        stderr=stderr,
-                    )
-                )
+                streams = {"stdin": subprocess.DEVNULL, "stdout": stderr, "stderr": stderr}
+                words = [*command, "--rank", str(rank)]
+                processes.append(subprocess.Popen(words, cwd=ROOT, env=environment, **streams))
         for process in processes:
             process.wait(timeout=max(0.1, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:

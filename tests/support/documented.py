@@ -71,11 +71,7 @@ def runs(block: Block) -> bool:
 
 
 def run(page: Path) -> None:
-    """Run the blocks of a page.
-
-    Raises:
-        Exception: That of a block, after its place has been printed.
-    """
+    """Run the blocks of a page. The place of one that fails is printed."""
     names: dict[str, Any] = {"__name__": "__main__"}
     printed: str | None = None
     for block in blocks(page.read_text(encoding="utf-8")):

