@@ -132,24 +132,17 @@ def _only(folder: Path, pattern: str) -> Path:
 
 @dataclass
 class Environment:
-    """A virtual environment, or folders that a Python has on its path.
-
-    Attributes:
-        python: Its interpreter.
-        variables: What its commands need set.
-        discovers: Whether plain `lm_eval` finds our tasks there. Python reads .pth files in site-packages, and not in
-            folders of PYTHONPATH.
-        harness: Where the harness must be imported from.
-        removable: Whether our package can be removed again.
-        by_uv: Whether uv installs and removes packages, instead of pip.
-    """
+    """A virtual environment, or folders that a Python has on its path."""
 
     python: Path
     variables: dict[str, str] = field(default_factory=dict)
     discovers: bool = True
+    """Whether plain `lm_eval` finds our tasks. Python reads .pth files in site-packages, not in those of PYTHONPATH."""
     harness: Path | None = None
+    """Where the harness must be imported from."""
     removable: bool = True
     by_uv: bool = False
+    """Whether uv installs and removes packages, instead of pip."""
 
     @property
     def site(self) -> Path:

@@ -21,21 +21,16 @@ def tokens(text: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class Block:
-    """A code block.
-
-    Attributes:
-        language: Its language; empty for an indented block, too.
-        code: Its lines.
-        comment: The text of the comment directly before it.
-        line: Number of its first line on the page.
-        is_output: Whether it follows directly after another code block.
-    """
+    """A code block."""
 
     language: str
+    """Empty for an indented block, too."""
     code: str
     comment: str
+    """The text of the comment directly before it."""
     line: int
     is_output: bool
+    """Whether it follows directly after another code block."""
 
 
 def blocks(text: str) -> list[Block]:

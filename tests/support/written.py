@@ -35,21 +35,15 @@ NOTHING = ["", "I do not know.", "<think>so", "選"]
 
 
 class Written(NamedTuple):
-    """A run on disk.
-
-    Attributes:
-        folder: What --output_path named.
-        samples: The samples file.
-        results: The results file.
-        printed: The numbers of the task as the harness' table has them.
-        study: Those that are in the results file alone.
-    """
+    """A run on disk, below the folder that --output_path named."""
 
     folder: Path
     samples: Path
     results: Path
     printed: Mapping[str, Any]
+    """The numbers of the task as the harness' table has them."""
     study: Mapping[str, Any]
+    """Those that are in the results file alone."""
 
 
 def varied(doc: Doc, salt: str = "") -> str:

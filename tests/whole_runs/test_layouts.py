@@ -68,18 +68,11 @@ def parquet(rows: list[dict[str, Any]]) -> Make:
 
 
 class Layout(NamedTuple):
-    """A file layout and its outcome.
-
-    Attributes:
-        what: Description in docs/data.md.
-        make: Writes the file into a folder, and returns the value of `data_files`.
-        options: Other options that the user sets.
-        error: Parts of the error message, in order; empty if the file is read.
-        notes: Parts of the warning, in order; empty without a warning.
-    """
+    """A file layout, as docs/data.md describes it, and its outcome: parts of an error or of a warning, in order."""
 
     what: str
     make: Make
+    """Writes the file into a folder, and returns the value of `data_files`."""
     options: dict[str, Any] = {}  # noqa: RUF012  # a NamedTuple's
     error: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
