@@ -31,11 +31,7 @@ REPORT = "report.html"
 
 
 class Sources:
-    """The runs and records below some paths.
-
-    Attributes:
-        notes: Messages about the files, such as those that cannot be used.
-    """
+    """The runs and records below some paths; `notes` tells, for example, which files cannot be used."""
 
     def __init__(self, paths: Sequence[Path], reader: Reader | None, named: Mapping[Path, str]) -> None:
         self._reader = reader
@@ -98,9 +94,8 @@ class Sources:
             raise UserError(self._nothing)
         if not boards:
             raise UserError(f"no run has a score{f': {self.notes[0]}' if self.notes else ''}")
-        most: dict[str, int] = {}
-        for board in boards:
-            most[board.task] = max(most.get(board.task, 0), len(board.rows))
+        by_task = grouped_by(boards, lambda board: board.task)
+        most = {task: max(len(board.rows) for board in own) for task, own in by_task.items()}
         return sorted(boards, key=lambda board: (-most[board.task], board.task))
 
     def _runs(self, task: str, readers: RunReader, done: Callable[[int], object]) -> Iterator[tuple[Run, Entry]]:

@@ -115,11 +115,8 @@ def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
     titles = [f"{task} ({name})" for name in named] if len(named) > 1 else [task]
     boards = []
     for title, own, settings in zip(titles, groups, differing, strict=True):
-        others = [
-            f"{_apart(settings, other)} in “{name}”"
-            for name, other in zip(titles, differing, strict=True)
-            if name != title
-        ]
+        pairs = [(name, other) for name, other in zip(titles, differing, strict=True) if name != title]
+        others = [f"{_apart(settings, other)} in “{name}”" for name, other in pairs]
         if len(others) > _NAMED:
             others[_NAMED:] = [f"and {len(others) - _NAMED} more tables"]
         apart = f"Not ranked together with other models of {task}: {'; '.join(others)}." if others else ""
@@ -130,15 +127,11 @@ def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
 
 def _differing(firsts: Sequence[Entry]) -> list[dict[str, str]]:
     """For each board of a task, the settings in which any of the boards differ."""
-    settings = [
-        {
-            **entry.settings,
-            "signature": "known" if entry.signature else "unknown",
-            "data": str(entry.data),
-            "questions": f"{entry.questions:,}",
-        }
-        for entry in firsts
-    ]
+    settings = []
+    for entry in firsts:
+        known = "known" if entry.signature else "unknown"
+        counts = {"signature": known, "data": str(entry.data), "questions": f"{entry.questions:,}"}
+        settings.append({**entry.settings, **counts})
     names = dict.fromkeys(name for own in settings for name in own)
     names_apart = [name for name in names if len({own.get(name) for own in settings}) > 1]
     return [{name: own.get(name, "not given") for name in names_apart} for own in settings]
@@ -183,11 +176,7 @@ def one_per_model(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def comparable(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Group the entries of a task that were asked the same questions in the same way.
-
-    A record does not have the questions. It joins the largest group with the same settings, data and number of
-    questions.
-    """
+    """Group the entries that were asked the same; a record, without questions, joins the largest group like it."""
     groups = grouped_by((entry for entry in entries if entry.asked), lambda entry: (*_alike(entry), entry.asked))
     runs = sorted(groups.values(), key=len, reverse=True)
     for entry in entries:

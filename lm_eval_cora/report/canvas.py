@@ -80,11 +80,15 @@ class Medium:
         return round(self.full * 3 / 7)
 
 
+def template_text(name: str) -> str:
+    """A file of the page's templates."""
+    return (files("lm_eval_cora.report") / "templates" / name).read_text(encoding="utf-8")
+
+
 @cache
 def theme_colours(style_sheet: str = "style.css") -> dict[str, str]:
     """The colours that a style sheet of the page defines, by name; those of the light theme by default."""
-    text = (files("lm_eval_cora.report") / "templates" / style_sheet).read_text(encoding="utf-8")
-    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", text))
+    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", template_text(style_sheet)))
 
 
 # Placeholder colours: the page has others in each theme, so its style sheet has the last word.
@@ -95,10 +99,7 @@ PAGE = Medium(_LAYOUT_WIDTH, 1.0, _INK, _MARKS, is_interactive=True)
 
 
 def for_the_page(style: str) -> str:
-    """Replace the placeholder colours in a style attribute by those of the page's style sheet.
-
-    Each has the colour of the light theme as a fallback, which a copy of the chart shows.
-    """
+    """Replace placeholder colours by the page's variables, with the light theme as fallback for a copy of the chart."""
     return _PLACEHOLDER.sub(lambda found: f"var(--{_NAMES[found[0]]}, {theme_colours()[_NAMES[found[0]]]})", style)
 
 
@@ -140,10 +141,7 @@ class Canvas:
         self.axes.plot([x], [y], gid=self.tip(tip), linestyle="none", clip_on=False, **look)
 
     def spot(self, corner: tuple[float, float], size: tuple[float, float], tip: str, link: str = "") -> None:
-        """Make a rectangle with a tooltip and a link to an anchor on the page.
-
-        It is as good as invisible. It is not transparent, because nothing transparent reacts to the mouse.
-        """
+        """Make a rectangle with a tooltip and a link; as good as invisible, because it must react to the mouse."""
         from matplotlib.patches import Rectangle
 
         if not self.medium.is_interactive:
@@ -201,15 +199,12 @@ class Canvas:
         return height + 0.55
 
     def named_rows(self, names: Sequence[str], least: float, margin: float) -> tuple[list[tuple[float, float]], float]:
-        """Set up rows with names; every other one is shaded, so that the eye can follow it.
-
-        Return the middle and the height of each row, and the height of the figure.
-        """
+        """Set up rows with names; return the middle and height of each row, and the height of the figure."""
         labels = [self.name(name, self.medium.half) for name in names]
         rows, top = [], 0.0
         for index, label in enumerate(labels):
             height = margin + max(least, LINE * (1 + label.count("\n")))
-            if index % 2:
+            if index % 2:  # shaded, so that the eye can follow the row
                 self.axes.axhspan(top, top + height, color=self.medium.ink, alpha=0.06, linewidth=0)
             rows.append((top + height / 2, height))
             top += height

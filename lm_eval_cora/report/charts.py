@@ -65,9 +65,8 @@ def _curve(canvas: Canvas, line: Line, series: int, marks: Mapping[str, Any]) ->
 def dots(canvas: Canvas, chart: Dots) -> float:
     """Draw dots with error bars."""
     axes, step, count = canvas.axes, 0.15, len(chart.models)
-    names = chart.rows
-    rows, figure_height = canvas.named_rows(names, step * count, 0.14)
-    for index, (name, (middle, height)) in enumerate(zip(names, rows, strict=True)):
+    rows, figure_height = canvas.named_rows(chart.rows, step * count, 0.14)
+    for index, (name, (middle, height)) in enumerate(zip(chart.rows, rows, strict=True)):
         if chart.reference and not isnan(value := chart.reference[index]):
             half = height / 2 - 0.02
             axes.plot(
@@ -149,16 +148,12 @@ _GAINED: dict[str, Any] = {"facecolor": "none", "linewidth": 1, "hatch": "/////"
 
 
 def changes(canvas: Canvas, chart: Changes) -> float:
-    """Draw a bar per kind and model: kept and lost to the right of 0, gained to the left of it.
-
-    So all bars of a model end at its share of right answers in the original, and the solid part is what is left.
-    """
+    """Draw a bar per kind and model: kept and lost to the right of 0, gained to the left of it."""
     axes, ink, count = canvas.axes, canvas.medium.ink, len(chart.models)
     step = {1: 0.22, 2: 0.16, 3: 0.13}.get(count, 0.11)
-    names = chart.rows
-    rows, figure_height = canvas.named_rows(names, step * count, 0.1)
+    rows, figure_height = canvas.named_rows(chart.rows, step * count, 0.1)
     bars: dict[int, list[tuple[Change, float]]] = {}
-    for name, (middle, _) in zip(names, rows, strict=True):
+    for name, (middle, _) in zip(chart.rows, rows, strict=True):
         for series, (model, of_kinds) in enumerate(chart.models):
             change = of_kinds.get(name)
             if change is not None and not isnan(sum(change)):

@@ -191,7 +191,7 @@ def _compare_several(
             found.tables.append(pairs_table(f"{task}: differences in {name}", value["models"], pairs))
     value["metrics"] = {
         name: {
-            "values": {run.model: estimate for run, estimate in zip(runs, estimates[name], strict=True)},
+            "values": dict(zip(value["models"], estimates[name], strict=True)),
             "pairs": [
                 {
                     "before": runs[pair.before].model,
@@ -246,10 +246,9 @@ _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
 
 
 def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list[str]]:
-    """Group the runs of the same task and the same questions, at most one per contestant.
+    """Group the runs of the same task and questions, at most one per contestant.
 
-    If two contestants have a single run of a task, but on different questions, the two are in one group as well. The
-    comparison then names both data sets.
+    Two single runs of a task on different questions are a group, too: the comparison then names both data sets.
     """
     groups: list[list[Run]] = []
     taken: set[Run] = set()

@@ -30,7 +30,6 @@ def draw(chart: Chart) -> str:
 
 _NO_METADATA: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
-
 # Depending on its version, matplotlib writes the font family alone or after the size.
 _FAMILY = re.compile(r"(font-family: |font: [^;]*?px )[^;]*")
 _REFERENCE = re.compile(r"(?<=url\(#)[^)]+|(?<=^#).+")
@@ -61,7 +60,8 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
             element.insert(0, tip)
             for link in element.iter("a"):
                 link.set("aria-label", tip.text)
-    _rename(list(root.iter()), f"c{sha256(svg).hexdigest()[:10]}-")
+    # Links have anchors of the page.
+    _rename([element for element in root.iter() if element.tag != "a"], f"c{sha256(svg).hexdigest()[:10]}-")
     # The links in a picture would be hidden from screen readers.
     role = "img" if root.find(".//a") is None else "group"
     box = root.attrib["viewBox"]
@@ -95,10 +95,9 @@ def _short(path: str) -> str:
 
 
 def _rename(elements: Sequence[ElementTree.Element], prefix: str) -> None:
-    """Add a prefix to the ids that are referenced and remove all other ids. Links have anchors of the page."""
-    names = [element for element in elements if element.tag != "a"]
-    used = {found for element in names for value in element.attrib.values() for found in _REFERENCE.findall(value)}
-    for element in names:
+    """Add a prefix to the ids that are referenced and remove all other ids."""
+    used = {found for element in elements for value in element.attrib.values() for found in _REFERENCE.findall(value)}
+    for element in elements:
         if element.get("id") not in used:
             element.attrib.pop("id", None)
         for name, value in element.attrib.items():
@@ -119,11 +118,7 @@ _OTHER_SCRIPTS = (
 
 
 def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: float | None = None) -> list[Path]:
-    """Write charts as files for a paper.
-
-    The files have the colours of the light theme, contain their fonts, and are the same for the same chart. The title
-    of a chart is in the metadata only, because a paper has captions.
-    """
+    """Write charts as files for a paper; their titles are in the metadata only, because a paper has captions."""
     width = WIDTH if width is None else width
     if not 2 <= width <= 20:
         raise UserError(f"the width of a figure is 2 to 20 inches, not {width:g}")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from itertools import groupby
 from math import inf, isnan
 from pathlib import Path
@@ -22,6 +21,7 @@ from markupsafe import Markup, escape
 
 from lm_eval_cora import __version__
 from lm_eval_cora.report.boards import Board, Row
+from lm_eval_cora.report.canvas import template_text
 from lm_eval_cora.report.content import Block, Cell, Chart, Number, Report, Table
 from lm_eval_cora.report.figures import draw
 from lm_eval_cora.report.sections import make_report
@@ -40,19 +40,20 @@ def render(report: Report) -> str:
 
 def _framed(template: str, title: str, scripts: Sequence[str], styles: Sequence[str] = (), **content: Any) -> str:
     """Render a template that extends the frame of our pages: head, style sheets, title and theme button."""
-    script = "".join(map(_file, scripts))
+    script = "".join(map(template_text, scripts))
     # The Content-Security-Policy allows only this script, so an injected script would not run.
     digest = b64encode(sha256(script.encode()).digest()).decode()
+    style, dark = "".join(map(template_text, ("style.css", *styles))), template_text("dark.css")
     return _environment().get_template(template).render(
         title=title, version=__version__, script=Markup(script), script_hash=digest,
-        style=Markup("".join(map(_file, ("style.css", *styles)))), dark=Markup(_file("dark.css")), **content,
+        style=Markup(style), dark=Markup(dark), **content,
     )  # fmt: skip
 
 
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_file),
+        loader=FunctionLoader(template_text),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -71,10 +72,6 @@ def _environment() -> Environment:
         "is_best": lambda cell: isinstance(cell, Number) and cell.best,
     }
     return environment
-
-
-def _file(name: str) -> str:
-    return (files("lm_eval_cora.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _visible(value: Any) -> Any:
@@ -113,10 +110,7 @@ def _data_value(cell: int | Number) -> str:
 
 @contextmanager
 def run_reports(folder: Path) -> Iterator[Callable[[Run], Path]]:
-    """Yield a function that writes the page of a run, and returns the path that it will have.
-
-    The pages are written beside the folder, and moved into it at the end if nothing failed.
-    """
+    """Yield a function that writes the page of a run beside the folder; all are moved into it if nothing failed."""
     names: set[str] = set()
     parent = next(parent for parent in folder.absolute().parents if parent.is_dir())
     with TemporaryDirectory(prefix=".lm-eval-cora-", suffix=".partial", dir=parent) as written:
@@ -172,12 +166,7 @@ def _by_model(boards: Sequence[Board]) -> dict[str, list[Row | None]]:
 
 
 def href(path: Path, folder: Path) -> str:
-    """A relative link to a file.
-
-    Example:
-        >>> href(Path("/runs/a b/report.html"), Path("/runs"))
-        'a%20b/report.html'
-    """
+    """A relative link to a file."""
     relative = Path(os.path.relpath(path, folder)).as_posix()
     return quote(relative.encode("utf-8", "surrogateescape"))
 

@@ -223,10 +223,9 @@ def kinds_compared(before: Run, after: Run) -> dict[str, Difference]:
 
 
 def changes_by_kind(run: Run) -> dict[str, Difference]:
-    """Difference of the accuracy of each kind of variant to that of the originals of the same questions.
+    """Difference of the accuracy of each kind of variant to that of the originals of the questions that have it.
 
-    Only the questions that have a kind count for its difference, because these may be harder than the others. Empty if
-    variants were skipped by early stopping, and if the originals are not a kind of their own.
+    Empty if variants were skipped by early stopping, and if the originals are not a kind of their own.
     """
     original, alone = run.table.original_correct, original_kinds(run.table)
     if not run.table.is_whole or original is None or not alone:

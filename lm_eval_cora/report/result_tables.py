@@ -246,11 +246,11 @@ def aggregated_sections(runs: Iterable[Run]) -> list[Section]:
     for run in runs:
         if run.probe.in_aggregate and run.form == "generate" and run.table.is_whole:
             benchmarks.setdefault(run.family, {}).setdefault(run.model, {})[run.probe.name] = run
-    sections = []
-    for benchmark, by_model in benchmarks.items():
-        if several := {model: parts for model, parts in by_model.items() if len(parts) > 1}:
-            sections.append(_aggregated(benchmark, several))
-    return sections
+    several = {
+        benchmark: {model: parts for model, parts in by_model.items() if len(parts) > 1}
+        for benchmark, by_model in benchmarks.items()
+    }
+    return [_aggregated(benchmark, by_model) for benchmark, by_model in several.items() if by_model]
 
 
 def _aggregated(benchmark: str, by_model: Mapping[str, Mapping[str, Run]]) -> Section:

@@ -101,17 +101,12 @@ _COLUMNS = (
 
 def as_csv(runs: Sequence[Run]) -> str:
     """Write a CSV line per model, task and metric."""
-    return csv_of(
-        _COLUMNS,
-        (
-            (
-                *(run.model, run.task, name, *estimate, *estimate.interval),
-                *(len(run.table.sizes), run.table.answers, run.signature, run.reader or "", *run.data),
-            )
-            for run in runs
-            for name, estimate in run.estimates.items()
-        ),
-    )
+    rows: list[list[str | float]] = []
+    for run in runs:
+        about = (len(run.table.sizes), run.table.answers, run.signature, run.reader or "", *run.data)
+        for name, estimate in run.estimates.items():
+            rows.append([run.model, run.task, name, *estimate, *estimate.interval, *about])
+    return csv_of(_COLUMNS, rows)
 
 
 def csv_of(columns: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:

@@ -182,12 +182,8 @@ def test_a_short_name_is_not_marked_inside_other_words() -> None:
     assert f"{a} is the most reliable: CoRA 0.90, above {plus}. It keeps more than {c}." in page
 
 
-CHARTS: tuple[Chart, ...] = tuple(
-    made() for made in (made_up.curve, made_up.ranges, made_up.dots, made_up.changes, made_up.heat_map)
-)
+CHARTS: list[Chart] = [made_up.curve(), made_up.ranges(), made_up.dots(), made_up.changes(), made_up.heat_map()]
 OPEN = "document.querySelectorAll('details.more, details.numbers').forEach((each) => { each.open = true; })"
-
-pytest.importorskip("matplotlib")
 
 
 @pytest.fixture(scope="module")

@@ -128,5 +128,5 @@ def test_one_board_needs_no_overview_and_unknown_errors_no_interval() -> None:
 
 
 def test_a_link_is_relative_to_the_page() -> None:
-    assert href(Path("out/a/report.html"), Path("site")) == "../out/a/report.html"
+    assert href(Path("out/a b/report.html"), Path("site")) == "../out/a%20b/report.html"
     assert href(Path("javascript:x/report.html"), Path()) == "javascript%3Ax/report.html"

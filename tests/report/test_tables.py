@@ -39,14 +39,8 @@ def test_the_cheap_mcqa_plus_has_no_ranges(tmp_path: Path) -> None:
     write(tmp_path, varied, "cora_demo_plus", {"variants": 1})
     section = only_section(tmp_path)
     (scores,) = titled(section, "All scores")
-    assert [row[0] for row in scores.rows] == [
-        "invalid",
-        "followed",
-        "acc",
-        "mcqa_plus_sampled",
-        "questions",
-        "answers",
-    ]
+    names = ["invalid", "followed", "acc", "mcqa_plus_sampled", "questions", "answers"]
+    assert [row[0] for row in scores.rows] == names
     assert titled(section, "By category") == []
 
 
