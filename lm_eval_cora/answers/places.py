@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lm_eval_cora.answers import Found, Reason, rules
+from lm_eval_cora.answers.announced import languages_in
 from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, skip
 from lm_eval_cora.answers.rules import AFFIRMED, CUES, LEAVES_OPEN, MENTIONED, STATED, Cue
 from lm_eval_cora.questions.question import LETTERS
@@ -70,11 +71,14 @@ class Text(Plain):
 
     def __init__(self, response: str, choices: Sequence[str]) -> None:
         super().__init__(response)
+        options = [text_of_option(choice) for choice in choices]
+        for language in languages_in(lowered(self.text)):
+            language.put_into_english(self, options)
         self.drop(skip(rules.OPENING, self.text, 0))
         if len(self.text) == 1:
             self.text = self.text.upper()
         self.lower = lowered(self.text)
-        self._options = [text_of_option(choice) for choice in choices]
+        self._options = options
         kept, cased, self._keys = _keys(tuple(choices))
         self._cased = self.text if cased else self.lower
         self._squeezed, self._places = _squeezed(self._cased, kept)

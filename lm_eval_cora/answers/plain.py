@@ -118,6 +118,9 @@ _SAME = {
     **{chr(0x1F170 + place): chr(65 + place) for place in range(26)},  # which Unicode does not decompose
     "×": "*",
     "·": "*",
+    **dict.fromkeys("。।۔", ". "),
+    **dict.fromkeys("、،", ", "),
+    "؟": "? ",
     "\r": "\n",
 }
 _END_OF_TURN = re.compile(
@@ -176,7 +179,7 @@ class Plain:
         if turn and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
         for pattern, replacement in _REPLACED:
-            self._substitute(pattern, replacement)
+            self.substitute(pattern, replacement)
         self.drop(len(self.text) - len(self.text.lstrip()))
         self.text = self.text.rstrip()
 
@@ -189,12 +192,15 @@ class Plain:
         first = self._at[start] if start < len(self._at) else self._length
         return first, self._at[end - 1] + 1 if start < end <= len(self._at) else first
 
-    def _substitute(self, pattern: re.Pattern[str], replacement: str | Callable[[re.Match[str]], str]) -> None:
+    def substitute(self, pattern: re.Pattern[str], replacement: str | Callable[[re.Match[str]], str]) -> None:
+        """Replace the matches of a pattern."""
         parts: list[str] = []
         at: list[int] = []
         end = 0
         for match in pattern.finditer(self.text):
             new = replacement if isinstance(replacement, str) else replacement(match)
+            if new == match[0]:
+                continue
             parts += (self.text[end : match.start()], new)
             at += self._at[end : match.start()]
             at += [self._at[match.start()]] * len(new)

@@ -1,0 +1,135 @@
+"""Announcements of an answer in other languages, put into English: "Die Antwort ist B" becomes "the answer is B"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from functools import cache, cached_property
+from pathlib import Path
+
+import yaml
+
+from lm_eval_cora.answers.plain import Plain, lowered, plain
+
+_TABLES = Path(__file__).with_name("announcements.yaml")
+_OF_A_RUN = ("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "if")
+_SIGNS = ("answer", "option", "choose", "verdict", "ends", "none")
+_ALSO_ENGLISH = {"a", "is", "to", "as", "no", "me", "on", "item", "final", "literal"}
+
+_GAP = r"[ \"'(\[-]{0,3}"
+_AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
+_BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
+_GOES_ON = re.compile(r" [^\W\d_]")
+_COLON = re.compile(r"\s?[:-]")
+
+
+class Language:
+    """The announcements of one language."""
+
+    def __init__(self, table: dict[str, str]) -> None:
+        self._words = table.get("words", "")
+        self._spaced = bool(table.get("spaced", True))
+        self._phrases = {
+            kind: [plain(phrase.rstrip("*")) + "*" * phrase.endswith("*") for phrase in table.get(kind, "").split(", ")]
+            if kind in table
+            else []
+            for kind in (*_OF_A_RUN, "none")
+        }
+        signs = {phrase.rstrip("*") for kind in _SIGNS for phrase in self._phrases[kind]} - _ALSO_ENGLISH
+        self._signs = tuple(sign for sign in signs if len(sign) > 3 or not sign.isascii())
+        self._joints = {phrase for phrase in self._phrases["is"] if phrase not in _ALSO_ENGLISH}
+
+    def is_in(self, text: str, words: Collection[str]) -> bool:
+        """Whether a lower-case text with these words may have an announcement in this language."""
+        return any(sign in text for sign in self._signs) or not self._joints.isdisjoint(words)
+
+    @cached_property
+    def _token(self) -> re.Pattern[str]:
+        phrases = {phrase for kind in _OF_A_RUN for phrase in self._phrases[kind]}
+        return re.compile("|".join(map(self._pattern, sorted(phrases, key=len, reverse=True))), re.IGNORECASE)
+
+    @cached_property
+    def _run(self) -> re.Pattern[str]:
+        return re.compile(rf"(?:(?:{self._token.pattern}){_GAP})+", re.IGNORECASE)
+
+    @cached_property
+    def _none(self) -> re.Pattern[str]:
+        phrases = map(self._pattern, self._phrases["none"])
+        return re.compile("|".join(phrases) or r"(?!)", re.IGNORECASE)
+
+    def _pattern(self, phrase: str) -> str:
+        escaped = re.escape(phrase).replace(r"\*", r"\w*")
+        if len(phrase) == 1 and phrase.upper() in self._words:  # the article in "A resposta é a A"
+            following = (word.rstrip("*") for kind in ("answer", "option", "right") for word in self._phrases[kind])
+            escaped = f"(?-i:{phrase}|{phrase.upper()}(?= (?:{'|'.join(map(re.escape, following))})))"
+        if not self._spaced:
+            return escaped
+        return (r"(?<!\w)" if phrase[0].isalnum() else "") + escaped + (r"(?!\w)" if phrase[-1].isalnum() else "")
+
+    @cache  # noqa: B019  # the languages live as long as the process
+    def _kinds(self, token: str) -> frozenset[str]:
+        return frozenset(
+            kind
+            for kind in _OF_A_RUN
+            if any(re.fullmatch(self._pattern(phrase), token, re.IGNORECASE) for phrase in self._phrases[kind])
+        )
+
+    def put_into_english(self, text: Plain, options: Collection[str]) -> None:
+        """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
+        text.substitute(
+            self._none,
+            lambda none: none[0] if any(lowered(none[0]) in option for option in options) else "none of these options",
+        )
+        text.substitute(self._run, self._in_english)
+
+    def _in_english(self, run: re.Match[str]) -> str:
+        text, start, end = run.string, run.start(), run.start() + len(run[0].rstrip(" \"'([-"))
+        kinds = set().union(*(self._kinds(token[0]) for token in self._token.finditer(run[0])))
+        named = _AFTER.match(text, end)
+        if named and named[1] in self._words and _GOES_ON.match(text, named.end()):
+            word = self._token.match(text, named.end() + 1)  # "La respuesta es A porque", but not "es A menudo"
+            named = named if word and self._kinds(word[0]) & {"because", "verdict", "ends", "is"} else None
+        english = self._announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
+        if not (english and named) and _BEFORE.search(text[max(0, start - 8) : start]):
+            english = _verdict(kinds)
+        if english is None:
+            return run[0]
+        before = " " if english and start and text[start - 1].isalnum() else ""
+        return f"{before}{english}{text[end : run.end()] or (' ' if text[end : end + 1].isalnum() else '')}"
+
+    def _announcement(self, kinds: Collection[str], *, named: bool, colon: bool) -> str | None:
+        """What the words before a letter or an option say."""
+        if "choose" in kinds and named:
+            return "I choose"
+        joined = "is" in kinds or (colon and "answer" in kinds)
+        if ("answer" in kinds and (named or joined)) or ({"right", "option", "is"} <= set(kinds)):
+            return f"{'if ' if 'if' in kinds else ''}the answer is{' not' if 'not' in kinds else ''}"
+        return "option" if "option" in kinds and named else None
+
+
+def _verdict(kinds: Collection[str]) -> str | None:
+    """What the words after a letter say about it."""
+    has = set(kinds)
+    if "not" in has:
+        return "is not correct"
+    if "verdict" in has or len(has & {"is", "right", "answer"}) > 1:
+        return "is correct"
+    if "because" in has:
+        return "because"
+    return "" if "ends" in has and not has & {"answer", "right", "choose"} else None
+
+
+@cache
+def languages() -> dict[str, Language]:
+    """The languages with a table, by code (ISO 639-1)."""
+    tables = yaml.safe_load(_TABLES.read_text(encoding="utf-8"))
+    return {code: Language(table) for code, table in tables.items()}
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def languages_in(text: str) -> Iterator[Language]:
+    """The languages in which a lower-case text may announce an answer."""
+    words = set(_WORD.findall(text))
+    return (language for language in languages().values() if language.is_in(text, words))

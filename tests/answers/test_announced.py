@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from lm_eval.tasks.mmlu_prox.lang_libs import LANG_LIBS
+
+from lm_eval_cora.answers.announced import languages
+from lm_eval_cora.answers.records import answer_in, read_answer
+
+RESPONSES = yaml.safe_load(Path(__file__).with_name("announcements.yaml").read_text(encoding="utf-8"))
+OPTIONS = ["Steam", "Ice", "Fog", "Dew", "Hail"]
+
+
+@pytest.mark.parametrize("code", RESPONSES)
+@pytest.mark.parametrize("letter", "ABCDE")
+def test_responses_in_the_style_of_native_speakers(code: str, letter: str) -> None:
+    for response in RESPONSES[code]["said"]:
+        for said in (response, f"1 + 1 = 2.\n\n{response}"):
+            answer = read_answer(said.format(letter), OPTIONS)
+            assert answer.position == "ABCDE".index(letter), said
+            assert answer.span is not None
+            assert letter in said.format(letter)[slice(*answer.span)]
+    for response in RESPONSES[code]["not_said"]:
+        assert read_answer(response.format(letter), OPTIONS).position is None, response
+
+
+def test_every_language_has_responses() -> None:
+    assert RESPONSES.keys() == languages().keys()
+
+
+def test_the_sentence_that_a_task_of_the_harness_asks_for() -> None:
+    asked = {code: words[5] for code, words in LANG_LIBS.items() if code in languages()}
+    assert len(asked) == 20
+    assert {read_answer(text.format("C"), OPTIONS).position for text in asked.values()} == {2}
+
+
+def test_labels_of_the_task_and_an_option_that_says_no() -> None:
+    doc = {"ask": "letter", "printed": [0, 1, 2], "choices": OPTIONS[:3], "labels": ("أ", "ب", "ج")}
+    assert answer_in(doc, "الإجابة الصحيحة هي ب.", "flexible").picked == 1
+    options = ["Vapor", "Hielo", "Ninguna de las anteriores"]
+    assert read_answer("La respuesta es: Ninguna de las anteriores", options).position == 2
+    assert read_answer("La respuesta correcta es hielo.", options).position == 1
+
+
+@pytest.mark.parametrize("said", ["La respuesta es A menudo falsa.", "A resposta correta é água.", "È a volte la B?"])
+def test_a_word_is_no_letter(said: str) -> None:
+    assert read_answer(said, OPTIONS).position is None
