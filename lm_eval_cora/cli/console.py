@@ -30,12 +30,9 @@ EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex
 _OTHER_FORMATS = (".pdf", ".svg", ".png", ".jpg", ".jpeg", ".docx", ".xlsx", ".pptx")
 """Suffixes of files that no command writes as its output."""
 
-_PATHS = ("DIR", "FILE", "FOLDER", "OUT", "PATH", "RUN")
-"""Arguments with these names in the help are paths."""
+_PATHS = ("DIR", "FILE", "FOLDER", "OUT", "PATH", "RUN")  # arguments with these names in the help are paths
 
-
-Given = argparse.Namespace
-"""The arguments that a command was given."""
+Given = argparse.Namespace  # the arguments that a command was given
 
 
 class Parser(argparse.ArgumentParser):
@@ -71,8 +68,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(self.usage_status, f"{self.prog}: error: {message}{f'.{meant}' if meant else ''}\n")
 
 
-REPEATED: dict[str, Any] = {"action": "append", "default": []}
-"""Settings of an argument that may be repeated."""
+REPEATED: dict[str, Any] = {"action": "append", "default": []}  # settings of an argument that may be repeated
 
 _LABEL = "name of the model of a path; may be repeated. Default: the model's name without its path"
 _OUT = "the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)"

@@ -17,8 +17,7 @@ import yaml
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.messages import did_you_mean
 
-SWITCH = "LM_EVAL_CORA_AUTOLOAD"
-"""The environment variable that disables discovery if its value is "0"."""
+SWITCH = "LM_EVAL_CORA_AUTOLOAD"  # the environment variable that disables discovery if its value is "0"
 
 
 def tasks_folder() -> Path:

@@ -29,8 +29,7 @@ from lm_eval_cora.questions.randomness import in_random_order
 from lm_eval_cora.questions.repairs import REPAIRS, repaired_options, repaired_stem, without_labels
 from lm_eval_cora.questions.right_option import ENOUGH, FIRST, AnswerKey, Draft
 
-Getter = Callable[[Row], Any]
-"""Function that returns the value of a field in a row."""
+Getter = Callable[[Row], Any]  # returns the value of a field in a row
 
 
 def _printable(value: Any) -> Any:
@@ -156,8 +155,7 @@ _RIGHT = re.compile("correct|right|true|gold|best|answer|solution", re.IGNORECAS
 _WRONG = re.compile("incorrect|wrong|untrue|false|distract|not", re.IGNORECASE)
 _OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])", re.IGNORECASE)
 
-_NEARLY_ALL = 0.9
-"""Share of the questions whose options must have labels of their own for these to be removed."""
+_NEARLY_ALL = 0.9  # share of the questions whose options must have labels of their own for these to be removed
 
 
 @dataclass(frozen=True)
@@ -272,7 +270,8 @@ class ColumnReader:
         """Extract the parts of a question from a row."""
         self._filled.update(name for name, cell in row.items() if not _is_blank(cell))
         for column, get, values in self._keep:
-            if _kept(value := get(row)) not in values:
+            value = get(row)
+            if str(int(value) if isinstance(value, float) and value.is_integer() else value) not in values:
                 raise NotKept(f"{column} {shorten(repr(value))}")
         stem = self._get["question"](row)
         if not isinstance(stem, str):
@@ -363,11 +362,6 @@ def _is_blank(cell: Any) -> bool:
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
-def _kept(value: object) -> str:
-    """Convert a value to the text that `keep` compares. 1.0 becomes "1"."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
 def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]]:
     """Remove labels such as "A)" from the options if nearly all questions have them, and note it."""
     plain = [without_labels(draft.options) for draft in drafts]
@@ -384,8 +378,8 @@ def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]
 
 def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]:
     """Note equal options, equal questions with different answers, and a right option always in the same position."""
-    pairs = [(draft.where, result) for draft, result in zip(drafts, results, strict=True)]
-    questions = [(where, result) for where, result in pairs if isinstance(result, Question)]
+    both = zip(drafts, results, strict=True)
+    questions = [(draft.where, result) for draft, result in both if isinstance(result, Question)]
     alike = []
     answers: dict[Any, dict[str, str]] = {}
     for where, question in questions:

@@ -26,11 +26,9 @@ from lm_eval_cora.questions.question import (
 from lm_eval_cora.questions.randomness import draw, in_random_order
 from lm_eval_cora.questions.rows import read_rows, source_name
 
-_NAMED, _SHOWN, _KINDS = 5, 40, 10
-"""Largest numbers of rows, columns and kinds of defects in a message."""
+_NAMED, _SHOWN, _KINDS = 5, 40, 10  # largest numbers of rows, columns and kinds of defects in a message
 
-LeftOut = tuple[str, UnusableQuestion]
-"""The place of a row that is left out, and its defect."""
+LeftOut = tuple[str, UnusableQuestion]  # the place of a row that is left out, and its defect
 
 
 class Collected(NamedTuple):
@@ -61,18 +59,19 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
         raise UserError(f"{benchmark.name}: there are no rows")
     finished, notes = reader.finish([draft for _, draft in drafts if not isinstance(draft, UnusableQuestion)])
     later = iter(finished)
-    questions: dict[str, AnyQuestion] = {}
+    questions: list[AnyQuestion] = []
     places: dict[str, str] = {}
     left_out: list[LeftOut] = []
     for where, draft in drafts:
         result = draft if isinstance(draft, UnusableQuestion) else next(later)
-        if not isinstance(result, UnusableQuestion) and result.id in questions:
-            result = UnusableQuestion("a repeated id", f"{result.id!r} is also the id of {places[result.id]}")
         if isinstance(result, UnusableQuestion):
             left_out.append((where, result))
+        elif result.id in places:
+            repeated = UnusableQuestion("a repeated id", f"{result.id!r} is also the id of {places[result.id]}")
+            left_out.append((where, repeated))
         else:
-            questions[result.id] = result
             places[result.id] = where
+            questions.append(result)
     broken = [f"\n  {where}: {error}" for where, error in left_out if not isinstance(error, NotKept)]
     if broken and (benchmark.strict or not questions):
         more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
@@ -82,7 +81,7 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
         raise UserError(f"{benchmark.name}: {len(broken)} of {len(drafts)} rows are not valid questions:{named}{more}")
     if not questions:
         raise UserError(f"{benchmark.name}: 'keep' leaves out all rows: {count_left_out(left_out)}")
-    return Collected(list(questions.values()), left_out, notes)
+    return Collected(questions, left_out, notes)
 
 
 def count_left_out(left_out: Iterable[LeftOut]) -> str:
@@ -196,10 +195,10 @@ class QuestionSource:
         return {part: chain.from_iterable(several) for part, several in parts.items()}
 
     def _part(self, path: str, config: str | None) -> str:
-        """The name of the part that a dataset and configuration make up; empty if there is only one part."""
+        """The name of the part that a dataset and configuration make up; empty if rows name theirs or there is one."""
         source = self._benchmark.source
         named = [tail(path)] * (len(source.hub) > 1) + [str(config)] * source.by_config
-        return "-".join(named)
+        return "" if self._benchmark.part_of else "-".join(named)
 
     def _hub_rows(self, path: str, config: str | None) -> Iterable[LocatedRow]:
         import datasets  # takes a second; not needed for files
@@ -214,20 +213,18 @@ class QuestionSource:
                 f"{self._benchmark.name}: cannot load {path!r} ({details}) from the Hugging Face Hub.\n"
                 f"  {_describe(error)}{_how_to_get_access(path, error) or self._advice()}"
             ) from None
-        rows = ((f"row {number}", row) for number, row in enumerate(dataset))
-        part = "" if self._benchmark.part_of else self._part(path, config)
-        if not part:
-            return rows
-        return ((f"{part} {where}", {"config": config, **row}) for where, row in rows)
+        if part := self._part(path, config):
+            return ((f"{part} row {number}", {"config": config, **row}) for number, row in enumerate(dataset))
+        return ((f"row {number}", row) for number, row in enumerate(dataset))
 
     def _advice(self, error: UserError | None = None) -> str:
         """What a user can do about an error, on a line of its own; empty if the error says it."""
         benchmark = self._benchmark
         columns = ", ".join(benchmark.columns)
         misses_column = "no column" in str(error)
-        if not benchmark.published and error is None:
-            return "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
         if not benchmark.published:
+            if error is None:
+                return "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
             is_csv = any(_name(one).lower().endswith((".csv", ".tsv")) for one in self.files)
             return "\nThe first line of a csv file must be its header" if is_csv and misses_column else ""
         if self.files and misses_column:

@@ -25,8 +25,7 @@ _EXAMPLE = '{"question": "..."}'
 
 _SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 
-_HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')
-"""The header line. A quoted name may contain line breaks."""
+_HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')  # a quoted name may contain line breaks
 
 
 def read_rows(source: Any) -> Iterator[LocatedRow]:
@@ -36,17 +35,17 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
         return
     try:
         path = Path(source).expanduser()
+        read = _READERS.get(path.suffix.lower())
+        if read and path.is_file():
+            yield from read(path)
+            return
         problem = f"there is no file {path} (working directory: {Path.cwd()})"
-        if path.suffix.lower() not in _READERS:
+        if not read:
             problem = (
                 f"{path} ends in {path.suffix!r}, expected {', '.join(_READERS)}. Save a spreadsheet as .csv, unpack "
                 "an archive, and name a text file after its format"
             )
-        elif path.is_file():
-            problem = ""
-        if problem:
-            raise UserError(f"data_files: {problem}{_similar(path)}")
-        yield from _READERS[path.suffix.lower()](path)
+        raise UserError(f"data_files: {problem}{_similar(path)}")
     except (OSError, RuntimeError) as error:  # RuntimeError: the home folder of an unknown user
         raise UserError(f"data_files: cannot read {source}: {error}. Check the path and its permissions.") from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from math import ceil, isclose, isfinite, nan
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate, mean_of
@@ -21,7 +20,7 @@ from lm_eval_cora.metrics.responses import Floats
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, listed, part_of, sent_with, with_all_notes
-from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, is_ours, parsed_line
+from lm_eval_cora.runs.samples import is_ours, parsed_line, progress
 from lm_eval_cora.runs.signature import apart, only_in_one
 
 _ASKED = (
@@ -150,29 +149,19 @@ def _read(path: Path) -> tuple[dict[str, _Lines], Counter[str]]:
     found: dict[str, _Lines] = {}
     broken: Counter[str] = Counter()
     try:
-        for line in _lines(path):
-            try:
-                defect = _take(line, found)
-            except (ValueError, RecursionError):
-                defect = "not JSON"
-            if defect == _OURS and not found:
-                return {}, Counter()
-            broken.update([defect] if defect else [])
+        with path.open("rb") as file, progress(path, path.stat().st_size) as bar:
+            for line in file:
+                try:
+                    defect = _take(line, found) if line.strip() else ""
+                except (ValueError, RecursionError):
+                    defect = "not JSON"
+                if defect == _OURS and not found:
+                    return {}, Counter()
+                broken.update([defect] if defect else [])
+                bar.update(len(line))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     return found, broken
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file that are not empty, with a progress bar."""
-    size = path.stat().st_size
-    # None hides the bar of tqdm unless stderr is a terminal.
-    hidden = True if size < BYTES_WORTH_A_BAR else None
-    with path.open("rb") as file, tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden) as bar:
-        for line in file:
-            if line.strip():
-                yield line
-            bar.update(len(line))
 
 
 def _take(line: bytes, found: dict[str, _Lines]) -> str:
@@ -242,7 +231,7 @@ class _Lines:
             value = printed.get(f"{metric},{name}")
             if not isfinite(estimate.value):
                 left_out[metric] = "its values are too large"
-            elif file.results and expected == len(ids) and not _is_close(value, estimate.value):
+            elif file.results and expected == len(ids) and value is not None and not _is_close(value, estimate.value):
                 mean = f"{estimate.value:.6g}"
                 left_out[metric] = f"the results file has {shorten(str(value), 20)}, the mean over documents is {mean}"
             else:
@@ -296,5 +285,4 @@ def estimate_of(values: Floats) -> Estimate:
 
 
 def _is_close(printed: Any, found: float) -> bool:
-    is_number = isinstance(printed, int | float)
-    return printed is None or (is_number and isclose(printed, found, rel_tol=1e-6, abs_tol=1e-9))
+    return isinstance(printed, int | float) and isclose(printed, found, rel_tol=1e-6, abs_tol=1e-9)

@@ -25,8 +25,7 @@ from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesReaders, com
 from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature
 from lm_eval_cora.variants.variant import Probe
 
-Labels = Mapping[Path, str]
-"""The name of the model in some of the paths."""
+Labels = Mapping[Path, str]  # the name of the model in some of the paths
 
 TASK = "answers"  # the name of the task of all files of answers, and of their probe
 _SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")

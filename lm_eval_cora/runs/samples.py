@@ -44,10 +44,8 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 ANOTHER_TASK = "from another task"  # reason to leave out a line that is not of an lm-eval-cora task
 
-BYTES_WORTH_A_BAR = 20_000_000
-"""Size in bytes from which reading a file shows a progress bar and uses several processes."""
-
-_AT_A_TIME = 16_000_000
+BYTES_WORTH_A_BAR = 20_000_000  # a file of this size is read by several processes, with a progress bar
+_AT_A_TIME = 16_000_000  # bytes that a process reads
 
 _BYTES_OF_THE_HEAD = 1_000_000  # a file whose first lines up to here are all from another task is not read further
 _DIGEST = 16  # number of characters of a digest that are kept
@@ -90,10 +88,6 @@ class Samples:
         """The digests of the variants and of the prompts of some records."""
         both = np.frombuffer(bytes(self.digests), dtype=f"S{_DIGEST}").reshape(-1, 2)[rows]
         return both[:, 0], both[:, 1]
-
-
-Part = tuple[Path, int, int, Reader]
-"""The arguments of `read_part`."""
 
 
 class Found(NamedTuple):
@@ -143,8 +137,7 @@ class SamplesReaders(Pool[Worker]):
             parts = [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
             work = ask if len(self.workers) > 1 else lambda _, part: read_part(*part)
             read = self.map(work, parts, len(self.workers), wait=False)
-            # None hides the bar of tqdm unless stderr is a terminal.
-            with tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=None) as bar:
+            with progress(path, size) as bar:
                 for (_, start, end, _), part in zip(parts, read, strict=True):
                     found.add(part)
                     bar.update(end - start)
@@ -153,8 +146,14 @@ class SamplesReaders(Pool[Worker]):
             raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def ask(worker: Worker, part: Part) -> Found:
-    """Let a process read a part of a file."""
+def progress(path: Path, size: int) -> Any:
+    """The progress bar of a file that is read. It is hidden for a small file, and if stderr is not a terminal."""
+    hidden = True if size < BYTES_WORTH_A_BAR else None
+    return tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden)
+
+
+def ask(worker: Worker, part: tuple[Path, int, int, Reader]) -> Found:
+    """Let a process read a part of a file, with the arguments of `read_part`."""
     try:
         process = worker.start()
         pickle.dump(part, process.stdin)

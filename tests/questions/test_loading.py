@@ -1,63 +1,173 @@
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import Benchmark, declared
-from lm_eval_cora.questions.loading import collect_questions, count_left_out
-from lm_eval_cora.questions.question import LocatedRow, UnusableQuestion
+from lm_eval_cora.questions.benchmark import Benchmark
+from lm_eval_cora.questions.loading import ExemplarPool, collect_questions, count_left_out
+from lm_eval_cora.questions.question import Question, UnusableQuestion
 from tests.support.messages import tells
-from tests.support.rows import LOCAL
+from tests.support.rows import LOCAL, collected, mine, refused
 
-PUBLIC = declared({"open": True}, {"hub": ("somebody/public",), "split": "test"})
-
-
-def rows(*changes: dict[str, Any]) -> list[LocatedRow]:
-    usable = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": 0}
-    return [(f"line {number}", {**usable, **change}) for number, change in enumerate(changes, start=1)]
+PUBLIC = mine(hub=("somebody/public",), split="test")
 
 
 def test_ids_are_stable() -> None:
-    questions, _, _ = collect_questions(PUBLIC, rows({}, {"question": ""}, {}, {"id": 5}), id_prefix="test")
-    assert [question.id for question in questions] == ["test-0", "test-2", "5"]
+    questions = collected(PUBLIC, {}, {"question": ""}, {}, {"id": 5}).questions
+    assert [question.id for question in questions] == ["row-0", "row-2", "5"]
 
 
 def test_a_public_benchmark_leaves_out_and_counts() -> None:
     defects = [{"question": " "}, {"choices": []}, {"answer": 7}, {"choices": ["Ice", "Ice"]}, {"question": ""}]
-    questions, left_out, _ = collect_questions(PUBLIC, rows({}, *defects), id_prefix="test")
+    questions, left_out, _ = collected(PUBLIC, {}, *defects)
     assert len(questions) == 1
     parts = ("2 with", "stem (line 2, line 6)", "1 with", "(line 3)", "1 with", "(line 4)", "1 with", "(line 5)")
     assert tells(count_left_out(left_out), *parts)
 
 
 def test_a_users_file_is_refused_with_each_row() -> None:
-    with pytest.raises(UserError) as error:
-        collect_questions(LOCAL, rows({}, {"question": " "}, {}, {"answer": 7}), id_prefix="row")
-    first, second, third, fourth = str(error.value).splitlines()
+    first, second, third, fourth = refused(LOCAL, {}, {"question": " "}, {}, {"answer": 7}).splitlines()
     assert tells(first, "local: ", "2 of 4 rows")
     assert tells(second, "line 2: ", "stem", "' '")
-    assert tells(third, "line 4: ", "answer", "7", "from 0 to 1", "2 options")
+    assert tells(third, "line 4: ", "answer", "7", "from 0 to 2", "3 options")
     assert tells(fourth, "'keep'")
 
 
 @pytest.mark.parametrize(
-    ("source", "located", "message"),
+    ("source", "rows", "parts"),
     [
-        (LOCAL, rows(*[{"answer": 7}] * 20), r"20 of 20 rows(.|\n)* and 15 more"),
-        (LOCAL, rows({"id": 7}, {"id": "7"}), r"line 2: .*'7'.* line 1"),  # they would count as one question
-        (PUBLIC, [("line 1", {"question": "?", "options": []})], "public: line 1: .*answer.*: question, options"),
-        (PUBLIC, [], "public: there are no rows"),
-        (PUBLIC, rows({"answer": 7}), "public: 1 of 1 rows"),
+        (LOCAL, [{"answer": 7}] * 20, ("20 of 20 rows", "\n  and 15 more")),
+        (LOCAL, [{"id": 7}, {"id": "7"}], ("line 2: ", "'7'", " line 1")),  # they would count as one question
+        (PUBLIC, [{"answer": ...}], ("mine: line 1: ", "answer", ": question, choices")),
+        (PUBLIC, [], ("mine: there are no rows",)),
+        (PUBLIC, [{"answer": 7}], ("mine: 1 of 1 rows",)),
     ],
 )
-def test_rows_without_questions(source: Benchmark, located: list[LocatedRow], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        collect_questions(source, located, id_prefix="row")
+def test_rows_without_questions(source: Benchmark, rows: list[dict[str, Any]], parts: tuple[str, ...]) -> None:
+    assert tells(refused(source, *rows), *parts)
+
+
+def test_the_same_place_and_id_twice() -> None:
+    """Two files of one name in different folders."""
+    rows = [("my.csv line 2", {"question": f"{n}?", "choices": ["Ice", "Fog"], "answer": 0, "id": 1}) for n in range(2)]
+    with pytest.raises(UserError, match=r"a repeated id: '1' is also the id of my\.csv line 2"):
+        collect_questions(LOCAL, rows, id_prefix="row")
 
 
 def test_many_kinds_of_defects_are_not_all_printed() -> None:
     counts = count_left_out((f"row {number}", UnusableQuestion(f"kind {number}")) for number in range(6000))
     assert len(counts) < 1000
     assert counts.endswith("; 5990 more kinds")
+
+
+# ---- exemplars
+
+
+def question(number: int, category: str = "") -> Question:
+    return Question(f"q{number}", f"What follows {number}?", (str(number + 1), "0"), 0, category)
+
+
+QUESTIONS = [question(number, ("law", "physics")[number % 2]) for number in range(12)]
+
+
+def pool(questions: list[Question] = QUESTIONS, within_category: bool = False, **how: bool) -> ExemplarPool:
+    return ExemplarPool(questions, source="the dev split", within_category=within_category, **how)
+
+
+def test_exemplars_depend_only_on_question_and_seeds() -> None:
+    drawn = pool().draw(QUESTIONS[0], 5, 0, 1234)
+    assert drawn == pool().draw(QUESTIONS[0], 5, 0, 1234)
+    assert drawn == pool().draw(QUESTIONS[0], 11, 0, 1234)[:5]
+    others = [(QUESTIONS[1], 0, 1234), (QUESTIONS[0], 1, 1234), (QUESTIONS[0], 0, 1)]
+    assert drawn not in [pool().draw(asked, 5, *seeds) for asked, *seeds in others]
+    # Stored values, because other exemplars would change scores.
+    assert [one.id for one in drawn] == ["q11", "q10", "q9", "q2", "q1"]
+
+
+def test_the_question_itself_is_never_drawn() -> None:
+    # The twin is a test question in the train set, with another id, order of options and white space.
+    twin = Question("train-77", " What follows 3? ", ("0", "4 "), 1, "physics")
+    for seed in range(50):
+        drawn = pool([*QUESTIONS, twin]).draw(question(3), 11, seed)
+        assert not {"q3", "train-77"} & {one.id for one in drawn}
+
+
+def test_exemplars_do_not_repeat() -> None:
+    doubled = [*QUESTIONS, *(replace(question, id=f"again {question.id}") for question in QUESTIONS)]
+    for seed in range(20):
+        assert len({one.stem for one in pool(doubled).draw(QUESTIONS[0], 11, seed)}) == 11
+    same_stem = [Question(f"q{n}", "Which is true?", (f"fact {n}", "none"), 0) for n in range(4)]
+    assert len(pool(same_stem).draw(same_stem[0], 3, 0)) == 3
+
+
+def test_exemplars_within_the_category() -> None:
+    drawn = pool(within_category=True).draw(QUESTIONS[0], 5, 0)
+    assert {one.category for one in drawn} == {"law"}
+    assert {one.category for one in pool().draw(QUESTIONS[0], 11, 0)} == {"law", "physics"}
+
+
+def test_every_question_of_the_pool_is_drawn_equally_often_at_every_place() -> None:
+    places: list[Counter[str]] = [Counter() for _ in range(3)]
+    for seed in range(2200):
+        for place, one in enumerate(pool().draw(QUESTIONS[0], 3, seed)):
+            places[place][one.id] += 1
+    for counter in places:
+        # Each expected 2,200 / 11 = 200 times, with standard deviation sqrt(2200 * 1/11 * 10/11) = 13.5.
+        assert len(counter) == 11
+        assert all(abs(count - 200) < 4.5 * sqrt(2200 * 10 / 121) for count in counter.values())
+
+
+UNEVEN = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
+"""A question has four others in its category, or one."""
+
+
+def test_questions_with_too_few_exemplars_are_found() -> None:
+    of_both = pool(UNEVEN, within_category=True)
+    assert of_both.fewer(UNEVEN, 1) == {}
+    of_both.check(UNEVEN, 1)
+    assert of_both.fewer(UNEVEN, 3) == {"q7": 1, "q8": 1}
+    assert of_both.fewer([question(20, "chemistry")], 3) == {"q20": 0}
+    assert pool().draw(QUESTIONS[0], 0, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("drawn_from", "asked", "shots", "parts"),
+    [
+        (
+            pool(within_category=True),
+            QUESTIONS[:1],
+            6,
+            ("'q0'", "5 exemplars", "'law'", "dev split", "--num_fewshot 5"),
+        ),
+        (pool(), QUESTIONS[:1], 12, ("'q0'", "11 exemplars", "dev split", "--num_fewshot 11")),
+        (pool(QUESTIONS[1:2], within_category=True), QUESTIONS[:1], 1, ("'q0'", "0 exemplars at most")),
+        # The suggested number works for every question.
+        *((pool(UNEVEN, within_category=True), UNEVEN, shots, ("'q7'", "1 exemplars", "shot 1")) for shots in (4, 5)),
+    ],
+)
+def test_too_few_exemplars_are_an_error(
+    drawn_from: ExemplarPool, asked: list[Question], shots: int, parts: tuple[str, ...]
+) -> None:
+    with pytest.raises(UserError) as error:
+        drawn_from.check(asked, shots)
+    assert tells(str(error.value), *parts)
+
+
+def test_a_split_made_for_exemplars_is_used_as_published() -> None:
+    # MMLU's dev split has a repeated question in college_physics, and a question with two equal distractors.
+    again = Question("dev-3", QUESTIONS[0].stem, QUESTIONS[0].choices, 0, "law")
+    equal = Question("dev-4", "Which?", ("Fog", "Ice", "Fog"), 1, "law")
+    asked = Question("test-0", "Which is law?", ("this", "that"), 0, "law")
+    split = pool([QUESTIONS[0], QUESTIONS[1], again, equal, QUESTIONS[2]], True, as_published=True)
+    for seed in range(5):
+        assert split.draw(asked, 5, seed) == [QUESTIONS[0], again, equal, QUESTIONS[2]]
+        assert split.draw(asked, 2, seed) == [QUESTIONS[0], again]
+    # All copies of the question itself are skipped.
+    copy = Question("dev-3", QUESTIONS[0].stem, QUESTIONS[0].choices[::-1], 1, "law")
+    asked = Question("test-0", f" {QUESTIONS[0].stem}", QUESTIONS[0].choices, 0, "law")
+    assert pool([QUESTIONS[0], copy, QUESTIONS[2]], True, as_published=True).draw(asked, 5, 0) == [QUESTIONS[2]]

@@ -9,33 +9,26 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import declared
-from lm_eval_cora.questions.loading import Collected, collect_questions
+from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import UnusableQuestion
 from lm_eval_cora.questions.right_option import AnswerKey, Draft, meanings
 from tests.support.messages import tells
-from tests.support.rows import LOCAL, question_of
+from tests.support.rows import LOCAL, collected, mine, question_of, refused
 
 TWO = ["Ice", "Fog"]
 
 
-def right(answer: object, choices: list[str], key: AnswerKey | None = None, labels: list[str] | None = None) -> int:
+def right(answer: object, choices: list[str], labels: list[str] | None = None) -> int:
     draft = Draft("q", "?", tuple(choices), None if labels is None else tuple(labels), answer, None, "", "row 0")
-    ((place,), _) = (key or AnswerKey()).settle([draft], "mine")
+    ((place,), _) = AnswerKey().settle([draft], "mine")
     if isinstance(place, UnusableQuestion):
         raise place
     return place
 
 
-def collected(answers: Sequence[Any], choices: Any, **declaration: Any) -> Collected:
-    """Collect the questions of a source in which all questions have the same options."""
-    files = () if "hub" in declaration else ("mine.jsonl",)
-    mine = declared({"name": "mine", "open": True}, declaration, files)
-    rows = [
-        (f"line {number}", {"question": f"{number}?", "choices": choices, "answer": answer})
-        for number, answer in enumerate(answers, start=1)
-    ]
-    return collect_questions(mine, rows, id_prefix="row")
+def rows(answers: Sequence[Any], choices: Any) -> list[dict[str, Any]]:
+    """Rows with the same options."""
+    return [{"choices": choices, "answer": answer} for answer in answers]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +109,8 @@ LABELLED = {"text": list("wxyz"), "label": list("1234")}
 def test_all_rows_decide_what_one_row_leaves_open(
     answers: list[Any], choices: Any, declaration: dict[str, Any], expected: list[int]
 ) -> None:
-    assert [question.answer for question in collected(answers, choices, **declaration).questions] == expected
+    questions = collected(mine(**declaration), *rows(answers, choices)).questions
+    assert [question.answer for question in questions] == expected
 
 
 @pytest.mark.parametrize(
@@ -144,25 +138,24 @@ def test_all_rows_decide_what_one_row_leaves_open(
 def test_answers_that_are_refused(
     answers: list[Any], choices: Any, declaration: dict[str, Any], parts: tuple[str, ...]
 ) -> None:
-    with pytest.raises(UserError) as error:
-        collected(answers, choices, **declaration)
-    assert tells(str(error.value), *parts)
+    assert tells(refused(mine(**declaration), *rows(answers, choices)), *parts)
 
 
 def test_with_many_zeros_a_few_answers_that_are_too_large_are_defects_of_rows() -> None:
-    questions, left_out, _ = collected([0, 1, 2, 3, 0, 1, 2, 3, 4], list("wxyz"), hub=("a/mine",), split="test")
+    answers = rows([0, 1, 2, 3, 0, 1, 2, 3, 4], list("wxyz"))
+    questions, left_out, _ = collected(mine(hub=("a/mine",), split="test"), *answers)
     assert (len(questions), [where for where, _ in left_out]) == (8, ["line 9"])
 
 
 def test_a_note_where_the_first_option_is_never_right() -> None:
-    notes = collected([1, 2] * 5, list("wxyz")).notes
-    assert tells(notes[0], "no answer is 0", "'answer_from': 1", "'answer_from': 0")
-    assert not collected([1, 2, 1, 2, 1, 2, 1, 2, 1], list("wxyz")).notes
-    assert not collected([1, 2] * 5, list("wxyz"), answer_from=0).notes
+    answers = rows([1, 2] * 5, list("wxyz"))
+    assert tells(collected(mine(), *answers).notes[0], "no answer is 0", "'answer_from': 1", "'answer_from': 0")
+    assert not collected(mine(), *answers[:9]).notes
+    assert not collected(mine(answer_from=0), *answers).notes
 
 
 def test_a_second_answer_must_name_the_same_option() -> None:
-    checked = declared({"open": True}, {"answer_check": "text"}, ("mine.jsonl",))
+    checked = mine(answer_check="text")
     row = {"question": "?", "choices": TWO, "answer": "B", "text": "Fog"}
     assert (question_of(checked, row).answer, question_of(checked, {**row, "text": None}).answer) == (1, 1)
     with pytest.raises(UnusableQuestion, match=r"two answers that contradict each other: 'B' is 'Fog', .* 'Ice'"):

@@ -1,22 +1,28 @@
-"""Broken, altered and hostile samples files: unreadable lines are counted, all others are read."""
+"""Samples files: broken, altered and hostile lines, parts that several processes read, and results in memory."""
 
 from __future__ import annotations
 
+import gc
 import json
+from collections import Counter
 from math import inf, isnan, log, nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.report.text import as_csv
+from lm_eval_cora.runs import samples
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.written import Line, Written, check_numbers, copied, edit, everything, lines_of, put, the_run
+from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.samples import Found, SamplesReaders, read_part
+from tests.support import simulated
+from tests.support.written import Line, Written, check_numbers, copied, edit, everything, lines_of, put, save, the_run
 
-M = 26
-ORDERS = 5
-"""Variants per question of the probe `order`, which most of these tests use because it has the fewest."""
-
+ORDERS = 5  # variants per question of the probe `order`, which most of these tests use because it has the fewest
 
 Demo = dict[str, Written]
 
@@ -215,3 +221,154 @@ def test_each_line_is_found_again(demo: Demo, tmp_path: Path) -> None:
     run = the_run(tmp_path)
     for record, line in zip(run.samples.records, lines, strict=True):
         assert run.line(record) == line
+
+
+# ---- a file that is read in parts by several processes gives what one process reads
+
+
+def test_every_partition_gives_the_same(demo: Demo) -> None:
+    path = demo["cora_demo_order"].samples
+    size = path.stat().st_size
+    whole = read_part(path, 0, size, "flexible").samples["none"]
+    first_line = len(path.read_bytes().partition(b"\n")[0]) + 1
+    for step in (1_000, 7_919, first_line, size // 2, size):
+        found = Found({}, Counter())
+        for start in range(0, size, step):
+            found.add(read_part(path, start, min(start + step, size), "flexible"))
+        assert not found.broken
+        (part,) = found.samples.values()
+        assert list(part.records) == list(whole.records)
+        assert (part.offsets, part.digests, part.metrics) == (whole.offsets, whole.digests, whole.metrics)
+        assert [part.line(number) for number in range(len(part.records))] == lines_of(path)
+
+
+def test_several_processes(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [demo[task].folder for task in ("cora_demo", "cora_demo_order_mc")]
+    before = as_csv(read_runs(folders))
+    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(samples, "_AT_A_TIME", 50_000)
+    for count in (1, 3):
+        monkeypatch.setattr(samples, "processors", lambda count=count: count)
+        assert as_csv(read_runs(folders)) == before
+
+
+def test_errors_of_a_process(demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
+    path = demo["cora_demo"].samples
+    with SamplesReaders(2) as readers:
+        with pytest.raises(UserError, match=r"cannot be read: Is a directory"):
+            readers.read(tmp_path, "strict")
+        with pytest.raises(IsADirectoryError):
+            samples.ask(readers.workers[0], (tmp_path, 0, 1, "strict"))
+        assert len(readers.read(path, "strict").samples["none"].records) > 0
+        for process in (worker.process for worker in readers.workers if worker.process):
+            process.kill()
+            process.wait()
+        with pytest.raises(UserError, match=f"{path.name}: a process that read it was ended"):
+            readers.read(path, "strict")
+    with SamplesReaders(2) as readers:
+        readers.read(path, "strict")
+        processes = [worker.process for worker in readers.workers if worker.process]
+    assert {process.poll() is None for process in processes} == {False}
+
+
+@pytest.mark.parametrize("text", ["1" * 4_000, "[" * 950 + "]" * 950])
+@pytest.mark.parametrize("name", ["variants", "ordinal", "question_id", "printed"])
+def test_hostile_values(name: str, text: str, demo: Demo, tmp_path: Path) -> None:
+    written = copied(demo["cora_demo_order"], tmp_path)
+    lines = lines_of(written.samples)
+    first = lines[0]
+    first["doc"][name] = "HERE"
+    put(written.samples, [json.dumps(first).replace('"HERE"', text), *lines[1:]])
+    (run,) = read_runs([written.folder])
+    assert len(run.table.sizes) == len({line["doc"]["question_id"] for line in lines[1:]}) - 1 or name == "question_id"
+    assert as_csv([run])
+
+
+def test_a_large_file_of_another_task_is_not_read_to_its_end(
+    demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    others = [{"doc_id": number, "doc": {"query": "?"}, "filter": "none", "acc": 1.0} for number in range(100)]
+    path = written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl")
+    put(path, others)
+    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(samples, "_BYTES_OF_THE_HEAD", 500)
+    with SamplesReaders(1) as readers:
+        found, broken = readers.read(path, "strict")
+        assert not found
+        assert 0 < broken["from another task"] < 20
+        put(path, [*others[:1], *lines_of(written.samples)])
+        assert len(readers.read(path, "strict").samples["none"].records) == len(lines_of(written.samples))
+
+
+def test_files_of_other_tasks_are_left_out_without_a_note(demo: Demo, tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    path = written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl")
+    put(path, [{"doc_id": 0, "doc": {"query": "?"}, "filter": "none", "acc": 1.0}])
+    (run,) = read_runs([written.folder])
+    assert (run.files, run.notes) == ((written.samples,), ())
+    with pytest.raises(UserError, match=r"no samples of lm-eval-cora tasks.*\(arc_challenge\).*lm-eval-cora compare"):
+        read_runs([path])
+
+
+# ---- what `simple_evaluate` returns is read as its files are
+
+
+SOME = {"questions": 2}
+
+
+def run_of(scores: cora.Scores) -> Run:
+    assert scores._run is not None
+    return scores._run
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments"), [("cora_demo", {}), ("cora_demo_mc", {}), ("cora_demo", {"predict_only": True})]
+)
+def test_results_are_read_as_their_files(task: str, arguments: dict[str, Any], tmp_path: Path) -> None:
+    results = simulated.run(simulated.prefers, task, SOME, **arguments)
+    results["config"]["model_args"] = "pretrained=some-org/base,peft=some-org/some-model"
+    results["config"]["more"] = {"count": np.int64(1), "mean": np.float32(0.5), "all": np.arange(2), "types": {int}}
+    for line in results["samples"][task]:
+        line["doc"]["ordinal"] = np.int64(line["doc"]["ordinal"])
+    (ours,) = cora.read_runs(results)
+    save(tmp_path, results)
+    (theirs,) = cora.read_runs(tmp_path)
+    assert (ours.name, ours.notes) == (theirs.name, theirs.notes) == (f"some-org/some-model, {task}", ())
+    assert repr(dict(ours)) == repr(dict(theirs))
+    assert run_of(ours).signature == run_of(theirs).signature != ""
+    assert run_of(ours).results["config"]["more"]["all"] == [0, 1]
+
+
+def test_several_results_and_other_tasks(tmp_path: Path) -> None:
+    one = simulated.run(simulated.knows, options=SOME)
+    other, saved = (simulated.run(simulated.prefers, options=SOME) for _ in range(2))
+    one["samples"] = {"arc_easy": [{"doc_id": 0, "doc": {"query": "?"}}], **one["samples"]}
+    other["model_name"] = "named"
+    save(tmp_path, {**saved, "samples": dict(saved["samples"])})  # the harness changes the lines when it saves them
+    found = cora.read_runs([one, other], tmp_path, saved)
+    names = ["Simulated (results 1)", "named", "some-org/some-model", "Simulated (results 3)"]
+    assert [scores.name for scores in found] == [f"{name}, cora_demo" for name in names]
+    assert found[0]["cora"].value == 1.0
+    assert cora.compare(found[1], found[3])["acc"].value == 0.0
+
+
+def test_the_temporary_files_are_removed_with_the_last_scores() -> None:
+    (scores,) = cora.read_runs(simulated.run(simulated.knows, options={"questions": 1}))
+    (path,) = run_of(scores).files
+    assert path.exists()
+    del scores
+    gc.collect()
+    assert not path.parents[1].exists()
+
+
+def test_results_without_samples_of_our_tasks() -> None:
+    wrong: list[tuple[Any, str]] = [
+        ({"results": {}}, r"without `samples`\. Pass log_samples=True to simple_evaluate"),
+        ({"samples": {"arc_easy": [{"doc": {"query": "?"}}]}}, r"of other tasks \(arc_easy\)"),
+        (None, r"expected folders, files or results of simple_evaluate, got \(None,\)"),
+    ]
+    for results, message in wrong:
+        with pytest.raises(UserError, match=f"read_runs: .*{message}"):
+            cora.read_runs(results)

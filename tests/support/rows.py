@@ -7,12 +7,38 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lm_eval_cora.discovery.task_files import benchmark
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Benchmark, declared
+from lm_eval_cora.questions.loading import Collected, collect_questions
 from lm_eval_cora.questions.question import Question, UnusableQuestion
 
 LOCAL = declared({"open": True}, data_files=("local.jsonl",))
 """A user's file."""
+
+
+def mine(**declaration: Any) -> Benchmark:
+    """The declaration of a file, or of a dataset if it has `hub`."""
+    files = () if "hub" in declaration else ("mine.jsonl",)
+    return declared({"name": "mine", "open": True}, {"name": "mine", **declaration}, files)
+
+
+def collected(source: Benchmark, *changes: dict[str, Any]) -> Collected:
+    """Collect the questions of rows with these cells and usual ones; `...` takes a column away."""
+    rows = []
+    for number, change in enumerate(changes, start=1):
+        row = {"question": f"{number}?", "choices": ["Ice", "Fog", "Dew"], "answer": 0, **change}
+        rows.append((f"line {number}", {name: cell for name, cell in row.items() if cell is not ...}))
+    return collect_questions(source, rows, id_prefix="row")
+
+
+def refused(source: Benchmark, *changes: dict[str, Any]) -> str:
+    """The error about such rows."""
+    with pytest.raises(UserError) as error:
+        collected(source, *changes)
+    return str(error.value)
 
 
 def question_of(source: Benchmark | str, row: dict[str, Any], default_id: str = "test-0") -> Question:
