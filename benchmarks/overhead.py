@@ -86,8 +86,8 @@ def write_inputs(folder: Path, questions: int) -> None:
             options = {key: words(rng.randint(1, 6)) for key in OPTIONS}
             row = {"question": words(STEM_WORDS) + "?", "options": options, "answer_idx": rng.choice(OPTIONS)}
             file.write(json.dumps(row) + "\n")
-    data = load_benchmark(benchmark=benchmark("medqa"), options=Options(data_files=(str(folder / "medqa.jsonl"),)))
-    docs = process_docs(data["test"], PROBES["divergent"])
+    options = Options(data_files=(str(folder / "medqa.jsonl"),))
+    docs = process_docs(load_benchmark(benchmark=benchmark("medqa"), options=options)[0], PROBES["divergent"])
     with (folder / "docs.jsonl").open("w") as file:
         file.writelines(json.dumps(doc) + "\n" for doc in docs)
     files = {"test": str(folder / "docs.jsonl")}

@@ -91,7 +91,7 @@ def our_steps(probe: str) -> None:
 
     from lm_eval_cora import metrics
     from lm_eval_cora.discovery.task_files import benchmark
-    from lm_eval_cora.harness import docs, fewshot, scoring
+    from lm_eval_cora.harness import docs, scoring
     from lm_eval_cora.metrics.facts import parameters_of
     from lm_eval_cora.metrics.responses import ResponseTable
     from lm_eval_cora.questions.options import Options
@@ -107,12 +107,12 @@ def our_steps(probe: str) -> None:
 
     mmlu = benchmark("mmlu")
     with step("load"):
-        rows = docs.load_benchmark(options=Options(), benchmark=mmlu)["test"]
-        pool = fewshot.load_exemplars(options=Options(), benchmark=mmlu)
+        questions, _ = docs.load_benchmark(options=Options(), benchmark=mmlu)
+        pool = docs.load_exemplars(options=Options(), benchmark=mmlu)
     with step("expand"):
-        variants = docs.process_docs(rows, PROBES[probe])
+        variants = docs.process_docs(questions, PROBES[probe])
     with step("exemplars and prompts"):
-        sampler = fewshot.ExemplarSampler(pool, {row["id"]: docs.to_question(row) for row in rows}, 0, 1234)
+        sampler = docs.ExemplarSampler(pool, {question.id: question for question in questions}, 0, 1234)
         for doc in variants:
             if probe == "divergent":
                 sampler.doc = doc

@@ -23,7 +23,7 @@ from lm_eval.utils import apply_template, env
 from tqdm import tqdm
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.asked import read_question
+from lm_eval_cora.harness.asked import labels_in, read_question
 
 FOLDER = Path(lm_eval.tasks.__file__).parent
 
@@ -92,13 +92,13 @@ def outcome(name: str, config: Mapping[str, Any]) -> str:
         return "function or column"
     try:
         task = Task(name, config)
-        asked = read_question(task, task.doc, name)
+        asked = read_question(task, task.doc)
     except UserError as error:
         return f"refused: {error}"
     except Exception as error:  # a template may need a real row
         return f"failed: {type(error).__name__}"
     if asked.printed is None:
-        return "refused" if asked.labelled else "our prompt"
+        return "refused" if labels_in(asked.choices) else "our prompt"
     same = str(asked.printed) == asked.printed.with_options(asked.printed.options) == task.doc_to_text(task.doc)
     return "own prompt" if same else "failed: another text"
 

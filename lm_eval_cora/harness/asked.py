@@ -16,8 +16,8 @@ from lm_eval_cora.discovery.task_files import declaration as benchmark_declarati
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import in_a_line
 from lm_eval_cora.harness.compat import manager_of_the_run
-from lm_eval_cora.harness.docs import Doc, Docs
-from lm_eval_cora.harness.results_file import name_callables
+from lm_eval_cora.harness.docs import SPLIT, Doc, Docs
+from lm_eval_cora.harness.scoring import name_callables
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
@@ -35,25 +35,14 @@ _LABELLED = re.compile(r"([\W_]*)(\w{1,4})([\W_]*)(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of a task of the harness.
-
-    Attributes:
-        task: The task.
-        doc: The task's own doc.
-        stem: The text before the options, for prompts of ours; without "Question:" and "Answer:".
-        choices: The text of each option.
-        answer: Index of the right option.
-        printed: The rendered question, cut at its options; None if the prompt does not print them.
-        labelled: Whether the task scores labels, or texts that begin with them.
-    """
+    """A question of a task of the harness."""
 
     task: Any
-    doc: Mapping[str, Any]
-    stem: str
+    doc: Mapping[str, Any]  # the task's own
+    stem: str  # the text before the options, for prompts of ours; without "Question:" and "Answer:"
     choices: tuple[str, ...]
     answer: int
-    printed: PrintedQuestion | None = None
-    labelled: bool = False
+    printed: PrintedQuestion | None = None  # cut at its options; None if the prompt does not print them
 
 
 def asked_by(task: Any) -> list[Asked]:
@@ -62,13 +51,11 @@ def asked_by(task: Any) -> list[Asked]:
         raise UserError(f"{task.task_name}: expected a multiple-choice task, its output_type is {task.OUTPUT_TYPE}")
     asked = []
     for number, doc in enumerate(task.eval_docs):
-        where = f"{task.task_name}: doc {number}"
         try:
-            asked.append(read_question(task, doc, where))
-        except UserError:
-            raise
-        except Exception as error:  # a template or function of the task may raise any error
-            raise UserError(f"{where}: cannot be rendered: {in_a_line(error)}") from error
+            asked.append(read_question(task, doc))
+        except Exception as error:  # noqa: PERF203  # a template or function of the task may raise any error
+            told = error if isinstance(error, UserError) else f"cannot be rendered: {in_a_line(error)}"
+            raise UserError(f"{task.task_name}: doc {number}: {told}") from error
     if not asked:
         raise UserError(f"{task.task_name}: the task has no docs")
     cut = [one.printed for one in asked if one.printed is not None]
@@ -78,7 +65,7 @@ def asked_by(task: Any) -> list[Asked]:
             for one, printed in zip(asked, of_one_task(cut), strict=True)
         ]
     # Options such as "1", "2", "3" may be numbers, not labels. They are if other docs of the task have texts.
-    if cut or all(one.labelled for one in asked):
+    if cut or all(labels_in(one.choices) for one in asked):
         number, lost = next((number, one) for number, one in enumerate(asked) if one.printed is None)
         raise UserError(
             f"{task.task_name}: doc {number}: the task scores {', '.join(lost.choices)}, but its prompt prints no "
@@ -87,36 +74,33 @@ def asked_by(task: Any) -> list[Asked]:
     return asked
 
 
-def read_question(task: Any, doc: Mapping[str, Any], where: str) -> Asked:
+def read_question(task: Any, doc: Mapping[str, Any]) -> Asked:
     """Read the question of a doc."""
     text = task.doc_to_text(doc)
     if not isinstance(text, str):
-        raise UserError(f"{where}: expected one prompt, got one for each option (doc_to_text is {text!r})")
+        raise UserError(f"expected one prompt, got one for each option (doc_to_text is {text!r})")
     target = task.doc_to_target(doc)
     while isinstance(target, list) and len(target) == 1:
         (target,) = target
     if task.OUTPUT_TYPE == "generate_until":
         printed = _longest(text, target if isinstance(target, str) else "")
         if printed is None:
-            raise UserError(
-                f"{where}: expected options with the label {shorten(repr(target))} in the prompt, which ends with "
-                f"{text[-200:]!r}"
-            )
+            wanted = f"options with the label {shorten(repr(target))}"
+            raise UserError(f"expected {wanted} in the prompt, which ends with {text[-200:]!r}")
         right = printed.labels.index(label_in(target))
         return Asked(task, doc, _stem(printed.before), printed.options, right, printed)
     scored = [str(choice) for choice in task.doc_to_choice(doc)]
     answer = _index(target, scored)
     if answer is None:
-        raise UserError(f"{where}: expected one of the {len(scored)} options as target, got {shorten(repr(target))}")
+        raise UserError(f"expected one of the {len(scored)} options as target, got {shorten(repr(target))}")
     labels = labels_in(scored)
     if labels and (printed := printed_question(text, labels)):
         for option, answer_text in zip(printed.options, scored, strict=True):
             own = _LABELLED.fullmatch(answer_text)
             if own and own[4] and not answer_text.endswith(option):
-                raise UserError(f"{where}: the prompt prints {shorten(option)!r}, but scores {shorten(answer_text)!r}")
-        return Asked(task, doc, _stem(printed.before), printed.options, answer, printed, labelled=True)
-    stem, options = _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored))
-    return Asked(task, doc, stem, options, answer, labelled=bool(labels))
+                raise UserError(f"the prompt prints {shorten(option)!r}, but scores {shorten(answer_text)!r}")
+        return Asked(task, doc, _stem(printed.before), printed.options, answer, printed)
+    return Asked(task, doc, _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored)), answer)
 
 
 def _index(target: Any, scored: Sequence[str]) -> int | None:
@@ -233,7 +217,7 @@ class AskedTask(CoraTask):
         if not self._in_own_words:
             return {}
         settings: dict[str, Any] = {}
-        for name in (*_SETTINGS, *(["generation_kwargs"] if all(written) else [])):
+        for name in [*_SETTINGS, *["generation_kwargs"] * all(written)]:
             values = [getattr(task.config, name) for task in self._tasks.values()]
             if any(value != values[0] for value in values):
                 raise UserError(f"{config['task']}: {name} differs between the tasks. Run them separately")
@@ -272,15 +256,13 @@ class AskedTask(CoraTask):
 
     def _warn_of_lists(self) -> None:
         """Warn of labels in a description: they stay when a variant has more or fewer options."""
-        sizes = {key: len(one.choices) for key, one in self._asked.items()}
-        changed = [
-            doc["question_id"] for doc in self._selected.values() if len(doc["choices"]) != sizes[doc["question_id"]]
-        ]
-        for one in {self._asked[key].task: self._asked[key] for key in changed}.values():
-            if one.printed and one.printed.joins_in(text := str(one.task.config.description)):
+        asked = ((self._asked[doc["question_id"]], doc) for doc in self._selected.values())
+        changed = {one.task: one for one, doc in asked if len(doc["choices"]) != len(one.choices)}
+        for task, one in changed.items():
+            if one.printed and one.printed.joins_in(text := str(task.config.description)):
                 logger.warning(
                     "%s: the description of %s names the labels, also before variants with more or fewer options: %r",
-                    *(self.task_name, one.task.task_name, shorten(text, 200)),
+                    *(self.task_name, task.task_name, shorten(text, 200)),
                 )
 
     def cost(self, limit: float | None = None) -> str:
@@ -338,13 +320,14 @@ class AskedTask(CoraTask):
         for task in self._tasks.values():
             task.set_fewshot_seed(self._fewshot_seed)
         sampled = self._options.questions or self._options.categories
-        known = self._asked if sampled else self.dataset[self.config.test_split]["id"]
-        drawn = {doc["question_id"] for doc in self._selected.values()} | (self._asked.keys() - set(known))
-        for key in (key for key in self._asked if key in drawn):
-            task, doc = self._asked[key].task, self._asked[key].doc
-            how = {**arguments, "gen_prefix": task.doc_to_prefix(doc)}
+        known = self._asked if sampled else {question.id for question in self.dataset[SPLIT]}
+        drawn = {doc["question_id"] for doc in self._selected.values()} | (self._asked.keys() - known)
+        for key, one in self._asked.items():
+            if key not in drawn:
+                continue
+            how = {**arguments, "gen_prefix": one.task.doc_to_prefix(one.doc)}
             try:
-                self._contexts[key] = task.fewshot_context(doc, shots, **how)
+                self._contexts[key] = one.task.fewshot_context(one.doc, shots, **how)
             except Exception as error:  # as agieval's, whose answers are lists, with exemplars
                 where = f"{self.task_name}: question {key} with {shots} exemplars"
                 raise UserError(f"{where}: its task cannot build the prompt: {in_a_line(error)}") from error

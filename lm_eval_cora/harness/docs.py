@@ -1,24 +1,23 @@
-"""From a benchmark to the harness' docs, one per variant: the hooks of the task files, and the docs of a run."""
+"""From a benchmark to the harness' docs, one per variant: hooks of the task files, exemplars, the docs of a run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from heapq import heapreplace
 from math import ceil, inf
 from typing import Any
 
-import datasets
-from datasets.table import InMemoryTable
-
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.task_config import templates_of
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark
-from lm_eval_cora.questions.loading import load_questions
+from lm_eval_cora.questions.loading import ExemplarPool, QuestionSource, count_left_out, load_questions
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import Form, OpenQuestion, Question
+from lm_eval_cora.questions.question import AnyQuestion, Form, Question
+from lm_eval_cora.questions.randomness import draw, in_random_order
 from lm_eval_cora.variants.probes import Probe, uses_templates, variants_of_all
 from lm_eval_cora.variants.template import prompt_of
 
@@ -31,17 +30,10 @@ Doc = dict[str, Any]
 # ---- questions
 
 
-def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.DatasetDict:
-    """Load the questions of a benchmark, from the Hub or from files: the harness' `custom_dataset`."""
+def load_benchmark(*, options: Options, benchmark: Benchmark) -> tuple[list[AnyQuestion], str]:
+    """Load the questions that the options select, with the digest of all: the harness' `custom_dataset`."""
     chosen, questions = load_questions(benchmark, options)
-    rows = {question.id: to_row(question) for question in questions}
-    info = datasets.DatasetInfo(dataset_name=benchmark.name, description=questions_digest(rows.values()))
-    chosen_rows = [rows[question.id] for question in chosen]
-    # `datasets` cannot compute a fingerprint where it is installed in a `pip install --target` folder: it pickles
-    # modules outside of Python's own folders, and some of pyarrow's classes cannot be pickled.
-    fingerprint = sha256(json.dumps(chosen_rows).encode()).hexdigest()[:16]
-    dataset = datasets.Dataset(InMemoryTable.from_pylist(chosen_rows), info=info, fingerprint=fingerprint)
-    return datasets.DatasetDict({SPLIT: dataset})
+    return chosen, questions_digest(map(to_row, questions))
 
 
 def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
@@ -53,19 +45,12 @@ def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
     return blake2b(b"".join(digests), digest_size=4).hexdigest()
 
 
-def to_question(row: Mapping[str, Any]) -> Question | OpenQuestion:
-    """Turn a row of a loaded benchmark back into a question."""
-    if isinstance(row["answer"], str):
-        return OpenQuestion(row["id"], row["question"], row["answer"], row["category"])
-    return Question(row["id"], row["question"], tuple(row["choices"]), row["answer"], row["category"])
-
-
-def to_row(question: Question | OpenQuestion) -> dict[str, object]:
-    """The row of a question."""
+def to_row(question: AnyQuestion) -> dict[str, object]:
+    """What a digest is made of."""
     return {
         "id": question.id,
         "question": question.stem,
-        "choices": list(question.choices),
+        "choices": question.choices,
         "answer": question.answer,
         "category": question.category,
     }
@@ -84,7 +69,7 @@ class Docs(list[Doc]):
 
 
 def process_docs(
-    rows: Iterable[Mapping[str, Any]],
+    questions: Iterable[AnyQuestion],
     probe: Probe,
     options: Options | None = None,
     *,
@@ -94,7 +79,7 @@ def process_docs(
     """Expand questions into docs, one per variant. The variants of a question are adjacent."""
     options = options or Options()
     templates = templates_of(benchmark, options) if uses_templates(probe, form) else None
-    return Docs(map(vars, variants_of_all(map(to_question, rows), probe, options, form=form, templates=templates)))
+    return Docs(map(vars, variants_of_all(questions, probe, options, form=form, templates=templates)))
 
 
 def doc_to_text(doc: Doc) -> str:
@@ -121,6 +106,116 @@ def doc_to_choice(doc: Doc) -> list[str]:
 def doc_to_target(doc: Doc) -> str:
     """The right answer in the form that the prompt asks for."""
     return format_of(doc).target(doc)
+
+
+# ---- exemplars
+
+
+class ExemplarSampler:
+    """Few-shot sampler. The harness calls it once per variant; `fewest` is the smallest number for a question."""
+
+    def __init__(self, pool: ExemplarPool, questions: Mapping[str, AnyQuestion], *seeds: int) -> None:
+        self._pool, self._questions, self._seeds = pool, questions, seeds
+        self._last: object = None
+        self._exemplars: list[Doc] = []
+        self.signature = pool.signature
+        self.fewest = 0
+        self.doc: Doc = {}  # set by the task, because the harness passes the variant only in some cases
+
+    def sample(self, n: int, **_: Any) -> list[Doc]:
+        """Return the exemplars of the current question. Adjacent variants reuse them."""
+        question_id = self.doc["question_id"]
+        current = (question_id, self.doc["ask"], self.doc.get("template"), n)
+        if self._last != current:
+            drawn = self._pool.draw(self._questions[question_id], n, *self._seeds)
+            closed = [question for question in drawn if isinstance(question, Question)]
+            claimed = claimed_options(closed, *self._seeds, question_id) or [0] * len(drawn)
+            exemplar = format_of(self.doc).exemplar
+            self._exemplars = [
+                exemplar(question, self.doc, option) for question, option in zip(drawn, claimed, strict=True)
+            ]
+            self._last = current
+        return self._exemplars
+
+
+def load_sampler(
+    task: str,
+    questions: Mapping[str, AnyQuestion],
+    shots: object,
+    *seeds: int,
+    options: Options,
+    benchmark: Benchmark,
+    asked_for: bool,
+) -> ExemplarSampler:
+    """Load the exemplars of a task, and check that there are enough."""
+    if not isinstance(shots, int) or shots < 0:
+        raise UserError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
+    try:
+        pool = load_exemplars(options=options, benchmark=benchmark)
+        if asked_for:
+            pool.check(questions.values(), shots)
+        fewer = {} if asked_for else pool.fewer(questions.values(), shots)
+    except UserError as error:
+        raise UserError(f"{task}: --num_fewshot {shots}: {error}") from None
+    sampler = ExemplarSampler(pool, questions, *seeds)
+    sampler.fewest = min(fewer.values(), default=shots)
+    if fewer:
+        logger.warning(
+            f"{task}: {len(fewer):,} of {len(questions):,} questions have fewer than {shots} exemplars (the minimum is "
+            f"{sampler.fewest}), because {pool.source} has no more for them"
+        )
+    return sampler
+
+
+def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
+    """Load the questions from which few-shot exemplars are drawn.
+
+    They come from the few-shot split. If the benchmark has none, or if the user's files replace it, they are all
+    questions of the scored source. Options that select questions do not make the pool smaller.
+    """
+    name, scored, own = benchmark.name, benchmark.source.split, benchmark.source.fewshot_split
+    split = scored if options.data_files else own or scored
+    source = QuestionSource(benchmark, options, split)
+    questions, left_out, notes = source.load()
+    if options.data_files and own:
+        logger.warning(
+            f"{name}: exemplars come from the scored questions, not from the split {own!r}, because 'data_files' "
+            "replaces both. Pass --num_fewshot 0 to ask without exemplars"
+        )
+    if split != scored:  # what was left out of the scored split, and the notes on it, were reported before
+        for note in notes:
+            logger.warning("%s: exemplars: %s", name, note)
+        if left_out:
+            logger.warning(
+                f"{name}: left out {len(left_out)} of {len(left_out) + len(questions)} possible exemplars: "
+                f"{count_left_out(left_out)}"
+            )
+    logger.info("%s: exemplars are drawn from %d questions of %s", name, len(questions), source)
+    return ExemplarPool(
+        questions,
+        source=str(source),
+        within_category=benchmark.exemplars_within_category,
+        as_published=benchmark.exemplars_as_published and not options.data_files,
+        digest=questions_digest(map(to_row, questions)),
+    )
+
+
+def claimed_options(exemplars: Sequence[Question], *key: str | int) -> list[int]:
+    """Choose the option that each true-or-false exemplar is about: the right one in half of them.
+
+    Example:
+        >>> ice = Question("q1", "What is frozen water?", ("Ice", "Fog", "Dew"), 0)
+        >>> sorted(position == 0 for position in claimed_options([ice, ice, ice, ice], 0, "question 2"))
+        [False, False, True, True]
+    """
+    shuffled = list(in_random_order(range(len(exemplars)), *key, "claimed right"))
+    right = set(shuffled[: (len(exemplars) + draw(2, *key, "one more")) // 2])
+    positions = []
+    for number, question in enumerate(exemplars):
+        wrong = [position for position in range(len(question.choices)) if position != question.answer]
+        other = wrong[draw(len(wrong), *key, "claimed", number)]
+        positions.append(question.answer if number in right else other)
+    return positions
 
 
 # ---- the docs of a run

@@ -1,16 +1,20 @@
-"""From responses to Records, and from Records to metrics. Nothing raises after the inference."""
+"""From responses to Records, and from Records to metrics and a signature. Nothing raises after the inference."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from importlib.util import find_spec
+from itertools import chain
 from math import isnan
 from operator import is_
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from lm_eval_cora import metrics
+from lm_eval_cora import __version__, metrics
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker, Limits
 from lm_eval_cora.answers.formats import FORMATS
@@ -35,7 +39,10 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.facts import Entry, compute
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import phases_of
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import is_encodable
+from lm_eval_cora.runs.signature import format_signature
+from lm_eval_cora.variants.template import Template
 
 CHECKER = EquivalenceChecker()
 """Compares written answers for all tasks of the process, so that each pair is compared once."""
@@ -184,8 +191,7 @@ class Scoring:
 
     def score_early(self, answered: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[bool | None]:
         """Whether each variant (requests and responses) is right, as in the final score; None if unknown."""
-        verdicts: list[bool | None] | None = self.attempt("an answer", self._score_early, answered)
-        return [None] * len(answered) if verdicts is None else verdicts
+        return self.attempt("an answer", self._score_early, answered) or [None] * len(answered)
 
     def _score_early(self, answered: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[bool | None]:
         variants = [list(map(_copied, requests, responses)) for requests, responses in answered]
@@ -211,14 +217,14 @@ class Scoring:
 
     def compare(self, instances: Sequence[Any]) -> None:
         """Compare written answers with references and each other together, before each one is scored."""
-        if not self._writes:
-            return
-        written: dict[str, set[str]] = {}
-        for instance in instances:
-            for response in instance.filtered_resps.values():
-                if (text := answer_in(instance.doc, response_of([response]), self._reader).written) is not None:
-                    written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
-        CHECKER.settle_within(written.values(), ranks=self.ranks)
+        if self._writes:
+            references = ((one.doc["question_id"], one.doc["answer"]) for one in instances)
+            written = (
+                (one.doc["question_id"], answer_in(one.doc, response_of([response]), self._reader).written)
+                for one in instances
+                for response in one.filtered_resps.values()
+            )
+            _settle(chain(references, written), ranks=self.ranks)
 
     # ---- metrics
 
@@ -238,21 +244,17 @@ class Scoring:
     def _computed(self, name: str, records: Sequence[Record]) -> Estimate:
         if len(records) != len(self.records) or not all(map(is_, records, self.records)):
             self._regroup(records)  # not those of the previous metric
-        if name not in self._estimates:
-            self._estimates[name] = self._compute(next(entry for entry in self.entries if entry["metric"] == name))
-        return self._estimates[name]
+        return self._estimate_of(next(entry for entry in self.entries if entry["metric"] == name))
 
-    def _compute(self, entry: Entry) -> Estimate:
-        found: Estimate = compute(entry, self.table, whole=self.is_two_phase)
-        return found
+    def _estimate_of(self, entry: Entry) -> Estimate:
+        name = entry["metric"]
+        if name not in self._estimates:
+            self._estimates[name] = compute(entry, self.table, whole=self.is_two_phase)
+        return self._estimates[name]
 
     def _regroup(self, records: Sequence[Record]) -> None:
         if self._writes:  # all ranks send their answers here, and wait
-            written: dict[str, list[str]] = {}
-            for record in records:
-                if record.written is not None:
-                    written.setdefault(record.question_id, []).append(record.written)
-            CHECKER.settle_within(written.values())
+            _settle((record.question_id, record.written) for record in records)
         table = ResponseTable.from_records(records, CHECKER.verdict)
         self.records, self.table, self._estimates = records, table, {}
         whole = notices.describe_whole(phases_of(self.table)) if self.is_two_phase else ""
@@ -275,22 +277,58 @@ class Scoring:
         found: dict[str, Any] = {"intervals": self.attempt("the intervals", self._intervals)}
         if self.table.is_whole:
             by_kinds: list[Callable[..., Any]] = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
-            for by_kind in [*by_kinds, metrics.followed_by_kind] if followed else by_kinds:
+            for by_kind in by_kinds + [metrics.followed_by_kind] * followed:
                 found[by_kind.__name__] = self.attempt(by_kind.__name__, by_kind, self.table)
             if self.study:
                 found["study"] = {
-                    entry["metric"]: self.attempt(entry["metric"], _as_json, entry, self.table) for entry in self.study
+                    entry["metric"]: self.attempt(
+                        entry["metric"], lambda entry: for_json(compute(entry, self.table)), entry
+                    )
+                    for entry in self.study
                 }
         return found
 
     def _intervals(self) -> dict[str, tuple[float, float]]:
         """The 95% confidence interval of each metric of the table that has one."""
-        found = {entry["metric"]: self._compute(entry).interval for entry in self.entries}
+        found = {entry["metric"]: self._estimate_of(entry).interval for entry in self.entries}
         return {name: (low, high) for name, (low, high) in found.items() if not isnan(low)}
 
+    def signature(
+        self,
+        about: Mapping[str, object],
+        options: Options,
+        left_out: Mapping[str, object],
+        planned: Iterable[Doc],
+    ) -> str:
+        """Describe in one line everything that determines a score; `planned` are the docs of the run."""
+        records = self.records or list(map(skipped, planned))
+        sizes = {record.variants for record in records}
+        variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
+        asked = sum(not record.skipped for record in records)
+        questions = self.table.question_ids if asked else {record.question_id for record in records}
+        invalid = sum(record.invalid for record in records) / max(1, asked)
+        # The reader is in `about`, if answers are read, and the digest of the prompts, and the tasks of `cora_of`.
+        changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt", "task")}
+        given = {"seed": options.seed, **changed}
+        parts = {
+            **about,
+            **{name: in_signature(name, value) for name, value in given.items()},
+            **left_out,
+            **({"asked": f"{asked / len(records):.1%}"} if left_out and asked else {}),
+            **({"n": f"{len(questions)}x{variants}"} if asked or not left_out else {}),
+            # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
+            **({"invalid": f"{invalid:.1%}"} if len(self.filters) == 1 and asked and "stop" not in left_out else {}),
+        }
+        return format_signature(parts, f"v{__version__}")
 
-def _as_json(entry: Mapping[str, Any], table: ResponseTable) -> Any:
-    return for_json(compute(entry, table))
+
+def _settle(answers: Iterable[tuple[str, str | None]], *, ranks: int = 1) -> None:
+    """Compare the written answers to each question, given with its id, with each other."""
+    written: dict[str, set[str]] = {}
+    for question, text in answers:
+        if text is not None:
+            written.setdefault(question, set()).add(text)
+    CHECKER.settle_within(written.values(), ranks=ranks)
 
 
 def _copied(request: Any, response: Any) -> Any:
@@ -303,3 +341,36 @@ def _describe(instance: Any, name: str) -> None:
     if isinstance(response, Response) and isinstance(filtered, str) and not isinstance(filtered, Response):
         opened = response.opened and is_reasoning(after_reasoning(OPENING_MARK + response))
         instance.filtered_resps[name] = Response(filtered, cut_off=response.cut_off, opened=opened, came=response.came)
+
+
+# ---- values for the results file
+
+
+def name_callables(value: Any) -> Any:
+    """Replace callables by their dotted names: the harness would write their source code.
+
+    Example:
+        >>> name_callables({"aggregation": digest_of})
+        {'aggregation': 'lm_eval_cora.harness.scoring.digest_of'}
+    """
+    if isinstance(value, dict):
+        return {key: name_callables(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [name_callables(item) for item in value]
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)
+    return value
+
+
+def in_signature(name: str, value: object) -> str:
+    """Write an option for the signature: a file without its folder, a table in memory as its type."""
+    items = value if isinstance(value, tuple) else (value,)
+    if name in ("data_files", "templates"):
+        items = tuple(Path(file).name if isinstance(file, str | PathLike) else type(file).__name__ for file in items)
+    return ",".join(map(str, items))
+
+
+def digest_of(templates: Iterable[Template]) -> str:
+    """Digest of a set of templates: SCORE's may change with the harness, and a user's file at any time."""
+    texts = sorted({f"{template.prompt}\0{template.options_format}" for template in templates})
+    return blake2b("\0\0".join(texts).encode(), digest_size=4).hexdigest()

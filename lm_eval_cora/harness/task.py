@@ -13,17 +13,14 @@ from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.records import skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, docs
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs, deal, load_benchmark, questions_digest, to_question
-from lm_eval_cora.harness.fewshot import load_sampler
+from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs
 from lm_eval_cora.harness.limits import known
 from lm_eval_cora.harness.notices import Conditions, describe_cost, describe_samples, describe_stopping
-from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.rounds import Planned
-from lm_eval_cora.harness.scoring import Scoring, check_comparison, encodable, score_response
+from lm_eval_cora.harness.scoring import Scoring, check_comparison, digest_of, encodable, name_callables, score_response
 from lm_eval_cora.harness.served import tell_how_answers_end
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
@@ -67,7 +64,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self.probe, self._benchmark, self._options = declared_in(config)
         self._declared = config["benchmark"] if isinstance(config["benchmark"], Mapping) else {}
         config = {key: value for key, value in config.items() if key not in OWN_KEYS}
-        config |= {"process_docs": docs.process_docs, "custom_dataset": load_benchmark, "test_split": SPLIT}
+        config |= {"process_docs": docs.process_docs, "custom_dataset": docs.load_benchmark, "test_split": SPLIT}
         check_metrics(task, config.get("metric_list"))
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
         self._writes = not self._benchmark.has_options  # answers are compared with a reference
@@ -114,18 +111,17 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def download(self, *_: Any, **__: Any) -> None:
         """Load the benchmark with our options only: the metadata also contains all `--model_args`."""
-        self.dataset = load_benchmark(options=self._options, benchmark=self._benchmark)
+        questions, digest = docs.load_benchmark(options=self._options, benchmark=self._benchmark)
+        self.dataset = {SPLIT: questions}
         # A file name may contain lone surrogates, which cannot be written to a file.
-        name = self._benchmark.name.encode("utf-8", "replace").decode()
-        self._data = Data(name, self.dataset[SPLIT].info.description)
+        self._data = Data(self._benchmark.name.encode("utf-8", "replace").decode(), digest)
 
     def test_docs(self) -> Docs:
         """All variants. They are made once, because the harness calls this five times in a run."""
         if self._docs is None:
-            rows = self.dataset[self.config.test_split]
             with _naming(self.config.task):
                 self._docs = self.config.process_docs(
-                    rows, self.probe, self._options, form=self._form, benchmark=self._benchmark
+                    self.dataset[SPLIT], self.probe, self._options, form=self._form, benchmark=self._benchmark
                 )
         return self._docs
 
@@ -199,7 +195,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._selection = {}
         if len(self._selected) < len(every):
             samples, limit = arguments.get("samples"), arguments.get("limit")
-            numbers = questions_digest({"number": number} for number in set(samples or ()))
+            numbers = docs.questions_digest({"number": number} for number in set(samples or ()))
             self._selection = {"samples": numbers} if samples else {"limit": f"{limit or 0:g}"}
         if self._is_scored:
             table = [entry for entry in self._entries if is_in_table(entry)]
@@ -229,10 +225,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _load_sampler(self) -> Any:
         """Load the exemplars for the questions of all ranks, so that all ranks raise the same errors."""
         asked = {doc["question_id"] for doc in self._selected.values()}
-        rows = self.dataset[self.config.test_split]
-        return load_sampler(
+        return docs.load_sampler(
             self.task_name,
-            {row["id"]: to_question(row) for row in rows if row["id"] in asked},
+            {question.id: question for question in self.dataset[SPLIT] if question.id in asked},
             self.config.num_fewshot,
             *(self._options.seed, self._fewshot_seed),
             options=self._options,
@@ -265,7 +260,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **_: Any) -> Iterator[tuple[int, Doc]]:
         """The selected docs of a rank, numbered: whole questions, so that one rank can stop and compare them."""
         every = list(enumerate(self._selected.values()))
-        return iter(every if world_size == 1 else deal(every, world_size)[rank])
+        return iter(every if world_size == 1 else docs.deal(every, world_size)[rank])
 
     def fewshot_context(self, doc: Doc, num_fewshot: int, **arguments: Any) -> Any:
         """Build a prompt. Pass the doc to the sampler here: the harness does so only for the scored split."""
@@ -374,8 +369,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         fewest = f"{self.sampler.fewest}-" if shots and self.sampler.fewest < shots else ""
         score = self.config.process_results  # after --predict_only, a report reads the answers
         reads = score is score_response if self._is_scored else self.OUTPUT_TYPE == "generate_until"
-        return signature_of(
-            self.scoring.table,
+        return self.scoring.signature(
             {
                 "task": f"{self.task_name}@{self.VERSION}",
                 **self._data.in_signature(self.task_name),
@@ -390,9 +384,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 **self._selection,
             },
             self._options,
-            self.scoring.records or list(map(skipped, self._selected.values())),
             self._left_out,
-            alone=len(self.scoring.filters) == 1,
+            self._selected.values(),
         )
 
 

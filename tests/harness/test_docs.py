@@ -25,52 +25,43 @@ from tests.support.simulated import Simulated, knows, run, scores
 DEMO = benchmark("demo")
 MEDQA = benchmark("medqa")
 MMLU = benchmark("mmlu")
+AGIEVAL = on_the_hub(benchmark("agieval"), hub=("hails/agieval-sat-en", "hails/agieval-lsat-ar"))
+
+PLAIN = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
 
 
-def rows_of(**arguments: Any) -> list[dict[str, Any]]:
-    arguments.setdefault("options", Options())
-    return list(load_benchmark(**arguments)["test"])
+def loaded(benchmark: Benchmark, **options: Any) -> list[Any]:
+    return list(load_benchmark(benchmark=benchmark, options=Options(**options))[0])
 
 
-def ids(options: Options, benchmark: Benchmark = DEMO) -> list[str]:
-    return [row["id"] for row in rows_of(options=options, benchmark=benchmark)]
+def ids(benchmark: Benchmark = DEMO, **options: Any) -> list[str]:
+    return [question.id for question in loaded(benchmark, **options)]
 
 
-def test_demo() -> None:
-    rows = rows_of(benchmark=DEMO)
-    assert len(rows) == 120
-    assert set(rows[0]) == {"id", "question", "choices", "answer", "category"}
-
-
-def test_a_sample_is_seeded_and_nested_and_keeps_the_order() -> None:
-    everything = ids(Options())
-    few, more, other = (ids(Options(questions=n, seed=s)) for n, s in ((10, 0), (20, 0), (10, 1)))
-    assert len(few) == 10
+def test_a_sample_is_seeded_and_nested_and_keeps_the_order(caplog: pytest.LogCaptureFixture) -> None:
+    everything = ids()
+    few, more, other = ids(questions=10), ids(questions=20), ids(questions=10, seed=1)
+    assert (len(everything), len(few)) == (120, 10)
     assert set(few) < set(more)
     assert few != other
     assert more == [one for one in everything if one in more]
-
-
-def test_more_questions_than_there_are(caplog: pytest.LogCaptureFixture) -> None:
-    assert len(ids(Options(questions=500))) == 120
+    assert ids(questions=500) == everything
     assert tells(caplog.text, "demo: option 'questions': ", "500", "120")
 
 
 def test_categories() -> None:
-    assert {one.rpartition("-")[0] for one in ids(Options(categories=("physics", "history")))} == {"physics", "history"}
+    assert {one.rpartition("-")[0] for one in ids(categories=("physics", "history"))} == {"physics", "history"}
     with pytest.raises(UserError, match=r"'phisics'.*: astronomy, "):
-        ids(Options(categories=("phisics",)))
+        ids(categories=("phisics",))
 
 
 def test_local_and_questions_with_option_references(tmp_path: Path) -> None:
-    plain = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
-    path = write(tmp_path / "my.jsonl", plain, {**plain, "choices": ["Ice", "All of the above"]})
-    assert len(rows_of(benchmark=LOCAL, options=Options(data_files=(path,)))) == 2
-    skipping = Options(data_files=(path,), skip_option_references=True)
-    assert [row["id"] for row in rows_of(benchmark=LOCAL, options=skipping)] == ["row-0"]
-    only = write(tmp_path / "only.jsonl", {**plain, "choices": ["Ice", "All of the above"]})
+    referring = {**PLAIN, "choices": ["Ice", "All of the above"]}
+    path, only = write(tmp_path / "my.jsonl", PLAIN, referring), write(tmp_path / "only.jsonl", referring)
+    assert ids(LOCAL, data_files=(path,)) == ["row-0", "row-1"]
+    assert ids(LOCAL, data_files=(path,), skip_option_references=True) == ["row-0"]
     with pytest.raises(UserError, match="local: no question is left by the options"):
-        rows_of(benchmark=LOCAL, options=Options(data_files=(only,), skip_option_references=True))
+        ids(LOCAL, data_files=(only,), skip_option_references=True)
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
@@ -88,9 +79,9 @@ def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tm
         datasets.Dataset.from_list([row]).to_parquet(path)
     else:
         write(path, row)
-    (loaded,) = rows_of(benchmark=MMLU, options=Options(data_files=(str(path),)))
-    assert (loaded["question"], loaded["choices"], loaded["category"]) == (row["question"], printed, "null")
-    doc = process_docs([loaded], PROBES["divergent"])[0]
+    (question,) = loaded(MMLU, data_files=(str(path),))
+    assert (question.stem, [*question.choices], question.category) == (row["question"], printed, "null")
+    doc = process_docs([question], PROBES["divergent"])[0]
     assert doc_to_text(doc).endswith(
         f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. 0\nD. {printed[3]}\nAnswer:"
     )
@@ -102,7 +93,7 @@ def test_the_hub_out_of_reach_is_one_error_that_says_what_to_do(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
     with pytest.raises(UserError) as error:
-        rows_of(benchmark=on_the_hub(MEDQA, revision="main"))
+        ids(on_the_hub(MEDQA, revision="main"))
     message = str(error.value)
     assert message.startswith(
         "medqa: cannot load 'lavita/medical-qa-datasets' (config 'med-qa-en-5options-source', split 'test', "
@@ -125,7 +116,7 @@ def test_a_hub_set_is_checked_and_says_what_it_got(
     twice = {**row, "options": [{"key": key, "value": "Vitamin"} for key in "ABCDE"]}
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [row, twice, row])
     caplog.set_level(logging.INFO, logger="lm_eval.cora")
-    assert [one["id"] for one in rows_of(benchmark=MEDQA)] == ["test-0", "test-2"]
+    assert ids(MEDQA) == ["test-0", "test-2"]
     source = "lavita/medical-qa-datasets (med-qa-en-5options-source, test)"
     assert f"medqa: got 3 rows from {source}, the published split has 1273" in caplog.text
     assert tells(caplog.text, "medqa: left out 1 of 3 questions: ", "option", "(row 1)")
@@ -140,66 +131,49 @@ def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         return [{"question": "Which?", "options": {"A": "Ice", "B": "Fog"}, "answer_idx": "A"}]
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    rows_of(benchmark=on_the_hub(MEDQA, revision="abc"))
+    ids(on_the_hub(MEDQA, revision="abc"))
     assert asked == [((*MEDQA.source.hub, *MEDQA.source.config), {"split": "test", "revision": "abc"})]
 
 
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("source", "changed", "message"),
     [
-        ({"split": "dev"}, r"\(config 'med-qa-en-5options-source', split 'dev'\) .*\n  ValueError: Unknown split"),
-        (
-            {"config": ("v2",)},
-            r"\(config 'v2', split 'test'\) from the Hugging Face Hub\.\n  ValueError: BuilderConfig",
-        ),
-        ({"hub": ("lavita/renamed",)}, r"medqa: cannot load 'lavita/renamed' \(config .*, split 'test'\) from the Hug"),
+        (MEDQA, {"split": "dev"}, r"-5options-source', split 'dev'\) .*\n  ValueError: Unknown split"),
+        (MEDQA, {"config": ("v2",)}, r"\(config 'v2', split 'test'\) from the Hugging Face Hub\.\n  ValueError: Build"),
+        (MEDQA, {"hub": ("lavita/renamed",)}, r"medqa: cannot load 'lavita/renamed' \(config .*, split 'test'\) from"),
+        # A part that is missing is an error, not a smaller benchmark.
+        (AGIEVAL, {"hub": (AGIEVAL.source.hub[0], "hails/agieval-lsat-xy")}, "agieval: cannot load 'hails/.*-lsat-xy'"),
     ],
 )
-def test_what_the_hub_no_longer_offers(changed: dict[str, Any], message: str) -> None:
+def test_what_the_hub_no_longer_offers(source: Benchmark, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message) as error:
-        rows_of(benchmark=on_the_hub(MEDQA, **changed))
+        ids(on_the_hub(source, **changed))
     assert str(error.value).count("--metadata") == 1
 
 
-AGIEVAL = on_the_hub(benchmark("agieval"), hub=("hails/agieval-sat-en", "hails/agieval-lsat-ar"))
-
-
 @pytest.mark.usefixtures("hub")
-def test_a_benchmark_in_several_parts() -> None:
-    rows = rows_of(benchmark=AGIEVAL)
-    assert [row["id"] for row in rows] == [f"{part}-test-{n}" for part in ("sat-en", "lsat-ar") for n in range(5)]
-    assert {row["id"].partition("-test")[0] == row["category"] for row in rows} == {True}
-
-
-@pytest.mark.usefixtures("hub")
-def test_a_local_copy_in_several_parts_has_the_same_ids(tmp_path: Path) -> None:
-    on_the_hub = rows_of(benchmark=AGIEVAL)
-    for part in ("sat-en", "lsat-ar"):
-        for number in range(2):  # each in two files
-            (tmp_path / part).mkdir(exist_ok=True)
-            rows = datasets.load_dataset(f"hails/agieval-{part}", split="test").to_list()
-            write(tmp_path / part / f"{number}.jsonl", *(rows[:3] if number == 0 else rows[3:]))
-    files = tuple(str(tmp_path / part / f"{number}.jsonl") for part in ("sat-en", "lsat-ar") for number in range(2))
-    assert rows_of(benchmark=AGIEVAL, options=Options(data_files=files)) == on_the_hub
+def test_a_benchmark_in_several_parts_and_a_local_copy_of_it(tmp_path: Path) -> None:
+    parts = ("sat-en", "lsat-ar")
+    from_the_hub = loaded(AGIEVAL)
+    assert [one.id for one in from_the_hub] == [f"{part}-test-{n}" for part in parts for n in range(5)]
+    assert {one.id.partition("-test")[0] == one.category for one in from_the_hub} == {True}
+    rows = {part: datasets.load_dataset(f"hails/agieval-{part}", split="test").to_list() for part in parts}
+    files = []
+    for part in parts:  # each in two files
+        (tmp_path / part).mkdir()
+        files += [
+            write(tmp_path / part / "0.jsonl", *rows[part][:3]),
+            write(tmp_path / part / "1.jsonl", *rows[part][3:]),
+        ]
+    assert loaded(AGIEVAL, data_files=tuple(files)) == from_the_hub
     # One file for all, in any order: a column says it.
     mixed = [
         {**row, "subset": part}
-        for pair in zip(
-            *(datasets.load_dataset(f"hails/agieval-{part}", split="test").to_list() for part in ("sat-en", "lsat-ar")),
-            strict=True,
-        )
-        for part, row in zip(("sat-en", "lsat-ar"), pair, strict=True)
+        for pair in zip(*rows.values(), strict=True)
+        for part, row in zip(parts, pair, strict=True)
     ]
-    path = write(tmp_path / "mine.jsonl", *mixed)
-    assert rows_of(benchmark=AGIEVAL, options=Options(data_files=(path,))) == on_the_hub
-
-
-@pytest.mark.usefixtures("hub")
-def test_a_part_that_is_missing_is_an_error_and_not_a_smaller_benchmark() -> None:
-    changed = on_the_hub(AGIEVAL, hub=("hails/agieval-sat-en", "hails/agieval-lsat-xy"))
-    with pytest.raises(UserError, match="agieval: cannot load 'hails/agieval-lsat-xy'"):
-        rows_of(benchmark=changed)
+    assert loaded(AGIEVAL, data_files=(write(tmp_path / "mine.jsonl", *mixed),)) == from_the_hub
 
 
 def test_rows_of_mmlu_pro_that_contradict_themselves_are_left_out_with_a_warning(
@@ -208,47 +182,36 @@ def test_rows_of_mmlu_pro_that_contradict_themselves_are_left_out_with_a_warning
     row = {"question": "Which?", "options": ["Ice", "Fog", "Dew"], "answer": "B", "category": "law"}
     rows = [{**row, "question_id": n, "answer_index": 1 + n % 2} for n in range(4)]
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: rows)
-    kept = rows_of(benchmark=benchmark("mmlu_pro"))
-    assert [one["id"] for one in kept] == ["0", "2"]
+    assert ids(benchmark("mmlu_pro")) == ["0", "2"]
     assert tells(caplog.text, "mmlu_pro: left out 2 of 4 questions: ", "contradict", "(row 1, row 3)")
 
 
 def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     options = {key: f"Vitamin {key}" for key in "ABCDE"}
     path = write(tmp_path / "test.jsonl", {"question": "Scurvy?", "options": options, "answer_idx": "C"})
-    assert rows_of(benchmark=MEDQA, options=Options(data_files=(path,)))[0]["answer"] == 2
+    (question,) = loaded(MEDQA, data_files=(path,))
+    assert (question.answer, question.id) == (2, "test-0")  # the Hub's id, because it seeds the reorderings
     assert "published" not in caplog.text  # a local copy may be a part
-    # The Hub's ids, because they seed the reorderings and the sample.
-    assert rows_of(benchmark=MEDQA, options=Options(data_files=(path,)))[0]["id"] == "test-0"
 
 
 @pytest.mark.usefixtures("hub")
 def test_a_benchmark_of_several_configurations_has_them_in_its_ids(caplog: pytest.LogCaptureFixture) -> None:
-    both = rows_of(benchmark=benchmark("mmlu_redux", {"config": ("anatomy", "virology")}))
-    assert [row["id"] for row in both] == [f"{part}-test-{n}" for part in ("anatomy", "virology") for n in range(3)]
-    assert [row["category"] for row in both] == ["anatomy"] * 3 + ["virology"] * 3
+    both = loaded(benchmark("mmlu_redux", {"config": ("anatomy", "virology")}))
+    assert [one.id for one in both] == [f"{part}-test-{n}" for part in ("anatomy", "virology") for n in range(3)]
+    assert [one.category for one in both] == ["anatomy"] * 3 + ["virology"] * 3
     assert tells(caplog.text, "left out 2 of 8", "error_type 'wrong_groundtruth'", "(anatomy row 3, virology row 3)")
     assert "published" not in caplog.text  # it is a part of the benchmark
     # The ids of a part do not depend on the others: they seed the variants.
-    assert rows_of(benchmark=benchmark("mmlu_redux", {"config": ("virology",)})) == both[3:]
+    assert loaded(benchmark("mmlu_redux", {"config": ("virology",)})) == both[3:]
 
 
 def test_columns_of_another_source_point_to_the_task_for_them(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.jsonl", {"question": "Which?", "A": "Ice", "B": "Fog", "answer": "A"})
     with pytest.raises(UserError) as error:
-        rows_of(benchmark=MEDQA, options=Options(data_files=(path,)))
+        ids(MEDQA, data_files=(path,))
     assert tells(str(error.value), "medqa: ", "'options'", "question, A, B, answer", "mine.jsonl", "cora_local")
 
 
-def test_two_datasets_are_parts_and_their_ids_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
-    monkeypatch.setattr(datasets, "load_dataset", lambda path, *_, **__: [{**row, "question": f"{path}?"}] * 2)
-    both = benchmark("hub", {"hub": ("a/one", "a/two"), "split": "test"})
-    assert both.name == "one and 1 more"
-    assert [one["id"] for one in rows_of(benchmark=both)] == ["one-test-0", "one-test-1", "two-test-0", "two-test-1"]
-
-
-PLAIN = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
 TWICE = {"hub": ("a/riddles",), "config": ("one", "two"), "split": "test"}
 MEDQA_FILE = """--metadata '{"cora": {"data_files": "medqa.jsonl"}}'"""
 GATED = type("DatasetNotFoundError", (Exception,), {})("Dataset 'Idavidrein/gpqa' is a gated dataset on the Hub")
@@ -288,15 +251,25 @@ def test_what_is_wrong_with_the_rows_of_the_hub(what: str, monkeypatch: pytest.M
     hub = Mock(side_effect=rows) if isinstance(rows, Exception) else Mock(return_value=rows)
     monkeypatch.setattr(datasets, "load_dataset", hub)
     with pytest.raises(UserError) as error:
-        rows_of(benchmark=source)
+        ids(source)
     assert tells(str(error.value), *parts)
     assert source in (MEDQA, AGIEVAL) or "data_files" not in str(error.value)
 
 
-def test_ids_of_two_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"id": 1, **PLAIN}])
-    found = rows_of(benchmark=benchmark("hub", {**TWICE, "id": "{{ config }}-{{ id }}"}))
-    assert [one["id"] for one in found] == ["one-1", "two-1"]
+@pytest.mark.parametrize(
+    ("declared", "name", "expected"),
+    [
+        ({**TWICE, "id": "{{ config }}-{{ id }}"}, "riddles", ["one-1", "two-1"]),
+        ({"hub": ("a/one", "a/two"), "split": "test"}, "one and 1 more", ["one-test-0", "two-test-0"]),
+    ],
+)
+def test_ids_of_two_parts_do_not_meet(
+    declared: dict[str, Any], name: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = {"id": 1} if "id" in declared else {}
+    monkeypatch.setattr(datasets, "load_dataset", lambda path, *_, **__: [{**key, **PLAIN, "question": f"{path}?"}])
+    both = benchmark("hub", declared)
+    assert (both.name, ids(both)) == (name, expected)
 
 
 HOW = """--metadata '{"cora": {"data_files": "my.jsonl"}}'"""
@@ -315,13 +288,8 @@ def test_what_is_wrong_with_files(source: Benchmark, files: tuple[str, ...], par
     write(tmp_path / "my.jsonl", PLAIN)
     write(tmp_path / "empty.jsonl")
     with pytest.raises(UserError) as error:
-        rows_of(benchmark=source, options=Options(data_files=tuple(str(tmp_path / name) for name in files)))
+        ids(source, data_files=tuple(str(tmp_path / name) for name in files))
     assert tells(str(error.value), *parts)
-
-
-def test_several_files(tmp_path: Path) -> None:
-    paths = tuple(write(tmp_path / name, PLAIN) for name in ("one.jsonl", "two.jsonl"))
-    assert len(rows_of(benchmark=LOCAL, options=Options(data_files=paths))) == 2
 
 
 # ---- the docs of a run

@@ -32,6 +32,7 @@ from lm_eval_cora.metrics.stopping import (
     place_of,
     shares_of,
 )
+from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.probes import PROBES, Probe
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.stopping import Moody, known
@@ -41,7 +42,7 @@ STOPPABLE = (
     *("cora_demo_order", "cora_demo_order_mc", "cora_demo_prompts"),
 )
 
-ROW = {"id": "q", "question": "Q?", "choices": ["a", "b", "c", "d", "e"], "answer": 2, "category": ""}
+QUESTION = Question("q", "Q?", ("a", "b", "c", "d", "e"), 2)
 
 
 QUESTIONS = {"questions": 6}
@@ -66,7 +67,7 @@ def test_another_rule_is_refused_and_the_one_that_there_is_named(text: str) -> N
 
 @pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
 def test_the_original_is_asked_first_then_the_hardest_kinds_then_the_rest(probe: Probe) -> None:
-    docs = process_docs([ROW], probe)
+    docs = process_docs([QUESTION], probe)
     places = [place_of(doc, probe.hardest_first) for doc in docs]
     assert len(set(places)) == len(docs)  # otherwise the order would depend on that of the docs
     order = sorted(docs, key=lambda doc: place_of(doc, probe.hardest_first))

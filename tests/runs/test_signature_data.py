@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.harness.results_file import signature_of
+from lm_eval_cora.harness.scoring import Scoring, score_response
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.options import Options
@@ -21,7 +21,9 @@ def test_a_hostile_name_breaks_neither_metadata_nor_signature(name: str) -> None
     records = [Record("q", kind="k", ordinal=0, variants=1, printed=(0, 1), answer=0, picked=0, original=True)]
     table = ResponseTable.from_records(records)
     about = {"task": "cora_local@3", **data.in_signature("cora_local"), "probe": "p", "form": "generate"}
-    signature = signature_of(table, about, Options(data_files=(f"/x/{name}.csv",)), records, {}, alone=True)
+    scoring = Scoring("cora_local", score_response, "flexible", ["the only filter"], writes=False)
+    scoring.records, scoring.table = records, table
+    signature = scoring.signature(about, Options(data_files=(f"/x/{name}.csv",)), {}, ())
     parts = signature_parts(signature)
     names = ("task", *["benchmark"] * bool(name), "data", "probe", "form", "seed", "data_files", "n", "invalid")
     assert tuple(parts) == names

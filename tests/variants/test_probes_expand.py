@@ -32,8 +32,8 @@ def test_the_variants_are_those_of_the_task(probe: str, options: dict[str, Any],
     path = tmp_path / "questions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     chosen = Options(data_files=(str(path),), **options)
-    rows = load_benchmark(options=chosen, benchmark=benchmark("local", {}, chosen.data_files))["test"]
-    docs = process_docs(rows, PROBES[probe], chosen)
+    questions, _ = load_benchmark(options=chosen, benchmark=benchmark("local", {}, chosen.data_files))
+    docs = process_docs(questions, PROBES[probe], chosen)
     for source in (path, str(path), ROWS, pd.DataFrame(ROWS)):
         variants = cora.expand(source, probe=probe, **options)
         assert [vars(variant) for variant in variants] == list(docs)

@@ -16,6 +16,7 @@ from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import load_benchmark
 from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import AnyQuestion
 from tests.support.messages import tells
 
 QUESTIONS = [
@@ -222,11 +223,10 @@ LAYOUTS = [
 ]
 
 
-def load(layout: Layout, folder: Path) -> list[dict[str, Any]]:
+def load(layout: Layout, folder: Path) -> list[AnyQuestion]:
     options = Options.from_metadata("cora_local", {"data_files": layout.make(folder), **layout.options})
     source = benchmark("local", options.declared, options.data_files)
-    rows: list[dict[str, Any]] = load_benchmark(options=options, benchmark=source)["test"].to_list()
-    return rows
+    return load_benchmark(options=options, benchmark=source)[0]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: re.sub(r"\W+", " ", layout.what).strip())
@@ -236,11 +236,11 @@ def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogC
             load(layout, tmp_path)
         assert tells(str(error.value), *layout.error)
         return
-    rows = load(layout, tmp_path)
-    assert [row["question"] for row in rows] == [stem for stem, _, _ in QUESTIONS]
-    assert [row["choices"][:4] for row in rows] == [choices for _, choices, _ in QUESTIONS]
-    assert [row["answer"] for row in rows] == [right for _, _, right in QUESTIONS]
-    assert [len(row["choices"]) for row in rows] == [5 if layout.notes[:1] == ("4 of 4 questions",) else 4] * 4
+    questions = load(layout, tmp_path)
+    assert [one.stem for one in questions] == [stem for stem, _, _ in QUESTIONS]
+    assert [list(one.choices[:4]) for one in questions] == [choices for _, choices, _ in QUESTIONS]
+    assert [one.answer for one in questions] == [right for _, _, right in QUESTIONS]
+    assert [len(one.choices) for one in questions] == [5 if layout.notes[:1] == ("4 of 4 questions",) else 4] * 4
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == bool(layout.notes)
     assert tells(" ".join(warnings), *layout.notes)

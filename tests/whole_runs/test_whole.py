@@ -14,8 +14,7 @@ import yaml
 
 from lm_eval_cora.discovery import task_files
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.harness.docs import doc_to_scored_text, load_benchmark, process_docs, to_question
-from lm_eval_cora.harness.fewshot import load_exemplars
+from lm_eval_cora.harness.docs import doc_to_scored_text, load_benchmark, load_exemplars, process_docs
 from lm_eval_cora.questions import adapters
 from lm_eval_cora.questions.columns import Columns
 from lm_eval_cora.questions.loading import ExemplarPool
@@ -83,10 +82,10 @@ def loaded(benchmark: str) -> tuple[list[Question | OpenQuestion], list[str]]:
     logger = logging.getLogger("lm_eval.cora")
     logger.addHandler(lines)
     try:
-        rows = load_benchmark(options=Options(), benchmark=task_files.benchmark(benchmark))["test"]
+        questions, _ = load_benchmark(options=Options(), benchmark=task_files.benchmark(benchmark))
     finally:
         logger.removeHandler(lines)
-    return [to_question(row) for row in rows], lines.left_out
+    return questions, lines.left_out
 
 
 def questions_of(benchmark: str) -> list[Question | OpenQuestion]:
@@ -117,8 +116,8 @@ def test_the_same_questions_come_through_cora_hub(name: str) -> None:
     ]
     given = json.loads(json.dumps({key: value for key, value in fragment.items() if key in KEYS}))  # as --metadata
     options = Options.from_metadata("cora_hub", given)
-    found = load_benchmark(options=options, benchmark=task_files.benchmark("hub", options.declared))["test"]
-    assert [to_question(row) for row in found] == questions_of(name)  # all docs are made of the question alone
+    found, _ = load_benchmark(options=options, benchmark=task_files.benchmark("hub", options.declared))
+    assert found == questions_of(name)  # all docs are made of the question alone
 
 
 @pytest.mark.parametrize("benchmark", REPAIRED)
@@ -134,7 +133,7 @@ def test_answers_and_identities_are_those_of_the_published_texts(
     else:
         for name in ("repaired", "without_own_letters"):
             monkeypatch.setattr(adapters, name, lambda texts, *_: texts)
-    published = [to_question(row) for row in load_benchmark(options=Options(), benchmark=unmended)["test"]]
+    published, _ = load_benchmark(options=Options(), benchmark=unmended)
     assert [(q.id, q.answer, q.category) for q in published] == [(q.id, q.answer, q.category) for q in mended]
     options = stems = 0
     for before, after in zip(published, mended, strict=True):
@@ -170,8 +169,7 @@ def test_answers_and_identities_are_those_of_the_published_texts(
 )
 def test_texts_that_were_damaged(benchmark: str, row: str, printed: str) -> None:
     (question,) = [question for question in questions_of(benchmark) if question.id == row]
-    fields = {"choices": list(question.choices), "answer": question.answer, "category": question.category}
-    (doc, *_) = process_docs([{"id": question.id, "question": question.stem, **fields}], PROBES["divergent"])
+    (doc, *_) = process_docs([question], PROBES["divergent"])
     assert printed in doc_to_scored_text(doc)
 
 

@@ -13,8 +13,7 @@ import pytest
 
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.docs import load_benchmark
-from lm_eval_cora.harness.fewshot import load_exemplars
+from lm_eval_cora.harness.docs import load_benchmark, load_exemplars
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question
 from tests.support.hub import right_answer

@@ -12,7 +12,7 @@ import datasets
 import pytest
 
 from lm_eval_cora.harness.docs import questions_digest
-from lm_eval_cora.harness.results_file import digest_of, in_signature
+from lm_eval_cora.harness.scoring import digest_of, in_signature
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, Data
 from lm_eval_cora.runs.signature import signature_parts
