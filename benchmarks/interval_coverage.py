@@ -23,7 +23,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an insta
 
 from lm_eval_cora.harness.rounds import (
     Observed,
-    Outcomes,
     Planned,
     Rounds,
     cora_error,
@@ -62,26 +61,24 @@ WAYS: dict[str, Callable[[list[Planned]], Rounds]] = {
 }
 
 
-def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator) -> tuple[Outcomes, Moments]:
-    """Simulate one run; return the outcomes of its questions, and their sums with the number of requests."""
+def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator) -> Moments:
+    """Simulate one run; return the sums over its questions."""
     drawn = rng.random(QUESTIONS)
     outcome = np.where(drawn < always, 0, np.where(drawn < mcqa, 1, 2))
     # The place of the first miss after the original is random; early places are more likely.
     costs = np.where(outcome == 0, VARIANTS, np.where(outcome == 1, 1 + rng.geometric(0.3, QUESTIONS).clip(1, 25), 1))
-    counts = np.stack([np.cumsum(outcome == kind) for kind in range(3)])
-    spent = np.cumsum(costs)
+    right, full = outcome < 2, outcome == 0
+    own = np.stack([np.ones_like(costs), costs, right, right * costs, full, full * costs])
+    sums = np.cumsum(own, axis=1)
     asked = 0
     batch = next(rounds)
     while True:
         asked += len(batch)
-        found = Outcomes(*counts[:, asked - 1].tolist())
+        found = Moments(*sums[:, asked - 1].tolist())
         try:
-            batch = rounds.send(Observed(int(spent[asked - 1]), {TASK: found}))
+            batch = rounds.send(Observed(found.requests, {TASK: found}))
         except StopIteration:
-            own, paid = outcome[:asked], costs[:asked]
-            right, full = own < 2, own == 0
-            sums = (asked, paid.sum(), right.sum(), paid[right].sum(), full.sum(), paid[full].sum())
-            return found, Moments(*map(int, sums))
+            return found
 
 
 def simulate(rounds: Callable[[list[Planned]], Rounds], mcqa: float, always: float, runs: int) -> dict[str, Any]:
@@ -91,15 +88,14 @@ def simulate(rounds: Callable[[list[Planned]], Rounds], mcqa: float, always: flo
     truth = mcqa * (1 - mcqa + always)
     covered, errors, questions, requests, wrong = 0, [], [], [], []
     for _ in range(runs):
-        found, sums = one_run(rounds(agenda), mcqa, always, rng)
-        count = sum(found)
-        m, b = (found.always + found.once) / count, found.always / count
+        found = one_run(rounds(agenda), mcqa, always, rng)
+        m, b = found.right / found.questions, found.always / found.questions
         error, stderr = m * (1 - m + b) - truth, cora_error(found)
         covered += abs(error) <= 1.96 * stderr
         errors.append(error / stderr if stderr else 0.0)
-        questions.append(count)
-        requests.append(sums.requests)
-        told = bias_of_budget(sums)
+        questions.append(found.questions)
+        requests.append(found.requests)
+        told = bias_of_budget(found)
         wrong.append((b - always, b - always - told.bmca, error))
     return {
         "coverage": covered / runs,

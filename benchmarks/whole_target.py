@@ -28,10 +28,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from benchmarks.request_counts import MODELS, outcomes
-from lm_eval_cora.harness.rounds import FIRST_LOOK, Observed, Outcomes, Planned, cora_error, send, until_precise
-from lm_eval_cora.harness.whole import Costs, first_sizes, is_narrow, next_sizes, possible_sizes
+from lm_eval_cora.harness.rounds import FIRST_LOOK, Observed, Planned, cora_error, send, until_precise
+from lm_eval_cora.harness.whole import first_sizes, is_narrow, next_sizes, possible_sizes
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT
-from lm_eval_cora.metrics.stopping import Phases, estimate
+from lm_eval_cora.metrics.stopping import Moments, Phases, estimate
 
 TASK = "cora"
 
@@ -104,7 +104,7 @@ def two_phases(run: Benchmark, width: float) -> Ended:
         followed = max(followed, min(right, sizes.followed))
         phases = Phases(questions, sizes.asked, right, followed, int(always[followed]))
         spent = int(following[followed])
-        sizes = next_sizes(phases, Costs(1.0, max(1.0, spent / max(1, followed))), width)
+        sizes = next_sizes(phases, (1.0, max(1.0, spent / max(1, followed))), width)
     return _ended(phases, phases.asked + spent, looks)
 
 
@@ -134,7 +134,7 @@ def target_stderr(run: Benchmark, width: float) -> Ended:
     while batch is not None:
         asked, looks = asked + len(batch), looks + 1
         right, full = int(rights[asked - 1]), int(always[asked - 1])
-        found = Outcomes(full, right - full, asked - right)
+        found = Moments(asked, right=right, always=full)
         batch = send(rounds, Observed(int(spent[asked - 1]), {TASK: found}))
     value, half = right / asked * (asked - right + full) / asked, IN_95_PERCENT * cora_error(found)
     return Ended(int(spent[asked - 1]), value - half, value + half, value, asked, right, looks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partialmethod
 from logging import DEBUG, INFO
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from lm_eval_cora.harness.limits import check_limits, generate
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares, describe_time
 from lm_eval_cora.harness.whole import parse_target, until_whole
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics.stopping import EXACT, Moments
+from lm_eval_cora.metrics.stopping import EXACT
 
 if TYPE_CHECKING:
     from lm_eval_cora.harness.task import CoraTask
@@ -52,9 +53,12 @@ class AskingLM(ForwardingLM):
             raise UserError("stop_early: the model is already wrapped by stop_early. Pass the original model")
         if stop not in (None, EXACT):
             raise UserError(f"--stop {stop!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0) as in the full run)")
-        given = {"--budget": budget, "--target-stderr": target, "--target": whole}
-        if len(named := [name for name, value in given.items() if value is not None]) > 1:
-            raise UserError(f"{' and '.join(named)} both set the number of questions. Remove one of them")
+        self.stop = stop if whole is None else EXACT
+        given = {"stop": self.stop, "budget": budget, "target-stderr": target, "target": whole}
+        self.settings = {name: value for name, value in given.items() if value is not None}
+        """The options that decide which requests are sent, for the signature. If there are any, some may be skipped."""
+        if len(plans := [f"--{name}" for name in self.settings if name != "stop"]) > 1:
+            raise UserError(f"{' and '.join(plans)} both set the number of questions. Remove one of them")
         if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
             raise UserError(f"--budget {budget!r}: expected a whole number from 1")
         if target is not None and not 0 < target < 1:
@@ -62,40 +66,18 @@ class AskingLM(ForwardingLM):
         check_limits(limits, budget)
         self.limits = tuple(limits)
         self.width = None if whole is None else parse_target(whole)
-        self.whole = whole
-        self.stop = stop if whole is None else EXACT
-        self.budget = budget
-        self.target = target
+        self.budget, self.target, self.whole = budget, target, whole
+        self._plans = bool(plans)
         # These are valid for one run only: the wrapped model may change before the next one.
-        self._known: dict[str, Any] = {}
+        self._known: dict[str | int, Any] = {}
         self._expected: dict[str, str] = {}
         self._is_over = False
 
     @property
-    def leaves_out(self) -> bool:
-        """Whether some requests may be skipped."""
-        return bool(self.settings())
-
-    def settings(self) -> dict[str, object]:
-        """The options that decide which requests are sent, for the signature."""
-        given = {"stop": self.stop, "budget": self.budget, "target-stderr": self.target, "target": self.whole}
-        return {name: value for name, value in given.items() if value is not None}
-
-    @property
-    def calls_often(self) -> bool:
-        """Whether the model is called in many waves or steps instead of once."""
-        return self.leaves_out or len(self.limits) > 1
-
-    @property
     def described(self) -> str:
-        """The options that decide how often the model is called, as on the command line."""
-        limits = [f"--max_gen_toks {','.join(map(str, self.limits))}"] if len(self.limits) > 1 else []
-        return " ".join([*(f"--{name} {value}" for name, value in self.settings().items()), *limits])
-
-    @property
-    def _plans(self) -> bool:
-        """Whether a budget or a target decides how many questions are asked."""
-        return bool(self.settings().keys() - {"stop"})
+        """The options with which the model is called many times, as on the command line; empty if it is called once."""
+        limits = {"max_gen_toks": ",".join(map(str, self.limits))} if len(self.limits) > 1 else {}
+        return " ".join(f"--{name} {value}" for name, value in {**self.settings, **limits}.items())
 
     def expect(self, task: str, output_type: str) -> None:
         """Register a task of a run before its first request."""
@@ -115,7 +97,7 @@ class AskingLM(ForwardingLM):
 
     def set_cache_hook(self, cache_hook: Any) -> None:
         """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer."""
-        if self.leaves_out and getattr(cache_hook, "dbdict", None) is not None:
+        if self.settings and getattr(cache_hook, "dbdict", None) is not None:
             raise UserError(
                 "stop_early: a cache around this model would store skipped requests as answers for later runs. Put "
                 "the cache inside, stop_early(CachingLM(lm, path)), and do not pass use_cache; or run "
@@ -123,17 +105,9 @@ class AskingLM(ForwardingLM):
             )
         super().set_cache_hook(cache_hook)
 
-    def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Generate answers."""
-        return self._answers("generate_until", requests)
-
-    def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Compute log-likelihoods of answers."""
-        return self._answers("loglikelihood", requests)
-
-    def _answers(self, method: str, requests: Sequence[Instance]) -> list[Any]:
+    def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
         self._is_over = True
-        if not self.leaves_out:
+        if not self.settings:
             progress = Progress(len(requests), bar=False)  # the back end shows its own
             with counting(self.lm, progress):
                 return self._once(method, requests, progress)
@@ -146,42 +120,36 @@ class AskingLM(ForwardingLM):
         # The harness pads a rank by repeating its last request. The repetitions get the same answer.
         return [answers.get(id(request), SKIPPED) if id(request) in ours else next(passed) for request in requests]
 
+    generate_until = partialmethod(_answers, "generate_until")
+    loglikelihood = partialmethod(_answers, "loglikelihood")
+
     # ---- repeated requests
 
     def _once(
         self, method: str, requests: Sequence[Instance], progress: Progress | None = None, *, disable_tqdm: bool = False
     ) -> list[Any]:
         """Send requests, except repeated ones: they get the answer of the first."""
-        # Requests of other tasks are not affected, even repeated ones.
-        keys = [None if rounds.task_of(request) is None else key_of(method, request.args) for request in requests]
-        new: dict[str, None] = {}
-        asked = []
-        for key, request in zip(keys, requests, strict=True):
-            if key is None:
-                asked.append(request)
-            elif key not in self._known and key not in new:
-                new[key] = None
-                asked.append(request)
+        keys: list[str | int] = []
+        asked: dict[str | int, Instance] = {}
+        for place, request in enumerate(requests):
+            # Samples and requests of other tasks are all sent, even repeated ones: their key is their place.
+            key = None if rounds.task_of(request) is None else key_of(method, request.args)
+            keys.append(place if key is None else key)
+            if keys[-1] not in self._known:
+                asked.setdefault(keys[-1], request)
         if repeats := len(requests) - len(asked):
             level = DEBUG if disable_tqdm else INFO  # once per wave would be too much
             logger.log(level, "%d of %d requests repeat others and are not sent again", repeats, len(requests))
             if progress is not None:
                 progress.skip(repeats)
-        fresh: Iterator[Any] = iter(())
+        fresh: list[Any] = []
         if asked and method == "generate_until":
-            fresh = iter(generate(self.lm, asked, self.limits, disable_tqdm=disable_tqdm))
+            fresh = generate(self.lm, list(asked.values()), self.limits, disable_tqdm=disable_tqdm)
         elif asked:
-            fresh = iter(ask(self.lm, method, asked, disable_tqdm=disable_tqdm))
-        answers = []
-        for key in keys:
-            if key is None:
-                answers.append(next(fresh))
-                continue
-            if key in new:
-                del new[key]
-                self._known[key] = next(fresh)
-            answers.append(self._known[key])
-        return answers
+            fresh = ask(self.lm, method, list(asked.values()), disable_tqdm=disable_tqdm)
+        answers = dict(zip(asked, fresh, strict=True))
+        self._known |= {key: answer for key, answer in answers.items() if isinstance(key, str)}
+        return [answers[key] if key in answers else self._known[key] for key in keys]
 
     # ---- early stopping, budgets and targets
 
@@ -194,8 +162,6 @@ class AskingLM(ForwardingLM):
             logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
         strategy, observed, number = self._strategy(agenda, questions), rounds.Observed(), 0
         answers: dict[int, Any] = {}
-        known: dict[rounds.Key, rounds.Answered] = {}
-        sums: dict[str, Moments] = {}
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
             while (batch := rounds.send(strategy, observed if number else None)) is not None:
@@ -209,20 +175,17 @@ class AskingLM(ForwardingLM):
                     left = left if self.budget is None else min(left, self.budget - len(answers))
                     progress.after_a_wave(len(answers), left, len(questions) - len(waiting), len(questions))
                 if self._plans:
-                    spent, sums = rounds.tally(list(tasks), questions.values(), self._summed)
-                    known |= rounds.answered(batch, questions, self._summed) if self.whole else {}
-                    outcomes = {task: rounds.outcomes_of(each) for task, each in sums.items()}
-                    observed = rounds.Observed(spent, outcomes, known)
+                    observed = rounds.collect(agenda, questions, self._summed)
         progress.close()
         for task in tasks:
             counts = [question.requests for question in questions.values() if question.task.task_name == task]
             logger.info("%s: %s", task, describe_asked(counts))
             if self.target is not None:
-                error = rounds.cora_error(observed.outcomes[task])
+                error = rounds.cora_error(observed.sums[task])
                 met = "is below" if error < self.target else "is not below"
                 logger.info("%s: the standard error of cora, %.4f, %s %s", task, error, met, self.target)
             stops = self.budget is not None and self.stop is not None
-            if stops and (notice := describe_bias(sums[task], len(tasks[task].agenda()))):
+            if stops and (notice := describe_bias(observed.sums[task], len(tasks[task].agenda()))):
                 logger.warning("%s: %s", task, notice)
         return answers
 
@@ -244,11 +207,10 @@ class AskingLM(ForwardingLM):
         while pending := [(question, variants) for question, part in questions if (variants := question.next(part))]:
             asked = [(question, variant) for question, variants in pending for variant in variants]
             requests = [request for _, variant in asked for request in variant]
-            received = iter(self._once(method, requests, disable_tqdm=True))
-            responses = [[next(received) for _ in variant] for _, variant in asked]
-            for (_, variant), given in zip(asked, responses, strict=True):
-                answers.update((id(request), response) for request, response in zip(variant, given, strict=True))
-            self._take(asked, responses)
+            responses = self._once(method, requests, disable_tqdm=True)
+            answers.update(zip(map(id, requests), responses, strict=True))
+            received = iter(responses)
+            self._take(asked, [[next(received) for _ in variant] for _, variant in asked])
             yield len(pending), len(requests)
 
     def _take(

@@ -55,6 +55,11 @@ def is_vllm(model: Any) -> bool:
     return type(model).__name__.startswith("VLLM")
 
 
+def makes_batches(model: Any) -> bool:
+    """Whether a back end makes its own batches of the requests that it gets together."""
+    return is_vllm(model) or type(model).__name__ == "SGLangLM"
+
+
 def replicas_of_vllm(model: Any) -> int:
     """The number of models that vLLM loads in this process; 1 for other back ends."""
     return int(getattr(model, "data_parallel_size", 1)) if is_vllm(model) else 1
@@ -206,12 +211,11 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
         )
     if config.repeats > 1:
         raise UserError(f"{task}: {how}: expected repeats: 1, got {config.repeats} in the task file")
-    if model.target is not None or model.whole is not None:
-        option = "--target-stderr" if model.whole is None else "--target"
-        if not any(entry["aggregation"] is cora and "without" not in entry for entry in entries):
-            raise UserError(
-                f"{task}: {how}: {option} needs the metric cora, which this task does not have. Remove the option"
-            )
+    has_cora = any(entry["aggregation"] is cora and "without" not in entry for entry in entries)
+    if not has_cora and (options := {"target-stderr", "target"} & model.settings.keys()):
+        raise UserError(
+            f"{task}: {how}: --{min(options)} needs the metric cora, which this task does not have. Remove the option"
+        )
     back_end = behind(model)
     schedule = getattr(back_end, "batch_schedule", 1)
     if isinstance(schedule, int | float) and schedule > 1:
@@ -244,9 +248,9 @@ def check_replicas(task: str, model: Any, how: str) -> None:
 
 
 def warn_of_small_batches(model: Any) -> None:
-    """Warn if vLLM or SGLang, which batch by themselves, get few requests at a time (--batch_size is 1 by default)."""
+    """Warn if a back end that makes its own batches gets few requests at a time (--batch_size is 1 by default)."""
     size = getattr(model, "batch_size", "auto")
-    if (is_vllm(model) or type(model).__name__ == "SGLangLM") and size != "auto":
+    if makes_batches(model) and size != "auto":
         logger.warning(
             "--batch_size %s sends %s only %s requests at a time and waits for the slowest one. Use --batch_size auto",
             size, type(model).__name__, size,

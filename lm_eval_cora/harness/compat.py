@@ -294,7 +294,7 @@ def payload_of_a_turn(model: Any) -> dict[str, Any]:
 
 def leave_out_empty_stops(model: Any) -> None:
     """Make a back end omit `stop` if it is an empty list, which some servers refuse. There is no hook for this."""
-    if not isinstance(model, api_models.TemplateAPI) or hasattr(model._create_payload, "without_stops"):
+    if not isinstance(model, api_models.TemplateAPI) or "_create_payload" in vars(model):
         return
     create = model._create_payload
 
@@ -305,22 +305,7 @@ def leave_out_empty_stops(model: Any) -> None:
                 del part["stop"]
         return payload
 
-    without_stops.without_stops = True  # type: ignore[attr-defined]
     model._create_payload = without_stops
-
-
-def describe_responses(model: api_models.TemplateAPI, describe: Callable[[Any, Any], list[Any]]) -> None:
-    """Pass each output of a server and the texts that the back end reads in it through a function.
-
-    `TemplateAPI.generate_until` calls `self.parse_generations(outputs=..., contexts=...)`, which returns texts alone:
-    the finish reasons are lost.
-    """
-    parse = model.parse_generations
-
-    def described(outputs: Any, **named: Any) -> list[Any]:
-        return describe(outputs, lambda: parse(outputs=outputs, **named))
-
-    model.parse_generations = described
 
 
 @contextmanager

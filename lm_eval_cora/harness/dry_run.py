@@ -110,8 +110,8 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
                 task.override_metric("bypass")
             samples = (settings.samples or {}).get(task.task_name)
             task.prepare(model, limit=settings.limit, samples=samples)
-    if not ours and model.leaves_out:
-        options = ", ".join(f"--{name}" for name in model.settings())
+    if not ours and model.settings:
+        options = ", ".join(f"--{name}" for name in model.settings)
         raise UserError(f"{options}: expected a lm-eval-cora task, got none. `lm-eval-cora tasks` lists them")
     model.check(ours)
     return manager, ours

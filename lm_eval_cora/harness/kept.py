@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import partial
+from functools import partial, partialmethod
 from hashlib import blake2b
 from math import isnan
 from operator import setitem
@@ -21,7 +21,7 @@ from lm_eval.api.model import CacheHook, CachingLM, hash_args
 from sqlitedict import SqliteDict
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.back_ends import is_served, is_vllm, listed_model, replicas_of_vllm
+from lm_eval_cora.harness.back_ends import is_served, listed_model, makes_batches, replicas_of_vllm
 from lm_eval_cora.harness.compat import AnswerHook, ask
 from lm_eval_cora.harness.limits import is_sampled
 from lm_eval_cora.harness.served import NoAnswer
@@ -110,21 +110,14 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             logger.warning("%s: no more answers are kept: %s. The run continues", self.cache_db, error)
         return not self._is_broken
 
-    def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Return generated answers, from the file or else from the model."""
-        return self._answers("generate_until", requests, disable_tqdm)
-
-    def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Return log-likelihoods, from the file or else from the model."""
-        return self._answers("loglikelihood", requests, disable_tqdm)
-
-    def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool) -> list[Any]:
+    def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
+        """Return answers, from the file or else from the model."""
         keys = [key_of(method, request.args) for request in requests]
         responses = [self.dbdict[key] if key in self._keys else None for key in keys]
         missing = [place for place, response in enumerate(responses) if response is None]
         self.when_found(len(requests) - len(missing))
         # Some back ends return no answer before they have all of them.
-        late = (is_vllm(self.lm) or type(self.lm).__name__ == "SGLangLM") and replicas_of_vllm(self.lm) == 1
+        late = makes_batches(self.lm) and replicas_of_vllm(self.lm) == 1
         size = _AT_A_TIME if late else max(1, len(missing))
         for start in range(0, len(missing), size):
             part = missing[start : start + size]
@@ -134,6 +127,9 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
                 self.store(keys[place], response)
             self._write(self.dbdict.commit)
         return responses
+
+    generate_until = partialmethod(_answers, "generate_until")
+    loglikelihood = partialmethod(_answers, "loglikelihood")
 
 
 def key_of(method: str, arguments: Sequence[Any]) -> str | None:

@@ -54,17 +54,12 @@ def generate(
         is_last = not limits or limit == limits[-1]
         sent = [requests[place] if is_last else _limited(requests[place], limit) for place in pending]
         received = ask(lm, "generate_until", sent, disable_tqdm=disable_tqdm)
-        shortened, again = 0, list[int]()
         for place, request, response in zip(pending, sent, received, strict=True):
-            told = response if task_of(request) is None else known(behind(lm), request, response)
-            responses[place] = told
-            if request is not requests[place]:
-                shortened += 1
-                if not _is_final(request, told):
-                    again.append(place)
-        counted = f"{len(sent):,} again" if steps else f"{shortened:,} requests"
+            responses[place] = response if task_of(request) is None else known(behind(lm), request, response)
+        limited = [place for place, request in zip(pending, sent, strict=True) if request is not requests[place]]
+        counted = f"{len(sent):,} again" if steps else f"{len(limited):,} requests"
         steps.append(f"{counted} with at most {limit:,} tokens")
-        pending = again
+        pending = [place for place in limited if not _is_final(requests[place], responses[place])]
         if not pending:
             break
     if len(limits) > 1:

@@ -54,34 +54,21 @@ class Planned(NamedTuple):
         return self.task, self.question
 
 
-class Outcomes(NamedTuple):
-    """Number of questions of a task by outcome. CoRA and its standard error depend only on these numbers.
-
-    Attributes:
-        always: Right in all variants.
-        once: Right in the original, but not in all variants.
-        never: Wrong in the original.
-    """
-
-    always: int = 0
-    once: int = 0
-    never: int = 0
-
-
 class Answered(NamedTuple):
-    """Whether the original of a question is right, whether all variants are, and the number of requests for it."""
+    """Requests for a question, and whether its original has a result, is right, and all its variants are."""
 
-    right: bool = False
-    always: bool = False
-    requests: int = 0
+    requests: int
+    scored: bool
+    right: bool
+    always: bool
 
 
 @dataclass(frozen=True)
 class Observed:
-    """Results of all rounds so far, on all ranks together: requests sent, outcomes by task, questions asked."""
+    """Results of all rounds so far, on all ranks together: requests, sums by task, results by question."""
 
     requests: int = 0
-    outcomes: Mapping[str, Outcomes] = field(default_factory=dict)
+    sums: Mapping[str, Moments] = field(default_factory=dict)
     answered: Mapping[Key, Answered] = field(default_factory=dict)
 
 
@@ -169,7 +156,7 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
         running = [
             task
             for task in running
-            if asked[task] < len(of_task[task]) and not _is_precise(observed.outcomes.get(task, Outcomes()), target)
+            if asked[task] < len(of_task[task]) and not _is_precise(observed.sums[task], target)
         ]
 
 
@@ -182,21 +169,23 @@ def looks(questions: int) -> Iterator[int]:
     yield questions
 
 
-def _is_precise(outcomes: Outcomes, target: float) -> bool:
+def _is_precise(sums: Moments, target: float) -> bool:
     """Whether the error is below the target, and also with a pseudo-count added to each outcome.
 
     The share of a rare outcome is estimated from few questions, and a run would end just when the estimate is too
     small. If all questions have the same outcome, the estimated error is 0, whatever the true error is.
     """
-    cautious = Outcomes(*(count + CAUTION for count in outcomes))
-    return max(cora_error(outcomes), cora_error(cautious)) < target
+    always, right, questions = sums.always + CAUTION, sums.right + 2 * CAUTION, sums.questions + 3 * CAUTION
+    cautious = Moments(questions, right=right, always=always)
+    return max(cora_error(sums), cora_error(cautious)) < target
 
 
-def cora_error(outcomes: Outcomes) -> float:
-    """The standard error of CoRA, clustered by question, from the number of questions of each outcome."""
-    if sum(outcomes) < 2:
+def cora_error(sums: Moments) -> float:
+    """The standard error of CoRA, clustered by question."""
+    if sums.questions < 2:
         return inf
-    first, second = np.repeat(OUTCOMES, outcomes, axis=0).T
+    counts = sums.always, sums.right - sums.always, sums.questions - sums.right
+    first, second = np.repeat(OUTCOMES, counts, axis=0).T
     return product_of(first, second).stderr
 
 
@@ -212,19 +201,16 @@ class QuestionState:
 
     Attributes:
         stops: Whether it ends with its first wrong answer.
-        size: Number of its variants on all ranks.
         original: Whether the original is right; None if unknown.
     """
 
     task: CoraTask
     stops: bool
-    size: int
     waiting: list[Requests] = field(default_factory=list)
     original: bool | None = None
-    right: int = 0
     wrong: int = 0
-    requests: int = 0
     unscored: int = 0
+    requests: int = 0
 
     def next(self, part: Part = "all") -> list[Requests]:
         """The variants to ask now: all of them, or with early stopping the next one until an answer is wrong."""
@@ -238,24 +224,16 @@ class QuestionState:
         """Record the result of a variant. None (not scored) counts as neither right nor wrong."""
         self.waiting = [other for other in self.waiting if other is not variant]
         self.requests += len(variant)
-        self.right += right is True
         self.wrong += right is False
         self.unscored += right is None
         if variant[0].doc["original"]:
             self.original = right
 
     @property
-    def not_right(self) -> int:
-        """Number of its variants on this rank that are not answered correctly, including those not asked."""
-        return len(self.waiting) + self.wrong + self.unscored
-
-    @property
-    def moments(self) -> Moments:
-        """Its part of the sums over questions, once the original has a result."""
-        if self.original is None:
-            return Moments()
-        right, always, cost = int(self.original), int(self.right == self.size), self.requests
-        return Moments(1, cost, right, cost * right, always, cost * always)
+    def counts(self) -> tuple[int, int, int, int]:
+        """Numbers on this rank: requests, scored originals, right ones, and variants not known to be right."""
+        not_right = len(self.waiting) + self.wrong + self.unscored
+        return self.requests, self.original is not None, self.original is True, not_right
 
 
 def task_of(request: Instance) -> CoraTask | None:
@@ -274,45 +252,33 @@ def by_question(requests: Iterable[Instance], *, stop: bool) -> dict[Key, Questi
         task, doc = members[0].owner, members[0].doc
         key = task.task_name, doc["question_id"]
         if key not in questions:
-            questions[key] = QuestionState(task, stop and task.can_stop, doc["variants"])
+            questions[key] = QuestionState(task, stop and task.can_stop)
         questions[key].waiting.append(tuple(sorted(members, key=lambda request: request.idx)))
     for question in questions.values():
         question.waiting.sort(key=lambda variant: place_of(variant[0].doc, question.task.probe.hardest_first))
     return questions
 
 
-Summed = Callable[[list[int]], list[int]]
-"""Function that sums each number of a list over all ranks."""
-
-
-def tally(tasks: Sequence[str], questions: Iterable[QuestionState], summed: Summed) -> tuple[int, dict[str, Moments]]:
-    """Count requests over all ranks, and sum over the questions of each task."""
-    requests, sums = 0, {task: [0] * len(Moments._fields) for task in tasks}
-    for question in questions:
-        requests += question.requests
-        name = question.task.task_name
-        sums[name] = [total + part for total, part in zip(sums[name], question.moments, strict=True)]
-    spent, *numbers = summed([requests, *(number for row in sums.values() for number in row)])
-    return spent, {task: Moments(*row) for task, row in zip(tasks, _rows(numbers, len(Moments._fields)), strict=True)}
-
-
-def outcomes_of(sums: Moments) -> Outcomes:
-    """The outcomes of the questions of a task."""
-    return Outcomes(sums.always, sums.right - sums.always, sums.questions - sums.right)
-
-
-def answered(batch: Sequence[Planned], questions: Mapping[Key, QuestionState], summed: Summed) -> dict[Key, Answered]:
-    """Collect the results of each question of a round. The variants of a question may be on several ranks."""
-    own: list[int] = []
-    for planned in batch:
-        question = questions.get(planned.key)
-        own += (0, 0, 0) if question is None else (question.original is True, question.not_right, question.requests)
-    rows = _rows(summed([int(number) for number in own]), 3)
-    return {
-        planned.key: Answered(right > 0, not_right == 0, requests)
-        for planned, (right, not_right, requests) in zip(batch, rows, strict=True)
+def collect(
+    agenda: Sequence[Planned], questions: Mapping[Key, QuestionState], summed: Callable[[list[int]], list[int]]
+) -> Observed:
+    """Collect the results of all ranks, whose numbers `summed` adds. The variants of a question may be on several."""
+    own = [questions[planned.key].counts if planned.key in questions else (0, 0, 0, 0) for planned in agenda]
+    rows = np.reshape(summed([number for counts in own for number in counts]), (-1, 4)).tolist()
+    answered = {
+        planned.key: Answered(requests, scored > 0, right > 0, not_right == 0)
+        for planned, (requests, scored, right, not_right) in zip(agenda, rows, strict=True)
     }
+    sums = {
+        task: moments_of([answered[planned.key] for planned in members])
+        for task, members in of_each_task(agenda).items()
+    }
+    return Observed(sum(one.requests for one in answered.values()), sums, answered)
 
 
-def _rows(numbers: Sequence[int], width: int) -> list[Sequence[int]]:
-    return [numbers[start : start + width] for start in range(0, len(numbers), width)]
+def moments_of(answered: Sequence[Answered]) -> Moments:
+    """The sums over the questions whose original has a result."""
+    known = [one for one in answered if one.scored]
+    right, always = [one for one in known if one.right], [one for one in known if one.always]
+    costs = [sum(one.requests for one in group) for group in (known, right, always)]
+    return Moments(len(known), costs[0], len(right), costs[1], len(always), costs[2])

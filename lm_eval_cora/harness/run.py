@@ -146,7 +146,7 @@ def run(
     scored = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
     if settings.apply_chat_template:
         back_ends.check_chat_template(settings.model, settings.model_args)
-    back_ends.check_vllm(settings.model, settings.model_args, scored, asking.described if asking.calls_often else "")
+    back_ends.check_vllm(settings.model, settings.model_args, scored, asking.described)
 
     def wrap(model: Any) -> AskingLM:
         if isinstance(model, AskingLM):  # one class method called the other one, which has wrapped the model

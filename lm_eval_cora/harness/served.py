@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, partialmethod
 from math import nan
 from typing import Any
 
@@ -18,7 +18,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.api_models import TemplateAPI
 
 from lm_eval_cora.answers.records import Response
-from lm_eval_cora.harness.compat import describe_responses, heard, hidden_bars
+from lm_eval_cora.harness.compat import heard, hidden_bars
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.question import shorten
 
@@ -153,20 +153,6 @@ def patient(back_end: type) -> type:
     return type(back_end.__name__, (_Patient, back_end), {"__module__": back_end.__module__})
 
 
-def _patiently(method: str) -> Any:
-    """Make a method that sends requests to a back end, and raises at the end if some have no answer."""
-
-    def send(self: Any, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        lost_before = self.tally.lost
-        with hidden_bars() if disable_tqdm else nullcontext(), heard(self.tally.hear):
-            responses = list(getattr(super(_Patient, self), method)(requests))
-        if self.tally.lost > lost_before:
-            raise ServerError(self.base_url, self.tally)
-        return responses
-
-    return send
-
-
 class _Patient:
     """Mixin for a back end of the harness, which raises as soon as one request has failed a few times.
 
@@ -181,20 +167,30 @@ class _Patient:
         self.attempts = max(1, int(max_retries))
         self.max_retries = 1  # disables the harness' own retries
 
-    generate_until = _patiently("generate_until")
-    loglikelihood = _patiently("loglikelihood")
-    loglikelihood_rolling = _patiently("loglikelihood_rolling")
+    def _send(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
+        """Send requests, and raise at the end if some have no answer."""
+        lost_before = self.tally.lost
+        with hidden_bars() if disable_tqdm else nullcontext(), heard(self.tally.hear):
+            responses = list(getattr(super(), method)(requests))
+        if self.tally.lost > lost_before:
+            raise ServerError(self.base_url, self.tally)  # type: ignore[attr-defined]
+        return responses
+
+    generate_until = partialmethod(_send, "generate_until")
+    loglikelihood = partialmethod(_send, "loglikelihood")
+    loglikelihood_rolling = partialmethod(_send, "loglikelihood_rolling")
 
     # ---- one request
 
     async def amodel_call(self, *arguments: Any, sem: asyncio.Semaphore, **named: Any) -> list[Any]:
-        """Send a request while others are in progress. Missing answers are None."""
+        """Send a request while others are in progress."""
         size, session = len(named["messages"]), named.get("session")
         _expected.set(size)
         for number in range(self.attempts):
             async with sem:
                 # Ctrl-C closes the session.
                 if self.tally.gave_up or getattr(session, "closed", False):
+                    self.tally.unsent += size
                     break
                 try:
                     own = asyncio.Semaphore(1)  # `sem` is held here, so that waiting requests see `gave_up`
@@ -202,14 +198,11 @@ class _Patient:
                     self.tally.note_answer(size)
                     return answers
                 except Exception as error:
-                    delay, failure = self._delay(error, number, size), error
-            if delay is None and isinstance(failure, NoChoicesError):
-                return [NoAnswer("") if named.get("generate", True) else (nan, False)] * size
+                    delay = self._delay(error, number, size)
             if delay is None:
-                return [None] * size  # `generate_until` raises after the others are answered
+                break
             await asyncio.sleep(delay)
-        self.tally.unsent += size
-        return [None] * size
+        return [NoAnswer("") if named.get("generate", True) else (nan, False)] * size
 
     def model_call(self, *arguments: Any, **named: Any) -> Any:
         """Send a single request. A missing response is `_NoResponse`."""
@@ -217,6 +210,7 @@ class _Patient:
         _expected.set(size)
         for number in range(self.attempts):
             if self.tally.gave_up:
+                self.tally.unsent += size
                 break
             try:
                 outputs = super().model_call(*arguments, **named)  # type: ignore[misc]
@@ -226,9 +220,8 @@ class _Patient:
             except Exception as error:
                 delay = self._delay(error, number, size)
             if delay is None:
-                return _NoResponse(size)
+                break
             time.sleep(delay)
-        self.tally.unsent += size
         return _NoResponse(size)
 
     def parse_generations(self, outputs: Any, **named: Any) -> list[Any]:
@@ -237,8 +230,8 @@ class _Patient:
             return [NoAnswer("")] * outputs.size
         expected = _expected.get()
         _check(outputs, expected)
-        parse = partial(super().parse_generations, outputs=outputs, **named)  # type: ignore[misc]
-        responses = described(self, outputs, parse)
+        parse = super().parse_generations  # type: ignore[misc]
+        responses = described(self, outputs, partial(parse, outputs=outputs, **named))
         if expected is not None and len(responses) != expected:
             raise NoChoicesError
         return responses
@@ -281,9 +274,15 @@ class _Patient:
 
 
 def tell_how_answers_end(model: Any) -> None:
-    """Let a back end of plain `lm_eval run` tell what a server says about its answers."""
-    if isinstance(model, TemplateAPI) and not isinstance(model, _Patient) and "parse_generations" not in vars(model):
-        describe_responses(model, partial(described, model))
+    """Let a back end of plain `lm_eval run` tell what a server says about its answers: it returns texts alone."""
+    if not isinstance(model, TemplateAPI) or isinstance(model, _Patient) or "parse_generations" in vars(model):
+        return
+    parse = model.parse_generations
+
+    def parse_generations(outputs: Any, **named: Any) -> list[Any]:
+        return described(model, outputs, partial(parse, outputs=outputs, **named))
+
+    model.parse_generations = parse_generations
 
 
 def described(model: Any, outputs: Any, parse: Callable[[], list[Any]]) -> list[Any]:

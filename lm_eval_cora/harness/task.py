@@ -219,7 +219,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         tell_how_answers_end(compat.behind(model))
         if self._form == "loglikelihood":
             back_ends.check_scoring(model, [self.task_name])
-        if isinstance(model, AskingLM) and model.calls_often:
+        if isinstance(model, AskingLM) and model.described:
             back_ends.check_replicas(self.task_name, model, model.described)
 
     def _load_sampler(self) -> Any:
@@ -238,7 +238,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _prepare_stopping(self, model: AskingLM) -> None:
         """Prepare for skipped requests: keep only the metrics that stay exact."""
         model.expect(self.task_name, self.OUTPUT_TYPE)
-        if not model.leaves_out:
+        if not model.settings:
             return
         back_ends.check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
         if model.stop is not None and self.can_stop:
@@ -246,7 +246,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             self._print_only([entry for entry in self.config.metric_list if is_printed(entry)], [])
         elif model.stop is not None:
             logger.warning("%s: --stop has no effect: the metrics of this task need all answers", self.task_name)
-        self._left_out = {key: value for key, value in model.settings().items() if self.can_stop or key != "stop"}
+        self._left_out = {key: value for key, value in model.settings.items() if self.can_stop or key != "stop"}
 
     def _print_only(self, entries: list[Entry], study: list[Entry]) -> None:
         self.config.metric_list = entries

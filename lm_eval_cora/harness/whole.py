@@ -41,13 +41,6 @@ def parse_target(text: str) -> float:
     return width
 
 
-class Costs(NamedTuple):
-    """Mean number of requests for an original, and for the other variants of a followed question."""
-
-    original: float
-    following: float
-
-
 class Sizes(NamedTuple):
     """Number of questions whose original is asked, and of right ones that are followed, as far as there are so many."""
 
@@ -60,11 +53,12 @@ def first_sizes(questions: int) -> Sizes:
     return Sizes(min(FIRST_LOOK, questions), min(_FIRST_FOLLOWED, questions))
 
 
-def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
+def next_sizes(phases: Phases, costs: tuple[float, float], target: float) -> Sizes | None:
     """Decide how far the samples grow; None if the interval is narrow, or everything is asked.
 
     They grow towards the cheapest sizes that reach the target according to the shares found so far, by about a quarter
-    at most, to sizes of a fixed list.
+    at most, to sizes of a fixed list. The costs are the mean numbers of requests for an original, and for the other
+    variants of a followed question.
     """
     if phases.is_complete or is_narrow(phases, target):
         return None
@@ -72,8 +66,7 @@ def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
     asked = _grown(phases.asked, best.asked, phases.questions)
     followed = _grown(phases.followed, best.followed, phases.questions)
     if asked == phases.asked and min(followed, phases.right) == phases.followed:  # the plan is too optimistic
-        asked = _grown(phases.asked, phases.questions, phases.questions)
-        followed = _grown(phases.followed, phases.questions, phases.questions)
+        asked, followed = (_grown(size, phases.questions, phases.questions) for size in (phases.asked, phases.followed))
     return Sizes(asked, followed)
 
 
@@ -88,7 +81,7 @@ def is_narrow(phases: Phases, target: float) -> bool:
     return max(half_width(*shares), half_width(*_cautious(phases, *shares))) <= target
 
 
-def cheapest(phases: Phases, costs: Costs, target: float) -> Sizes:
+def cheapest(phases: Phases, costs: tuple[float, float], target: float) -> Sizes:
     """The cheapest sizes, not below the present ones, with which 1.96 standard errors are at most the target.
 
     For each number of originals n1 the variance that it leaves for r gives the number of followed questions n2. The
@@ -104,7 +97,7 @@ def cheapest(phases: Phases, costs: Costs, target: float) -> Sizes:
     n2 = np.maximum(n2, phases.followed)
     possible = (left >= 0) & (n2 <= m * n1 + 0.5)
     possible[-1] = True  # the full benchmark
-    requests = np.where(possible, costs.original * n1 + costs.following * n2, np.inf)
+    requests = np.where(possible, costs[0] * n1 + costs[1] * n2, np.inf)
     place = int(requests.argmin())
     return Sizes(int(n1[place]), ceil(n2[place]))
 
@@ -168,5 +161,5 @@ def _of_task(questions: Sequence[Planned], target: float) -> Rounds:
         found = [observed.answered[planned.key] for planned in questions[:asked]]
         of_variants = sum(answered.requests for answered in found) - of_originals
         always = sum(answered.always for answered in found)
-        costs = Costs(of_originals / asked, max(1.0, of_variants / max(1, followed)))
+        costs = of_originals / asked, max(1.0, of_variants / max(1, followed))
         sizes = next_sizes(Phases(len(questions), asked, len(right), followed, always), costs, target)

@@ -8,13 +8,10 @@ from math import inf, nan
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import datasets
 import pytest
-from lm_eval import simple_evaluate
 from lm_eval.api.model import CachingLM
-from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.answers.records import SKIPPED, Skipped
 from lm_eval_cora.errors import UserError
@@ -98,15 +95,6 @@ def variants_of(requests: list[Any]) -> set[tuple[str, int]]:
     return {(request.doc["question_id"], request.doc["ordinal"]) for request in requests}
 
 
-def together(model: Any, tasks: list[str], include_path: list[Path], **arguments: Any) -> dict[str, Any]:
-    manager = TaskManager(
-        include_path=[TASKS, *include_path], include_defaults=False, metadata={"cora": {"questions": 3}}
-    )
-    with patch("lm_eval.evaluator.add_env_info"):
-        found: dict[str, Any] = simple_evaluate(model=model, tasks=tasks, task_manager=manager, **arguments)
-    return found
-
-
 # ---- requests
 
 
@@ -134,7 +122,7 @@ def test_each_wave_contains_only_necessary_requests(task: str) -> None:
 def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
     tasks = ["cora_demo", "cora_demo_plus"]
     plain, model = Reader(), Reader()
-    everything, found = together(plain, tasks, []), together(stop_early(model), tasks, [])
+    everything, found = run(plain, tasks, {"questions": 3}), run(stop_early(model), tasks, {"questions": 3})
     by_hand = [waves_by_hand(everything, task) for task in tasks]
     expected: list[set[str]] = []
     for wave in range(max(map(len, by_hand))):
@@ -149,13 +137,6 @@ def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
     assert len(expected[0]) == 3
     for task in tasks:
         assert found["results"][task]["cora,none"] == everything["results"][task]["cora,none"]
-
-
-def test_a_run_that_scores_nothing_cannot_be_stopped() -> None:
-    model = Watched()
-    with pytest.raises(UserError, match="predict_only"):
-        run(stop_early(model), options=QUESTIONS, predict_only=True)
-    assert model.calls == []
 
 
 # ---- skipped requests
@@ -302,8 +283,8 @@ def test_other_tasks_are_not_affected(make: Any, tmp_path: Path, monkeypatch: py
         return [request for request in model.requests if "question_id" not in request.doc]
 
     plain, model = Watched(), Watched()
-    everything = together(plain, ["foreign", "cora_demo"], [tmp_path / "yaml"])
-    found = together(make(model), ["foreign", "cora_demo"], [tmp_path / "yaml"])
+    both = ["foreign", "cora_demo"], {"questions": 3}, [TASKS, tmp_path / "yaml"]
+    everything, found = run(plain, *both), run(make(model), *both)
     assert [request.args for request in foreign(model)] == [request.args for request in foreign(plain)]
     assert [request.args[0] for request in foreign(model)] == texts
     assert [request.doc for request in foreign(model)] == [{"text": text} for text in texts]

@@ -12,13 +12,12 @@ import pytest
 from lm_eval.api.filter import Filter
 from lm_eval.api.registry import register_filter
 from lm_eval.evaluator import evaluate
-from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.building import own_task
+from tests.support.building import build, manager, own_task
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 
 QUESTIONS = {"questions": 6}
@@ -32,15 +31,6 @@ def half(doc: dict[str, Any]) -> str:
     """Right in every second question, except in one variant of each."""
     good = sum(map(ord, doc["question_id"])) % 2 or doc["original"]
     return knows(doc) if good and doc["ordinal"] != 7 else "Z"
-
-
-def loaded(task: str = "cora_demo", include_path: Path | list[Path] = TASKS) -> dict[str, Any]:
-    manager = TaskManager(include_path=include_path, include_defaults=False, metadata={"cora": QUESTIONS})
-    tasks: dict[str, Any] = manager.load([task])
-    for one in tasks["tasks"].values():
-        one.set_config("num_fewshot", 0)
-        one.set_fewshot_seed(1234)
-    return tasks
 
 
 def test_answers_of_one_run_are_not_used_in_the_next() -> None:
@@ -63,13 +53,11 @@ def test_a_failed_run_does_not_affect_the_next() -> None:
 
 
 def test_the_same_task_serves_several_models() -> None:
-    tasks = loaded()
-    first = evaluate(lm=stop_early(Simulated(half)), task_dict=tasks, log_samples=False)
-    second = evaluate(lm=stop_early(Simulated(half)), task_dict=tasks, log_samples=False)
-    full = evaluate(lm=Simulated(half), task_dict=tasks, log_samples=False)
-    assert first is not None
-    assert second is not None
-    assert full is not None
+    tasks = manager(**QUESTIONS).load(["cora_demo"])
+    tasks["tasks"]["cora_demo"].set_config("num_fewshot", 0)
+    models = [stop_early(Simulated(half)), stop_early(Simulated(half)), Simulated(half)]
+    found: list[Any] = [evaluate(lm=model, task_dict=tasks, log_samples=False) for model in models]
+    first, second, full = found
     assert second["results"] == first["results"]
     assert full["results"]["cora_demo"] == run(Simulated(half), options=QUESTIONS)["results"]["cora_demo"]
     assert "stop" not in full["configs"]["cora_demo"]["metadata"]["signature"]
@@ -132,7 +120,7 @@ class Automatic(Simulated):
 def test_batch_sizes_that_need_one_long_list_are_refused(model: Callable[[], Automatic], told: str) -> None:
     asked = model()
     with pytest.raises(UserError, match=told):
-        loaded()["tasks"]["cora_demo"].prepare(stop_early(asked))
+        build("cora_demo", **QUESTIONS).prepare(stop_early(asked))
     assert asked.prompts == []
 
 

@@ -170,18 +170,20 @@ def test_samples_of_two_runs_are_not_merged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "arguments", "told"),
+    ("task", "arguments", "how", "told"),
     [
-        ("cora_demo", {"predict_only": True}, "--target whole:0.1 needs scored answers"),
-        ("cora_demo_sampling", {}, "--target needs the metric cora"),
+        ("cora_demo", {"predict_only": True}, {}, "--stop exact needs scored answers"),
+        ("cora_demo", {"predict_only": True}, {"target": "whole:0.1"}, "--target whole:0.1 needs scored answers"),
+        ("cora_demo_sampling", {}, {"target": "whole:0.1"}, "--target needs the metric cora"),
+        ("cora_demo_sampling", {}, {"target_stderr": 0.1}, "--target-stderr needs the metric cora"),
     ],
 )
 def test_runs_that_cannot_be_sampled_are_refused_before_the_first_request(
-    task: str, arguments: dict[str, Any], told: str
+    task: str, arguments: dict[str, Any], how: dict[str, Any], told: str
 ) -> None:
     model = Simulated(knows)
     with pytest.raises(UserError, match=told):
-        run(stop_early(model, target="whole:0.1"), task, **arguments)
+        run(stop_early(model, **how), task, **arguments)
     assert model.prompts == []
 
 
@@ -194,7 +196,7 @@ def test_whole_questions_of_a_limit_are_the_benchmark() -> None:
 
 def test_the_target_sets_the_stopping_rule() -> None:
     asking = AskingLM(None, whole="whole:0.01")
-    assert asking.settings() == {"stop": "exact", "target": "whole:0.01"}
+    assert asking.settings == {"stop": "exact", "target": "whole:0.01"}
     assert asking.described == "--stop exact --target whole:0.01"
 
 

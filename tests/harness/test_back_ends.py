@@ -10,13 +10,10 @@ from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
-from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.api.registry import get_model, register_model
-from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
@@ -150,50 +147,40 @@ def test_a_back_end_that_samples_despite_greedy_settings() -> None:
     assert not any(is_always_random(built(name)) for name, _, _ in APIS)
 
 
-@pytest.mark.parametrize("address", ["None", "localhost:8000/v1/chat/completions"])
-def test_an_incomplete_address_is_told(address: str) -> None:
-    with pytest.raises(UserError, match=r"base_url: expected an address such as http://"):
-        check_writing(built("local-chat-completions", base_url=address), chat=True)
-
-
-def test_a_chat_api_needs_the_chat_template() -> None:
-    with pytest.raises(UserError, match=r"sends chat turns. Add --apply_chat_template"):
-        check_writing(built("local-chat-completions"), chat=False)
-
-
-def test_a_missing_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "address", "chat", "told"),
+    [
+        ("local-chat-completions", "None", True, "base_url: expected an address such as http://"),
+        ("local-chat-completions", "localhost:8000/v1", True, "base_url: expected an address such as http://"),
+        ("local-chat-completions", "http://127.0.0.1:1/v1/x", False, "sends chat turns. Add --apply_chat_template"),
+        ("openai-chat-completions", "http://127.0.0.1:1/v1/x", True, "ValueError: API key not found.*OPENAI_API_KEY"),
+    ],
+)
+def test_a_server_that_cannot_be_asked(
+    name: str, address: str, chat: bool, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(UserError, match=r"cannot be made: ValueError: API key not found.*OPENAI_API_KEY"):
-        check_writing(built("openai-chat-completions"), chat=True)
+    with pytest.raises(UserError, match=told):
+        check_writing(built(name, base_url=address), chat=chat)
+
+
+def run_plainly(server: Server, *tasks: str) -> None:
+    """A run with `lm_eval` alone."""
+    chat = {"model_args": server.chat, "apply_chat_template": True}
+    run_simulated("local-chat-completions", list(tasks), {"questions": 1}, **chat)
 
 
 def test_plain_lm_eval_refuses_a_chat_api_that_should_score() -> None:
-    with Server() as server:
-        manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": {"questions": 1}})
-        with pytest.raises(UserError, match="chat APIs do not return log-probabilities"):
-            simple_evaluate(
-                model="local-chat-completions",
-                model_args=server.chat,
-                tasks=["cora_demo", "cora_demo_mc"],
-                task_manager=manager,
-                apply_chat_template=True,
-            )
-        assert server.payloads == []
+    with Server() as server, pytest.raises(UserError, match="chat APIs do not return log-probabilities"):
+        run_plainly(server, "cora_demo", "cora_demo_mc")
+    assert server.payloads == []
 
 
 def test_plain_lm_eval_sends_no_empty_stop_and_a_seed_for_each_sample() -> None:
     with Server() as server:
-        manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": {"questions": 1}})
-        with patch("lm_eval.evaluator.add_env_info"):
-            simple_evaluate(
-                model="local-chat-completions",
-                model_args=server.chat,
-                tasks=["cora_demo_sampling"],
-                task_manager=manager,
-                apply_chat_template=True,
-            )
-        assert len({payload["seed"] for payload in server.payloads}) == 5
-        assert not any("stop" in payload for payload in server.payloads)
+        run_plainly(server, "cora_demo_sampling")
+    assert len({payload["seed"] for payload in server.payloads}) == 5
+    assert not any("stop" in payload for payload in server.payloads)
 
 
 def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model() -> None:

@@ -23,28 +23,14 @@ CALLED = {"chat_template", "apply_chat_template", "all_gather", "gather_object",
 class Elsewhere(Simulated):
     """The third of four ranks, with attributes that only back ends have. It records its calls."""
 
+    rank, world_size, device, tokenizer_name = 2, 4, "cuda:2", "org__model"
+
     def __init__(self) -> None:
         super().__init__(knows)
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         self.batch_sizes = {0: 16, 1: 8}
         self.tokenizer = object()
         self.config = SimpleNamespace(_name_or_path="org/model")
-
-    @property
-    def rank(self) -> int:
-        return 2
-
-    @property
-    def world_size(self) -> int:
-        return 4
-
-    @property
-    def device(self) -> str:
-        return "cuda:2"
-
-    @property
-    def tokenizer_name(self) -> str:
-        return "org__model"
 
     def _note(self, name: str, *arguments: Any, **named: Any) -> Any:
         self.calls.append((name, arguments, named))
@@ -95,14 +81,14 @@ def test_all_attributes_of_an_instance_of_the_base_class_are_the_models(layer: t
     assert proxy.cache_hook is hook
 
 
-def test_the_place_among_the_ranks_is_the_models(layer: tuple[Any, Elsewhere]) -> None:
-    proxy, _ = layer
-    assert isinstance(proxy, LM)
-    assert (proxy.rank, proxy.world_size, proxy.device, proxy.tokenizer_name) == (2, 4, "cuda:2", "org__model")
-
-
-def test_methods_reach_the_model_with_their_arguments(layer: tuple[Any, Elsewhere]) -> None:
+def test_members_are_the_models(layer: tuple[Any, Elsewhere]) -> None:
     proxy, model = layer
+    assert isinstance(proxy, LM)
+    assert behind(proxy) is behind(model) is model
+    assert (proxy.rank, proxy.world_size, proxy.device, proxy.tokenizer_name) == (2, 4, "cuda:2", "org__model")
+    for name in ("batch_sizes", "tokenizer", "config"):  # of back ends
+        assert getattr(proxy, name) is getattr(model, name)
+    assert proxy.get_model_info() == {"model_num_parameters": 7, "model_dtype": "torch.bfloat16"}
     for name in CALLED - {"loglikelihood_rolling"}:  # the harness' cache has one of its own
         assert getattr(proxy, name)(["a"], more=1) == (name, (["a"],), {"more": 1})
         assert model.calls.pop() == (name, (["a"],), {"more": 1})
@@ -110,14 +96,6 @@ def test_methods_reach_the_model_with_their_arguments(layer: tuple[Any, Elsewher
 
 def test_whole_texts_are_scored_by_the_model() -> None:
     assert stop_early(Elsewhere()).loglikelihood_rolling([1]) == ("loglikelihood_rolling", ([1],), {})
-
-
-def test_what_only_back_ends_have_comes_through(layer: tuple[Any, Elsewhere]) -> None:
-    proxy, model = layer
-    assert proxy.batch_sizes is model.batch_sizes
-    assert proxy.tokenizer is model.tokenizer
-    assert proxy.config is model.config
-    assert proxy.get_model_info() == {"model_num_parameters": 7, "model_dtype": "torch.bfloat16"}
 
 
 def test_what_a_model_lacks_its_layer_lacks() -> None:
@@ -130,36 +108,24 @@ def test_what_a_model_lacks_its_layer_lacks() -> None:
         assert (proxy.rank, proxy.world_size) == (0, 1)
 
 
-def test_the_model_is_found_behind_all_that_stands_before_it(layer: tuple[Any, Elsewhere]) -> None:
-    proxy, model = layer
-    assert behind(proxy) is model
-    assert behind(model) is model
+LOCAL = {"batch_sizes": {0: 16, 1: 8}, "get_model_info": lambda: {"model_num_parameters": 7}}
+"""What a model in one process has, which the harness writes into the results."""
 
 
-class Local(Simulated):
-    """A model in one process, whose name and arguments the harness writes into the results."""
+@pytest.mark.parametrize(
+    ("has", "name"),
+    [({}, "Alone"), (LOCAL, "Alone"), ({**LOCAL, "config": SimpleNamespace(_name_or_path="org/model")}, "org/model")],
+)
+def test_the_results_name_the_model_and_what_it_says_of_itself(has: dict[str, Any], name: str, tmp_path: Path) -> None:
+    def made() -> Alone:
+        model = Alone()
+        vars(model).update(has)
+        return model
 
-    def __init__(self) -> None:
-        super().__init__(knows)
-        self.batch_sizes = {0: 16, 1: 8}
-
-    def get_model_info(self) -> dict[str, Any]:
-        return {"model_num_parameters": 7}
-
-
-class Named(Local):
-    """Also has a configuration like models of transformers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.config = SimpleNamespace(_name_or_path="org/model")
-
-
-@pytest.mark.parametrize(("kind", "name"), [(Alone, "Alone"), (Local, "Local"), (Named, "org/model")])
-def test_the_results_name_the_model_and_what_it_says_of_itself(kind: type[Any], name: str, tmp_path: Path) -> None:
-    plain = run(kind(), options={"questions": 1})["config"]
+    plain = run(made(), options={"questions": 1})["config"]
     assert plain["model"] == name
-    for model in (stop_early(kind()), stop_early(CachingLM(kind(), str(tmp_path / "cache.db")))):
+    assert ("model_num_parameters" in plain) is bool(has)
+    for model in (stop_early(made()), stop_early(CachingLM(made(), str(tmp_path / "cache.db")))):
         found = run(model, options={"questions": 1})["config"]
         assert found == plain
         assert list(found) == list(plain)

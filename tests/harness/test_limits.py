@@ -69,15 +69,11 @@ def test_the_scores_are_those_of_the_longest_limit(tokenizer: bool) -> None:
     assert steps.tokens < whole.tokens
 
 
-def test_nothing_is_asked_twice_with_one_limit() -> None:
-    model = Writes()
-    values_of(stop_early(model, "exact", max_gen_toks=LIMITS))
-    assert max(Counter(model.asked).values()) == 1
-
-
 def test_a_run_that_stops_early_has_the_scores_of_the_longest_limit() -> None:
+    model = Writes()
     expected = values_of(stop_early(Writes(), None, max_gen_toks=LIMITS[-1:]))
-    values = values_of(stop_early(Writes(), "exact", max_gen_toks=LIMITS))
+    values = values_of(stop_early(model, "exact", max_gen_toks=LIMITS))
+    assert max(Counter(model.asked).values()) == 1  # nothing is asked twice with one limit
     for name in ("cora", "ci", "mcqa", "bmca@1.0", "cora_stderr", "mcqa_stderr"):
         assert values[name] == pytest.approx(expected[name])
 
@@ -94,20 +90,29 @@ class Ends(Simulated):
         return super().generate_until(requests)
 
 
-@pytest.mark.parametrize(("said", "again"), [("B", False), ("?", False), ("", True), ("B. A long text of words", True)])
-def test_a_response_that_ended_by_itself_is_not_asked_for_again(said: str, again: bool) -> None:
-    model = Ends(said)  # without a tokenizer: a text of fewer bytes than tokens is whole
-    run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo", {"questions": 1})
-    assert (16 in model.limits) is again
-
-
-def test_all_letters_keep_their_room() -> None:
-    model = Ends("A")
-    run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo_revas", {"questions": 1})
-    assert set(model.limits) == {8}
-    model = Ends("")
-    run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo_revas", {"questions": 1})
-    assert set(model.limits) == {8, 16, 64}
+@pytest.mark.parametrize(
+    ("said", "task", "limits", "sent"),
+    [
+        # Without a tokenizer a text of fewer bytes than tokens is whole.
+        ("B", "cora_demo", (8, 16), {8: 26}),
+        ("?", "cora_demo", (8, 16), {8: 26}),
+        ("", "cora_demo", (8, 16), {8: 26, 16: 26}),
+        ("B. A long text of words", "cora_demo", (8, 16), {8: 26, 16: 26}),
+        # All right letters have room for the texts of their options.
+        ("A", "cora_demo_revas", (8, 16), {8: 48}),
+        ("", "cora_demo_revas", (8, 16), {8: 48, 16: 47, 64: 1}),
+        # Samples are asked for once.
+        ("", "cora_demo_sampling", (4, 8), {8: 5}),
+        ("", "cora_demo", (100,), {100: 26}),
+    ],
+)
+def test_only_what_may_be_cut_off_is_asked_for_again(
+    said: str, task: str, limits: tuple[int, ...], sent: dict[int, int]
+) -> None:
+    model = Ends(said)
+    results = run(stop_early(model, None, max_gen_toks=limits), task, {"questions": 1})
+    assert Counter(model.limits) == sent
+    assert results["configs"][task]["generation_kwargs"]["max_gen_toks"] == limits[-1]
 
 
 def test_what_a_model_hides_is_not_known_to_be_whole() -> None:
@@ -115,19 +120,6 @@ def test_what_a_model_hides_is_not_known_to_be_whole() -> None:
     model.think_end_token = "</think>"
     run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo", {"questions": 1})
     assert set(model.limits) == {8, 16}
-
-
-def test_samples_are_asked_for_once_with_the_longest_limit() -> None:
-    model = Ends("")
-    run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo_sampling", {"questions": 2})
-    assert model.limits == [8] * 10
-
-
-def test_one_limit_is_the_limit() -> None:
-    model = Ends("")
-    results = run(stop_early(model, None, max_gen_toks=(100,)), "cora_demo", {"questions": 1})
-    assert set(model.limits) == {100}
-    assert results["configs"]["cora_demo"]["generation_kwargs"]["max_gen_toks"] == 100
 
 
 def test_the_log_says_how_many_were_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:

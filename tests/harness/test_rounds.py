@@ -8,14 +8,11 @@ from functools import cache
 from itertools import pairwise
 from math import inf, sqrt
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
@@ -23,9 +20,10 @@ from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.rounds import (
     FIRST_LOOK,
     Observed,
-    Outcomes,
     Planned,
     QuestionState,
+    Rounds,
+    collect,
     cora_error,
     in_turn,
     looks,
@@ -35,27 +33,30 @@ from lm_eval_cora.harness.rounds import (
     within_budget,
 )
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.simulated import TASKS, run, scores
+from lm_eval_cora.metrics.stopping import Moments
+from tests.support.simulated import run, scores
 from tests.support.stopping import Moody, chance
 
 COUNTS = st.integers(0, 40)
 
-
-def error_of_the_metric(outcomes: Outcomes) -> float:
-    if sum(outcomes) < 2:
-        return inf
-    # Wrong in the original: whether a later variant was right does not matter.
-    hits = [[1, 1, 1]] * outcomes.always + [[1, 0, 1]] * outcomes.once
-    hits += [[0, index % 2, 1] for index in range(outcomes.never)]
-    return metrics.cora(ResponseTable.from_hits(hits)).stderr
-
+OUTCOMES = ("always", "once", "never")
+"""Right in all variants, in the original but not in all, or not in the original."""
 
 MORE = 4
 """Pseudo-count per outcome. The target must also be met with these added."""
 
 
-def more_of_each(outcomes: Outcomes) -> Outcomes:
-    return Outcomes(outcomes.always + MORE, outcomes.once + MORE, outcomes.never + MORE)
+def sums(always: int, once: int, never: int) -> Moments:
+    """The sums over questions with these outcomes."""
+    return Moments(always + once + never, right=always + once, always=always)
+
+
+def error_of_the_metric(always: int, once: int, never: int) -> float:
+    if always + once + never < 2:
+        return inf
+    # Wrong in the original: whether a later variant was right does not matter.
+    hits = [[1, 1, 1]] * always + [[1, 0, 1]] * once + [[0, index % 2, 1] for index in range(never)]
+    return metrics.cora(ResponseTable.from_hits(hits)).stderr
 
 
 # ---- the error
@@ -64,12 +65,15 @@ def more_of_each(outcomes: Outcomes) -> Outcomes:
 @given(COUNTS, COUNTS, COUNTS)
 @settings(deadline=None)
 def test_the_error_is_that_of_the_metric_for_the_same_questions(always: int, once: int, never: int) -> None:
-    outcomes = Outcomes(always, once, never)
-    assert cora_error(outcomes) == pytest.approx(error_of_the_metric(outcomes), rel=1e-9)
+    assert cora_error(sums(always, once, never)) == pytest.approx(error_of_the_metric(always, once, never), rel=1e-9)
 
 
-def test_less_than_two_questions_have_an_endless_error() -> None:
-    assert {cora_error(Outcomes(*counts)) for counts in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]} == {inf}
+def test_the_error_worked_out_by_hand() -> None:
+    # Two always right, one in the original only, one never: the means of x and 1 - x + y are 3/4, and in quarters their
+    # deviations u are 1, 1, 1, -3 and v are 1, 1, -3, 1. So l = 3/4 (u + v) is 3/8, 3/8, -3/8, -3/8. The bootstrap's
+    # variance is E[l^2] / 4 + 2 E[l u v] / 16 + (5/256 - 1/256 + 3 (9/256 + 1/256)) / 64 = 9/256 + 3/512 + 17/8192.
+    assert cora_error(sums(2, 1, 1)) == pytest.approx(sqrt(353 / 8192 * 4 / 3))
+    assert {cora_error(sums(*counts)) for counts in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]} == {inf}
 
 
 # ---- the tests of the error
@@ -91,17 +95,13 @@ def test_the_looks_increase_and_end_with_all_questions(questions: int) -> None:
 COSTS = st.lists(st.integers(1, 30), min_size=1, max_size=60)
 
 
-def spent_by(rounds: Any, spend: Callable[[Planned], int]) -> Iterator[tuple[Sequence[Planned], int]]:
+def spent_by(rounds: Rounds, spend: Callable[[Planned], int]) -> Iterator[tuple[Sequence[Planned], int]]:
     """Run all rounds; return each batch, and the number of requests after it."""
-    spent = 0
-    try:
-        batch = next(rounds)
-        while True:
-            spent += sum(map(spend, batch))
-            yield batch, spent
-            batch = rounds.send(Observed(requests=spent))
-    except StopIteration:
-        return
+    spent, observed = 0, None
+    while (batch := send(rounds, observed)) is not None:
+        spent += sum(map(spend, batch))
+        yield batch, spent
+        observed = Observed(requests=spent)
 
 
 @given(COSTS, st.integers(1, 2_000), st.integers(0, 10_000), st.sampled_from(["least", "most", "some"]))
@@ -172,34 +172,25 @@ def test_a_large_task_does_not_get_more_of_a_budget_than_a_small_one() -> None:
 
 def asked_until_precise(
     sizes: dict[str, int], target: float, come_out: Callable[[Planned], str]
-) -> tuple[dict[str, list[int]], Counter[tuple[str, str]]]:
-    """The number of questions of each task after each round, and their outcomes."""
-    longest = max(sizes.values())
-    agenda = [Planned(task, f"q{n}", 26) for n in range(longest) for task, size in sizes.items() if n < size]
+) -> dict[str, list[int]]:
+    """The number of questions of each task after each round."""
+    agenda = in_turn([[Planned(task, f"q{n}", 26) for n in range(size)] for task, size in sizes.items()])
     rounds = until_precise(agenda, target)
     seen: Counter[tuple[str, str]] = Counter()
     done: dict[str, list[Planned]] = {task: [] for task in sizes}
     counts: dict[str, list[int]] = {task: [] for task in sizes}
-    try:
-        batch = next(rounds)
-        while True:
-            assert batch
-            for question in batch:
-                done[question.task].append(question)
-                seen[question.task, come_out(question)] += 1
-            for task in {question.task for question in batch}:
-                counts[task].append(len(done[task]))
-            outcomes = {task: outcomes_of(seen, task) for task in sizes}
-            batch = rounds.send(Observed(26 * sum(map(len, done.values())), outcomes))
-    except StopIteration:
-        pass
+    observed = None
+    while (batch := send(rounds, observed)) is not None:
+        assert batch
+        for question in batch:
+            done[question.task].append(question)
+            seen[question.task, come_out(question)] += 1
+        for task in {question.task for question in batch}:
+            counts[task].append(len(done[task]))
+        observed = Observed(0, {task: sums(*(seen[task, outcome] for outcome in OUTCOMES)) for task in sizes})
     for task in sizes:
         assert done[task] == [question for question in agenda if question.task == task][: len(done[task])]
-    return counts, seen
-
-
-def outcomes_of(seen: Counter[tuple[str, str]], task: str) -> Outcomes:
-    return Outcomes(**{name: seen[task, name] for name in Outcomes._fields})
+    return counts
 
 
 @given(
@@ -212,26 +203,26 @@ def test_each_task_ends_at_the_first_look_that_is_precise(sizes: dict[str, int],
     @cache
     def come_out(question: Planned) -> str:
         level = chance(seed, question.task)
-        return Outcomes._fields[(chance(seed, *question) > level) + (chance(seed, *question, 2) > level)]
+        return OUTCOMES[(chance(seed, *question) > level) + (chance(seed, *question, 2) > level)]
 
-    counts, _ = asked_until_precise(sizes, target, come_out)
+    counts = asked_until_precise(sizes, target, come_out)
     for task, size in sizes.items():
         # The error is tested on a fixed schedule, without gaps.
         assert counts[task] == list(looks(size))[: len(counts[task])]
         for index, count in enumerate(counts[task]):
-            outcomes = Outcomes(
-                *(sum(come_out(Planned(task, f"q{n}", 26)) == name for n in range(count)) for name in Outcomes._fields)
-            )
-            precise = max(error_of_the_metric(outcomes), error_of_the_metric(more_of_each(outcomes))) < target
+            seen = Counter(come_out(Planned(task, f"q{n}", 26)) for n in range(count))
+            outcomes = [seen[name] for name in OUTCOMES]
+            more_of_each = [number + MORE for number in outcomes]
+            precise = max(error_of_the_metric(*outcomes), error_of_the_metric(*more_of_each)) < target
             is_last = index == len(counts[task]) - 1
             assert is_last == (precise or count == size), (task, count, outcomes)
 
 
-@pytest.mark.parametrize("outcome", Outcomes._fields)
+@pytest.mark.parametrize("outcome", OUTCOMES)
 def test_a_look_at_which_all_came_out_the_same_does_not_end_it(outcome: str) -> None:
     # Their error is 0. With four more of each it is about sqrt(8 / 112) / sqrt(112) = 0.025 after 100 questions, and
     # sqrt(8) / (n + 12) < 0.01 from n = 271 on: at the look 309.
-    counts, _ = asked_until_precise({"t": 1_000}, 0.01, lambda question: outcome)
+    counts = asked_until_precise({"t": 1_000}, 0.01, lambda question: outcome)
     assert counts["t"] == [100, 125, 157, 197, 247, 309]
 
 
@@ -242,15 +233,33 @@ def test_a_task_that_is_precise_does_not_wait_for_another() -> None:
     def come_out(question: Planned) -> str:
         return "always" if question.task == "a" and int(question.question[1:]) % 2 else "never"
 
-    counts, _ = asked_until_precise({"a": 600, "b": 600}, 0.03, come_out)
-    assert counts == {"a": [100, 125, 157, 197, 247, 309], "b": [100]}
+    assert asked_until_precise({"a": 600, "b": 600}, 0.03, come_out) == {
+        "a": [100, 125, 157, 197, 247, 309],
+        "b": [100],
+    }
 
 
 @pytest.mark.parametrize("unscored", [0, 1])
 def test_a_question_is_always_right_only_if_all_its_variants_are(unscored: int) -> None:
     task: Any = None
-    question = QuestionState(task, True, 3, original=True, right=3 - unscored, unscored=unscored, requests=3)
-    assert question.moments == (1, 3, 1, 3, *((0, 0) if unscored else (1, 3)))
+    question = QuestionState(task, True, original=True, unscored=unscored, requests=3)
+    observed = collect([Planned("t", "q", 3)], {("t", "q"): question}, lambda numbers: numbers)
+    assert observed.sums == {"t": (1, 3, 1, 3, *((0, 0) if unscored else (1, 3)))}
+
+
+def test_the_variants_of_a_question_may_be_on_several_ranks() -> None:
+    task: Any = None
+    ranks = [
+        {("t", "q"): QuestionState(task, True, original=True, requests=1)},
+        {("t", "q"): QuestionState(task, True, wrong=1, requests=2)},
+        {("t", "other"): QuestionState(task, True, requests=1, unscored=1)},
+    ]
+    agenda, own = [Planned("t", "q", 3), Planned("t", "other", 1)], list[list[int]]()
+    for questions in ranks:
+        collect(agenda, questions, lambda numbers: own.append(numbers) or numbers)  # type: ignore[func-returns-value]
+    observed = collect(agenda, {}, lambda _: np.sum(own, axis=0).tolist())
+    assert observed.answered == {("t", "q"): (3, True, True, False), ("t", "other"): (1, False, False, False)}
+    assert (observed.requests, observed.sums["t"]) == (4, (1, 3, 1, 3, 0, 0))
 
 
 # ---- through the harness
@@ -260,34 +269,26 @@ def questions_of(model: Moody) -> list[str]:
     return list(dict.fromkeys(question for question, _ in model.asked))
 
 
-def requests_of(model: Moody) -> int:
-    return len(model.prompts)
-
-
 @pytest.mark.parametrize(("task", "budget"), [("cora_demo", 26), ("cora_demo", 200), ("cora_demo_mc", 400)])
 def test_a_budget_buys_whole_questions_of_the_sample_that_the_seed_draws(task: str, budget: int) -> None:
     model, other = Moody(8), Moody(8)
     found = run(stop_early(model, budget=budget), task, options={"seed": 3})
     asked = len(questions_of(model))
-    assert requests_of(model) <= budget
+    assert len(model.prompts) <= budget
     expected = run(stop_early(other), task, options={"seed": 3, "questions": asked})
     assert scores(found, task) == scores(expected, task)
     assert set(questions_of(model)) == set(questions_of(other))
     assert sorted(model.prompts) == sorted(other.prompts)
     # The rest is too small for another question: 26 variants, in the mc form with up to 5 letters each.
-    assert budget - requests_of(model) < (130 if task.endswith("_mc") else 26)
+    assert budget - len(model.prompts) < (130 if task.endswith("_mc") else 26)
 
 
 def test_a_budget_is_shared_by_the_tasks_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
     tasks = ["cora_demo", "cora_demo_plus"]
     model = Moody(8)
-    with patch("lm_eval.evaluator.add_env_info"), caplog.at_level("INFO", "lm_eval"):
-        results = simple_evaluate(
-            model=stop_early(model, budget=150),
-            tasks=tasks,
-            task_manager=TaskManager(include_path=TASKS, include_defaults=False),
-        )
-    assert requests_of(model) <= 150
+    with caplog.at_level("INFO", "lm_eval"):
+        results = run(stop_early(model, budget=150), tasks)
+    assert len(model.prompts) <= 150
     asked = {
         task: int(results["configs"][task]["metadata"]["signature"].partition("|n:")[2].partition("x")[0])
         for task in tasks
@@ -321,22 +322,6 @@ def test_a_target_is_met_or_all_questions_are_asked(target: float) -> None:
 # ---- the interval at the end
 
 
-def cora_and_error(always: int, once: int, never: int) -> tuple[float, float]:
-    """The error from DEFINITIONS 3. All questions with the same outcome have the same influence."""
-    n = always + once + never
-    m, b = (always + once) / n, always / n
-    squares = 0.0
-    for count, x, y in ((always, 1, 1), (once, 1, 0), (never, 0, 0)):
-        squares += count * ((1 - 2 * m + b) * (x - m) + m * (y - b)) ** 2
-    return m * (1 - m + b), sqrt(squares / (n - 1) / n)
-
-
-def test_the_error_worked_out_here_is_that_of_a_table_of_answers() -> None:
-    # Two always right, one in the original only, one never: m = 3/4, b = 1/2, cora = 3/4 * 3/4 = 9/16.
-    # 1 - 2m + b = 0. Influences m (y - b): 3/8, 3/8, -3/8, -3/8; squares sum to 4 * 9/64 = 9/16; / 3 / 4 = 3/64.
-    assert cora_and_error(2, 1, 1) == pytest.approx((9 / 16, sqrt(3 / 64)))
-
-
 @pytest.mark.parametrize(("m", "b"), [(0.74, 0.18), (0.34, 0.05), (0.85, 0.73)])
 def test_the_interval_at_the_stop_covers_the_truth_in_95_of_100_runs(m: float, b: float) -> None:
     """The shares, mcqa and bmca@1.0, are those of models in the CoRA paper's tables."""
@@ -348,12 +333,13 @@ def test_the_interval_at_the_stop_covers_the_truth_in_95_of_100_runs(m: float, b
         rounds, asked, observed = until_precise(agenda, target), 0, None
         while (batch := send(rounds, observed)) is not None:
             asked += len(batch)
-            outcomes = Outcomes(*np.bincount(drawn[:asked], minlength=3).tolist())
-            observed = Observed(26 * asked, {"t": outcomes})
-        value, stderr = cora_and_error(*outcomes)
+            found = sums(*np.bincount(drawn[:asked], minlength=3).tolist())
+            observed = Observed(26 * asked, {"t": found})
+        stderr = cora_error(found)
         assert stderr < target
         # An outcome moves the value by at most about 1, so sd < 0.5 and 625 questions suffice: 0.5 / sqrt(625) = 0.02.
         assert 100 <= asked < 1_000
-        covered += abs(value - m * (1 - m + b)) <= 1.96 * stderr
+        right, always = found.right / asked, found.always / asked
+        covered += abs(right * (1 - right + always) - m * (1 - m + b)) <= 1.96 * stderr
     # The binomial error of the figure itself is sqrt(0.95 * 0.05 / 1000) = 0.7 points.
     assert 0.925 <= covered / replicates <= 0.97, covered / replicates

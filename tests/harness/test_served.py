@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -281,37 +282,31 @@ def test_two_runs_do_not_share_a_file(run: Runs, server: Server) -> None:
         assert "Use another file" in last(err)
 
 
-@at_once_and_one_by_one
-def test_a_server_that_dies_half_way_and_comes_back(run: Runs, server: Server, more: str) -> None:
-    assert run("--no_cache", more=more)[0] == 0
-    undisturbed = run.results()
-    total = len(server.asked())
-    start = len(server.payloads)
-    server.fault = lambda number, payload: "hang up" if number >= start + total // 2 else None
-    code, err = run(more=more)
+@pytest.mark.parametrize(
+    ("options", "more", "fault", "told"),
+    [
+        ([], "", "hang up", "no connection to the server"),
+        ([], ",num_concurrent=8", "hang up", "no connection to the server"),
+        (["--stop", "exact"], ",num_concurrent=2", "status 503", "status 503"),
+    ],
+)
+def test_a_server_that_dies_half_way_and_comes_back(
+    run: Runs, server: Server, options: list[str], more: str, fault: str, told: str
+) -> None:
+    questions = 6 if options else 2
+    assert run(*options, "--no_cache", more=more, questions=questions)[0] == 0
+    undisturbed, total, start = run.results(), len(server.asked()), len(server.payloads)
+    server.fault = lambda number, payload: fault if number >= start + total // 2 else None
+    code, err = run(*options, more=more, questions=questions)
     assert code == 1
-    assert "no connection to the server" in last(err)
+    assert told in last(err)
     kept = run.kept()
     assert 0 < kept < total
     assert f"{kept} answers are kept in" in last(err)
     server.fault = lambda number, payload: None
     before = len(server.asked())
-    assert run(more=more)[0] == 0
+    assert run(*options, more=more, questions=questions)[0] == 0
     assert len(server.asked()) - before == total - kept
-    assert run.results() == undisturbed
-
-
-def test_stopping_early_goes_on_as_well(run: Runs, server: Server) -> None:
-    options = ("--stop", "exact")
-    assert run(*options, "--no_cache", questions=6)[0] == 0
-    undisturbed, total = run.results(), len(server.asked())
-    start = len(server.payloads)
-    server.fault = lambda number, payload: "status 503" if number > start + total // 2 else None
-    code, err = run(*options, more=",num_concurrent=2", questions=6)
-    assert code == 1
-    assert "status 503" in last(err)
-    server.fault = lambda number, payload: None
-    assert run(*options, more=",num_concurrent=2", questions=6)[0] == 0
     assert run.results() == undisturbed
 
 
@@ -414,8 +409,7 @@ def test_a_back_end_of_plain_lm_eval_tells_how_answers_end() -> None:
     model.think_end_token = None
     for _ in range(2):  # once for each task
         tell_how_answers_end(model)
-    choices = [{"message": {"content": "B"}, "finish_reason": "length"}]
-    choices = [{"index": place, **choice} for place, choice in enumerate(choices)]
+    choices = [{"index": 0, "message": {"content": "B"}, "finish_reason": "length"}]
     (response,) = model.parse_generations(outputs={"choices": choices}, contexts=["Q"])
     assert (response, response.cut_off) == ("B", True)
 
@@ -428,12 +422,19 @@ def test_an_output_in_an_unknown_format_has_no_responses(output: Any) -> None:
 # ---- counts of failed requests, with a clock of the test
 
 
-def test_a_server_is_given_up_after_ten_attempts_in_a_row_that_took_a_minute() -> None:
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        [*range(0, 58, 2), 60],  # 29 attempts in 56 seconds
+        [300 * number for number in range(10)],
+    ],
+    ids=["many", "slow"],
+)
+def test_a_server_is_given_up_after_ten_attempts_in_a_row_that_took_a_minute(seconds: list[int]) -> None:
     tally = FailureCount()
-    for second in range(0, 58, 2):  # 29 attempts in 56 seconds
+    for second in seconds:
+        assert not tally.gave_up
         tally.note_attempt(second, patience=60)
-    assert not tally.gave_up
-    tally.note_attempt(60, patience=60)
     assert tally.gave_up
 
 
@@ -446,32 +447,18 @@ def test_an_answer_in_between_starts_the_minute_again() -> None:
     assert not tally.gave_up
 
 
-def test_a_few_slow_attempts_are_not_enough() -> None:
-    tally = FailureCount()
-    for number in range(9):
-        tally.note_attempt(300 * number, patience=60)
-    assert not tally.gave_up
-    tally.note_attempt(2700, patience=60)
-    assert tally.gave_up
-
-
-class Response:
-    def __init__(self, status_code: int) -> None:
-        self.status_code = status_code
-
-
-def with_status(status: int, name: str = "status") -> Exception:
+def failed(**attributes: Any) -> Exception:
     error = RuntimeError()
-    setattr(error, name, Response(status) if name == "response" else status)
+    vars(error).update(attributes)
     return error
 
 
 KINDS = [
-    (with_status(500), "status 500", True),
-    (with_status(429, "response"), "status 429", True),
-    (with_status(400), "status 400", False),
-    (with_status(503, "status_code"), "status 503", True),
-    (with_status(200), MALFORMED, True),  # a page that is not JSON
+    (failed(status=500), "status 500", True),
+    (failed(response=SimpleNamespace(status_code=429)), "status 429", True),
+    (failed(status=400), "status 400", False),
+    (failed(status_code=503), "status 503", True),
+    (failed(status=200), MALFORMED, True),  # a page that is not JSON
     (asyncio.TimeoutError(), "a timeout", True),
     (ConnectionResetError(), UNREACHABLE, True),
     (KeyError("choices"), MALFORMED, True),

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.rounds import Answered, Observed, Planned, send
 from lm_eval_cora.harness.whole import (
-    Costs,
     Sizes,
     cheapest,
     first_sizes,
@@ -55,9 +54,9 @@ class Answers:
             self.parts.setdefault(planned.key, []).append(planned.part)
             right, always = self.right(planned), self.always(planned)
             if planned.part == "original":
-                self.known[planned.key] = Answered(right, False, 1)
+                self.known[planned.key] = Answered(1, True, right, False)
             else:
-                self.known[planned.key] = Answered(right, always, VARIANTS if always else 5)
+                self.known[planned.key] = Answered(VARIANTS if always else 5, True, right, always)
         return Observed(sum(one.requests for one in self.known.values()), answered=dict(self.known))
 
     def phases(self, questions: list[Planned]) -> Phases:
@@ -168,8 +167,7 @@ def test_the_cheapest_sizes_are_those_of_a_search(
             (1 - 2 * m * (1 - r)) ** 2 * of_m + 2 * (1 - r) ** 2 * of_m**2 + m**4 * of_r + 4 * m**2 * of_m * of_r
         ) ** 0.5
 
-    costs = Costs(1.0, following)
-    found = cheapest(phases, costs, target)
+    found = cheapest(phases, (1.0, following), target)
     best = inf
     for n1 in range(asked, questions + 1):
         for n2 in [*np.arange(phases.followed, m * n1, 0.5), m * n1]:
@@ -184,8 +182,8 @@ def test_the_cheapest_sizes_are_those_of_a_search(
 
 def test_the_samples_grow_to_the_next_size_on_the_way_to_the_cheapest_ones() -> None:
     phases = Phases(questions=1273, asked=100, right=70, followed=50, always=20)
-    best = cheapest(phases, Costs(1, 8), 0.02)
-    found = next_sizes(phases, Costs(1, 8), 0.02)
+    best = cheapest(phases, (1, 8), 0.02)
+    found = next_sizes(phases, (1, 8), 0.02)
     assert found is not None
     assert best == Sizes(512, 357)
     # A quarter more than 100 and 50 is 125 and 62.5; the list has 120, 126 and 62, 66 (20, 21, 23, 25, 27, 29, 31, 33,
@@ -195,7 +193,7 @@ def test_the_samples_grow_to_the_next_size_on_the_way_to_the_cheapest_ones() -> 
 
 def test_originals_are_cheap_so_more_of_them_are_asked_if_following_is_expensive() -> None:
     phases = Phases(questions=5_000, asked=300, right=250, followed=100, always=80)
-    cheap, expensive = (cheapest(phases, Costs(1, cost), 0.02) for cost in (1, 25))
+    cheap, expensive = (cheapest(phases, (1, cost), 0.02) for cost in (1, 25))
     assert expensive.asked > cheap.asked
     assert expensive.followed < cheap.followed
 

@@ -56,24 +56,25 @@ class Simulated(LM):
 
 
 def run(
-    rule: Callable[[dict[str, Any]], str] | LM,
-    task: str = "cora_demo",
+    rule: Callable[[dict[str, Any]], str] | LM | str,
+    task: str | list[str] = "cora_demo",
     options: Mapping[str, Any] | None = None,
     include_path: Path | list[Path] = TASKS,
     **arguments: Any,
 ) -> dict[str, Any]:
-    """Run a task with a simulated model and return everything that the harness returns."""
+    """Run tasks with a simulated model, or another one; return everything that the harness returns."""
     manager = TaskManager(
         include_path=include_path, include_defaults=False, metadata={} if options is None else {"cora": dict(options)}
     )
-    model = rule if isinstance(rule, LM) else Simulated(rule)
+    model = rule if isinstance(rule, LM | str) else Simulated(rule)
     # One asks pip, one git, and one imports torch. Each takes about as long as these runs, or longer.
     with (
         patch("lm_eval.evaluator.add_env_info"),
         patch("lm_eval.evaluator.get_git_commit_hash", return_value=None),
         patch("lm_eval.evaluator.set_torch_seed"),
     ):
-        results = simple_evaluate(model=model, tasks=[task], task_manager=manager, **arguments)
+        tasks = [task] if isinstance(task, str) else task
+        results = simple_evaluate(model=model, tasks=tasks, task_manager=manager, **arguments)
     assert results is not None
     return results
 
