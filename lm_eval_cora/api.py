@@ -20,7 +20,7 @@ from lm_eval_cora.metrics.facts import compute, is_in_table
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.loading import load_questions
-from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.page import render
@@ -49,13 +49,19 @@ def score(
     category: str | None = None,
     followed: str | None = None,
     reader: str | None = None,
+    response: str | None = None,
+    prompt: str | None = None,
+    cut_off: str | None = None,
+    model: str | None = None,
+    options: str | Sequence[str] | None = None,
 ) -> Scores:
-    """Compute the metrics of answers that you collected yourself.
+    """Compute the metrics of answers or responses that you collected yourself.
 
     The data have one row for each variant of a question. All arguments but the first are names of columns. Without an
     argument, a column is found if it has the name of the argument (or `question_id`, `ordinal`, `options` for
-    `question`, `variant`, `printed`). Needed are `question`, `variant`, and either `correct` or both `picked` and
-    `answer`.
+    `question`, `variant`, `printed`). Needed are `question`, `variant`, and one of three: `correct`; `picked` and
+    `answer`; or `response` and `answer` with the options. Responses are read as those of the tasks are, see
+    `read_answer`.
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or the path of a json, jsonl, csv, tsv or
@@ -76,7 +82,15 @@ def score(
         kind: The kind of variant, such as `shuffled`. `acc_min` and `acc_max` need kinds.
         category: The category of the question. `macro_acc` needs it.
         followed: Whether the response is in the requested format. The metric `followed` needs it.
-        reader: The name of the reader that read the response. It is shown as a note.
+        reader: The name of the reader that read the response. It is shown as a note. With responses `flexible` (the
+            default) or `strict` instead of a column.
+        response: What the model wrote. It is read if there is neither `correct` nor `picked`. `answer` may then also be
+            the letter or the index of the right option.
+        prompt: The prompt, if the options stand only there, such as "A. Ice".
+        cut_off: Whether the token limit ended the response. It then counts only with a complete answer.
+        model: The name of the model. Pass the rows of one model; `read_runs` reads a file of several.
+        options: The same as `printed`. With responses it may be a list of columns, one per option; `A`, `B`, ... are
+            found without it.
 
     Returns:
         The metrics. Those that the columns do not define are nan, and `undefined` gives the reasons.
@@ -96,7 +110,11 @@ def score(
         (1.0, 0.5, 0.5)
     """
     names = {name: value for name, value in locals().items() if name != "data"}
-    return scores_of(collected.read_answers(data, names))
+    names["printed"] = names.pop("options") if printed is None else printed
+    models = collected.read_answers(data, names)
+    if len(models) > 1:
+        raise UserError(f"score: expected the rows of one model, got {len(models)}: {first_few(models)}")
+    return scores_of(*models.values())
 
 
 def scores_of(rows: collected.Collected) -> Scores:

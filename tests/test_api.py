@@ -62,7 +62,7 @@ def test_help_of_the_package_lists_the_functions() -> None:
 
 
 def test_every_column_is_an_argument_of_score() -> None:
-    assert list(inspect.signature(cora.score).parameters) == ["data", *COLUMNS]
+    assert list(inspect.signature(cora.score).parameters) == ["data", *COLUMNS, "options"]
 
 
 # ---- reports and records of what `read_runs` returns

@@ -5,6 +5,8 @@ lm-eval-cora score answers.csv --question id --correct ok --original is_original
 The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option
 if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:
 {"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}
+or, to read the response with the readers of the tasks:
+{"question": "q1", "variant": "original", "response": "It is A.", "answer": "A", "options": ["Ice", "Fog"]}
 
 report, compare, plan, gate and export accept such a file in place of a folder. It needs the usual names of
 columns.
@@ -12,13 +14,15 @@ columns.
 
 from __future__ import annotations
 
+from typing import Any
+
 from lm_eval_cora.api import scores_of
 from lm_eval_cora.cli import console
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.collected import read_answers
-from lm_eval_cora.scores import cells_of
+from lm_eval_cora.scores import Scores, cells_of
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -31,12 +35,24 @@ def add_arguments(parser: console.Parser) -> None:
 
 def run(given: console.Given) -> None:
     """Print the metrics of a file of answers."""
-    answers = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
-    scores = scores_of(answers)
+    models = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
+    scores_by_model = {model: scores_of(answers) for model, answers in models.items()}
     if given.json:
-        counts = {"questions": scores.questions, "answers": scores.answers, "readers": answers.readers}
-        console.write_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})
+        found = {model: _for_json(scores, models[model].readers) for model, scores in scores_by_model.items()}
+        console.write_json(found.get("", found))
         return
+    for model, scores in scores_by_model.items():
+        if model:
+            print(model)
+        _print(scores)
+
+
+def _for_json(scores: Scores, readers: list[str]) -> dict[str, Any]:
+    counts = {"questions": scores.questions, "answers": scores.answers, "readers": readers}
+    return {**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined}
+
+
+def _print(scores: Scores) -> None:
     rows = []
     for name in [name for name in scores if name not in scores.undefined]:
         value, stderr, interval = cells_of(scores[name])

@@ -354,7 +354,10 @@ def _answer(run: Run, record: Record, _line: object, _is_complete: bool) -> tupl
         "original": record.original if "original" in answers.known else None,
     }
     asked = {"raw": record.question_id, "reference": reference, "choices": list(printed or ()) or None}
+    response = answers.value(record, "response")
     output = [] if picked is None else [picked]
+    if response is not None:
+        output, metadata["invalid"] = [response], None if record.reason is None else str(record.reason)
     return variant, None, asked, output, picked, ", ".join(answers.readers) or "unknown", metadata
 
 

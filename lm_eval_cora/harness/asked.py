@@ -24,8 +24,15 @@ from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
 from lm_eval_cora.questions.languages import language_of
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import LETTERS, MAX_OPTIONS, NOTA, Question, shorten
-from lm_eval_cora.variants.printed import SEQUENCES, PrintedPrompt, PrintedQuestion, of_one_task, printed_question
+from lm_eval_cora.questions.question import LETTERS, NOTA, Question, shorten
+from lm_eval_cora.variants.printed import (
+    SEQUENCES,
+    PrintedPrompt,
+    PrintedQuestion,
+    longest_run,
+    of_one_task,
+    printed_question,
+)
 from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.template import LETTER
 
@@ -83,7 +90,7 @@ def read_question(task: Any, doc: Mapping[str, Any]) -> Asked:
     while isinstance(target, list) and len(target) == 1:
         (target,) = target
     if task.OUTPUT_TYPE == "generate_until":
-        printed = _longest(text, target if isinstance(target, str) else "")
+        printed = longest_run(text, label_in(target) if isinstance(target, str) else "")
         if printed is None:
             wanted = f"options with the label {shorten(repr(target))}"
             raise UserError(f"expected {wanted} in the prompt, which ends with {text[-200:]!r}")
@@ -124,19 +131,6 @@ def labels_in(scored: Sequence[str]) -> list[str]:
     """The labels that the scored answers are, or begin with; empty if they are other texts."""
     labels = [label_in(answer) for answer in scored]
     return labels if any(sequence.split()[: len(labels)] == labels for sequence in SEQUENCES) else []
-
-
-def _longest(text: str, target: str) -> PrintedQuestion | None:
-    """The longest run of options in a prompt with the label of the target."""
-    label = label_in(target)
-    runs = []
-    for sequence in SEQUENCES:
-        labels = sequence.split()[:MAX_OPTIONS]
-        for count in range(len(labels), labels.index(label) if label in labels else len(labels), -1):
-            if count > 1 and labels[count - 1] in text and (printed := printed_question(text, labels[:count])):
-                runs.append(printed)
-                break
-    return max(runs, key=lambda printed: len(printed.labels), default=None)
 
 
 _ANSWER = re.compile(r"\s*\n[^\n:：]{1,30}[:：]\s*$")

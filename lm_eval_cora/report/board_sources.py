@@ -109,9 +109,10 @@ class Sources:
                 for run in runs:
                     yield run, entry_of(run, files[0].date)
         for path, name in self._answers if task == TASK else []:
-            run = replace(readers.collected(path), model=name)
-            self.notes += [f"{name}: {note}" for note in run.notes]
-            yield run, entry_of(run, "")
+            runs = readers.collected(path)
+            for run in runs if len(runs) > 1 else [replace(runs[0], model=name)]:
+                self.notes += [f"{run.model}: {note}" for note in run.notes]
+                yield run, entry_of(run, "")
 
     def _boards(self, entries: Sequence[Entry]) -> Iterator[Board]:
         """Yield the boards of a task, separately for each filter."""

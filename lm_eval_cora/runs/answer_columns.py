@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from itertools import takewhile
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.cells import parse_cell
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.questions.question import LETTERS, Reader, shorten
 from lm_eval_cora.questions.rows import read_rows
 
 _TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
@@ -78,11 +80,18 @@ COLUMNS: Mapping[str, Column] = {
     "kind": Column("kind of the variant, such as shuffled, if a question has several variants of a kind", _text),
     "category": Column("category of the question", _text_or_none),
     "followed": Column("whether the response follows the format", _truth),
-    "reader": Column("name of the reader that read the response", _text_or_none),
+    "reader": Column("name of the reader that read the response; with responses flexible or strict", _text_or_none),
+    "response": Column("what the model wrote, instead of picked; needs the answer and the options", _text_or_none),
+    "prompt": Column("the prompt of a response, if the options stand only there", _text_or_none),
+    "cut_off": Column("whether the token limit ended the response", _truth),
+    "model": Column("name of the model, if there are several", _text_or_none),
 }
 """All columns of answers."""
 
-_MAY_BE_ABSENT = {"printed", "category", "followed", "reader"}
+RAW = ("response", "prompt", "cut_off")
+"""Columns that are used only if the responses are read here."""
+
+_MAY_BE_ABSENT = {"printed", "category", "followed", "reader", "prompt", "cut_off"}
 """Columns that may be missing in some rows of a JSON file."""
 
 _ABSENT = object()  # marks a key that is missing in a row
@@ -96,17 +105,21 @@ _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
 class AnswerColumns:
     """The columns of a table or file of answers with their usual names and values; None is a missing value."""
 
-    def __init__(self, data: Any, given: Mapping[str, str | None] | None, option: str = "{}=") -> None:
+    def __init__(self, data: Any, given: Mapping[str, Any] | None, option: str = "{}=") -> None:
         """Read a source; `option` is how a message writes the argument that names a column."""
         source = str(data) if isinstance(data, (str, os.PathLike)) else type(data).__name__
         is_table = source.lower().endswith((".csv", ".tsv"))
         found, self._where = _from_frame(data) if hasattr(data, "iloc") else _from_rows(data, source)
+        found, given = _with_options(found, given)
+        self.source = source
         self.names = _find(found, given, source, option)  # of each column in the source
+        self.is_raw = "response" in self.names  # the picks are still to be read
         if not found[self.names["question"]]:
             raise UserError(f"{source}: expected at least one answer, got none")
         count = len(found[self.names["question"]])
         self._order: Sequence[int] = range(count)
-        self.values: dict[str, list[Any]] = {}
+        # Why a response is invalid and the rule that read it are columns of responses that are read here.
+        self.values: dict[str, list[Any]] = {name: [None] * count for name in ("reason", "rule")}
         for column in COLUMNS:
             values = found[self.names[column]] if column in self.names else [None] * count
             if _ABSENT in values and column not in _MAY_BE_ABSENT:
@@ -123,10 +136,21 @@ class AnswerColumns:
             self.values[column] = self._converted(column)
 
     def sort(self, order: Sequence[int]) -> None:
-        """Sort the rows."""
-        for column in self.names:
-            self.values[column] = list(map(self.values[column].__getitem__, order))
-        self._order = order
+        """Sort the rows, or choose some."""
+        self.values = {name: list(map(values.__getitem__, order)) for name, values in self.values.items()}
+        self._order = list(map(self._order.__getitem__, order))
+
+    def by_model(self) -> dict[str, AnswerColumns]:
+        """The rows of each model; the name is empty if the source does not name models."""
+        if "model" not in self.names:
+            return {"": self}
+        if None in self.values["model"]:
+            raise self.error(self.values["model"].index(None), "model", "the name of the model")
+        parts: dict[str, AnswerColumns] = {}
+        for model in dict.fromkeys(self.values["model"]):
+            parts[model] = copy(self)
+            parts[model].sort([row for row, name in enumerate(self.values["model"]) if name == model])
+        return parts
 
     def where(self, row: int) -> str:
         """The place of a row in the source."""
@@ -199,11 +223,30 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _with_options(
+    found: dict[str, list[Any]], given: Mapping[str, Any] | None
+) -> tuple[dict[str, list[Any]], Mapping[str, Any] | None]:
+    """Join options in columns of their own, such as A, B and C, to one column of lists."""
+    names = (given or {}).get("printed")
+    if isinstance(names, str) and names not in found and "," in names:
+        names = [name.strip() for name in names.split(",")]
+    if names is None and "response" in found and not {"printed", "options"} & found.keys():
+        names = list(takewhile(found.__contains__, LETTERS))
+    if not isinstance(names, list | tuple) or not names or not found.keys() >= set(names):
+        return found, given
+    rows = zip(*map(found.__getitem__, names), strict=True)
+    lists = [[value for value in row if value not in (None, "", _ABSENT)] for row in rows]
+    joined = ",".join(names)
+    return {**found, joined: lists}, {**(given or {}), "printed": joined}
+
+
 def _find(
     found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None] | None, source: str, option: str
 ) -> dict[str, str]:
     """The name in the source of each column that it has."""
     names = {column: name for column, name in (given or {}).items() if name is not None}
+    if names.get("reader") in get_args(Reader) and names["reader"] not in found:
+        del names["reader"]
     for column, (_, _, usual) in COLUMNS.items():
         if column not in names and (name := next((name for name in usual or (column,) if name in found), None)):
             names[column] = name
@@ -214,11 +257,16 @@ def _find(
                 f"{source}: {option.format(column)}{name!r}: there is no such column.{meant} "
                 f"The columns are {', '.join(map(repr, found))}"
             )
+    if "correct" in names or "picked" in names or not {"response", "answer"} <= names.keys():
+        names = {column: name for column, name in names.items() if column not in RAW}
+    elif "kind" in names:
+        names.setdefault("variant", names["kind"])
     needed = [column for column in ("question", "variant") if column not in names]
-    if "correct" not in names and not {"picked", "answer"} <= names.keys():
+    if "correct" not in names and not {"picked", "answer"} <= names.keys() and "response" not in names:
         needed.append("correct")
     if needed:
-        instead = ", or 'picked' and 'answer' instead of 'correct'" if "correct" in needed else ""
+        instead = ", or 'picked' and 'answer' (or 'response' and 'answer') instead of 'correct'"
+        instead = instead if "correct" in needed else ""
         how = f"Name yours: {', '.join(f'{option.format(name)}COLUMN' for name in needed)}"
         if given is None:
             usual_names = (f"{name!r}: {' or '.join(COLUMNS[name].names or (name,))}" for name in needed)

@@ -21,8 +21,9 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.metrics.facts import Entry, despite_skipped, facts_of, metric, parameters_of
 from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
-from lm_eval_cora.questions.question import MAX_OPTIONS, shorten
+from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
 from lm_eval_cora.runs.answer_columns import AnswerColumns
+from lm_eval_cora.runs.raw_responses import read_raw
 from lm_eval_cora.variants.alterations import ORIGINAL
 
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
@@ -53,7 +54,8 @@ class Collected:
         choices = (self.value(record, "printed") or ()) if record.printed else ()
         picked = self.value(record, "picked")
         doc = {**vars(record), "question": record.question_id, "choices": choices}
-        return {"doc": doc, "filtered_resps": ["(the file has no pick)" if picked is None else picked]}
+        response = self.value(record, "response") or ("(the file has no pick)" if picked is None else picked)
+        return {"doc": doc, "filtered_resps": [response], "cut_off": self.value(record, "cut_off")}
 
     def records(self, question: str) -> list[Record]:
         """The records of a question, in the order of its variants. Those of all questions would fill the memory.
@@ -63,17 +65,17 @@ class Collected:
         """
         rows = self.places[question]
         columns = ("kind" if "kind" in self.given else "variant", "category", "original", "correct")
-        lists = (self.values[name][rows.start : rows.stop] for name in (*columns, "picked", "answer", "printed"))
-        answers = [*zip(*lists, strict=True)]
+        names = (*columns, "picked", "answer", "printed", "reason", "rule")
+        answers = [*zip(*(self.values[name][rows.start : rows.stop] for name in names), strict=True)]
         has_picks = "picked" in self.given
-        is_printed = [correct is None or printed is not None for *_, correct, _, _, printed in answers]
-        most = max(len(printed or ()) for *_, printed in answers)
+        is_printed = [correct is None or printed is not None for *_, correct, _, _, printed, _, _ in answers]
+        most = max(len(printed or ()) for *_, printed, _, _ in answers)
         has_options = has_picks and all(is_printed) and most <= MAX_OPTIONS
-        texts = dict.fromkeys(text for *_, printed in answers for text in printed or ())
-        texts |= dict.fromkeys(answer for *_, answer, _ in answers if answer)
+        texts = dict.fromkeys(text for *_, printed, _, _ in answers for text in printed or ())
+        texts |= dict.fromkeys(answer for *_, answer, _, _, _ in answers if answer)
         numbers = {text: number for number, text in enumerate(texts)}
         records = []
-        for ordinal, (kind, category, original, correct, picked, answer, printed) in enumerate(answers):
+        for ordinal, (kind, category, original, correct, picked, answer, printed, reason, rule) in enumerate(answers):
             more: dict[str, Any] = {"category": category or "", "original": bool(original), "skipped": correct is None}
             identities: tuple[int, ...] = ()
             right: int | str = answer or ""
@@ -82,6 +84,7 @@ class Collected:
                 right = numbers.get(picked if correct else answer, _UNKNOWN)
                 position = printed.index(picked) if picked else None
                 more |= {"ask": LETTER.name, "picked": numbers.get(picked), "position": position}
+                more |= {"reason": reason, "rule": rule or ""}
             else:
                 written = picked if has_picks or correct is None else ""
                 more |= {"ask": BOXED.name, "written": written, "matches": bool(correct)}
@@ -113,9 +116,20 @@ class Collected:
         return True
 
 
-def read_answers(data: Any, names: Mapping[str, str | None] | None = None, option: str = "{}=") -> Collected:
-    """Read a table or file of answers, one per row."""
+def read_answers(
+    data: Any, names: Mapping[str, Any] | None = None, option: str = "{}=", reader: Reader | None = None
+) -> dict[str, Collected]:
+    """Read a table or file of answers, one per row: those of each model, with an empty name if there is no such column.
+
+    Responses are read with a reader, the flexible one if none is requested.
+    """
     columns = AnswerColumns(data, names, option)
+    if columns.is_raw:
+        read_raw(columns, reader or (names or {}).get("reader") or "flexible")
+    return {model: _collected(part) for model, part in columns.by_model().items()}
+
+
+def _collected(columns: AnswerColumns) -> Collected:
     ids, sizes = _sort(columns)
     given, values = frozenset(columns.names), columns.values
     places = {question: range(*ends) for question, ends in zip(ids, pairwise([0, *np.cumsum(sizes)]), strict=True)}
@@ -167,7 +181,8 @@ def _sort(columns: AnswerColumns) -> tuple[list[str], Ints]:
         raise UserError(
             f"{columns.where(second)}: question {questions[second]!r} has a second row with the variant "
             f"{shorten(variants[second])!r}, after {columns.where(first)}. Expected one row per variant: number the "
-            "variants of each question. If the column names kinds of variants, call it 'kind'"
+            "variants of each question. If the column names kinds of variants, call it 'kind'. If the rows are of "
+            "several models, name them in a column 'model'"
         )
     columns.sort(order.tolist())
     return list(ids), np.bincount(question, minlength=len(ids))
@@ -365,9 +380,13 @@ def notes_of(answers: Collected) -> list[str]:
     """Notes for the user: the readers, skipped variants, questions that are left out, and small categories."""
     table = answers.table
     readers = f"responses read by: {', '.join(answers.readers)}" if answers.readers else ""
+    reasons = Counter(str(reason) for reason in answers.values["reason"] if reason)
+    invalid = f"invalid responses: {', '.join(f'{count:,} {why}' for why, count in reasons.most_common())}"
     skipped = f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped"
     small = note_on_small_categories(table) if "category" in answers.known else ""
-    return list(filter(None, [readers, "" if table.is_whole else skipped, *left_out(table), small]))
+    return list(
+        filter(None, [readers, invalid if reasons else "", "" if table.is_whole else skipped, *left_out(table), small])
+    )
 
 
 def left_out(table: ResponseTable) -> list[str]:

@@ -61,11 +61,9 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
                 raise UserError(
                     f"{path}: there are no samples of lm-eval-cora tasks{other_tasks if others else _HOW_TO_SAVE}"
                 )
-            for run in runs:
-                files = {file.resolve() for file in run.files}
-                if not files <= seen:
-                    found.append((path, run))
-                seen |= files
+            files = [{file.resolve() for file in run.files} for run in runs]
+            found += [(path, run) for run, own in zip(runs, files, strict=True) if not own <= seen]
+            seen.update(*files)
     return _named_apart(found)
 
 
@@ -80,26 +78,29 @@ class RunReader(SamplesReaders):
     def runs_in(self, path: Path, labels: Labels) -> list[Run]:
         """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
         if is_answers_file(path):
-            return labelled([self.collected(path)], path, labels)
+            return labelled(self.collected(path), path, labels)
         return labelled(with_all_notes(map(self.merged, grouped(find_files(path)))), path, labels)
 
-    def collected(self, path: Path) -> Run:
-        """Read a file of answers, with the usual names of columns (`answer_columns.COLUMNS`)."""
-        answers = read_answers(path)
+    def collected(self, path: Path) -> list[Run]:
+        """Read the answers of each model in a file, with the usual names of columns (`answer_columns.COLUMNS`)."""
+        return [self._of_file(path, *named) for named in read_answers(path, reader=self.reader).items()]
+
+    def _of_file(self, path: Path, model: str, answers: Collected) -> Run:
         notes = notes_of(answers)
         undefined = undefined_metrics(answers.table, answers.known)
         if why := undefined.get("cora"):
             notes.append(f"undefined: {', '.join(name for name in undefined if undefined[name] == why)}: {why}")
-        if self.reader:
+        if self.reader and "response" not in answers.given:
             notes.append(f"--reader {self.reader} does not apply: the file has answers, not responses")
         return Run(
-            model=path.stem,
+            model=model or path.stem,
             name=TASK,
             filter="none",
             data=Data(digest=sha256(repr((answers.asked(), answers.described)).encode()).hexdigest()[:8]),
             probe=_probe(answers),
             files=(path,),
             table=answers.table,
+            reader=answers.values["reader"][0] if "response" in answers.given else None,
             notes=tuple(notes),
             collected=answers,
         )

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.question import one_line
+from lm_eval_cora.questions.question import MAX_OPTIONS, one_line
 from lm_eval_cora.variants.template import Template
 
 SEQUENCES = (
@@ -107,6 +107,19 @@ def printed_question(prompt: str, labels: Sequence[str]) -> PrintedQuestion | No
             if len(run) == len(labels):
                 return _cut(prompt, tuple(labels), run)
     return None
+
+
+def longest_run(prompt: str, label: str | None = None) -> PrintedQuestion | None:
+    """Find the longest run of options in a prompt; with a label, one that has it."""
+    runs = []
+    for sequence in SEQUENCES:
+        labels = sequence.split()[:MAX_OPTIONS]
+        fewest = 1 if label is None else labels.index(label) if label in labels else len(labels)
+        for count in range(len(labels), max(fewest, 1), -1):
+            if labels[count - 1] in prompt and (printed := printed_question(prompt, labels[:count])):
+                runs.append(printed)
+                break
+    return max(runs, key=lambda printed: len(printed.labels), default=None)
 
 
 _LINE_END = re.compile(r"\n|\\n(?![a-z])")

@@ -174,7 +174,7 @@ NAMES_OF_VARIANTS: dict[str, tuple[list[Any], set[str] | None]] = {
 def test_names_that_questions_share_are_kinds(name: str) -> None:
     variants, kinds = NAMES_OF_VARIANTS[name]
     rows = [{"question": place // 2, "variant": one, "correct": True} for place, one in enumerate(variants)]
-    found = read_answers(rows)
+    found = read_answers(rows)[""]
     assert ("kind" in found.known) == (kinds is not None)
     assert set(found.table.kinds) == (kinds or {"variant"})
     assert ("original" in found.known) == ("original" in variants)
@@ -184,7 +184,7 @@ def test_names_that_questions_share_are_kinds(name: str) -> None:
 def test_at_most_sixty_names_are_kinds() -> None:
     for count in (60, 61):
         rows = [{"question": q, "variant": f"v{n}", "correct": True} for q in range(2) for n in range(count)]
-        assert ("kind" in read_answers(rows).known) == (count == 60)
+        assert ("kind" in read_answers(rows)[""].known) == (count == 60)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_column_goes_before_names(column: dict[str, list[Any]], kinds: tuple[s
     two = [{"variant": name, "correct": right[n]} for n, name in enumerate(("original", "x"))]
     of_each = [{**row, **{name: column[name][n] for name in column}} for n, row in enumerate(two)]
     rows = [{"question": question, **row} for question in "ab" for row in of_each]
-    assert read_answers(rows).table.kinds == kinds
+    assert read_answers(rows)[""].table.kinds == kinds
     assert score(rows)["mcqa"].value == 1.0
 
 
@@ -288,7 +288,7 @@ def records_of(found: Collected) -> list[Record]:
 
 
 def test_records_are_in_the_order_of_the_table() -> None:
-    found = read_answers(answers()[::-1])
+    found = read_answers(answers()[::-1])[""]
     records, table = records_of(found), found.table
     assert dict(zip(table.question_ids, table.categories, strict=True)) == {f"q{n}": "ab"[n % 2] for n in range(20)}
     assert [record.question_id for record in records][::4] == list(table.question_ids)
@@ -301,14 +301,14 @@ def test_records_are_in_the_order_of_the_table() -> None:
 def test_many_options_are_written_answers() -> None:
     printed = [f"option {number}" for number in range(30)]
     row = {"question": "q", "variant": 0, "picked": printed[29], "answer": printed[29], "printed": printed}
-    (record,) = records_of(read_answers([row]))
+    (record,) = records_of(read_answers([row])[""])
     assert (record.correct, record.written, record.printed) == (True, "option 29", ())
 
 
 def test_a_right_pick_without_an_answer_is_the_right_option() -> None:
     row = {"question": "q", "printed": ["a", "b"]}
     rows = [{**row, "variant": n, "picked": "ab"[n], "correct": n == 1} for n in range(2)]
-    assert [record.correct for record in records_of(read_answers(rows))] == [False, True]
+    assert [record.correct for record in records_of(read_answers(rows)[""])] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -318,4 +318,4 @@ def test_a_right_pick_without_an_answer_is_the_right_option() -> None:
 def test_balanced_orders(orders: list[str], expected: bool) -> None:
     row = {"question": "q", "picked": "a", "answer": "a"}
     rows = [{**row, "variant": n, "printed": list(order)} for n, order in enumerate(orders)]
-    assert read_answers(rows).are_balanced() == expected
+    assert read_answers(rows)[""].are_balanced() == expected

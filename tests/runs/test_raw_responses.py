@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from lm_eval_cora import read_runs, score
+from lm_eval_cora.cli import main
+from lm_eval_cora.errors import UserError
+
+OPTIONS = ["Steam", "Ice", "Fog"]
+SHOWN = {"original": OPTIONS, "reversed": OPTIONS[::-1], "first": ["Ice", "Fog", "Steam"]}
+
+
+def frame(model: str = "", **columns: Any) -> pd.DataFrame:
+    """Responses to four questions in three variants. Those to question 3 are wrong; one is no choice."""
+    rows = []
+    for question in range(4):
+        for kind, options in SHOWN.items():
+            letter = "ABC"[options.index("Fog" if question == 3 else "Ice")]
+            said = "I do not know." if (question, kind) == (2, "first") else f"I think so. The answer is {letter}."
+            right = "ABC"[options.index("Ice")]
+            rows.append({"id": f"q{question}", "kind": kind, "options": options, "answer": right, "response": said})
+    found = pd.DataFrame(rows).assign(**columns)
+    return found.assign(model=model) if model else found
+
+
+def prompts(of: pd.DataFrame, labels: str = "ABC") -> list[str]:
+    lines = ("".join(f"\n{label}) {text}" for label, text in zip(labels, row, strict=True)) for row in of.options)
+    return [f"Frozen water?{each}\nAnswer:" for each in lines]
+
+
+def in_columns(data: pd.DataFrame) -> pd.DataFrame:
+    texts = {letter: [row[place] for row in data.options] for place, letter in enumerate("ABC")}
+    return data.drop(columns="options").assign(**texts)
+
+
+LAYOUTS: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]] = {
+    "a list": lambda data: (data, {}),
+    "lists as text": lambda data: (data.assign(options=data.options.map(json.dumps)), {}),
+    "columns A to C": lambda data: (in_columns(data), {}),
+    "other columns": lambda data: (
+        in_columns(data).rename(columns={"A": "o1", "B": "o2", "C": "o3"}),
+        {"options": ["o1", "o2", "o3"]},
+    ),
+    "in the prompt": lambda data: (data.assign(prompt=prompts(data)).drop(columns="options"), {}),
+    "labels of the prompt": lambda data: (
+        data.assign(
+            prompt=prompts(data, "123"),
+            answer=["ABC".index(letter) + 1 for letter in data.answer],
+            response=[text.replace(" A.", " 1.").replace(" B.", " 2.").replace(" C.", " 3.") for text in data.response],
+        ).drop(columns="options"),
+        {},
+    ),
+    "an index": lambda data: (data.assign(answer=["ABC".index(letter) for letter in data.answer]), {}),
+    "a text": lambda data: (data.assign(answer="Ice"), {"response": "response"}),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_responses_are_read_and_scored(layout: str) -> None:
+    data, arguments = LAYOUTS[layout](frame())
+    scores = score(data, question="id", **arguments)
+    assert (scores.questions, scores.answers) == (4, 12)
+    assert scores["mcqa"].value == 0.75
+    assert scores["acc"].value == 8 / 12
+    assert scores["bmca@1.0"].value == 0.5
+    assert scores["invalid"].value == 1 / 12
+    assert scores["consistency_rate"].value == (3 + 1 / 3) / 4
+    assert scores["followed"].value == 0
+    assert scores.notes == ("responses read by: flexible", "invalid responses: 1 no letter")
+
+
+def test_the_other_reader_and_responses_that_were_cut_off() -> None:
+    assert score(frame(), question="id", reader="strict")["invalid"].value == 1
+    cut = score(frame(cut_off=True, response="Let me think about option A"), question="id")
+    assert cut.notes[1] == "invalid responses: 12 cut off while reasoning"
+
+
+def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = pd.concat([frame("one"), frame("two", response="A")]).rename(columns={"id": "question"})
+    path = tmp_path / "responses.jsonl"
+    data.to_json(path, orient="records", lines=True)
+    one, two = read_runs(path)
+    assert (one.name, two.name) == ("one, answers", "two, answers")
+    assert (one["acc"].value, two["acc"].value) == (8 / 12, 4 / 12)
+    assert read_runs(path, reader="strict")[0]["acc"].value == 0
+    assert main(["score", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["two"]["metrics"]["acc"]["value"] == 4 / 12
+    for command in (["compare", str(path)], ["report", str(path), "--format", "md"]):
+        assert main(command) == 0
+        assert "two" in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    assert main(["report", str(path), "-o", str(page)]) == 0
+    assert "I think so. The answer is " in (text := page.read_text(encoding="utf-8"))
+    assert "no letter" in text
+    assert main(["gate", str(path), "--require", "acc>=0.1"]) == 3
+    assert "expected the runs of one model, got 2: one, two" in capsys.readouterr().err
+    assert main(["export", str(path), "-o", str(tmp_path / "out"), "--format", "every-eval-ever"]) == 0
+    (samples, _) = sorted((tmp_path / "out").rglob("*_samples.jsonl"))
+    rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    assert {row["output"]["raw"][0] for row in rows} <= {*frame().response, "A"}
+    with pytest.raises(UserError, match="score: expected the rows of one model, got 2: one, two"):
+        score(data)
+
+
+WRONG: dict[str, tuple[pd.DataFrame, str]] = {
+    "no response": (frame(response=None), "row 0: column 'response': expected a text .leave out variants that were"),
+    "no option": (frame(answer="D"), "row 0: an answer outside the options: 'D' is not"),
+    "mixed answers": (
+        frame(answer=["Ice"] * 11 + ["A"]),
+        r"kinds: text \(DataFrame row 0: 'Ice'\), letter .*: 'A'\)\. Write the letter or the text of the right option",
+    ),
+    "from 1": (frame(answer=["ABC".index(a) + 1 for a in frame().answer]), "Write the letter or the text of the right"),
+    "one option": (frame(options=[["Ice"]] * 12, answer="Ice"), "row 0: expected 2 to 26 options, got 1"),
+    "no options": (frame().drop(columns="options"), "DataFrame: expected the options of each response: a column 'op"),
+    "none in the prompt": (
+        frame(prompt="Frozen water?").drop(columns="options"),
+        "row 0: column 'prompt': expected options such as",
+    ),
+    "other options in the prompt": (
+        frame(prompt="Frozen?\nA) ice\nB) fog\nAnswer:"),
+        "row 0: column 'options': expected the 2 options that the prompt prints",
+    ),
+    "several models": (
+        pd.concat([frame(), frame()]),
+        "question 'q0' has a second row with the variant 'original'.*of several models, name them in a column 'model'",
+    ),
+    "a row without a model": (frame(model=["one"] * 11 + [None]), "row 11: column 'model': expected the name of the"),
+    "no answer": (
+        frame().drop(columns="answer"),
+        r"expected the columns 'variant', 'correct', or .*'response' and 'an",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_input(what: str) -> None:
+    data, message = WRONG[what]
+    with pytest.raises(UserError, match=message):
+        score(data, question="id")
