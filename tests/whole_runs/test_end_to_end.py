@@ -105,7 +105,7 @@ def test_several_filters(tmp_path: Path) -> None:
 
 
 def test_hostile_responses_cost_nothing() -> None:
-    hostile = ["", "x" * 1_000_000, "\ud83d", "__import__('os')", "A and B", "选B", "\x00", "<think>", "{{ 7 * 7 }}"]
+    hostile = ["", "x" * 1_000_000, "\ud83d", "__import__('os')", "A and B", "选B或C", "\x00", "<think>", "{{ 7 * 7 }}"]
     rng = random.Random(0)
     values = scores(run(lambda _: rng.choice(hostile), options={"questions": 2}))
     assert values["invalid"] == 1.0
