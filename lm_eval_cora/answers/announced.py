@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 import yaml
@@ -21,6 +21,7 @@ _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
 _BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
 _GOES_ON = re.compile(r" [^\W\d_]")
 _COLON = re.compile(r"\s?[:-]")
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 class Language:
@@ -58,7 +59,7 @@ class Language:
         return re.compile("|".join(phrases) or r"(?!)", re.IGNORECASE)
 
     def _pattern(self, phrase: str) -> str:
-        escaped = re.escape(phrase).replace(r"\*", r"\w*")
+        escaped = re.escape(phrase).replace(r"\*", r"\w{0,20}")
         if len(phrase) == 1 and phrase.upper() in self._words:  # the article in "A resposta é a A"
             following = (word.rstrip("*") for kind in ("answer", "option", "right") for word in self._phrases[kind])
             escaped = f"(?-i:{phrase}|{phrase.upper()}(?= (?:{'|'.join(map(re.escape, following))})))"
@@ -66,7 +67,7 @@ class Language:
             return escaped
         return (r"(?<!\w)" if phrase[0].isalnum() else "") + escaped + (r"(?!\w)" if phrase[-1].isalnum() else "")
 
-    @cache  # noqa: B019  # the languages live as long as the process
+    @lru_cache(maxsize=4096)  # noqa: B019  # the languages live as long as the process
     def _kinds(self, token: str) -> frozenset[str]:
         return frozenset(
             kind
@@ -124,9 +125,6 @@ def languages() -> dict[str, Language]:
     """The languages with a table, by code (ISO 639-1)."""
     tables = yaml.safe_load(_TABLES.read_text(encoding="utf-8"))
     return {code: Language(table) for code, table in tables.items()}
-
-
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def languages_in(text: str) -> Iterator[Language]:

@@ -95,13 +95,12 @@ def read_response(
 ) -> Record:
     """Read the response of a model, without ever raising an error: this runs after the inference."""
     response = Response.of(response_of(results))
-    strict = answer_in(doc, response, "strict")
-    answer = strict if reader == "strict" else answer_in(doc, response, reader)
+    answer, followed = answer_and_format(doc, response, reader)
     return Record.of(
         doc,
         answer,
         matches=None if answer.written is None or same is None else same(answer.written, doc["answer"]),
-        followed=strict.reason is None,
+        followed=followed,
         cut_off=response.cut_off,
         opened=response.opened,
         came=response.came if answer.reason else "",
@@ -116,6 +115,12 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     if labels := doc.get("labels"):
         text = in_letters(text, tuple(labels))
     return format_of(doc).read(text, doc, reader, cut_off=bool(known.cut_off))
+
+
+def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, bool]:
+    """Read a response, and tell whether it is in the requested format: the strict reader can read it."""
+    strict = answer_in(doc, response, "strict")
+    return strict if reader == "strict" else answer_in(doc, response, reader), strict.reason is None
 
 
 def in_letters(response: str, labels: tuple[str, ...]) -> str:

@@ -41,9 +41,9 @@ def run(given: console.Given) -> None:
         found = {model: _for_json(scores, models[model].readers) for model, scores in scores_by_model.items()}
         console.write_json(found.get("", found))
         return
-    for model, scores in scores_by_model.items():
+    for number, (model, scores) in enumerate(scores_by_model.items()):
         if model:
-            print(model)
+            print("\n" * (number > 0) + model)
         _print(scores)
 
 

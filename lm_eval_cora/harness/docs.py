@@ -182,7 +182,7 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
             f"{name}: exemplars come from the scored questions, not from the split {own!r}, because 'data_files' "
             "replaces both. Pass --num_fewshot 0 to ask without exemplars"
         )
-    if split != scored:  # what was left out of the scored split, and the notes on it, were reported before
+    if split != scored:  # loading the scored split has reported its notes and rows left out
         for note in notes:
             logger.warning("%s: exemplars: %s", name, note)
         if left_out:

@@ -15,6 +15,7 @@ import numpy as np
 
 from lm_eval_cora import metrics
 from lm_eval_cora.answers.formats import BOXED, LETTER
+from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
@@ -55,7 +56,9 @@ class Collected:
         picked = self.value(record, "picked")
         doc = {**vars(record), "question": record.question_id, "choices": choices}
         response = self.value(record, "response") or ("(the file has no pick)" if picked is None else picked)
-        return {"doc": doc, "filtered_resps": [response], "cut_off": self.value(record, "cut_off")}
+        prompt = self.value(record, "prompt") or ""
+        known = {"cut_off": self.value(record, "cut_off"), "opened": opens_reasoning(prompt)}
+        return {"doc": doc, "filtered_resps": [response], **known}
 
     def records(self, question: str) -> list[Record]:
         """The records of a question, in the order of its variants. Those of all questions would fill the memory.
@@ -119,10 +122,7 @@ class Collected:
 def read_answers(
     data: Any, names: Mapping[str, Any] | None = None, option: str = "{}=", reader: Reader | None = None
 ) -> dict[str, Collected]:
-    """Read a table or file of answers, one per row: those of each model, with an empty name if there is no such column.
-
-    Responses are read with a reader, the flexible one if none is requested.
-    """
+    """Read answers, one per row: those of each model by name, which may be empty. No reader is the flexible one."""
     columns = AnswerColumns(data, names, option)
     if columns.is_raw:
         read_raw(columns, reader or (names or {}).get("reader") or "flexible")

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from tqdm import tqdm
 
 from lm_eval_cora.answers.formats import LETTER
-from lm_eval_cora.answers.records import Response, answer_in
+from lm_eval_cora.answers.plain import opens_reasoning
+from lm_eval_cora.answers.records import Response, answer_and_format
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import LETTERS, Reader, UnusableQuestion, shorten
 from lm_eval_cora.questions.right_option import AnswerKey, Draft
@@ -34,16 +35,15 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
     values["reader"] = [reader] * len(drafts)
     for name in ("picked", "followed", "reason", "rule"):
         values[name] = []
-    rows = zip(drafts, values["response"], values["cut_off"], strict=True)
-    for draft, text, cut_off in tqdm(rows, "reading", len(drafts), unit="response", disable=None, leave=False):
+    rows = zip(drafts, values["response"], values["cut_off"], values["prompt"], strict=True)
+    for draft, text, cut_off, prompt in tqdm(rows, "reading", len(drafts), unit="response", disable=None, leave=False):
         doc = {"ask": LETTER.name, "printed": range(len(draft.options)), "choices": draft.options}
         if draft.labels and "".join(draft.labels) not in LETTERS:
             doc["labels"] = draft.labels
-        response = Response(text, cut_off=cut_off)
-        strict = answer_in(doc, response, "strict")
-        answer = strict if reader == "strict" else answer_in(doc, response, reader)
+        response = Response(text, cut_off=cut_off, opened=opens_reasoning(prompt or ""))
+        answer, followed = answer_and_format(doc, response, reader)
         values["picked"].append(None if answer.position is None else draft.options[answer.position])
-        values["followed"].append(strict.reason is None)
+        values["followed"].append(followed)
         values["reason"].append(answer.reason)
         values["rule"].append(answer.rule)
     values["printed"] = [draft.options for draft in drafts]

@@ -17,7 +17,7 @@ SHOWN = {"original": OPTIONS, "reversed": OPTIONS[::-1], "first": ["Ice", "Fog",
 
 
 def frame(model: str = "", **columns: Any) -> pd.DataFrame:
-    """Responses to four questions in three variants. Those to question 3 are wrong; one is no choice."""
+    """Responses to four questions in three variants. Question 3 is answered wrongly, and one response is invalid."""
     rows = []
     for question in range(4):
         for kind, options in SHOWN.items():
@@ -143,3 +143,8 @@ def test_wrong_input(what: str) -> None:
     data, message = WRONG[what]
     with pytest.raises(UserError, match=message):
         score(data, question="id")
+
+
+def test_a_response_that_begins_inside_reasoning_counts_only_after_its_end() -> None:
+    data = frame(prompt="... Answer: <think>", response=["The answer is B.", "It may be C.</think>\nB"] * 6)
+    assert score(data, question="id")["invalid"].value == 0.5
