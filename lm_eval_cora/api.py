@@ -47,6 +47,7 @@ def score(
     printed: str | None = None,
     kind: str | None = None,
     category: str | None = None,
+    cluster: str | None = None,
     followed: str | None = None,
     reader: str | None = None,
     response: str | None = None,
@@ -81,6 +82,8 @@ def score(
             variants of the question count as printing the same options.
         kind: The kind of variant, such as `shuffled`. `acc_min` and `acc_max` need kinds.
         category: The category of the question. `macro_acc` needs it.
+        cluster: What the question shares with others, such as a passage or a patient. It is then the unit of all
+            errors, intervals and tests; values do not change. A question without one is a unit of its own.
         followed: Whether the response is in the requested format. The metric `followed` needs it.
         reader: The name of the reader that read the response. It is shown as a note. With responses `flexible` (the
             default) or `strict` instead of a column.
@@ -137,8 +140,8 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
             the option `hub` names a dataset.
         probe: `divergent`, `plus`, `revas`, `prompts`, `order` or `sampling`.
         **options: The options of `--metadata '{"cora": {...}}'`. For example: `seed`, `nota_text` and `orders`; the
-            names of your columns, as `question`, `choices`, `answer`, `id` and `category`; `questions`, the size of a
-            random sample; `hub` and `split` for a dataset on the Hub.
+            names of your columns, as `question`, `choices`, `answer`, `id`, `category` and `cluster`; `questions`, the
+            size of a random sample; `hub` and `split` for a dataset on the Hub.
 
     Returns:
         The variants; those of one question are consecutive. `variant.prompt` is the text to send.

@@ -104,8 +104,8 @@ class Scores(Mapping[str, Estimate]):
             return "no question is complete"
         if not self._table.is_whole:
             return "the value depends on the skipped answers"
-        if metric in NEED_TEN and self.questions < FEWEST:
-            return f"it needs {FEWEST} questions"
+        if metric in NEED_TEN and self._table.units < FEWEST:
+            return f"it needs {FEWEST} {'questions' if self._table.cluster is None else 'passages'}"
         if metric == "acc_range_p":
             only_one = len(self._table.kinds) < 2
             return "there is only one kind of variant" if only_one else "a question has several variants of a kind"
@@ -192,7 +192,7 @@ class Scores(Mapping[str, Estimate]):
         sizes = self._table.sizes
         fewest, most = sizes.min(initial=sizes.max(initial=0)), sizes.max(initial=0)
         variants = counted(most, "variant") if fewest == most else f"{fewest} to {most} variants"
-        return f"{counted(self.questions, 'question')} with {variants}"
+        return f"{self._table.size} with {variants}"
 
     @property
     def remarks(self) -> list[str]:
@@ -319,6 +319,10 @@ def _check_alike(before: Scores, after: Scores) -> None:
         raise UserError(
             f"compare: expected answers to the same questions, got {len(lost):,} that only one of the two has "
             f"({first_few(lost)}). Score the common questions only"
+        )
+    if one.clusters != other.clusters:
+        raise UserError(
+            "compare: expected questions that share the same passages. Give both sets the same column 'cluster'"
         )
     if not (one.sizes == other.sizes).all():
         place = int((one.sizes != other.sizes).argmax())

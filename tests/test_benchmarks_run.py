@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "benchmarks").glob("*.py"))
 
 TINY = {
+    "clusters": ["--runs", "2", "--clusters", "10"],
     "interval_widths": ["--samples", "2", "--questions", "10"],
     "extremes": ["--runs", "1", "--questions", "10", "--chance", "20"],
     "interval_coverage": ["--runs", "2"],

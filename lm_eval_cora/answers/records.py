@@ -37,7 +37,10 @@ class Record(Variant, Answer):
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
         """Make the Record of a variant."""
         known = {**vars(answer), "at_front": False, "span": None, "found": ()}  # these would fill the memory
-        return cls(**{name: doc[name] for name in _SHARED}, printed=tuple(doc["printed"]), **known, **more)
+        record = cls(**{name: doc[name] for name in _SHARED}, printed=tuple(doc["printed"]), **known, **more)
+        if cluster := doc.get("cluster"):
+            record.cluster = cluster
+        return record
 
     @property
     def correct(self) -> bool:

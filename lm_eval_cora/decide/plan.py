@@ -111,18 +111,19 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
     notes = [f"{run.task}: left out, because only {shorten(run.model)} has it" for run in alone]
     plans = []
     for group in groups:
-        metric, questions = goal.metric or lead_of(group), len(group[0].table.sizes)
+        metric, table = goal.metric or lead_of(group), group[0].table
         if why := _cannot_plan(group, metric):
             notes.append(f"{group[0].task}: left out, because {why}")
             continue
         estimates, requests = [run.estimates[metric] for run in group], [_requests(run, metric) for run in group]
         means = [sum(each) / len(group) for each in zip(*requests, strict=True)]
         available = published_questions(group[0].name)
-        plans.append(_plan(group[0].task, models, metric, goal, estimates, questions, means, available))
-        if questions < _FEW_IN_A_RUN:
+        per_unit = len(table.sizes) / table.units  # questions that share a passage
+        plans.append(_plan(group[0].task, models, metric, goal, estimates, table.units, means, available, per_unit))
+        if table.units < _FEW_IN_A_RUN:
             notes.append(
-                f"{group[0].task}: {counted(questions, 'question')} in the run, so the numbers may be off by about "
-                f"{IN_95_PERCENT * sqrt(2 / questions):.0%}"
+                f"{group[0].task}: {table.size} in the run, so the numbers may be off by about "
+                f"{IN_95_PERCENT * sqrt(2 / table.units):.0%}"
             )
     if not plans:
         raise UserError(f"--from: nothing can be planned. {'. '.join(notes)}")
@@ -170,8 +171,12 @@ def _plan(
     questions: int,
     per_question: Sequence[float],
     available: int | None = None,
+    per_unit: float = 1.0,
 ) -> Plan:
-    """The plan of a task from the estimates and requests of one model, or of two models on the same questions."""
+    """The plan of a task from the estimates and requests of one model, or of two models on the same questions.
+
+    If questions share passages, `questions` and the numbers inside are those of passages, of so many questions each.
+    """
     first, *others = sorted(estimates, key=lambda estimate: estimate.value)
     if others:
         contrast, correlation = Contrast.of(first, others[0]), correlation_of(first, others[0])
@@ -181,7 +186,8 @@ def _plan(
     needed = sample_size.questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
     if needed is None:
         raise UserError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
-    needed, (full, exact), smallest = max(_FEWEST, needed), per_question, sample_size.smallest_difference
+    needed, (full, exact) = ceil(max(_FEWEST, needed) * per_unit), per_question
+    units, smallest = available and round(available / per_unit), sample_size.smallest_difference
     return Plan(
         task,
         tuple(models),
@@ -196,7 +202,7 @@ def _plan(
         requests_per_question_exact=exact,
         benchmark_questions=available,
         enough=None if available is None else needed <= available,
-        smallest_difference=smallest(contrast, available, goal.power, goal.level) if available else nan,
+        smallest_difference=smallest(contrast, units, goal.power, goal.level) if units else nan,
     )
 
 

@@ -8,7 +8,15 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, clopper_pearson, trials_with_error, unvaried, wilson
+from lm_eval_cora.metrics.estimate import (
+    IN_95_PERCENT,
+    Estimate,
+    clopper_pearson,
+    students,
+    trials_with_error,
+    unvaried,
+    wilson,
+)
 from lm_eval_cora.metrics.paired import change_of, interval_of_shares, mcnemar
 from lm_eval_cora.metrics.responses import Floats
 
@@ -25,7 +33,7 @@ class Level:
     """A metric of one model, in a run with a number of questions."""
 
     estimate: Estimate
-    questions: int
+    questions: int  # or clusters of questions, if the estimate has these as its units
 
     @property
     def spread(self) -> float:
@@ -43,12 +51,14 @@ class Level:
         """
         value += step
         found = self.estimate
+        z = students(z, int(questions) if found.units else 0)
         if isnan(found.stderr):  # also without questions
             return nan, nan
         part = questions / self.questions
         low, high = found.between
         if found.influence is None or not isfinite(high - low) or (found.ends and self.spread):
-            ends = [value + (end - found.value) / sqrt(part) * z / IN_95_PERCENT for end in found.interval]
+            own_z = students(IN_95_PERCENT, found.units)
+            ends = [value + (end - found.value) / sqrt(part) * z / own_z for end in found.interval]
             return max(low, ends[0]), min(high, ends[1])
         size = high - low
         share, own = (min(1.0, max(0.0, (each - low) / size)) for each in (value, found.value))
@@ -56,9 +66,9 @@ class Level:
             trials = part * float(np.count_nonzero(~np.isnan(found.outcomes)))
         elif found.ends:  # no question differs: the width is z^2 / (n + z^2) of the range
             rare = (found.ends[1] - found.ends[0]) / size
-            trials = part * IN_95_PERCENT**2 * (1 - rare) / rare
+            trials = part * students(IN_95_PERCENT, found.units) ** 2 * (1 - rare) / rare
         else:
-            far = max(found.farthest, _farthest(np.abs(found.influence), questions))
+            far = 0.0 if found.units else max(found.farthest, _farthest(np.abs(found.influence), questions))
             trials = trials_with_error(own, hypot(found.stderr / sqrt(part), far / questions) / size)
         tail = NormalDist().cdf(-z)
         pairs = wilson(share * trials, trials, z), clopper_pearson(share * trials, trials, tail)
@@ -74,6 +84,7 @@ class Contrast:
     least: float = 0.0  # how far the farthest question of a sample is at least
     changed: float = nan  # share of the questions that count for one model only, if the metric is one of questions
     between: Interval = (-1.0, 1.0)  # the smallest and the largest difference
+    units: int = 0  # clusters of questions that count; 0 if the questions are the units
 
     @classmethod
     def of(cls, before: Estimate, after: Estimate) -> Contrast:
@@ -84,11 +95,12 @@ class Contrast:
         if test is not None and before.outcomes is not None:
             changed = (test.lost + test.gained) / float(np.count_nonzero(~np.isnan(before.outcomes)))
         spread = 0.0 if change.ends else change.stderr * sqrt(len(change.influence))
-        return cls(spread, change.influence, change.farthest, changed, change.between)
+        return cls(spread, change.influence, change.farthest, changed, change.between, change.units)
 
     def interval(self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0) -> Interval:
         """The interval of `difference` of so many questions, in other shares if it is a step away; see `spread_at`."""
         low, high = self.between
+        z = students(z, int(questions) if self.units else 0)
         found = min(high, max(low, value + step))
         if not isnan(self.changed):
             changed = max(self.changed, abs(value))
@@ -101,7 +113,7 @@ class Contrast:
             return interval_of_shares(lost, gained, questions, z)
         if not self.spread:
             return unvaried(found, questions, self.between, z)
-        far = max(self.least, _farthest(np.abs(self.influence), questions))
+        far = 0.0 if self.units else max(self.least, _farthest(np.abs(self.influence), questions))
         half = z * hypot(spread_at(self.spread, self.influence, step) / sqrt(questions), far / questions)
         return max(low, found - half), min(high, found + half)
 
@@ -178,7 +190,7 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
     size = estimate.between[1] - estimate.between[0]
     influence = estimate.influence * (found / spread)
     both_ways = np.concatenate([influence, -influence])
-    return Contrast(found, both_ways, estimate.farthest, changed, (-size, size))
+    return Contrast(found, both_ways, estimate.farthest, changed, (-size, size), estimate.units)
 
 
 def correlation_of(before: Estimate, after: Estimate) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from math import isfinite, isnan
+from math import ceil, isfinite, isnan
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
@@ -227,6 +227,7 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
 def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     """The verdict about a run, or about its paired difference to the baseline: is the loss at most the margin?"""
     metric, bound, questions = requirement.metric, requirement.number, len(run.table.sizes)
+    per_unit = questions / max(1, run.table.units)  # questions that share a passage
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     estimate = run.estimates[metric]
     sample: Level | Contrast | None
@@ -235,8 +236,8 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         lowest, highest = facts_of(entry["aggregation"]).bounds
         if not lowest <= bound <= highest:
             raise UserError(f"{requirement}: expected a bound from {lowest:g} to {highest:g}, the range of the metric")
-        sample, at_least = Level(estimate, questions), requirement.sign == ">="
-        numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, questions))
+        sample, at_least = Level(estimate, run.table.units), requirement.sign == ">="
+        numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, run.table.units))
     else:
         at_least = entry.get("higher_is_better")
         if at_least is None:
@@ -250,6 +251,7 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     needed, is_open = None, outcome == "undecided"
     if is_open and sample is not None and not run.is_two_phase and abs(numbers.value - bound) > _SAME:
         needed = questions_needed(sample, numbers.value, bound)
+        needed = needed and ceil(needed * per_unit)
     return Verdict(
         str(requirement),
         run.task,

@@ -21,6 +21,7 @@ from lm_eval_cora.harness.scoring import name_callables
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
+from lm_eval_cora.questions.columns import Field
 from lm_eval_cora.questions.languages import language_of
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
@@ -143,6 +144,10 @@ def _stem(text: str) -> str:
     return text[label.end() :] if label and not _QUESTION.search(text, label.end()) else text
 
 
+_PASSAGES = ("flores_passage", "passage", "paragraph", "article")
+"""Columns of passages in the harness' tasks, such as belebele, boolq, multirc and race."""
+
+
 class AskedTask(CoraTask):
     """CoRA of tasks of the harness, which the option `task` names: their data, prompts, exemplars and labels.
 
@@ -192,7 +197,14 @@ class AskedTask(CoraTask):
     def _question(self, row: Mapping[str, Any], _: str) -> Question:
         """A question; its task is the category if there are several."""
         one, several = self._asked[row["id"]], len(self._tasks) > 1
-        return Question(row["id"], one.stem, one.choices, one.answer, one.task.task_name if several else "")
+        category = one.task.task_name if several else ""
+        return Question(row["id"], one.stem, one.choices, one.answer, category, self._cluster_of(one.doc))
+
+    def _cluster_of(self, doc: Mapping[str, Any]) -> str:
+        """The passage of a doc, or what the option `cluster` names."""
+        if named := self._options.declared.get("cluster"):
+            return str(Field(named).getter([*doc])(doc))
+        return str(next((doc[name] for name in _PASSAGES if name in doc), ""))
 
     @cached_property
     def _language(self) -> str:
@@ -352,7 +364,7 @@ def _names_in(name: str, options: Options) -> tuple[str, ...]:
         raise UserError(
             f"{name}: option 'task': {ours[0]} asks tasks of the harness and is none itself. Name one of those"
         )
-    if of_data := [*options.declared, *(["data_files"] if options.data_files else [])]:
+    if of_data := [*(options.declared.keys() - {"cluster"}), *(["data_files"] if options.data_files else [])]:
         raise UserError(
             f"{name}: option {of_data[0]!r}: the questions are those of {', '.join(options.task)}. For your own data "
             "use cora_local or cora_hub"

@@ -13,6 +13,7 @@ from lm_eval_cora.answers.records import Record, Skipped
 from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import ENOUGH, Moments, Phases, bias_of_budget, estimate
+from lm_eval_cora.questions.messages import counted
 
 OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
 """What the standard errors of a random sample of questions are about."""
@@ -26,10 +27,10 @@ def describe_cost(
     rate: float | None = None,
 ) -> str:
     """Describe the cost of a task: questions, variants if each is several requests, requests and prompt tokens."""
-    questions: set[str] = set()
+    questions: dict[str, Any] = {}  # with their passages
     variants = answers = size = 0
     for doc, prompt, scored in asked:
-        questions.add(doc["question_id"])
+        questions[doc["question_id"]] = doc.get("cluster") or (doc["question_id"],)
         variants += 1
         answers += scored
         # All letters of a variant share one context, and most back ends read it once.
@@ -39,9 +40,10 @@ def describe_cost(
     per_letter = ", one per letter" if answers > variants else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     time = f"; {duration(requests / rate)} at {rate:g} requests a second" if rate else ""
+    passages = len({*questions.values()})
+    shared = f" in {counted(passages, 'passage')}" if passages < len(questions) else ""
     return (
-        f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {in_variants}"
-        f"{requests:,} request{'' if requests == 1 else 's'}{per_letter}, "
+        f"{counted(len(questions), 'question')}{shared}, {in_variants}{counted(requests, 'request')}{per_letter}, "
         f"about {size * repeats // 4:,} prompt tokens{share}{time}"
     )
 

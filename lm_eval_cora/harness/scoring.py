@@ -37,6 +37,7 @@ from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.facts import Entry, compute
+from lm_eval_cora.metrics.kinds import note_on_few_clusters
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import phases_of
 from lm_eval_cora.questions.options import Options
@@ -265,6 +266,8 @@ class Scoring:
         if ran_out := len(self.table.ran_out):
             said = f"{ran_out:,} comparisons of answers ran out of time or memory and count as not equivalent"
             logger.warning("%s: %s; see `timeouts`", self.task, said)
+        if few := note_on_few_clusters(self.table):
+            logger.warning("%s: %s", self.task, few)
         if self.table.question_ids:
             asked = [record for record in records if not record.skipped]
             for notice in notices.advise_on_invalid(asked, self.conditions):
@@ -305,7 +308,10 @@ class Scoring:
         sizes = {record.variants for record in records}
         variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
         asked = sum(not record.skipped for record in records)
-        questions = self.table.question_ids if asked else {record.question_id for record in records}
+        questions = set(self.table.question_ids) if asked else {record.question_id for record in records}
+        passages = len(
+            {record.cluster or (record.question_id,) for record in records if record.question_id in questions}
+        )
         invalid = sum(record.invalid for record in records) / max(1, asked)
         # The reader is in `about`, if answers are read, and the digest of the prompts, and the tasks of `cora_of`.
         changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt", "task")}
@@ -316,6 +322,7 @@ class Scoring:
             **left_out,
             **({"asked": f"{asked / len(records):.1%}"} if left_out and asked else {}),
             **({"n": f"{len(questions)}x{variants}"} if asked or not left_out else {}),
+            **({"passages": passages} if passages < len(questions) and (asked or not left_out) else {}),
             # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
             **({"invalid": f"{invalid:.1%}"} if len(self.filters) == 1 and asked and "stop" not in left_out else {}),
         }

@@ -10,7 +10,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.consistency import agreement, all_equal, consistency_rate
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import metric, with_clusters
 from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, strata_of
 from lm_eval_cora.metrics.ranges import (
     acc_max,
@@ -91,15 +91,17 @@ def aggregated(
     if order is not None:
         parts.append(Contributions.of(order, positions=True))
     given = [table for table in (prompts, order, sampling) if table is not None]
-    accuracies = KindAccuracies(parts, strata_of(given[0], macro=macro))
+    accuracies = KindAccuracies(parts, strata_of(given[0], macro=macro), given[0].cluster)
     rates = [agreement(table) for table in given]
     lowest, highest = lowest_and_highest(accuracies)
     return Aggregated(
         acc_mean=_mean(accuracies),
         acc_min=lowest,
         acc_max=highest,
-        cr_all=_mean_rate(rates),
-        cr_prompts_order=UNDEFINED if prompts is None or order is None else _mean_rate(rates[:2]),
+        cr_all=with_clusters(_mean_rate(rates), given[0]),
+        cr_prompts_order=UNDEFINED
+        if prompts is None or order is None
+        else with_clusters(_mean_rate(rates[:2]), given[0]),
         predictions=accuracies.values().shape[1],
         questions=len(common),
     )
@@ -112,10 +114,11 @@ def _mean_rate(rates: Sequence[Floats]) -> Estimate:
 
 def _mean(accuracies: KindAccuracies) -> Estimate:
     value = float(accuracies.values().mean())
-    if accuracies.questions < 2:
+    if accuracies.units < 2:
         return Estimate(value, nan)
     influence = accuracies.influence().mean(axis=1)
-    return of_influence(value, influence, questions=float(accuracies.trials().min()))
+    units = 0 if accuracies.cluster is None else accuracies.units
+    return of_influence(value, influence, questions=float(accuracies.trials().min()), units=units)
 
 
 @metric("Accuracy range, consistency rate and share of identical answers by category.")

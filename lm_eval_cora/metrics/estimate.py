@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_cora.metrics.responses import Bools, Floats
+from lm_eval_cora.metrics.responses import Bools, Floats, Ints
 
 __all__ = ["Estimate"]
 
@@ -43,6 +43,9 @@ class Estimate:
         between: The lowest and the highest value that the metric can have.
         farthest: How far from the mean a question of a difference of two such metrics can be, at least; 0 if unknown.
         ends: The ends of the interval, if the metric computes them itself; else None.
+        members: (N,) whether each question counts; None if all do.
+        units: Number of clusters that count if questions share passages: the arrays then have a row per cluster, the
+            interval has Student's t quantiles, and `outcomes` is None. 0 if the questions are the units.
 
     Example:
         >>> estimate = Estimate(0.5, stderr=0.1)
@@ -59,6 +62,8 @@ class Estimate:
     between: tuple[float, float] = field(default=(-inf, inf), repr=False, compare=False)
     farthest: float = field(default=0.0, repr=False, compare=False)
     ends: tuple[float, float] | None = field(default=None, repr=False, compare=False)
+    members: Bools | None = field(default=None, repr=False, compare=False)
+    units: int = field(default=0, repr=False, compare=False)
 
     @cached_property
     def interval(self) -> tuple[float, float]:
@@ -74,12 +79,15 @@ class Estimate:
             return nan, nan
         if self.outcomes is not None:
             return wilson(float(np.nansum(self.outcomes)), int((~np.isnan(self.outcomes)).sum()))
-        return bounded(self.value, self.widened, self.between)
+        return bounded(self.value, self.widened, self.between, students(IN_95_PERCENT, self.units))
 
     @property
     def widened(self) -> float:
-        """The standard error if one further question were as far from the mean as the farthest one."""
-        if self.influence is None:
+        """The standard error if one further question were as far from the mean as the farthest one.
+
+        With clusters it is the standard error: their sums vary less, and Student's t quantiles are wide.
+        """
+        if self.influence is None or self.units:
             return self.stderr
         farthest = max(self.farthest, float(np.abs(self.influence).max()))
         return hypot(self.stderr, farthest / len(self.influence))
@@ -141,7 +149,8 @@ def ratio_of(
         return Estimate(float(share), nan, outcomes=outcomes)
     mean = wholes.mean()
     influence = without_rounding(parts / mean - share * (wholes / mean), np.abs(parts / mean).max())
-    ratio = replace(of_influence(float(share), influence, between, questions=count), outcomes=outcomes)
+    ratio = of_influence(float(share), influence, between, questions=count)
+    ratio = replace(ratio, outcomes=outcomes, members=None if inside.all() else inside)
     if ratio.ends is not None:
         return ratio
     return replace(ratio, stderr=ratio.stderr * sqrt((1 - 1 / len(wholes)) / (1 - 1 / count)))
@@ -175,16 +184,61 @@ def of_influence(
     *,
     bends: tuple[Bend, ...] = (),
     questions: float = 0,
+    units: int = 0,
 ) -> Estimate:
     """Estimate with the error of the influences of N questions; that of `unvaried` if none of them differs."""
-    error = standard_error(influence, bends)
-    if error:
-        return Estimate(value, error, influence, bends=bends, between=between)
-    ends = unvaried(value, questions or len(influence), between)
-    if not isfinite(ends[1] - ends[0]):
-        return Estimate(value, nan)
-    error = (ends[1] - ends[0]) / (2 * IN_95_PERCENT)
-    return Estimate(value, error, influence, bends=bends, between=between, ends=ends)
+    error, ends = standard_error(influence, bends), None
+    if not error:
+        z = students(IN_95_PERCENT, units)
+        ends = unvaried(value, questions or len(influence), between, z)
+        if not isfinite(ends[1] - ends[0]):
+            return Estimate(value, nan)
+        error = (ends[1] - ends[0]) / (2 * z)
+    return Estimate(value, error, influence, bends=bends, between=between, ends=ends, units=units)
+
+
+def of_clusters(estimate: Estimate, cluster: Ints) -> Estimate:
+    """The same value with clusters as units, from (N,) the number of each question's cluster, 0 to G - 1.
+
+    With the influences l_i of the questions, a cluster has the influence L_g = (G / N) sum of l_i. The standard error
+    is sd(L) / sqrt(G), which is sqrt(G / (G - 1) sum of (sum of l_i)^2) / N: the cluster-robust error of a mean. If
+    only some questions count, G / (G - 1) is that of the clusters that contain one. Source: Liang and Zeger 1986; for
+    evaluations Miller 2024 (arXiv:2411.00640), section 2.2, without the factor G / (G - 1).
+    """
+    if estimate.units or estimate.influence is None or len(estimate.influence) != len(cluster):
+        return estimate
+    total, questions = int(cluster.max()) + 1, len(cluster)
+    sizes = np.bincount(cluster if estimate.members is None else cluster[estimate.members])
+    units, count = int(np.count_nonzero(sizes)), int(sizes.sum())
+    if units < 2:
+        return Estimate(estimate.value, nan)
+
+    def summed(values: Floats) -> Floats:
+        sums: Floats = np.bincount(cluster, weights=values).astype(np.float64) * (total / questions)
+        return without_rounding(sums, float(np.abs(values).max()))
+
+    influence = summed(estimate.influence)
+    bends = tuple((weight, summed(u), summed(v)) for weight, u, v in estimate.bends)
+    if not estimate.stderr:  # it cannot vary
+        return replace(estimate, influence=influence, bends=bends, outcomes=None, members=None, units=units)
+    # Clusters of different sizes tell as much as so many of equal sizes.
+    alike = float(count**2 / (sizes**2).sum())
+    found = of_influence(estimate.value, influence, estimate.between, bends=bends, questions=alike, units=units)
+    if found.ends is not None or found.influence is None:
+        return found
+    by_questions = standard_error(estimate.influence, estimate.bends) or estimate.stderr
+    few = (1 - 1 / total) / (1 - 1 / units) * (1 - 1 / count) / (1 - 1 / questions)
+    stderr = found.stderr * sqrt(few) * (estimate.stderr / by_questions)
+    return replace(found, stderr=stderr, farthest=estimate.farthest)
+
+
+def students(z: float, units: int) -> float:
+    """The quantile of Student's t distribution for a quantile of the normal one; the latter without clusters."""
+    if units < 2:
+        return z
+    from scipy.special import ndtr, stdtrit  # importing scipy takes time
+
+    return -float(stdtrit(units - 1, ndtr(-z)))  # of the lower tail, whose digits are not lost
 
 
 def without_rounding(influence: Floats, scale: float) -> Floats:

@@ -11,6 +11,8 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import Estimate, of_influence
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 
+FEW_CLUSTERS = 20  # with fewer, a cluster-robust error is uncertain itself
+
 Stratum = Sequence[Ints]  # question indices of one category, or of several categories that share one variance
 
 
@@ -38,16 +40,25 @@ class KindAccuracies(NamedTuple):
 
     parts: Sequence[Contributions]
     strata: Sequence[Stratum]
+    cluster: Ints | None = None  # (N,) the number of each question's cluster
 
     @classmethod
     def of(cls, table: ResponseTable, *, positions: bool = False, macro: bool = False) -> KindAccuracies:
         """Make the accuracies of the kinds of a table."""
-        return cls([Contributions.of(table, positions=positions)], strata_of(table, macro=macro))
+        return cls([Contributions.of(table, positions=positions)], strata_of(table, macro=macro), table.cluster)
 
     @property
-    def questions(self) -> int:
-        """Number of questions, N."""
-        return len(self.parts[0].baseline)
+    def units(self) -> int:
+        """Number of clusters; of questions, N, if they are not in clusters."""
+        return len(self.parts[0].baseline) if self.cluster is None else int(self.cluster.max()) + 1
+
+    @property
+    def unit(self) -> list[Ints]:
+        """The units of the questions of each stratum, numbered from 0."""
+        members = [np.concatenate(stratum) for stratum in self.strata]
+        if self.cluster is None:
+            return [np.arange(len(each)) for each in members]
+        return [np.unique(self.cluster[each], return_inverse=True)[1].reshape(-1) for each in members]
 
     def values(self, weights: Sequence[Floats] | None = None) -> Floats:
         """(B, G) accuracies with B weights for the questions of each stratum; without weights (1, G)."""
@@ -74,41 +85,55 @@ class KindAccuracies(NamedTuple):
         return mean
 
     def influence(self) -> Floats:
-        """(N, G) influence of each question on the accuracies; their covariance / N is that of a stratified sample."""
+        """(units, G) influence of each unit on the accuracies; their covariance / N is that of a stratified sample."""
         return np.hstack([self._influence(part) for part in self.parts])
 
     def _influence(self, part: Contributions) -> Floats:
         categories = [members for stratum in self.strata for members in stratum]
         have = np.maximum(_have(part, categories).sum(axis=0), 1)
-        total: Floats = np.zeros(part.present.shape)
-        for stratum in self.strata:
+        total: Floats = np.zeros((self.units, part.present.shape[1]))
+        for stratum, unit in zip(self.strata, self.unit, strict=True):
             on_base, on_shares = _residuals(part, stratum)
             influence = on_base[:, None] / len(categories) + on_shares / have
-            total[np.concatenate(stratum)] = influence * np.sqrt(
-                self.questions * (self.questions - 1) / (len(on_base) - 1)
-            )
+            members, inside, count = np.concatenate(stratum), int(unit.max()) + 1, len(unit)
+            scale = np.sqrt(self.units * (self.units - 1) / (inside - 1) * (inside / count))
+            if self.cluster is None:
+                total[members] = influence * scale
+            else:
+                np.add.at(total, self.cluster[members], influence * scale)
         return total
 
     def trials(self) -> Floats:
-        """(G,) number of questions that have each kind.
+        """(G,) number of questions that have each kind; n^2 / sum n_g^2 of them in clusters of n_g.
 
-        With C categories, it is the size of a simple sample with the same variance of a mean, if all questions vary
-        alike: C^2 / sum 1 / n_c.
+        With C categories, it is the size of a simple sample with the same variance of a mean, if all units vary alike:
+        C^2 / sum 1 / n_c.
         """
         trials = []
         for part in self.parts:
-            counts = np.array([part.present[members].sum(axis=0) for stratum in self.strata for members in stratum])
+            counts = np.array([self._alike(part, members) for stratum in self.strata for members in stratum])
             inverse = np.where(counts > 0, 1 / np.maximum(counts, 1), 0).sum(axis=0)
             trials.append((counts > 0).sum(axis=0) ** 2 / np.maximum(inverse, 1e-300))
         return np.concatenate(trials)
 
+    def _alike(self, part: Contributions, members: Ints) -> Floats:
+        """(G,) number of units of equal size that vary as much as the questions of a category with each kind."""
+        count: Floats = part.present[members].sum(axis=0)
+        if self.cluster is None:
+            return count
+        sizes = np.zeros((self.units, len(count)))
+        np.add.at(sizes, self.cluster[members], part.present[members])
+        alike: Floats = count**2 / np.maximum((sizes**2).sum(axis=0), 1)
+        return alike
+
     def estimates(self) -> list[Estimate]:
         """The accuracies as Estimates."""
         values = self.values()[0].tolist()
-        if self.questions < 2:
+        if self.units < 2:
             return [Estimate(value, nan) for value in values]
+        units = 0 if self.cluster is None else self.units
         kinds = zip(values, self.influence().T, self.trials().tolist(), strict=True)
-        return [of_influence(value, influence, questions=trials) for value, influence, trials in kinds]
+        return [of_influence(value, influence, questions=trials, units=units) for value, influence, trials in kinds]
 
 
 def _means(part: Contributions, members: Ints, weights: Floats) -> tuple[Floats, Floats]:
@@ -155,24 +180,38 @@ def original_kinds(table: ResponseTable) -> set[str]:
 
 
 def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
-    """One category of all questions, or those of the benchmark; single questions are pooled, see `macro_acc`."""
+    """One category of all questions, or those of the benchmark; those with one unit are pooled, see `macro_acc`."""
     if not macro:
         return [[np.arange(len(table.sizes))]]
-    names = np.array(table.categories)
-    members = sorted((np.flatnonzero(names == name) for name in sorted(set(table.categories))), key=len)
-    single = sum(len(each) == 1 for each in members)
+    names, unit = np.array(table.categories), np.arange(len(table.sizes)) if table.cluster is None else table.cluster
+    members = [np.flatnonzero(names == name) for name in sorted(set(table.categories))]
+    members.sort(key=lambda each: (len(np.unique(unit[each])) > 1, len(each)))
+    single = sum(len(np.unique(unit[each])) == 1 for each in members)
     pooled = 2 if single == 1 else single
     return [*([members[:pooled]] if pooled else []), *([each] for each in members[pooled:])]
 
 
 def note_on_small_categories(table: ResponseTable) -> str:
-    """Say that the variation of categories with a single question is pooled; empty if there are none."""
-    count = sum(len(members) == 1 for stratum in strata_of(table, macro=True) for members in stratum)
-    if not count or len(table.sizes) < 2:
+    """Say that the variation of categories with a single question or cluster is pooled; empty if there are none."""
+    strata = strata_of(table, macro=True)
+    unit = np.arange(len(table.sizes)) if table.cluster is None else table.cluster
+    count = sum(len(np.unique(unit[members])) == 1 for stratum in strata for members in stratum)
+    if not count or table.units < 2:
+        return ""
+    what = "question" if table.cluster is None else "cluster of questions"
+    return (
+        f"{count} {'category has' if count == 1 else 'categories have'} one {what}. The errors of the macro metrics "
+        "take their variation from questions of several categories"
+    )
+
+
+def note_on_few_clusters(table: ResponseTable) -> str:
+    """Say that there are few clusters; empty if there are enough, or none."""
+    if table.cluster is None or table.units >= FEW_CLUSTERS:
         return ""
     return (
-        f"{count} {'category has' if count == 1 else 'categories have'} one question. The errors of the macro metrics "
-        "take their variation from questions of several categories"
+        f"{table.size} are few: intervals use Student's t distribution with {table.units - 1} degrees of freedom, and "
+        "may still be too short"
     )
 
 

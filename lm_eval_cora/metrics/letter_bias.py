@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, share_of
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import metric, with_clusters
 from lm_eval_cora.metrics.positions import has_letters_as_kinds, right_letters
 from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
@@ -125,7 +125,8 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     found = {}
     for group in _groups(table) if _is_scored(table) else ():
         own = _own_priors(group.logs)
-        found[str(own.shape[1])] = {LETTERS[place]: mean_of(own[:, place]) for place in range(own.shape[1])}
+        priors = {LETTERS[place]: mean_of(own[:, place]) for place in range(own.shape[1])}
+        found[str(own.shape[1])] = with_clusters(priors, table.where(np.isin(table.question, group.members)))
     return found
 
 

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,16 @@ Codes = NDArray[np.int64]
 
 T = TypeVar("T")
 
-_OWN = ("question_id", "category", "likelihoods")
+_OWN = ("question_id", "category", "cluster", "likelihoods")
 _SHARED = [field.name for field in fields(Record) if field.init and field.name not in _OWN]
+
+
+class Asked(NamedTuple):
+    """What a record says about its question."""
+
+    id: str
+    category: str
+    cluster: str
 
 
 class _Distinct(Generic[T]):
@@ -52,7 +60,7 @@ class PackedRecords:
     """A sequence of records in 16 bytes each, beside the different questions and parts; each access makes a new one."""
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
-        self._questions: _Distinct[tuple[str, str]] = _Distinct(tuple)
+        self._questions: _Distinct[Asked] = _Distinct(Asked._make)
         self._parts: _Distinct[Record] = _Distinct(_part)
         self.likelihoods: list[bytes] = []
         for record in records:
@@ -61,7 +69,7 @@ class PackedRecords:
     def append(self, record: Record) -> None:
         """Add a record."""
         values = vars(record)
-        self._questions.append((values["question_id"], values["category"]))
+        self._questions.append((values["question_id"], values["category"], values.get("cluster", "")))
         self._parts.append(tuple([values[name] for name in _SHARED]))
         self.likelihoods.append(values["likelihoods"])
 
@@ -72,8 +80,8 @@ class PackedRecords:
         self.likelihoods += added.likelihoods
 
     @property
-    def questions(self) -> list[tuple[str, str]]:
-        """Id and category of each question; an id with several categories has several."""
+    def questions(self) -> list[Asked]:
+        """The different questions; an id with several categories has several."""
         return self._questions.values
 
     @property
@@ -90,12 +98,13 @@ class PackedRecords:
         return len(self.likelihoods)
 
     def __getitem__(self, place: int) -> Record:
-        question_id, category = self.questions[self._questions.codes[place]]
+        question_id, category, cluster = self.questions[self._questions.codes[place]]
         record = Record.__new__(Record)  # half of the time of `copy`
         vars(record).update(
             vars(self.parts[self._parts.codes[place]]),
             question_id=question_id,
             category=category,
+            **({"cluster": cluster} if cluster else {}),
             likelihoods=self.likelihoods[place],
         )
         return record

@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence, tango, unvaried, without_rounding
+from lm_eval_cora.metrics.estimate import (
+    IN_95_PERCENT,
+    Estimate,
+    of_influence,
+    students,
+    tango,
+    unvaried,
+    without_rounding,
+)
 from lm_eval_cora.metrics.kinds import covariance_of
 from lm_eval_cora.metrics.responses import Floats
 
@@ -77,6 +85,7 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     if (test := mcnemar(before, after)) and before.outcomes is not None:
         questions = int((~np.isnan(before.outcomes)).sum())
         return Difference(value, change.stderr, *interval_of_shares(test.lost, test.gained, questions, z))
+    z = students(z, change.units)
     if change.ends:
         return Difference(value, change.stderr, *unvaried(value, len(before.influence), change.between, z))
     low, high = change.between
@@ -94,6 +103,7 @@ def change_of(before: Estimate, after: Estimate) -> Estimate:
         without_rounding(after.influence - before.influence, scale),
         (after.between[0] - before.between[1], after.between[1] - before.between[0]),
         bends=(*after.bends, *((-weight, u, v) for weight, u, v in before.bends)),
+        units=min(before.units, after.units),
     )
     return replace(change, farthest=max(before.farthest, after.farthest))
 
@@ -180,8 +190,10 @@ class Compared:
 
     @property
     def p_value(self) -> float:
-        """The p-value of McNemar's test; nan if the test does not apply."""
-        return nan if self.test is None else self.test.p_value
+        """The p-value of McNemar's test, or of the difference in clusters; nan if neither applies."""
+        if self.test is None:
+            return p_value(self.before, self.after) if self.before.units else nan
+        return self.test.p_value
 
 
 def compared(before: Estimate, after: Estimate) -> Compared:
@@ -294,6 +306,10 @@ def p_value(before: Estimate, after: Estimate) -> float:
         low, high = change.between
         rare = value / (value - low) if value > 0 else value / (value - high)
         z = sqrt(len(before.influence) * rare / (1 - rare)) if rare < 1 else inf
+    if change.units:
+        from scipy.special import stdtr  # importing scipy takes time; see metrics.estimate
+
+        return 2 * float(stdtr(change.units - 1, -z))
     return erfc(z / sqrt(2))
 
 

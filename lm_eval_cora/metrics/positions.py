@@ -162,6 +162,10 @@ def _rotations(table: ResponseTable) -> _Rotations | None:
     asked = table.any_by_question(valid)
     options = most[asked]
     picks = _counts(table, valid & (table.correct | ~_is_swapped(table)[table.question]))[asked]
+    if table.cluster is not None:  # the questions of a cluster that have as many options move together
+        groups, group = np.unique(np.stack([table.cluster[asked], options]), axis=1, return_inverse=True)
+        picks = np.stack([np.bincount(group.reshape(-1), column) for column in picks.T], axis=1)
+        options = groups[1]
     places = np.arange(picks.shape[1])
     printed = places < options[:, None]
     letters = int(((printed / options[:, None]).sum(axis=0) >= QUESTIONS_PER_LETTER - _ROUNDING).sum())
@@ -237,7 +241,7 @@ def recall_spread(table: ResponseTable) -> Estimate:
     accuracies = KindAccuracies.of(table, positions=True)
     recalls = accuracies.values()[0]
     spread = float(recalls.std())
-    if len(table.sizes) < 2:
+    if table.units < 2:
         return Estimate(spread, nan)
     covariance = covariance_of(accuracies.influence())
     if (covariance - covariance.mean(axis=0)).trace() < _NO_VARIANCE:  # no recall varies against others, but could
@@ -268,7 +272,7 @@ def recall_spread_by_chance(table: ResponseTable) -> Estimate:
         >>> round(recall_spread_by_chance(ResponseTable.from_records(records)).value, 2)
         0.03
     """
-    if not has_letters_as_kinds(table) or len(table.sizes) < FEWEST:
+    if not has_letters_as_kinds(table) or table.units < FEWEST:
         return UNDEFINED
     covariance = covariance_of(KindAccuracies.of(table, positions=True).influence())
     return Estimate(float(normal_draws(covariance).std(axis=1).mean()), nan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import hypot, nan
+from math import hypot, inf, nan
 from statistics import NormalDist
 from typing import Any
 
@@ -20,6 +20,7 @@ from lm_eval_cora.metrics.estimate import (
     mean_of,
     ratio_of,
     standard_error,
+    students,
     trials_with_error,
 )
 from lm_eval_cora.metrics.facts import metric
@@ -78,9 +79,9 @@ def macro_acc(table: ResponseTable) -> Estimate:
     if not len(values):
         return UNDEFINED
     kind = Contributions(np.zeros(len(values)), values[:, None], np.ones((len(values), 1)))
-    accuracy = KindAccuracies([kind], strata_of(table, macro=True))
+    accuracy = KindAccuracies([kind], strata_of(table, macro=True), table.cluster)
     estimate = accuracy.estimates()[0]
-    if estimate.influence is None or estimate.ends:
+    if estimate.influence is None or estimate.ends or estimate.units:
         return estimate
     # The few questions of a small category may be alike, so one further question may be wrong instead of right.
     error = hypot(estimate.stderr, 1 / float(accuracy.trials()[0]))
@@ -230,7 +231,7 @@ def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro:
         >>> round(acc_range_by_chance(table).value, 2)  # the difference of the two has a standard error of 0.071
         0.06
     """
-    if len(table.sizes) < FEWEST:
+    if table.units < FEWEST:
         return UNDEFINED
     influence = KindAccuracies.of(table, positions=positions, macro=macro).influence()
     return Estimate(range_by_chance(covariance_of(influence)), nan)
@@ -261,12 +262,18 @@ def acc_range_p(table: ResponseTable) -> Estimate:
         >>> [round(acc_range_p(ResponseTable.from_hits(rows)).value, 16) for rows in (equal, unequal)]
         [1.0, 9.5e-15]
     """
-    if len(table.sizes) < FEWEST or len(table.kinds) < 2:
+    if table.units < FEWEST or len(table.kinds) < 2:
         return UNDEFINED
     _, right, present = Contributions.of(table)
     if not np.array_equal(present.sum(axis=1), table.sizes):
         return UNDEFINED
-    informative = (right.sum(axis=1) > 0) & (right.sum(axis=1) < table.sizes)
+    if table.cluster is not None:  # x_g is the number of right answers to the questions of a cluster in each kind
+        first = np.unique(table.cluster, return_index=True)[1]
+        if not np.array_equal(present, present[first][table.cluster]):
+            return UNDEFINED
+        right = np.stack([np.bincount(table.cluster, column) for column in right.T], axis=1)
+        present = present[first]
+    informative = np.where(present > 0, right, inf).min(axis=1) < right.max(axis=1)
     right, present = right[informative], present[informative]
     kinds = present.any(axis=0)
     if not kinds.any():
@@ -278,7 +285,8 @@ def _p_value(right: Floats, present: Floats) -> float:
     """P-value from the questions whose answers differ, and the kinds that they have."""
     sizes = present.sum(axis=1)
     means = right.sum(axis=1) / sizes
-    variances = means * (1 - means) * sizes / (sizes - 1)
+    squares = (right**2).sum(axis=1) / sizes
+    variances = means * (squares / means - means) * sizes / (sizes - 1)
     expected = means @ present
     covariance = np.diag(variances @ present) - (present * (variances / sizes)[:, None]).T @ present
     scales, axes = np.linalg.eigh(covariance)
@@ -296,15 +304,16 @@ def _p_value(right: Floats, present: Floats) -> float:
 def _exchanged(right: Floats, present: Floats) -> Floats:
     """(1999, G) number of right answers in each kind after exchanges within questions."""
     generator = np.random.default_rng(0)
-    last = right.sum(axis=1).astype(int)[None, :, None] - 1
+    values, kinds = -np.sort(-right, axis=1), right.shape[1]  # the kinds that a question lacks come last
     step = max(1, _KEYS_AT_A_TIME // right.size)
     found = []
     for start in range(0, _EXCHANGES, step):
         keys = generator.random((min(step, _EXCHANGES - start), *right.shape), dtype=np.float32)
         keys[:, present == 0] = 2
-        ends = np.take_along_axis(np.sort(keys, axis=2), np.broadcast_to(last, (*keys.shape[:2], 1)), axis=2)
-        found.append((keys <= ends).sum(axis=1))
-    return np.concatenate(found).astype(np.float64)
+        cell = np.argsort(keys, axis=2) + kinds * np.arange(len(keys))[:, None, None]
+        weights = np.broadcast_to(values, keys.shape).ravel()
+        found.append(np.bincount(cell.ravel(), weights, minlength=kinds * len(keys)).reshape(-1, kinds))
+    return np.concatenate(found)
 
 
 def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estimate, Estimate]:
@@ -321,30 +330,33 @@ def lowest_and_highest(accuracies: KindAccuracies) -> tuple[Estimate, Estimate]:
     """Lowest and highest of the accuracies of the kinds."""
     values = accuracies.values()[0]
     ends = float(np.nanmin(values)), float(np.nanmax(values))
-    if accuracies.questions < 2:
+    if accuracies.units < 2:
         return Estimate(ends[0], nan), Estimate(ends[1], nan)
+    unit, is_clustered = accuracies.unit, accuracies.cluster is not None
 
     def extremes(weights: Sequence[Floats]) -> Floats:
+        if is_clustered:  # each question has the weight of its cluster
+            weights = [weight[:, each] for weight, each in zip(weights, unit, strict=True)]
         drawn = accuracies.values(weights)
         return np.stack([np.nanmin(drawn, axis=1), np.nanmax(drawn, axis=1)], axis=1)
 
-    sizes = [sum(map(len, stratum)) for stratum in accuracies.strata]
-    errors = bootstrap(extremes, sizes).std(axis=0, ddof=1).tolist()
-    intervals = _together(values, accuracies.influence(), accuracies.trials())
+    errors = bootstrap(extremes, [int(each.max()) + 1 for each in unit]).std(axis=0, ddof=1).tolist()
+    units = accuracies.units if is_clustered else 0
+    intervals = _together(values, accuracies.influence(), accuracies.trials(), units)
     found = []
     for value, error, end in zip(ends, errors, (np.min, np.max), strict=True):
         low, high = (float(end(side)) for side in zip(*intervals, strict=True))
-        spread = (high - low) / (2 * IN_95_PERCENT)  # if no question differs
+        spread = (high - low) / (2 * students(IN_95_PERCENT, units))  # if no question differs
         found.append(Estimate(value, error if error > _ZERO else spread, ends=(min(low, value), max(high, value))))
     return found[0], found[1]
 
 
-def _together(values: Floats, influence: Floats, questions: Floats) -> list[tuple[float, float]]:
+def _together(values: Floats, influence: Floats, questions: Floats, units: int) -> list[tuple[float, float]]:
     """95% intervals of the accuracies that hold for all kinds together.
 
     Wilson's would be too short for such small tails: that of the lowest of 27 accuracies of 0.95 would hold in 87%.
     """
-    tail = NormalDist().cdf(-critical_value(covariance_of(influence)))
+    tail = NormalDist().cdf(-students(critical_value(covariance_of(influence)), units))
     found = []
     for value, own, count in zip(values.clip(0, 1).tolist(), influence.T, questions.tolist(), strict=True):
         error = Estimate(value, standard_error(own), own).widened if count > 1 else 0.0  # with one, it is unknown

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.packed import PackedRecords
+from lm_eval_cora.questions.messages import counted
 
 # Values of `ResponseTable.picked`
 INVALID = -1  # an answer that picks no option
@@ -68,6 +69,7 @@ class ResponseTable:
 
     Attributes:
         question_ids: N ids; `categories` has their N categories.
+        clusters: N names of what each question shares with others, such as a passage; empty for nothing.
         sizes: (N,) number of variants of each question, M_i.
         kind: (R,) index into `kinds`, the names of the kinds of variants.
         likelihoods: (R, L) log-likelihoods of the printed letters in the order probe; nan for letters that are not
@@ -92,6 +94,7 @@ class ResponseTable:
 
     question_ids: tuple[str, ...]
     categories: tuple[str, ...]
+    clusters: tuple[str, ...]
     sizes: Ints
     kinds: tuple[str, ...]
     kind: Ints
@@ -137,11 +140,12 @@ class ResponseTable:
         }
         kinds = tuple(dict.fromkeys(parts[code].kind for code in part.tolist()))
         codes = {kind: code for code, kind in enumerate(kinds)}
-        categories = (records.questions[code][1] for code in question[np.cumsum(sizes) - sizes].tolist())
+        first = [records.questions[code] for code in question[np.cumsum(sizes) - sizes].tolist()]
         pairs, ran_out = _compare(records, part, sizes, same)
         table = cls(
             question_ids=question_ids,
-            categories=tuple(categories),
+            categories=tuple(each.category for each in first),
+            clusters=tuple(each.cluster for each in first),
             sizes=sizes,
             kinds=kinds,
             kind=np.array([codes.get(one.kind, -1) for one in parts], dtype=np.int64)[part],
@@ -163,6 +167,7 @@ class ResponseTable:
             "pairs": no_pairs,
             "ran_out": no_pairs,
             "categories": ("",) * len(sizes),
+            "clusters": ("",) * len(sizes),
             "kinds": ("variant",),
             "kind": np.zeros(shape, dtype=np.int64),
             "likelihoods": np.zeros((shape, 0), dtype=np.float32),
@@ -215,6 +220,25 @@ class ResponseTable:
     def question(self) -> Ints:
         """(R,) index of the question of each record."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def cluster(self) -> Ints | None:
+        """(N,) number of each question's cluster, 0 to G - 1; None if no two questions share one."""
+        names = zip(self.clusters, self.question_ids, strict=True)
+        units: list[Any] = [name or (question,) for name, question in names] if any(self.clusters) else []
+        codes = {name: code for code, name in enumerate(dict.fromkeys(units))}
+        return np.array([codes[name] for name in units], dtype=np.int64) if len(codes) < len(units) else None
+
+    @property
+    def units(self) -> int:
+        """Number of clusters, G; of questions, N, if no two share one."""
+        return len(self.sizes) if self.cluster is None else int(self.cluster.max()) + 1
+
+    @property
+    def size(self) -> str:
+        """The number of questions as text, and that of the passages that they share."""
+        questions = counted(len(self.sizes), "question")
+        return questions if self.cluster is None else f"{questions} in {counted(self.units, 'passage')}"
 
     def sum_by_question(self, values: Bools | Floats) -> Floats:
         """(N,) sums within each question of one value per record, (R,)."""
@@ -280,6 +304,7 @@ class ResponseTable:
             self,
             question_ids=tuple(self.question_ids[number] for number in left),
             categories=tuple(self.categories[number] for number in left),
+            clusters=tuple(self.clusters[number] for number in left),
             sizes=sizes[left],
             kinds=tuple(self.kinds[code] for code in codes),
             kind=kind.reshape(-1),
@@ -298,13 +323,13 @@ BY_RECORD = ("likelihoods", *(each.name for each in _COLUMNS))
 def _grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[str, int]]:
     """(R,) places of the records of complete questions, sorted; N ids; (N,) sizes; how many others are left out."""
     question_code, part = records.codes
-    ids = sorted({str(question_id) for question_id, _ in records.questions})
+    ids = sorted({str(question.id) for question in records.questions})
     rank = {question_id: number for number, question_id in enumerate(ids)}
 
     def column(values: Iterable[int], codes: Ints) -> Ints:
         return np.fromiter(values, dtype=np.int64)[codes]
 
-    question = column((rank[str(question_id)] for question_id, _ in records.questions), question_code)
+    question = column((rank[str(question.id)] for question in records.questions), question_code)
     ordinal = column((max(-1, min(one.ordinal, _LARGEST)) for one in records.parts), part)
     order = np.lexsort((ordinal, question))  # stable, so the first record of a variant comes first
     repeated = np.zeros(len(order), dtype=np.bool_)

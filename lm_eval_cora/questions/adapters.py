@@ -40,7 +40,7 @@ def agieval_question(row: Row, default_id: str) -> Question:
         if len(gold) != 1:
             raise UnusableQuestion("no single right answer", f"expected a gold list of length 1, got {list(gold)!r}")
         gold = gold[0]
-    stem = _stem(row["query"], printed)
+    passage, stem = _stem(row["query"], printed)
     # The article stays: both "(A)A fall" and "A fall" become "A fall".
     pairs = zip(_OWN_LETTERS, printed, strict=False)
     plain = [own.sub("", option) if isinstance(option, str) else option for own, option in pairs]
@@ -52,7 +52,7 @@ def agieval_question(row: Row, default_id: str) -> Question:
             "an answer outside the options",
             f"gold {shorten(repr(gold))}, expected an index from 0 to {count - 1} or the letter of one of the options",
         )
-    return Question(default_id, stem, choices, names.index(gold) % count, row.get("subset") or "")
+    return Question(default_id, stem, choices, names.index(gold) % count, row.get("subset") or "", passage)
 
 
 def subset_of(source: str, row: Row) -> str:
@@ -67,22 +67,22 @@ def subset_of(source: str, row: Row) -> str:
     return str(subset)
 
 
-def _stem(query: object, printed: Sequence[object]) -> str:
-    """Remove the options from a query. A passage is separated from the question by a line break."""
+def _stem(query: object, printed: Sequence[object]) -> tuple[str, str]:
+    """The passage of a query, empty without one; and the query without its options, with a line break between them."""
     if not isinstance(query, str):
         raise UnusableQuestion("a question that is not text", f"query is {shorten(repr(query))}")
     in_full = f"{_OPTIONS_FOLLOW} {' '.join(map(str, printed))}"
     stem, found, _ = query.rpartition(in_full if in_full in query else _OPTIONS_FOLLOW)
     if not found:
         raise UnusableQuestion("a query without its options", f"no {_OPTIONS_FOLLOW!r} in {query[-80:]!r}")
-    passage_and_question = _QUESTION_FOLLOWS.split(stem)
+    passage, passage_and_question = "", _QUESTION_FOLLOWS.split(stem)
     if stem.startswith("Q: "):  # no passage
         stem = stem.removeprefix("Q: ")
     elif len(passage_and_question) == 2:  # with more matches, the start of the question is unknown
-        stem = "\n".join(passage_and_question)
+        passage, stem = passage_and_question[0], "\n".join(passage_and_question)
     if len(_STOP_IN_A_SENTENCE.findall(stem)) >= _FEWEST_STOPS:
         stem = str(repaired(stem, _LINE_ENDS))
-    return stem.rstrip()
+    return passage, stem.rstrip()
 
 
 _AGIEVAL = ("query", "choices", "gold")

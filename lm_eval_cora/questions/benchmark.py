@@ -17,7 +17,7 @@ from lm_eval_cora.questions.question import MAX_OPTIONS, AnyQuestion, MissingCol
 from lm_eval_cora.questions.right_option import FIRST, INDEX, AnswerKey
 from lm_eval_cora.questions.rows import source_name
 
-_PARTS = ("question", "choices", "labels", "answer", "answer_check", "id", "category")
+_PARTS = ("question", "choices", "labels", "answer", "answer_check", "id", "category", "cluster")
 """Parts of a question that a declaration names the fields of."""
 
 

@@ -261,7 +261,7 @@ class ColumnReader:
         self._repairs = [REPAIRS[name] for name in columns.repairs]
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
         self._get = {part: one.getter(names) for part, one in columns.fields.items() if isinstance(one, Field)}
-        for part in {"id", "category"} - self._get.keys():  # rows may lack these columns
+        for part in {"id", "category", "cluster"} - self._get.keys():  # rows may lack these columns
             self._get[part] = methodcaller("get", find_column(part, names) or part)
         choices = columns.fields["choices"]
         self._each = [one.getter(names) for one in choices] if isinstance(choices, tuple) else []
@@ -289,7 +289,7 @@ class ColumnReader:
             raise UnusableQuestion("not as many labels as options", f"expected {expected} labels, got {found}")
         if labels is not None and len(set(labels)) < len(labels):
             raise UnusableQuestion("repeated labels", shorten(", ".join(labels)))
-        identifier, category = self._get["id"](row), self._get["category"](row)
+        identifier, category, cluster = (self._get[part](row) for part in ("id", "category", "cluster"))
         return Draft(
             id=default_id if identifier in (None, "") else str(identifier),
             stem=stem,
@@ -298,6 +298,7 @@ class ColumnReader:
             answer=self._get["answer"](row) if "answer" in self._get else None,
             check=self._get["answer_check"](row) if "answer_check" in self._get else None,
             category="" if category is None else str(category),
+            cluster="" if cluster is None else str(cluster),
             where=where,
         )
 
@@ -353,7 +354,8 @@ class ColumnReader:
             order = list(in_random_order(range(len(options)), self._columns.shuffle_key, draft.id))
             options, place = tuple(options[index] for index in order), order.index(place)
         try:
-            return Question(draft.id, repaired_stem(draft.stem, self._repairs), options, place, draft.category)
+            stem = repaired_stem(draft.stem, self._repairs)
+            return Question(draft.id, stem, options, place, draft.category, draft.cluster)
         except UnusableQuestion as error:
             return error
 

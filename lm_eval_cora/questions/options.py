@@ -126,6 +126,7 @@ KEYS: dict[str, Check] = {
     "answer_check": _FIELD,
     "id": _FIELD,
     "category": _FIELD,
+    "cluster": _FIELD,
     "separator": ("a text", _where(lambda value: isinstance(value, str) and value and is_encodable(value))),
     "shuffle": _FLAG,
     "repairs": _REPAIRS,

@@ -7,6 +7,7 @@ import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, Literal
 
 LETTERS = string.ascii_uppercase
@@ -19,6 +20,8 @@ NOTA = MAX_OPTIONS
 
 FIRST_FILLER = NOTA + 1
 """Identity of a question's first filler (an option without meaning). The other fillers have the next numbers."""
+
+_LONGEST_NAME = 40
 
 Form = Literal["generate", "loglikelihood"]
 """How the model is asked: it writes an answer (`generate`), or the possible answers are scored (`loglikelihood`)."""
@@ -56,6 +59,7 @@ class Question:
     choices: tuple[str, ...]  # two to 26 options, in the source's order and each on one line; one may be empty
     answer: int  # index of the right option, from 0
     category: str = ""  # subject or subset of the benchmark; empty if it has none
+    cluster: str = ""  # what it shares with other questions, such as a passage, or a digest of it; empty for nothing
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -96,6 +100,7 @@ class OpenQuestion:
     stem: str
     answer: str
     category: str = ""
+    cluster: str = ""
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -125,6 +130,15 @@ def _normalise(question: AnyQuestion) -> None:
     for name in ("id", "stem", "category"):
         text = str(getattr(question, name))
         object.__setattr__(question, name, text if name == "id" else text.strip())
+    object.__setattr__(question, "cluster", short_name(question.cluster))
+
+
+def short_name(text: str) -> str:
+    """A text, or a digest of one that is too long for a name, such as a passage."""
+    text = text.strip()
+    if len(text) <= _LONGEST_NAME and is_encodable(text):
+        return text
+    return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
 
 
 def _check_encodable(*texts: str) -> None:

@@ -42,6 +42,7 @@ class Draft(NamedTuple):
     check: Any
     category: str
     where: str
+    cluster: str = ""
 
 
 def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:

@@ -32,6 +32,8 @@ NOTE = (
     "use different questions in each run. They then have no test."
 )
 
+NOTE_ON_PASSAGES = "If questions share passages, p is instead that of a t test of the passages' sums."
+
 NOTE_ON_SEVERAL = (
     "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline. The 95% "
     "intervals hold for all pairs of a table together, and p (Holm) is corrected for their number. `lost : gained` "
@@ -97,8 +99,11 @@ def _identity(run: Run | DocumentRun) -> dict[str, str | None]:
     return identity_of(run) if isinstance(run, Run) else {"model": run.model}
 
 
-def _size(run: Run | DocumentRun) -> tuple[int, str]:
-    return (len(run.table.sizes), "question") if isinstance(run, Run) else (len(run.ids), "document")
+def _size(run: Run | DocumentRun) -> tuple[int, str, str]:
+    """The number of questions or documents, their noun, and both as text."""
+    if isinstance(run, Run):
+        return len(run.table.sizes), "question", run.table.size
+    return len(run.ids), "document", counted(len(run.ids), "document")
 
 
 def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None) -> list[Contestant]:
@@ -140,8 +145,8 @@ def _compare_two(
 ) -> None:
     rows = compared_metrics(before.estimates, after.estimates)
     rows = {name: row for name, row in rows.items() if not metrics or name in metrics}
-    size, noun = _size(before)
-    found.tables.append(_table_of_two(f"{before.task}: {counted(size, noun)}", (before.model, after.model), rows))
+    size, noun, in_words = _size(before)
+    found.tables.append(_table_of_two(f"{before.task}: {in_words}", (before.model, after.model), rows))
     found.explanation = found.explanation or NOTE
     differences = {
         name: {"before": row.before, "after": row.after, "difference": row.change, "mcnemar": row.test}
@@ -151,7 +156,8 @@ def _compare_two(
     if isinstance(before, Run) and isinstance(after, Run):
         kinds = kinds_compared(before, after)
         found.tables += filter(None, [kinds_table(before, kinds)])
-        found.explanation = f"{NOTE} {NOTE_ON_KINDS}"
+        of_passages = "" if before.table.cluster is None else f" {NOTE_ON_PASSAGES}"
+        found.explanation = f"{NOTE}{of_passages} {NOTE_ON_KINDS}"
         notes = [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
         value |= {"notes": notes + setting_differences(before, after), "metrics": differences, "kinds": kinds}
     else:
@@ -163,8 +169,8 @@ def _compare_several(
     runs: Sequence[Run | DocumentRun], found: Comparisons, baseline: str | None, metrics: Sequence[str]
 ) -> None:
     """Add a table of values, and for each metric one of all pairs, or of those with the baseline; JSON has all."""
-    task, (size, noun) = runs[0].task, _size(runs[0])
-    title = f"{task}: {counted(size, noun)}"
+    task, (size, noun, in_words) = runs[0].task, _size(runs[0])
+    title = f"{task}: {in_words}"
     estimates = {
         name: [run.estimates.get(name, UNDEFINED) for run in runs]
         for name in dict.fromkeys(name for run in runs for name in run.estimates)
@@ -231,7 +237,8 @@ def _is_statistic(estimate: Estimate) -> bool:
 def _table_of_two(title: str, names: Sequence[str], comparison: Mapping[str, Compared]) -> Table:
     rows: list[list[Cell]] = []
     for name, row in comparison.items():
-        test = ["", ""] if row.test is None else [f"{row.test.lost} : {row.test.gained}", f"{row.test.p_value:.3g}"]
+        test = ["" if row.test is None else f"{row.test.lost} : {row.test.gained}"]
+        test += ["" if isnan(row.p_value) else f"{row.p_value:.3g}"]
         change = Number.of_difference(row.change)
         rows.append([name, Number.of(row.before), Number.of(row.after), *change.with_interval, *test])
     return Table(title, ["metric", *names, "new minus old", "95%", "lost : gained", "p"], rows)

@@ -76,9 +76,10 @@ def _of_one(run: Run, name: str) -> Iterator[str]:
     if isnan(right.value) or isnan(kept):
         yield f"The {spoken(name)} of {model} is {_with_error(lead)}."
     else:
-        questions = len(run.table.sizes) + (run.table.not_begun if run.is_two_phase else 0)
+        every = len(run.table.sizes) + run.table.not_begun
+        questions = counted(every, "question") if run.is_two_phase else run.table.size
         yield (
-            f"{model} answers {_percent(right.value)} of {counted(questions, 'question')} correctly, and keeps "
+            f"{model} answers {_percent(right.value)} of {questions} correctly, and keeps "
             f"{_percent(kept)} of its right answers in all variants: {spoken(name)} {_with_error(lead)}."
         )
     yield from _what_costs_most(run)

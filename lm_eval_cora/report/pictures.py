@@ -9,6 +9,7 @@ from math import isnan
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, ratio_of
+from lm_eval_cora.metrics.facts import with_clusters
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference, Pair, difference, differences_together, pairwise
 from lm_eval_cora.metrics.responses import Ints
@@ -233,8 +234,10 @@ def changes_by_kind(run: Run) -> dict[str, Difference]:
     right, present = means_by_question(run.table, run.table.correct)
     codes = {kind: code for code, kind in enumerate(run.table.kinds) if kind not in alone}
     differences = differences_together(
-        [ratio_of(original * present[:, code], present[:, code]) for code in codes.values()],
-        [ratio_of(right[:, code], present[:, code]) for code in codes.values()],
+        *(
+            [with_clusters(ratio_of(hits[:, code], present[:, code]), run.table) for code in codes.values()]
+            for hits in (original[:, None] * present, right)
+        )
     )
     return {kind: change for kind, change in zip(codes, differences, strict=True) if not isnan(change.low)}
 

@@ -11,7 +11,6 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.facts import is_in_table
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Cell, Number, Section, Table
 from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.files import grouped_by
@@ -57,15 +56,20 @@ def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
     rows["answers"] = [(run.table.answers, "") for run in runs]
     cells = [{name: row[place] for name, row in rows.items()} for place in range(len(runs))]
     marks = f"{_MARKS}{_NO_MARK}" if any(_is_best(number) for row in rows.values() for number, _ in row) else ""
-    note = f"Value ± standard error and 95% interval; the question is the unit of both.{marks}"
+    note = f"Value ± standard error and 95% interval; the {unit_of(runs)} is the unit of both.{marks}"
     return replace(Table.by_model("All scores", "metric", models(runs), ["", "95%"], cells, note), explained=True)
 
 
 def number_of_questions(runs: Sequence[Run]) -> str:
     """The number of questions as text; the smallest and the largest number if runs differ."""
-    counts = sorted({len(run.table.sizes) for run in runs})
-    smallest = f"{counts[0]:,} to " if len(counts) > 1 else ""
-    return f"{smallest}{counted(counts[-1], 'question')}"
+    by_count = {len(run.table.sizes): run.table.size for run in runs}
+    smallest = f"{min(by_count):,} to " if len(by_count) > 1 else ""
+    return f"{smallest}{by_count[max(by_count)]}"
+
+
+def unit_of(runs: Sequence[Run]) -> str:
+    """The unit of the errors: the question, or the passage that questions share."""
+    return "question" if all(run.table.cluster is None for run in runs) else "passage"
 
 
 def model_table(runs: Sequence[Run], lead: str, *, alike: bool) -> Table:
@@ -79,7 +83,7 @@ def model_table(runs: Sequence[Run], lead: str, *, alike: bool) -> Table:
         for run, (first, *others) in zip(ordered, zip(*columns, strict=True), strict=True)
     ]
     marks = _MARKS if any(_is_best(cell) for row in rows for cell in row) else ""
-    note = f"Value ± standard error; the question is its unit.{marks}"
+    note = f"Value ± standard error; the {unit_of(runs)} is its unit.{marks}"
     return Table("Models", ["model", names[0], f"95% of {names[0]}", *names[1:]], rows, note, sortable=True)
 
 

@@ -79,6 +79,7 @@ COLUMNS: Mapping[str, Column] = {
     "printed": Column("list of the options that the variant prints", _list, ("printed", "options")),
     "kind": Column("kind of the variant, such as shuffled, if a question has several variants of a kind", _text),
     "category": Column("category of the question", _text_or_none),
+    "cluster": Column("what the question shares with others, such as a passage: the unit of the errors", _text_or_none),
     "followed": Column("whether the response follows the format", _truth),
     "reader": Column("name of the reader that read the response; with responses flexible or strict", _text_or_none),
     "response": Column("what the model wrote, instead of picked; needs the answer and the options", _text_or_none),
@@ -91,7 +92,7 @@ COLUMNS: Mapping[str, Column] = {
 RAW = ("response", "prompt", "cut_off")
 """Columns that are used only if the responses are read here."""
 
-_MAY_BE_ABSENT = {"printed", "category", "followed", "reader", "prompt", "cut_off"}
+_MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "prompt", "cut_off"}
 """Columns that may be missing in some rows of a JSON file."""
 
 _ABSENT = object()  # marks a key that is missing in a row

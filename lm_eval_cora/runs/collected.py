@@ -20,7 +20,7 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.metrics.facts import Entry, despite_skipped, facts_of, metric, parameters_of
-from lm_eval_cora.metrics.kinds import note_on_small_categories
+from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
 from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
 from lm_eval_cora.runs.answer_columns import AnswerColumns
@@ -98,7 +98,9 @@ class Collected:
     def described(self) -> tuple[str, ...]:
         """The columns that describe what was asked, beside question and variant, as far as every row has them."""
         columns = self.given - ({"printed"} if None in self.values["printed"] else set())
-        return tuple(name for name in ("original", "answer", "kind", "category", "printed") if name in columns)
+        return tuple(
+            name for name in ("original", "answer", "kind", "category", "cluster", "printed") if name in columns
+        )
 
     def asked(self) -> dict[str, str]:
         """For each question a digest of its variants, their options and the right answers."""
@@ -154,6 +156,8 @@ def _collected(columns: AnswerColumns) -> Collected:
         more["original"] = np.array(values["original"])
     if "category" in given:
         more["categories"] = tuple(values["category"][rows.start] or "" for rows in places.values())
+    if "cluster" in given:
+        more["clusters"] = tuple(values["cluster"][rows.start] or "" for rows in places.values())
     if "followed" in given:
         more["followed"] = np.array([nan if mark is None else float(mark) for mark in values["followed"]])
     if "picked" in given:
@@ -220,12 +224,12 @@ def _check_right(columns: AnswerColumns) -> None:
 
 
 def _check_questions(columns: AnswerColumns) -> None:
-    """Check that each question has one category and at most one original. The rows are sorted."""
-    questions, categories = columns.values["question"], columns.values["category"]
-    for row in range(1, len(questions) if "category" in columns.names else 0):
-        if questions[row] == questions[row - 1] and categories[row] != categories[row - 1]:
-            expected = f"{categories[row - 1]!r}, the category of question {questions[row]!r} before"
-            raise columns.error(row, "category", expected)
+    """Check that each question has one category, one cluster and at most one original. The rows are sorted."""
+    questions = columns.values["question"]
+    for name in {"category", "cluster"} & columns.names.keys():
+        for row, (before, value) in enumerate(pairwise(columns.values[name]), start=1):
+            if questions[row] == questions[row - 1] and value != before:
+                raise columns.error(row, name, f"{before!r}, the {name} of question {questions[row]!r} before")
     for first, second in pairwise(row for row, mark in enumerate(columns.values["original"]) if mark):
         if questions[first] == questions[second]:
             place = f"False, because question {questions[first]!r} already has an original, {columns.where(first)}"
@@ -384,8 +388,11 @@ def notes_of(answers: Collected) -> list[str]:
     invalid = f"invalid responses: {', '.join(f'{count:,} {why}' for why, count in reasons.most_common())}"
     skipped = f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped"
     small = note_on_small_categories(table) if "category" in answers.known else ""
+    few = note_on_few_clusters(table)
     return list(
-        filter(None, [readers, invalid if reasons else "", "" if table.is_whole else skipped, *left_out(table), small])
+        filter(
+            None, [readers, invalid if reasons else "", "" if table.is_whole else skipped, *left_out(table), small, few]
+        )
     )
 
 

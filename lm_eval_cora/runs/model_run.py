@@ -18,7 +18,7 @@ from lm_eval_cora.discovery.task_files import applicable_metrics
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import Entry, compute, is_in_table
-from lm_eval_cora.metrics.kinds import note_on_small_categories
+from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import first_few
@@ -169,7 +169,7 @@ class Run:
             told.append(f"the results file differs from its samples: {'; '.join(self.differences)}")
         ours = {entry["metric"] for entry in self.entries}
         note = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
-        told += [note] if note and note not in told else []
+        told += [note for note in (note, note_on_few_clusters(self.table)) if note and note not in told]
         unknown = self.samples.metrics - ours - {"bypass"}
         if others := sorted(name for name in unknown if not name.endswith("_stderr")):
             told.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
@@ -248,6 +248,11 @@ def not_comparable(before: Run, after: Run) -> str:
         ended = any({"budget", "target-stderr"} & signature_parts(run.signature).keys() for run in (before, after))
         told_ended = " A budget or target ends each run at another question." if ended else ""
         return f"{only}.{told_ended} Run both on the same questions (option 'questions' or 'categories')"
+    if before.table.clusters != after.table.clusters:
+        return (
+            "their questions share different passages. Run both with the same option 'cluster' and the same version of "
+            "the task"
+        )
     most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
     if unlike := _unlike(before, after, 0):
         return (

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.util import find_spec
 from itertools import accumulate
@@ -203,7 +203,9 @@ def compare_written(samples: Samples, checker: EquivalenceChecker) -> None:
     compared = PackedRecords()
     for record in samples.records:
         matches = record.written is not None and checker.verdict(record.written, references[record.question_id])
-        compared.append(record if record.written is None else replace(record, matches=matches))
+        if record.written is not None:
+            record.matches = matches
+        compared.append(record)
     samples.records = compared
 
 
@@ -268,7 +270,7 @@ def _take(line: bytes, offset: int, found: dict[str, Samples], reader: Reader) -
 
 def _check(doc: dict[str, Any]) -> None:
     """Check that a doc is a valid variant, so that no metric fails on it later."""
-    for name in ("question_id", "kind", "category"):
+    for name in ("question_id", "kind", "category", *(["cluster"] if "cluster" in doc else [])):
         doc[name] = intern(str(doc[name]))  # share equal texts between lines
     answer, printed, choices = doc["answer"], doc["printed"], list(doc["choices"])
     is_open = format_of(doc).is_open

@@ -40,7 +40,7 @@ def data_labels(runs: Sequence[tuple[str, str, Data]]) -> list[str]:
     return labels
 
 
-HOW_MUCH = ("questions", "limit", "samples", "categories", "n", "asked", "invalid")
+HOW_MUCH = ("questions", "limit", "samples", "categories", "n", "passages", "asked", "invalid")
 """Signature parts that describe how much was asked, not how."""
 
 WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")  # signature parts that describe why a run ended early
@@ -92,6 +92,7 @@ def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Re
         sizes = "-".join(map(str, dict.fromkeys((int(table.sizes.min()), int(table.sizes.max())))))
         counted = {
             "n": f"{len(table.sizes)}x{sizes}",
+            "passages": str(table.units),
             "asked": f"{(~table.skipped).mean():.1%}",
             "invalid": f"{table.invalid.mean():.1%}",
         }

@@ -36,6 +36,7 @@ class Variant:
         printed: Identity of each printed option, in the same order.
         answer: Identity of the right option, printed or not; the reference answer if there are no options.
         template: The template of the prompt. Missing in the dict if the answer format has its own prompt.
+        cluster: What the question shares with others, such as a passage. Missing in the dict if it shares nothing.
     """
 
     question_id: str
@@ -51,6 +52,7 @@ class Variant:
     printed: tuple[int, ...]
     answer: int | str
     template: Template | None = field(default=None, init=False)
+    cluster: str = field(default="", init=False)
 
     @property
     def prompt(self) -> str:
@@ -91,6 +93,8 @@ def variants_of(question: AnyQuestion, altered: Iterable[Altered]) -> list[Varia
         )
         if form.template is not None:
             variant.template = form.template
+        if question.cluster:
+            variant.cluster = question.cluster
         variants.append(variant)
     return variants
 

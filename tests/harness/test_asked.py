@@ -336,3 +336,15 @@ def test_labels() -> None:
     ]
     assert labels_in(["(A)ice", "(B)fog"]) == ["A", "B"]
     assert labels_in(["ice", "fog"]) == labels_in(["B", "A"]) == []
+
+
+def test_passages_are_clusters(folder: Path) -> None:
+    for path in (folder / "test.jsonl", folder / "dev.jsonl"):
+        rows = map(json.loads, path.read_text().splitlines())
+        write_rows(path, *({**row, "passage": "Water." * (n % 2)} for n, row in enumerate(rows)))
+    clusters = [question.cluster for question in loaded(folder, task=write(folder)).dataset["test"]]
+    assert clusters == ["", "Water."] * 4
+    by_column = loaded(folder, task=write(folder), cluster="{{ t }}").dataset["test"]
+    assert {question.cluster for question in by_column} == {"0", "1", "2"}
+    with pytest.raises(UserError, match="no column 'nothing'"):
+        loaded(folder, task=write(folder), cluster="nothing").test_docs()

@@ -25,6 +25,8 @@ def test_cost_on_one_of_several_ranks() -> None:
     assert describe_cost(asked) == "2 questions, 3 requests, about 3,000 prompt tokens"
     assert describe_cost(asked, ranks=8).endswith("about 3,000 prompt tokens on this rank, one of 8")
     assert describe_cost(asked, repeats=5).endswith("3 variants, 15 requests, about 15,000 prompt tokens")
+    shared = [({**doc, "cluster": "p"}, *more) for doc, *more in asked]
+    assert describe_cost(shared).startswith("2 questions in 1 passage, 3 requests")
 
 
 def test_cost_of_messages_that_a_server_formats() -> None:

@@ -15,10 +15,13 @@ from lm_eval_cora.harness.docs import questions_digest
 from lm_eval_cora.harness.scoring import digest_of, in_signature
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, Data
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.runs.signature import signature_parts
 from lm_eval_cora.variants.template import Template
 from tests.support.building import build
 from tests.support.simulated import knows, run
+from tests.support.written import Written, lines_of, put, the_run, write
 
 ROW = {"id": "q1", "question": "Frozen water?", "choices": ["Ice", "Fog"], "answer": 0, "category": "physics"}
 
@@ -100,3 +103,25 @@ def test_a_table_in_memory_is_named_by_its_type() -> None:
 def test_the_digest_of_templates_is_that_of_their_texts() -> None:
     brief, other = Template("brief", "{question}"), Template("brief", "{question}!")
     assert digest_of([brief, other]) == digest_of([replace(other, name="long"), brief]) != digest_of([brief])
+
+
+def test_passages_are_units_in_results_samples_and_signature(tmp_path: Path) -> None:
+    rows = [{**ROW, "id": f"q{n}", "question": f"Frozen water {n}?", "cluster": f"p{n // 3}"} for n in range(12)]
+    data, task = put(tmp_path / "rows.jsonl", rows), "cora_local_order"
+
+    def evaluated(name: str, **options: Any) -> tuple[Written, Run]:
+        given = {"data_files": str(data), **options}
+        written = write(tmp_path / name, lambda doc: "A" if doc["question_id"] < "q6" else knows(doc), task, given)
+        return written, the_run(written.folder)
+
+    shared, read_again = evaluated("shared")
+    alone, of_questions = evaluated("alone", cluster="id")
+    assert shared.printed["acc_mean,none"] == alone.printed["acc_mean,none"]
+    assert shared.printed["acc_mean_stderr,none"] > alone.printed["acc_mean_stderr,none"]
+    assert "|n:12x2|passages:4|" in read_again.signature
+    assert "passages" not in of_questions.signature
+    assert lines_of(shared.samples)[0]["doc"]["cluster"] == "p0"
+    assert (read_again.table.units, read_again.differences) == (4, [])
+    assert any("12 questions in 4 passages are few" in warning for warning in read_again.warnings)
+    assert "questions share different passages" in not_comparable(of_questions, read_again)
+    assert make_report([read_again]).sections[0].subtitle.startswith("12 questions in 4 passages")

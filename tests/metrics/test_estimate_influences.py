@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from math import isnan, sqrt
 
 import numpy as np
@@ -11,65 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import mean_of, ratio_of, share_of, standard_error
-from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.score_tables import (
-    NOT_TRANSITIVE,
-    random_score_questions,
-    random_written_questions,
-    written_table,
-)
+from tests.support.probed import MADE, QUESTIONS, found_in, made
 from tests.support.study_answers import of_some
 from tests.support.tables import (
-    METRICS,
-    ORDER,
-    PLUS,
-    PROMPTS,
-    SAMPLING,
-    STUDY,
-    Metrics,
     estimates,
-    random_questions,
-    random_study_questions,
     resampled,
-    table_of,
     without_errors,
 )
-
-QUESTIONS = 120
-
-
-def _whole(chosen: Metrics) -> Metrics:
-    return {name: metric for name, metric in chosen.items() if "by_category" not in name}
-
-
-# Made when a test needs them, not while pytest collects the tests.
-MADE: dict[str, Callable[[], tuple[Metrics, ResponseTable]]] = {
-    "divergent": lambda: (METRICS, table_of(random_questions(QUESTIONS, 8, seed=1))),
-    "plus": lambda: (PLUS, table_of(random_study_questions(QUESTIONS, (2, 4), 2, "plus"))),
-    "study": lambda: (STUDY, table_of(random_study_questions(QUESTIONS, (3, 4, 5), 3))),
-    "scored": lambda: (STUDY, table_of(random_study_questions(QUESTIONS, (3, 4, 5), 4, scored=True))),
-    "prompts": lambda: (_whole(PROMPTS), table_of(random_score_questions(QUESTIONS, "prompts", (4, 5), 5))),
-    "order": lambda: (_whole(ORDER), table_of(random_score_questions(QUESTIONS, "order", (4, 4, 5), 6))),
-    "sampling": lambda: (_whole(SAMPLING), table_of(random_score_questions(QUESTIONS, "sampling", (4,), 7))),
-    "written": lambda: (
-        _whole(PROMPTS),
-        written_table(random_written_questions(QUESTIONS, "prompts", 8), NOT_TRANSITIVE),
-    ),
-}
-
-
-@cache
-def _table(probe: str) -> tuple[Metrics, ResponseTable]:
-    return MADE[probe]()
-
-
-@cache
-def _found(probe: str) -> dict[str, Estimate]:
-    chosen, table = _table(probe)
-    return estimates(chosen, table)
-
 
 NO_CLOSED_FORM = ("acc_min", "acc_max", "macro_acc_min", "macro_acc_max", "recall_spread")
 
@@ -78,7 +25,7 @@ OF_A_TEST = ("recall_spread_by_chance", "acc_range", "macro_acc_range", "positio
 
 @pytest.mark.parametrize("probe", MADE)
 def test_every_estimate_with_an_error_has_influences_or_an_interval_of_its_own(probe: str) -> None:
-    for name, estimate in _found(probe).items():
+    for name, estimate in found_in(probe).items():
         if name.startswith(OF_A_TEST):
             assert isnan(estimate.stderr), name
             assert estimate.influence is None, name
@@ -92,7 +39,7 @@ def test_every_estimate_with_an_error_has_influences_or_an_interval_of_its_own(p
 @pytest.mark.parametrize("probe", MADE)
 def test_influences_give_the_error(probe: str) -> None:
     means = 0
-    for name, estimate in _found(probe).items():
+    for name, estimate in found_in(probe).items():
         if estimate.influence is None:
             continue
         assert estimate.influence.shape == (QUESTIONS,), name
@@ -120,7 +67,7 @@ def test_influences_give_the_error(probe: str) -> None:
 
 @pytest.mark.parametrize("probe", MADE)
 def test_influences_agree_with_leaving_a_question_out(probe: str) -> None:
-    (chosen, table), whole = _table(probe), _found(probe)
+    (chosen, table), whole = made(probe), found_in(probe)
     kept = {name for name, estimate in whole.items() if estimate.influence is not None}
     assert len(kept) > 5
     chosen = {name: metric for name, metric in chosen.items() if any(key.split()[0] == name for key in kept)}
@@ -147,7 +94,7 @@ def test_influences_agree_with_leaving_a_question_out(probe: str) -> None:
 @pytest.mark.parametrize("probe", MADE)
 def test_the_mean_of_the_outcomes_is_the_value(probe: str) -> None:
     shares = 0
-    for name, estimate in _found(probe).items():
+    for name, estimate in found_in(probe).items():
         if estimate.outcomes is None or isnan(estimate.value):
             continue
         shares += 1

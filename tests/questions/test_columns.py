@@ -246,3 +246,12 @@ def test_a_template_that_cannot_be_compiled_is_an_error_at_once(text: str) -> No
 def test_columns_that_differ_in_case_alone_are_not_guessed_at() -> None:
     assert find_column("answer", ["Answer", "ANSWER"]) is None
     assert find_column("ANSWER", ["Answer", "ANSWER"]) == "ANSWER"
+
+
+def test_what_questions_share() -> None:
+    row = {"question": "Frozen?", "choices": ["Ice", "Fog"], "answer": "Ice", "passage": "Water freezes. " * 9}
+    assert question_of(LOCAL, {**row, "cluster": 7}).cluster == "7"
+    assert question_of(LOCAL, row).cluster == ""
+    named = [question_of(mine(cluster=text), row).cluster for text in ("passage", "{{ passage }}{{ answer }}")]
+    assert [len(name) for name in named] == [16, 16]  # digests of long texts
+    assert len({*named}) == 2

@@ -19,7 +19,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.runs.collected import ENTRIES, Collected, compute_collected, read_answers, undefined_metrics
-from lm_eval_cora.scores import Scores
+from lm_eval_cora.scores import Scores, compare
 from lm_eval_cora.variants.probes import PROBES
 from tests.support import oracles, oracles_score
 from tests.support.answers_files import answers
@@ -319,3 +319,22 @@ def test_balanced_orders(orders: list[str], expected: bool) -> None:
     row = {"question": "q", "picked": "a", "answer": "a"}
     rows = [{**row, "variant": n, "printed": list(order)} for n, order in enumerate(orders)]
     assert read_answers(rows)[""].are_balanced() == expected
+
+
+def test_clusters_are_the_units() -> None:
+    rows = [line(f"q{number}", 0, "ab"[number % 3 > 1], passage=f"p{number // 4}") for number in range(80)]
+    alone, shared = score(rows), score(rows, cluster="passage")
+    assert shared["mcqa"].value == alone["mcqa"].value
+    assert (alone["mcqa"].units, shared["mcqa"].units) == (0, 20)
+    assert shared.size == "80 questions in 20 passages with 1 variant"
+    few = score(rows[:40], cluster="passage")
+    assert few.notes[-1].startswith("40 questions in 10 passages are few")
+    assert alone["acc"].interval != shared["acc"].interval
+    with pytest.raises(UserError, match="expected questions that share the same passages"):
+        compare(alone, shared)
+
+
+def test_a_question_has_one_cluster() -> None:
+    rows = [line("q", ordinal, "a", cluster=f"p{ordinal}") for ordinal in (0, 1)]
+    with pytest.raises(UserError, match=r"row 1: column 'cluster': expected 'p0', the cluster of question 'q' before"):
+        score(rows)

@@ -102,6 +102,20 @@ def test_every_row_is_read(benchmark: str) -> None:
             assert option == " ".join(option.split())
 
 
+def test_the_passages_of_agieval() -> None:
+    clusters: dict[str, set[str]] = {}
+    for question in questions_of("agieval"):
+        clusters.setdefault(question.category, set()).add(question.cluster)
+    assert {subset: len(names) for subset, names in clusters.items()} == {
+        **dict.fromkeys(("lsat-ar", "lsat-rc"), 40),
+        "sat-en": 44,
+        "lsat-lr": 507,
+        "logiqa-en": 6,
+        "aqua-rat": 1,
+        "sat-math": 8,  # no passage is one of them
+    }
+
+
 @pytest.mark.parametrize("benchmark", QUESTIONS)
 def test_the_rows_left_out_are_the_known_ones(benchmark: str) -> None:
     rows = LEFT_OUT.get(benchmark, [])

@@ -1,0 +1,101 @@
+"""Questions that share passages: coverage of the intervals and level of the tests, on simulated models.
+
+python benchmarks/clusters.py [--runs 1000] [--clusters 10 40 160]
+
+Each passage has 2 to 12 questions, each question four variants. The answers of a passage have an intraclass correlation
+of 0, 0.1 or 0.5: the ability of the model on a passage has a beta distribution. "alone" takes each question for a unit
+of its own. The true values come from 400,000 passages. The second table compares two equal models; the third one asks
+for equal kinds of variants and letters that do not matter, whose tests should reject in 5% of the runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from tqdm import tqdm
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.paired import difference, p_value
+from lm_eval_cora.metrics.responses import ResponseTable
+
+ACCURACY, VARIANTS = 0.75, 4
+KINDS = tuple(f"answer_at_{letter}" for letter in "ABCD")
+METRICS: dict[str, Callable[[ResponseTable], Estimate]] = {
+    "acc": metrics.acc,
+    "mcqa": metrics.mcqa,
+    "cora": metrics.cora,
+    "ci": metrics.ci,
+    "macro_acc": metrics.macro_acc,
+    "acc_min": metrics.acc_min,
+}
+
+
+def answers(rng: np.random.Generator, clusters: int, correlation: float, models: int = 1) -> list[ResponseTable]:
+    """Answers of models, alike on average, to the questions of some passages."""
+    sizes = rng.integers(2, 13, clusters)
+    cluster = np.repeat(np.arange(clusters), sizes)
+    names = {"clusters": tuple(map(str, cluster)), "categories": tuple(map(str, cluster % 2))}
+    return [
+        ResponseTable.from_hits(hits(rng, cluster, correlation), kinds=KINDS, **order(len(cluster)), **names)
+        for _ in range(models)
+    ]
+
+
+def hits(rng: np.random.Generator, cluster: np.ndarray, correlation: float) -> np.ndarray:
+    """(questions, variants) right answers; questions of a passage, and variants of a question, are alike."""
+    shape = (1 / correlation - 1) if correlation else np.inf
+    ability = np.full(cluster.max() + 1, ACCURACY)
+    if correlation:
+        ability = rng.beta(ACCURACY * shape, (1 - ACCURACY) * shape, len(ability))
+    own = rng.beta(2, 2, (len(cluster), 1)) < ability[cluster][:, None]
+    return np.where(rng.random((len(cluster), VARIANTS)) < 0.7, own, rng.random((len(cluster), VARIANTS)) < ACCURACY)
+
+
+def order(questions: int) -> dict[str, np.ndarray]:
+    """The columns of the kinds: the right option is printed at the first letter, the second, ..."""
+    return {"kind": np.tile(np.arange(VARIANTS), questions)}
+
+
+def alone(table: ResponseTable) -> ResponseTable:
+    """The same answers, without passages."""
+    return replace(table, clusters=("",) * len(table.sizes))
+
+
+def contains(interval: tuple[float, float], truth: float) -> bool:
+    """Whether an interval contains the true value."""
+    return interval[0] <= truth <= interval[1]
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--clusters", type=int, nargs="+", default=[10, 40, 160])
+    given = parser.parse_args()
+    cases = [(correlation, clusters) for correlation in (0.0, 0.1, 0.5) for clusters in given.clusters]
+    print("| correlation | passages |", " | ".join(METRICS), "| alone: acc | difference | p < 0.05 | kinds: p < 0.05 |")
+    print("|---|---|", "---|" * (len(METRICS) + 4))
+    for correlation, clusters in tqdm(cases, leave=False, disable=None):
+        rng = np.random.default_rng(0)
+        (everyone,) = answers(rng, 40_000, correlation)
+        truths = {name: metric(alone(everyone)).value for name, metric in METRICS.items() if name != "acc_min"}
+        truths["acc_min"] = truths["acc"]
+        covered = dict.fromkeys((*METRICS, "alone", "difference", "p", "kinds"), 0)
+        for _ in range(given.runs):
+            one, other = answers(rng, clusters, correlation, models=2)
+            for name, metric in METRICS.items():
+                covered[name] += contains(metric(one).interval, truths[name])
+            covered["alone"] += contains(metrics.acc(alone(one)).interval, truths["acc"])
+            pair = metrics.cora(one), metrics.cora(other)
+            covered["difference"] += contains(difference(*pair)[2:], 0.0)
+            covered["p"] += p_value(*pair) < 0.05
+            covered["kinds"] += metrics.acc_range_p(one).value < 0.05
+        print(f"| {correlation} | {clusters} |", " | ".join(f"{n / given.runs:.3f}" for n in covered.values()), "|")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Clusters as the units of errors: by hand, an oracle, and repeated questions, which tell nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import isnan, nan, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t as students_t
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics.aggregated import aggregated
+from lm_eval_cora.metrics.estimate import Estimate, students
+from lm_eval_cora.metrics.facts import compute, with_clusters
+from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
+from lm_eval_cora.metrics.paired import compared, difference, p_value
+from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
+from tests.support.probed import MADE, QUESTIONS, found_in, made
+from tests.support.score_tables import random_score_questions
+from tests.support.tables import estimates, table_of
+
+
+def in_clusters(table: ResponseTable, *names: str) -> ResponseTable:
+    return replace(table, clusters=names)
+
+
+def test_a_share_by_hand() -> None:
+    # Right: 2 of 2 and 1 of 2, so 3/4. The sums of the deviations are 1/2 and -1/2: sqrt(2 (1/4 + 1/4)) / 4 = 1/4.
+    table = in_clusters(ResponseTable.from_hits([[1], [1], [0], [1]]), "a", "a", "b", "b")
+    found = metrics.mcqa(table)
+    assert (found.value, found.stderr, found.units, found.outcomes) == (0.75, pytest.approx(0.25), 2, None)
+    assert students(1.959964, 2) == pytest.approx(12.706, abs=1e-3)  # the t table's first row
+    # Wilson's interval with p (1 - p) / error^2 = 3 trials: (0.75 + 26.9 -+ 12.706 sqrt(0.0625 + 4.485)) / 54.8.
+    assert found.interval == (pytest.approx(0.0101, abs=1e-3), pytest.approx(0.9990, abs=1e-3))
+    assert table.size == "4 questions in 2 passages"
+
+
+def test_a_difference_by_hand() -> None:
+    # The sums of the differences are 2, 0 and 1 of 6 questions: sd 1, sqrt(3 (1 + 1 + 0) / 2) / 6 = 0.2887, t = 1.7321.
+    names = ("a", "a", "b", "b", "c", "c")
+    before, after = (
+        metrics.mcqa(in_clusters(ResponseTable.from_hits([[int(right)] for right in rights]), *names))
+        for rights in ("001010", "111011")
+    )
+    change = difference(before, after)
+    assert (change.value, change.stderr) == (pytest.approx(0.5), pytest.approx(sqrt(3) / 6))
+    assert p_value(before, after) == pytest.approx(2 * students_t.sf(sqrt(3), 2))
+    assert compared(before, after).p_value == p_value(before, after)
+    assert change.low == pytest.approx(0.5 - students_t.ppf(0.975, 2) * sqrt(3) / 6)
+    assert change.high == 1
+
+
+def test_a_part_of_the_questions_by_hand() -> None:
+    # Of the clusters a, b and c only a and b have questions that count: 2 / (2 - 1) instead of 3 / (3 - 1).
+    table = in_clusters(ResponseTable.from_hits([[1]] * 6), *"aabbcc")
+    values, members = np.array([1.0, 0, 0, 0, 0, 0]), np.array([True, True, True, True, False, False])
+    found = with_clusters(metrics.estimate.mean_of(values, members), table)
+    assert found.stderr == pytest.approx(sqrt(2 * (0.5**2 + 0.5**2)) / 4)
+    assert found.units == 2
+
+
+@pytest.mark.parametrize(("names", "units"), [("aaaa", 0), ("aabb", 2)])
+def test_clusters_that_do_not_vary(names: str, units: int) -> None:
+    found = metrics.mcqa(in_clusters(ResponseTable.from_hits([[1]] * 4), *names))
+    assert found.value == 1
+    if units:  # the lower end is that of Wilson's interval for 2 of 2 with a quantile of 12.7
+        assert found.interval[0] == pytest.approx(1 - 12.706**2 / (2 + 12.706**2), abs=1e-4)
+    else:
+        assert isnan(found.stderr)
+
+
+# ---- tables of every probe
+
+
+@pytest.mark.parametrize("probe", MADE)
+def test_a_cluster_for_each_question_changes_nothing(probe: str) -> None:
+    chosen, table = made(probe)
+    own = estimates(chosen, in_clusters(table, *map(str, range(QUESTIONS))))
+    assert repr(own) == repr(found_in(probe))
+
+
+OF_A_TEST = ("by_chance", "position_", "acc_range_p")
+
+
+@pytest.mark.parametrize("probe", MADE)
+def test_the_errors_of_clusters_agree_with_sums_of_influences(probe: str) -> None:
+    chosen, table = made(probe)
+    names = np.random.default_rng(1).integers(0, 40, QUESTIONS)
+    found, checked = estimates(chosen, in_clusters(table, *map(str, names))), 0
+    for name, alone in found_in(probe).items():
+        estimate = found[name]
+        if isnan(alone.value) or any(word in name for word in OF_A_TEST):
+            continue
+        assert estimate.value == alone.value, name
+        if alone.influence is None or alone.bends or alone.members is not None or alone.ends or name == "macro_acc":
+            continue
+        sums = [alone.influence[names == cluster].sum() for cluster in set(names.tolist())]
+        units = len(sums)
+        assert estimate.units == units
+        assert estimate.stderr == pytest.approx(sqrt(units / (units - 1) * np.square(sums).sum()) / QUESTIONS), name
+        checked += 1
+    assert checked > 2
+
+
+def repeated(table: ResponseTable, times: int) -> ResponseTable:
+    """Each question several times, in a cluster of its own."""
+    rows = np.concatenate([np.tile(part, times) for part in np.split(np.arange(len(table.kind)), table.starts[1:])])
+    moves = [
+        start * times + copy * size
+        for start, size in zip(table.starts, table.sizes, strict=True)
+        for copy in range(times)
+    ]
+    pairs = [
+        pair - table.starts[question] + moves[question * times + copy]
+        for pair in table.pairs
+        for question in [table.question[pair[0]]]
+        for copy in range(times)
+    ]
+    return replace(
+        table,
+        question_ids=tuple(f"{name} {copy}" for name in table.question_ids for copy in range(times)),
+        categories=tuple(name for name in table.categories for _ in range(times)),
+        clusters=tuple(name for name in table.question_ids for _ in range(times)),
+        sizes=np.repeat(table.sizes, times),
+        kind=table.kind[rows],
+        pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        ran_out=table.ran_out[:0],
+        **{column: getattr(table, column)[rows] for column in BY_RECORD},
+    )
+
+
+OF_IDS = ("acc_pride", "subset_sizes", "timeouts", "questions", "picks")  # counts, and parts drawn by the id
+
+
+@pytest.mark.parametrize("probe", MADE)
+def test_repeated_questions_in_clusters_tell_nothing_more(probe: str) -> None:
+    chosen, table = made(probe)
+    found, checked = estimates(chosen, repeated(table, 3)), 0
+    for name, alone in found_in(probe).items():
+        if any(word in name for word in OF_IDS) or isnan(alone.value):
+            continue
+        assert found[name].value == pytest.approx(alone.value), name
+        if not alone.ends or name == "macro_acc":
+            assert found[name].stderr == pytest.approx(alone.stderr, nan_ok=True), name
+        checked += not isnan(alone.stderr)
+    assert checked > 10
+
+
+def test_repeated_questions_in_the_aggregated_row() -> None:
+    table = table_of(random_score_questions(30, "sampling", (4,), 7))
+    for macro in (False, True):
+        alone, more = aggregated(sampling=table, macro=macro), aggregated(sampling=repeated(table, 3), macro=macro)
+        for one, other in zip(alone[:4], more[:4], strict=True):
+            assert (other.value, other.stderr) == (pytest.approx(one.value), pytest.approx(one.stderr))
+
+
+@pytest.mark.parametrize(
+    "metric", [metrics.acc_range_p, metrics.position_p_value, metrics.recall_spread, metrics.acc_range_by_chance]
+)
+def test_the_tests_have_clusters_as_units(metric: Callable[[ResponseTable], Estimate]) -> None:
+    rng = np.random.default_rng(3)
+    kinds = {"kinds": tuple(f"answer_at_{letter}" for letter in "ABCD"), "kind": np.tile(np.arange(4), 45)}
+    kinds |= {"options": np.full(180, 4), "position": rng.integers(0, 4, 180)}
+    table = ResponseTable.from_hits(rng.random((45, 4)) < [0.6, 0.5, 0.45, 0.4], **kinds)
+    expected = metric(table).value
+    assert metric(repeated(table, 4)).value == pytest.approx(expected)
+    assert metric(replace(repeated(table, 4), clusters=("",) * 180)).value < expected or metric is metrics.recall_spread
+    few = replace(table, clusters=tuple(f"{number % 9}" for number in range(45)))
+    assert isnan(metric(few).value) or metric in (metrics.position_p_value, metrics.recall_spread)
+
+
+# ---- categories, notes, and functions of the user
+
+
+def test_categories_of_one_cluster_are_pooled() -> None:
+    table = ResponseTable.from_hits([[1], [0]] * 6, categories=("x",) * 4 + ("y",) * 8)
+    table = in_clusters(table, *"aaaabbbccddd")
+    assert note_on_small_categories(table).startswith("1 category has one cluster of questions")
+    assert 0 < metrics.macro_acc(table).stderr < 1
+
+
+def test_few_clusters_have_a_note() -> None:
+    table = ResponseTable.from_hits([[1], [0]] * 40)
+    assert not note_on_few_clusters(table)
+    assert not note_on_few_clusters(in_clusters(table, *(f"{n % 20}" for n in range(80))))
+    note = note_on_few_clusters(in_clusters(table, *(f"{n % 19}" for n in range(80))))
+    assert note.startswith(
+        "80 questions in 19 passages are few: intervals use Student's t distribution with 18 degrees"
+    )
+
+
+def test_a_metric_of_the_user_has_clusters_as_units() -> None:
+    def own(table: ResponseTable) -> Any:
+        return metrics.estimate.mean_of(table.hits / table.sizes)
+
+    table = in_clusters(ResponseTable.from_hits([[1], [0], [0], [1]]), *"aabc")
+    assert compute({"metric": "own", "aggregation": own}, table).units == 3
+    assert with_clusters(Estimate(1.0, nan), table).units == 0
