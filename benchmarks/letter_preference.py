@@ -3,7 +3,8 @@
 The models without a letter preference choose by content. Their rejections are false: at most 5% should occur. The
 models with a preference pick the letter A in a tenth of the answers or questions, whatever is printed there. "Pearson"
 counts every pick as independent, "Wald" counts questions. Both compare the picks of each letter with equal shares and
-the statistic with the chi-square distribution. The test is not printed with fewer than ten questions per letter.
+the statistic with the chi-square distribution. The test is not printed with fewer than ten questions per letter. The
+last table is about the effect size.
 
     python benchmarks/letter_preference.py [--runs 1000] [--questions 30 40 100 1000]
 """
@@ -23,13 +24,15 @@ from scipy.stats import chi2
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
-from lm_eval_cora.metrics import position_p_value
+from lm_eval_cora.metrics import position_cramers_v, position_p_value
 from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
 from lm_eval_cora.questions.options import Orders
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.order import POSITIONS, order
 
 LEVEL = 0.05
+
+SHARES_OF_A, LEAST = (0.0, 0.03, 0.1, 0.4, 0.9), 40  # true values of V, and the questions that it needs
 
 INVALID = -1
 
@@ -188,6 +191,14 @@ def rejections(runs: int, questions: int, options: Sequence[int], orders: Orders
     return np.array(found, dtype=np.float64).mean(axis=0).tolist()
 
 
+def effects(runs: int, questions: int, share: float) -> tuple[float, float]:
+    """Mean V and coverage if a share of all answers is A, and the others are even: this share is the true V."""
+    rng, model = np.random.default_rng(questions), Model(guesses, a_in_answers=share)
+    found = [position_cramers_v(simulate(rng, questions, (4,), "cyclic", model)) for _ in range(runs)]
+    covered = [each.interval[0] <= share <= each.interval[1] for each in found]
+    return float(np.mean([each.value for each in found])), float(np.mean(covered))
+
+
 def shown(share: float) -> str:
     return "not printed" if isnan(share) else f"{share:.3f}"
 
@@ -208,6 +219,12 @@ def main() -> None:
                     row = (orders, ", ".join(map(str, options)), f"{questions:,}", name, *map(shown, found))
                     print(f"| {' | '.join(row)} |", flush=True)
         print()
+    print("Cramér's V with cyclic orders of four options: mean, and coverage of its 95% intervals\n")
+    print("| questions | true V | mean | coverage |\n|---|---|---|---|")
+    for questions in arguments.questions:
+        for share in SHARES_OF_A if questions >= LEAST else ():
+            mean, coverage = effects(arguments.runs, questions, share)
+            print(f"| {questions:,} | {share:.2f} | {mean:.3f} | {coverage:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 from scipy.stats import binom
@@ -22,7 +23,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 from interval_widths import METRICS, Population, table
 from tqdm import tqdm
 
-from lm_eval_cora.decide.sample_size import Contrast, Level, correlation_of, questions_needed, with_another
+from lm_eval_cora.decide.sample_size import (
+    SAME_LEVEL,
+    Contrast,
+    Level,
+    correlation_of,
+    questions_for_same,
+    questions_needed,
+    with_another,
+)
 from lm_eval_cora.metrics.estimate import Estimate, share_of, wilson
 from lm_eval_cora.metrics.paired import difference, differs
 
@@ -91,6 +100,34 @@ def power_of_gate(samples: int, run: int) -> None:
                 print(f"| {' | '.join([*row, f'{decided / samples:.3f}', f'{wrong / samples:.3f}'])} |", flush=True)
 
 
+def rates_of_same(samples: int, run: int) -> None:
+    """Print how often `gate --same` passes: models that differ by exactly the margin, and those inside of it."""
+    print(
+        "\n| models | metric | difference | questions | passes with that margin | margin | would decide it | passes |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    z = NormalDist().inv_cdf((1 + SAME_LEVEL) / 2)
+    for population in PAIRS:
+        for metric in METRICS:
+            rng = np.random.default_rng(0)
+            before, after = drawn(population, metric, run, rng)
+            gap = after.value - before.value
+            margin = abs(gap) + 0.03
+            needed = questions_for_same(Contrast.of(before, after), margin, gap)
+            row = [population.name, metric, f"{gap:+.4f}", "300"]
+            for questions, most in ((300, abs(gap)), (needed, margin)):
+                if questions is None or questions > MOST:
+                    row += ["n/a" if questions is None else f"{questions:,}", "not measured"]
+                    continue
+                inside = 0
+                for _ in tqdm(range(samples), f"{population.name}, {metric}", leave=False, disable=None):
+                    change = difference(*drawn(population, metric, questions, rng), z=z)
+                    inside += -most <= change.low and change.high <= most
+                more = [] if questions == 300 else [f"{margin:.4f}", f"{questions:,}"]
+                row += [*more, f"{inside / samples:.3f}"]
+            print(f"| {' | '.join(row)} |", flush=True)
+
+
 def rates_at_the_bound() -> None:
     """Print the probability that a share at its bound passes, with the intervals of `gate` and of the report."""
     print("\n| questions | bound | passes | with Wilson's interval alone |\n|---|---|---|---|")
@@ -113,6 +150,7 @@ def main() -> None:
     given = parser.parse_args()
     power_of_plan(given.samples, given.run)
     power_of_gate(given.samples, given.run)
+    rates_of_same(given.samples, given.run)
     rates_at_the_bound()
 
 

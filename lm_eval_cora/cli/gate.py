@@ -2,11 +2,12 @@
 
 lm-eval-cora gate out/new --require 'cora>=0.45' --require 'invalid<=0.05'
 lm-eval-cora gate out/new --baseline out/old --no-worse cora:0.02
+lm-eval-cora gate out/quantised --baseline out/new --same cora:0.02
 lm-eval-cora gate out/new --policy gate.yaml --junit gate.xml --json gate.json
 
-A requirement passes if the whole 95% interval meets it, fails if no part of it does, and is undecided
-otherwise. Exit status 0: all pass; 1: some requirement fails; 2: none fails, but some is undecided;
-3: the policy or a run cannot be read.
+A requirement passes if the whole 95% interval meets it (of --same the 90% interval: two one-sided tests),
+fails if no part of it does, and is undecided otherwise. Exit status 0: all pass; 1: some requirement fails;
+2: none fails, but some is undecided; 3: the policy or a run cannot be read.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("out", "RUN", "a run of one model, as for report")
     about = "a lowest value, or a highest one with <=; may be repeated. Without TASK, for every task of the run"
     parser.argument("--require", "'[TASK:]METRIC>=X'", about, **console.REPEATED)
-    parser.argument("--baseline", "OUT", "the run of --no-worse, on the same questions")
+    parser.argument("--baseline", "OUT", "the run of --no-worse and --same, on the same questions")
     about = "the run is worse than the baseline by MARGIN at most; may be repeated"
     parser.argument("--no-worse", "'[TASK:]METRIC:MARGIN'", about, **console.REPEATED)
-    parser.argument("--policy", "FILE", "a YAML file with the lists require and no_worse")
+    about = "the run differs from the baseline by MARGIN at most, in both directions; may be repeated"
+    parser.argument("--same", "'[TASK:]METRIC:MARGIN'", about, **console.REPEATED)
+    parser.argument("--policy", "FILE", "a YAML file with the lists require, no_worse and same")
     parser.argument("--junit", "FILE", "write the results as JUnit XML, too")
     parser.argument("--json", "FILE", "write the results as JSON, too; - is stdout")
     parser.shared("reader")
@@ -41,7 +44,7 @@ def add_arguments(parser: console.Parser) -> None:
 
 def run(given: console.Given) -> int:
     """Check a run against requirements; return 0 if all pass, 1 if one fails, 2 if none fails but one is undecided."""
-    requirements = read_requirements(given.require, given.no_worse, given.policy)
+    requirements = read_requirements(given.require, given.no_worse, given.policy, given.same)
     _check_arguments(given, requirements)
     runs = _read(given.out, given.reader)
     baseline = _read(given.baseline, given.reader) if given.baseline else []
@@ -60,13 +63,15 @@ def run(given: console.Given) -> int:
 
 def _check_arguments(given: console.Given, requirements: Sequence[Requirement]) -> None:
     """Check everything that does not need the runs, which may take minutes to read."""
-    has_losses = any(requirement.is_loss for requirement in requirements)
+    compares = any(requirement.compares for requirement in requirements)
     if not requirements:
-        raise UserError("expected a requirement: --require 'cora>=0.45', --no-worse cora:0.02, or --policy FILE")
-    if has_losses and not given.baseline:
-        raise UserError("--no-worse: expected --baseline OUT, too: the run to compare with")
-    if given.baseline and not has_losses:
-        raise UserError(f"--baseline {given.baseline}: expected --no-worse METRIC:MARGIN, too")
+        how = "--require 'cora>=0.45', --no-worse cora:0.02, --same cora:0.02, or --policy FILE"
+        raise UserError(f"expected a requirement: {how}")
+    if compares and not given.baseline:
+        option = "--same" if given.same and not given.no_worse else "--no-worse"
+        raise UserError(f"{option}: expected --baseline OUT, too: the run to compare with")
+    if given.baseline and not compares:
+        raise UserError(f"--baseline {given.baseline}: expected --no-worse or --same METRIC:MARGIN, too")
     for option, path in (("--junit", given.junit), ("--json", given.json)):
         if path:
             check_file(path, option)

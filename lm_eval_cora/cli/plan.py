@@ -1,8 +1,9 @@
-"""Plan a comparison of two models: how many questions and requests find a difference.
+"""Plan a comparison of two models: how many questions and requests find a difference, or show that there is none.
 
 lm-eval-cora plan --difference 0.02
 lm-eval-cora plan --difference 0.02 --from out/small
 lm-eval-cora plan --difference 0.02 --from out/small --from out/large --metric mcqa
+lm-eval-cora plan --same 0.02 --from out/large --from out/quantised
 
 One run shows how much questions vary; two runs on the same questions also show how alike the models are.
 Without a run, the models of the CoRA paper's tables are used. Exit status 3: something cannot be read.
@@ -12,22 +13,24 @@ from __future__ import annotations
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.decide.plan import CORRELATION, Goal, as_json, as_table, make_plans
-from lm_eval_cora.decide.sample_size import LEVEL, POWER
+from lm_eval_cora.decide.sample_size import LEVEL, POWER, SAME_LEVEL
 from lm_eval_cora.report.text import one_line
 from lm_eval_cora.runs.grouping import read_runs
 
 
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
-    parser.argument("--difference", "D", "the difference to find", type=console.between(1e-6, 1, float), required=True)
+    parser.argument("--difference", "D", "the difference to find", type=console.between(1e-6, 1, float))
+    about = "instead: show that equal models differ by less, as gate --same does"
+    parser.argument("--same", "MARGIN", about, type=console.between(1e-6, 1, float))
     about = "a run, as for report; may be given for a second model on the same questions"
     parser.argument("--from", "OUT", about, dest="out", **console.REPEATED)
     about = "metric to compare. Default: the task's leading one, such as cora"
     parser.argument("--metric", "NAME", about, default="")
-    about = f"probability that the interval of the difference excludes 0 (default: {POWER})"
+    about = f"probability that the interval of the difference excludes 0, or is inside the margin (default: {POWER})"
     parser.argument("--power", None, about, type=console.between(0.5, 0.9999, float), default=POWER)
-    about = f"confidence level of the interval (default: {LEVEL})"
-    parser.argument("--level", None, about, type=console.between(0.5, 0.9999, float), default=LEVEL)
+    about = f"confidence level of the interval (default: {LEVEL}, with --same {SAME_LEVEL})"
+    parser.argument("--level", None, about, type=console.between(0.5, 0.9999, float))
     about = f"""correlation of the two models' results question by question, if it is not measured (default:
         {CORRELATION})"""
     parser.argument("--correlation", "R", about, type=console.between(0, 0.99, float))
@@ -36,7 +39,12 @@ def add_arguments(parser: console.Parser) -> None:
 
 def run(given: console.Given) -> None:
     """Print the questions and requests with which a difference between two models is found."""
-    goal = Goal(given.difference, given.power, given.level, given.metric, given.correlation)
+    is_same = given.same is not None
+    if is_same == (given.difference is not None):
+        given.parser.error("expected --difference D or --same MARGIN")
+    level = given.level or (SAME_LEVEL if is_same else LEVEL)
+    size = given.same if is_same else given.difference
+    goal = Goal(size, given.power, level, given.metric, given.correlation, is_same)
     runs = read_runs(given.out, reader=given.reader)
     plans, notes = make_plans(runs, goal)
     notes = [*console.warnings_of(runs), *notes]

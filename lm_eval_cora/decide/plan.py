@@ -36,13 +36,22 @@ _FEWEST = 30  # plans have at least so many questions, because the intervals of 
 
 
 class Goal(NamedTuple):
-    """What a comparison should find: a difference that an interval of this level excludes from 0 with this power."""
+    """What a comparison should find: a difference, with an interval of this level that excludes 0 with this power.
+
+    If models should be shown to be the same, the difference is the margin that contains the interval.
+    """
 
     difference: float
     power: float = POWER
     level: float = LEVEL
     metric: str = ""  # the one that leads the task's report
     correlation: float | None = None
+    same: bool = False
+
+    @property
+    def finds(self) -> str:
+        """What is found, in words."""
+        return "show that equal models differ by less than" if self.same else "find a difference of"
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ def make_plans(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
         if plan.enough is False:
             notes.append(
                 f"{plan.task}: the benchmark has {counted(plan.benchmark_questions or 0, 'question')}, too few. All of "
-                f"them find a difference of {plan.smallest_difference:.3f} with a probability of {goal.power:g}"
+                f"them {goal.finds} {plan.smallest_difference:.3f} with a probability of {goal.power:g}"
             )
         if plan.questions < _FEW_NEEDED:
             notes.append(f"{plan.task}: with fewer than {_FEW_NEEDED} questions the numbers are rough")
@@ -182,12 +191,19 @@ def _plan(
         contrast, correlation = Contrast.of(first, others[0]), correlation_of(first, others[0])
     else:
         correlation = CORRELATION if goal.correlation is None else goal.correlation
-        contrast = sample_size.with_another(first, questions, goal.difference, correlation)
-    needed = sample_size.questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
+        apart = 0.0 if goal.same else goal.difference
+        contrast = sample_size.with_another(first, questions, apart, correlation)
+    how = {"power": goal.power, "level": goal.level}
+    if goal.same:
+        needed = sample_size.questions_for_same(contrast, goal.difference, **how)
+    else:
+        needed = sample_size.questions_needed(contrast, goal.difference, 0.0, **how)
     if needed is None:
-        raise UserError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
+        option = "same" if goal.same else "difference"
+        raise UserError(f"--{option} {goal.difference:g}: no number of questions finds it. Choose a larger one")
     needed, (full, exact) = ceil(max(_FEWEST, needed) * per_unit), per_question
-    units, smallest = available and round(available / per_unit), sample_size.smallest_difference
+    units = available and round(available / per_unit)
+    smallest = sample_size.smallest_margin if goal.same else sample_size.smallest_difference
     return Plan(
         task,
         tuple(models),
@@ -285,19 +301,20 @@ def as_table(plans: Sequence[Plan], goal: Goal) -> Table:
         reach = "" if isnan(plan.smallest_difference) else f"{plan.smallest_difference:.3f}"
         rows.append([plan.task, plan.metric, correlation, plan.questions, plan.requests, exact, available, reach])
     title = (
-        f"Questions that find a difference of {goal.difference:g} with a probability of {goal.power:g} "
+        f"Questions that {goal.finds} {goal.difference:g} with a probability of {goal.power:g} "
         f"({100 * goal.level:g}% intervals)"
     )
     columns = ["task", "metric", "correlation", "questions", "requests", "exact", "available", "they find"]
+    found = "margin" if goal.same else "difference"
     note = (
         "questions: how many both models answer. requests: for one model, with all variants of these questions; exact: "
         "with --stop exact. correlation: of the two models' results, question by question. available: all questions of "
-        "the benchmark; they find: the smallest difference that these find with the same probability."
+        f"the benchmark; they find: the smallest {found} that these find with the same probability."
     )
     return Table(title, columns, rows, note)
 
 
 def as_json(plans: Sequence[Plan], goal: Goal, notes: Sequence[str]) -> dict[str, Any]:
     """The plans with all digits, undefined numbers as null."""
-    numbers = {name: getattr(goal, name) for name in ("difference", "power", "level")}
+    numbers = {name: getattr(goal, name) for name in ("difference", "same", "power", "level")}
     return {**numbers, "notes": list(notes), "plans": [for_json(asdict(plan)) for plan in plans]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import copysign, hypot, inf, isfinite, isnan, nan, sqrt
 from statistics import NormalDist
@@ -22,8 +23,10 @@ from lm_eval_cora.metrics.responses import Floats
 
 POWER = 0.8  # the usual probability of finding a difference that exists
 LEVEL = 0.95  # the usual confidence level of an interval
+SAME_LEVEL = 0.9  # of the interval of two one-sided tests at 5%
 _MOST = 10**9  # plans with more questions do not exist
 _HALVINGS = 40
+_FAR = 6.0  # standard errors
 
 Interval = tuple[float, float]
 
@@ -130,17 +133,44 @@ def questions_needed(
     sample: Sample, value: float, bound: float, power: float = POWER, level: float = LEVEL
 ) -> int | None:
     """Smallest number of questions with which the printed interval excludes a bound with a given probability."""
-    if value == bound:
-        return None
+    return None if value == bound else _smallest(lambda n: _excludes(sample, value, bound, n, power, level))
+
+
+def questions_for_same(
+    sample: Contrast, margin: float, value: float = 0.0, power: float = POWER, level: float = SAME_LEVEL
+) -> int | None:
+    """Smallest number of questions with which the interval is inside -+ margin with a given probability."""
+    return _smallest(lambda n: _power_of_same(sample, margin, value, n, level) >= power)
+
+
+def _power_of_same(sample: Contrast, margin: float, value: float, questions: int, level: float) -> float:
+    """The probability that the intervals of so many questions are inside -+ margin: that both of their ends are."""
+    normal, unit = NormalDist(), sample.spread / sqrt(questions)
+    z = normal.inv_cdf((1 + level) / 2)
+
+    def reach(sign: int) -> float:
+        """How many errors the value may be away in a direction."""
+        low, high = -_FAR, _FAR
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            ends = sample.interval(value, questions, z, sign * middle * unit)
+            low, high = (middle, high) if max(sign * end for end in ends) <= margin else (low, middle)
+        return low
+
+    return normal.cdf(reach(1)) + normal.cdf(reach(-1)) - 1
+
+
+def _smallest(is_enough: Callable[[int], bool]) -> int | None:
+    """The smallest number of questions that is enough; None if it is too large for a plan."""
     high = 2
-    while not _excludes(sample, value, bound, high, power, level):
+    while not is_enough(high):
         high *= 2
         if high > _MOST:
             return None
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _excludes(sample, value, bound, middle, power, level) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
 
 
@@ -154,12 +184,21 @@ def _excludes(sample: Sample, value: float, bound: float, questions: int, power:
 
 def smallest_difference(sample: Contrast, questions: int, power: float = POWER, level: float = LEVEL) -> float:
     """The smallest difference that N questions find with a given probability; inf if they find none."""
+    return _least(sample, lambda value: _excludes(sample, value, 0.0, questions, power, level))
+
+
+def smallest_margin(sample: Contrast, questions: int, power: float = POWER, level: float = SAME_LEVEL) -> float:
+    """The smallest margin inside which N questions show equal models with a given probability; inf if none."""
+    return _least(sample, lambda margin: _power_of_same(sample, margin, 0.0, questions, level) >= power)
+
+
+def _least(sample: Contrast, is_found: Callable[[float], bool]) -> float:
     low, high = 0.0, min(sample.between[1], 100 * (sample.spread or 1.0))
-    if not _excludes(sample, high, 0.0, questions, power, level):
+    if not is_found(high):
         return inf
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if _excludes(sample, middle, 0.0, questions, power, level) else (middle, high)
+        low, high = (low, middle) if is_found(middle) else (middle, high)
     return high
 
 

@@ -1,18 +1,27 @@
-"""Requirements of a gate, and verdicts about them: pass, fail or undecided, by the 95% intervals of a run."""
+"""Requirements of a gate, and verdicts about them: pass, fail or undecided, by the intervals of a run."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from math import ceil, isfinite, isnan
+from math import ceil, copysign, isfinite, isnan
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, Literal
 from xml.etree import ElementTree
 
 import yaml
 
-from lm_eval_cora.decide.sample_size import POWER, Contrast, Level, questions_needed
+from lm_eval_cora.decide.sample_size import (
+    LEVEL,
+    POWER,
+    SAME_LEVEL,
+    Contrast,
+    Level,
+    questions_for_same,
+    questions_needed,
+)
 from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import for_json
@@ -34,45 +43,58 @@ _REQUIREMENT = re.compile(
 _EXPECTED = {
     "require": "[TASK:]METRIC>=NUMBER or [TASK:]METRIC<=NUMBER, such as 'cora>=0.45'",
     "no_worse": "[TASK:]METRIC:MARGIN with a margin from 0, such as 'cora:0.02'",
+    "same": "[TASK:]METRIC:MARGIN with a margin above 0, such as 'cora:0.02'",
 }
 """The lists of a policy, and the form of their entries."""
+
+_COMPARISONS = {"no_worse": "no worse by", "same": "same within"}
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """A lowest (>=) or highest (<=) value of a metric, or the largest loss compared with a baseline (:)."""
+    """A lowest (>=) or highest (<=) value of a metric, or the largest loss or change compared with a baseline."""
 
     metric: str
-    sign: str
+    sign: Literal[">=", "<=", "no worse by", "same within"]
     number: float
     task: str = ""  # every task of the run
 
     @property
-    def is_loss(self) -> bool:
+    def compares(self) -> bool:
         """Whether it compares with a baseline."""
-        return self.sign == ":"
+        return self.sign in _COMPARISONS.values()
 
     def __str__(self) -> str:
         """Return the requirement as text, without the task."""
-        return f"{self.metric} {'no worse by' if self.is_loss else self.sign} {self.number:g}"
+        return f"{self.metric} {self.sign} {self.number:g}"
 
 
-def read_requirements(require: Sequence[str], no_worse: Sequence[str], policy: Path | None = None) -> list[Requirement]:
-    """Read the requirements of the command line and of a policy file, each once, losses last."""
+def read_requirements(
+    require: Sequence[str], no_worse: Sequence[str], policy: Path | None = None, same: Sequence[str] = ()
+) -> list[Requirement]:
+    """Read the requirements of the command line and of a policy file, each once, comparisons last."""
     typed = [parse(text, "require", "--require") for text in require]
     typed += [parse(text, "no_worse", "--no-worse") for text in no_worse]
+    typed += [parse(text, "same", "--same") for text in same]
     listed = _read_policy(policy) if policy else []
-    return sorted(dict.fromkeys([*typed, *listed]), key=lambda requirement: requirement.is_loss)
+    return sorted(dict.fromkeys([*typed, *listed]), key=lambda requirement: requirement.compares)
 
 
 def parse(text: str, key: str, where: str) -> Requirement:
     """Parse an entry of a list of a policy."""
     parts = _REQUIREMENT.fullmatch(text.strip())
     number = float(parts["number"]) if parts else 0.0
-    is_loss = key == "no_worse"
-    if not parts or (parts["sign"] == ":") != is_loss or not isfinite(number) or (is_loss and number < 0):
+    comparison = _COMPARISONS.get(key)
+    is_margin = number >= 0 and (number > 0 or key != "same")
+    if (
+        not parts
+        or (parts["sign"] == ":") != bool(comparison)
+        or not isfinite(number)
+        or (comparison and not is_margin)
+    ):
         raise UserError(f"{where} {shorten(text, 80)!r}: expected {_EXPECTED[key]}")
-    return Requirement(parts["metric"], parts["sign"], number, parts["task"] or "")
+    sign: Any = comparison or parts["sign"]
+    return Requirement(parts["metric"], sign, number, parts["task"] or "")
 
 
 def _read_policy(path: Path) -> list[Requirement]:
@@ -83,7 +105,7 @@ def _read_policy(path: Path) -> list[Requirement]:
         line = f", line {mark.line + 1}" if mark else ""
         raise UserError(f"{path}{line}: cannot be read as YAML: {shorten(problem, 80)}") from None
     requirements: list[Requirement] = []
-    expected = f"expected {' and '.join(_EXPECTED)}, each with a list of texts"
+    expected = f"expected {', '.join(_EXPECTED)}, each with a list of texts"
     if not isinstance(content, dict):
         raise UserError(f"{path}: {expected}, got {shorten(content, 80)!r}")
     for key, texts in content.items():
@@ -139,6 +161,7 @@ class Verdict:
     questions_to_decide: int | None
     questions_available: int | None  # of the benchmark, if the verdict is undecided and the number is known
     signature: str | None  # of the run's scores; None without a results file
+    level: float = LEVEL  # of the interval
 
     @property
     def reason(self) -> str:
@@ -150,7 +173,7 @@ class Verdict:
             return f"{self.metric} is undefined in this run"
         if isnan(self.low):
             return f"{what} has no interval"
-        interval = f"{what} with the 95% interval {self.low:.4f} to {self.high:.4f}"
+        interval = f"{what} with the {self.level:.0%} interval {self.low:.4f} to {self.high:.4f}"
         if self.outcome == "undecided" and is_two_phase(self.signature or ""):
             return f"{interval}; a run with a smaller E of --target whole:E decides"
         if not self.questions_to_decide:
@@ -174,10 +197,17 @@ def decide(low: float, high: float, bound: float) -> Outcome:
     return "fail" if high < bound else "undecided"
 
 
+def decide_same(low: float, high: float, margin: float) -> Outcome:
+    """Decide whether a difference is at most a margin in both directions: two one-sided tests, by a 90% interval."""
+    if -margin <= low and high <= margin:
+        return "pass"
+    return "fail" if high < -margin or low > margin else "undecided"
+
+
 def verdicts_of(runs: Sequence[Run], baseline: Sequence[Run], requirements: Iterable[Requirement]) -> list[Verdict]:
     """Compare the runs of a model with requirements."""
     return [
-        _verdict(run, requirement, _counterpart(run, runs, baseline, requirement) if requirement.is_loss else None)
+        _verdict(run, requirement, _counterpart(run, runs, baseline, requirement) if requirement.compares else None)
         for requirement in requirements
         for run in _of_task(runs, requirement)
     ]
@@ -225,13 +255,14 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
 
 
 def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
-    """The verdict about a run, or about its paired difference to the baseline: is the loss at most the margin?"""
+    """The verdict about a run, or about its paired difference to the baseline: is it at most the margin?"""
     metric, bound, questions = requirement.metric, requirement.number, len(run.table.sizes)
     per_unit = questions / max(1, run.table.units)  # questions that share a passage
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     estimate = run.estimates[metric]
     sample: Level | Contrast | None
     at_least: bool | None
+    level, is_same = LEVEL, requirement.sign == "same within"
     if before is None:
         lowest, highest = facts_of(entry["aggregation"]).bounds
         if not lowest <= bound <= highest:
@@ -240,17 +271,24 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, run.table.units))
     else:
         at_least = entry.get("higher_is_better")
-        if at_least is None:
+        if at_least is None and not is_same:
             raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
         first = before.estimates[metric]
-        numbers = difference(first, estimate)
+        level = SAME_LEVEL if is_same else LEVEL
+        numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2))
         sample = None if isnan(numbers.stderr) else Contrast.of(first, estimate)
-        bound = -bound if at_least else bound
+        bound = -bound if at_least and not is_same else bound
     low, high = numbers.low, numbers.high
     outcome = decide(low, high, bound) if at_least else decide(-high, -low, -bound)
+    if is_same:
+        outcome = decide_same(low, high, bound)
+        bound = copysign(bound, numbers.value)  # the nearer one
     needed, is_open = None, outcome == "undecided"
     if is_open and sample is not None and not run.is_two_phase and abs(numbers.value - bound) > _SAME:
-        needed = questions_needed(sample, numbers.value, bound)
+        if isinstance(sample, Contrast) and is_same and abs(numbers.value) < abs(bound):
+            needed = questions_for_same(sample, abs(bound), numbers.value)
+        else:
+            needed = questions_needed(sample, numbers.value, bound, level=level)
         needed = needed and ceil(needed * per_unit)
     return Verdict(
         str(requirement),
@@ -263,6 +301,7 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         questions_to_decide=max(questions + 1, needed) if needed else None,
         questions_available=published_questions(run.name) if is_open else None,
         signature=run.signature or None,
+        level=level,
     )
 
 
@@ -284,7 +323,8 @@ def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
         number = Number(verdict.value, verdict.stderr, signed=verdict.is_difference, ends=(verdict.low, verdict.high))
         more: Cell = "" if verdict.outcome != "undecided" else verdict.questions_to_decide or "n/a"
         name = verdict.requirement.replace(">=", "≥").replace("<=", "≤")  # Markdown would escape the characters
-        rows.append([name, verdict.task, verdict.outcome, number, number.interval or "n/a", verdict.questions, more])
+        interval = f"{number.interval or 'n/a'}{' (90%)' * (verdict.level == SAME_LEVEL)}"
+        rows.append([name, verdict.task, verdict.outcome, number, interval, verdict.questions, more])
     columns = ["requirement", "task", "outcome", "value", "95%", "questions", "would decide it"]
     return Table(f"{model}: {overall(verdicts)}", columns, rows)
 

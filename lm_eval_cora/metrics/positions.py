@@ -16,7 +16,8 @@ from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.order import POSITIONS
 
-__all__ = ["picks_by_letter", "position_chi_square", "position_p_value", "recall_spread", "recall_spread_by_chance"]
+__all__ = ["picks_by_letter", "position_chi_square", "position_cramers_v", "position_p_value"]
+__all__ += ["recall_spread", "recall_spread_by_chance"]
 
 QUESTIONS_PER_LETTER = 10  # smallest number for a test
 ROTATIONS = 1_999  # random ones of a test; the smallest p-value is 1 / 2,000
@@ -138,6 +139,50 @@ def position_p_value(table: ResponseTable) -> Estimate:
     return Estimate((1 + larger) / (1 + ROTATIONS), nan)
 
 
+@metric("Effect size of the letter preference: 0 if letters do not matter, 1 if one letter gets all picks.")
+def position_cramers_v(table: ResponseTable) -> Estimate:
+    """Cramér's V of the picks by letter: how strong a letter preference is, whatever the number of questions.
+
+    With the share p_d of the counted picks at letter d, and the share e_d if each question's picks were equally
+    frequent at its letters,
+
+        V = sqrt(sum over d of (p_d - e_d)^2 / e_d / (letters - 1)).
+
+    Which picks count, and which letters are counted together, is as for `position_chi_square`. Chance alone makes V
+    positive: it is about 1 / sqrt(picks) without a preference. The shares are about normal with the covariance of the
+    sample over questions. The standard error and the 95% interval come from 20,000 such draws, as for `recall_spread`:
+    the interval contains 0 unless so large a V is rare without a preference.
+    Range: 0 to 1; nan if `position_chi_square` is nan, or without a counted pick. Source: Cramér 1946, section 21.9,
+    for a comparison with given shares.
+
+    Example:
+        >>> table = ResponseTable.from_hits([[1, 1]] * 12 + [[0, 0]] * 4 + [[1, 0]] * 8)
+        >>> round(position_cramers_v(table).value, 4)  # A has 32 of 48 picks: |2/3 - 1/2| / (1/2)
+        0.3333
+    """
+    counted = _counted(table)
+    if counted is None or counted.letters < 2 or not counted.picks.any():
+        return UNDEFINED
+    last = counted.letters - 1
+    picks, even = (
+        np.column_stack([values[:, :last], values[:, last:].sum(axis=1)]) for values in (counted.picks, counted.even)
+    )
+    total, units = picks.sum(), len(picks)
+    expected = even.sum(axis=0) / total
+    away = picks.sum(axis=0) / total - expected
+    scale = np.sqrt(counted.letters / last / expected)  # so that the root of the mean square is V
+    value = float(np.sqrt(((away * scale) ** 2).mean()))
+    if units < 2:
+        return Estimate(value, nan)
+    covariance = covariance_of((picks - even - away * picks.sum(axis=1, keepdims=True)) * (units / total))
+    if covariance.trace() < _NO_VARIANCE:  # no question's picks vary, but could
+        low, high = wilson(0, units)
+        covariance = np.diag(np.full(counted.letters, ((high - low) / (2 * IN_95_PERCENT)) ** 2))
+    draws = normal_draws(covariance * np.outer(scale, scale))
+    error = float(np.sqrt(((away * scale + draws) ** 2).mean(axis=1)).std(ddof=1))
+    return Estimate(value, error, ends=_ends(away * scale, draws, 1.0))
+
+
 def has_swapped_orders(table: ResponseTable) -> bool:
     """Whether a question's variants are its swapped orders, in which only the right option moves."""
     return bool(_is_swapped(table).any())
@@ -154,8 +199,17 @@ class _Rotations(NamedTuple):
     inverse: Floats
 
 
-def _rotations(table: ResponseTable) -> _Rotations | None:
-    """The rotations of each question with a pick; None with fewer than ten questions per letter."""
+class _Counted(NamedTuple):
+    """(N, letters) counted picks of N questions with a pick or of their clusters, and the `even` picks."""
+
+    picks: Floats
+    even: Floats
+    options: Ints  # (N,)
+    letters: int  # number of letters, of which the last one stands for those with too few questions, too
+
+
+def _counted(table: ResponseTable) -> _Counted | None:
+    """The picks that the test counts; None with fewer than ten questions per letter."""
     most = np.ones(len(table.sizes), dtype=np.int64)
     valid = table.position >= 0
     np.maximum.at(most, table.question[valid], table.options[valid])
@@ -171,7 +225,16 @@ def _rotations(table: ResponseTable) -> _Rotations | None:
     letters = int(((printed / options[:, None]).sum(axis=0) >= QUESTIONS_PER_LETTER - _ROUNDING).sum())
     if not letters:
         return None
-    deviations = picks - printed * (picks.sum(axis=1) / options)[:, None]
+    return _Counted(picks, printed * (picks.sum(axis=1) / options)[:, None], options, letters)
+
+
+def _rotations(table: ResponseTable) -> _Rotations | None:
+    """The rotations of each question with a pick; None with fewer than ten questions per letter."""
+    if (counted := _counted(table)) is None:
+        return None
+    picks, even, options, letters = counted
+    places, deviations = np.arange(picks.shape[1]), picks - even
+    printed = places < options[:, None]
     source = (places - places[:, None]) % options[:, None, None]
     moved = np.take_along_axis(deviations[:, None, :], source, axis=2) * printed[:, :, None] * printed[:, None, :]
     moved = moved[:, :, : letters - 1]
@@ -250,7 +313,8 @@ def recall_spread(table: ResponseTable) -> Estimate:
         covariance = np.diag((np.array(widths) / (2 * IN_95_PERCENT)) ** 2)
     draws = normal_draws(covariance)
     error = float((recalls + draws).std(axis=1).std(ddof=1))
-    return Estimate(spread, error, ends=_ends(recalls, draws))
+    centred, draws = recalls - recalls.mean(), draws - draws.mean(axis=1, keepdims=True)
+    return Estimate(spread, error, ends=_ends(centred, draws, _LARGEST_SPREAD))
 
 
 @metric("Expected recall_spread if all letters had the same true recall.")
@@ -283,13 +347,12 @@ def has_letters_as_kinds(table: ResponseTable) -> bool:
     return bool(len(table.sizes)) and set(table.kinds) <= set(POSITIONS)
 
 
-def _ends(recalls: Floats, draws: Floats) -> tuple[float, float]:
-    """The true spreads, on the line from equal recalls through the observed ones, with the observed one in a tail."""
-    centred, spread = recalls - recalls.mean(), float(recalls.std())
-    draws = draws - draws.mean(axis=1, keepdims=True)
-    if spread < _NO_VARIANCE:  # the recalls are equal, so no line through them is given
-        centred = np.eye(len(recalls))[0] - np.eye(len(recalls))[-1]
-    along = draws @ centred / sqrt(len(recalls) * (centred @ centred))
+def _ends(centred: Floats, draws: Floats, largest: float) -> tuple[float, float]:
+    """The true spreads, on the line from 0 through the observed deviations, with the observed spread in a tail."""
+    spread = float(np.sqrt((centred**2).mean()))
+    if spread < _NO_VARIANCE:  # no line through the deviations is given
+        centred = np.eye(len(centred))[0] - np.eye(len(centred))[-1]
+    along = draws @ centred / sqrt(len(centred) * (centred @ centred))
     squares = (draws**2).mean(axis=1)
     least = max(spread, float(np.sqrt(squares).mean()))
 
@@ -302,4 +365,4 @@ def _ends(recalls: Floats, draws: Floats) -> tuple[float, float]:
             low, high = (middle, high) if above < tail else (low, middle)
         return low
 
-    return min(edge(spread, 0.025), spread), max(min(edge(least, 0.975), _LARGEST_SPREAD), spread)
+    return min(edge(spread, 0.025), spread), max(min(edge(least, 0.975), largest), spread)

@@ -177,7 +177,9 @@ def _letter_tests(runs: Sequence[Run]) -> str:
     for run in runs:
         statistic, p = metrics.position_chi_square(run.table).value, metrics.position_p_value(run.table).value
         if run.table.is_whole and not isnan(statistic):
-            tests.append((run.model, f"{statistic:.1f} (p = {p:.2g})"))
+            effect = Number.of(metrics.position_cramers_v(run.table))
+            strength = f"Cramér's V {effect} [{effect.interval}]" if effect.interval else f"Cramér's V {effect}"
+            tests.append((run.model, f"{statistic:.1f} (p = {p:.2g}; {strength})"))
     if not tests:
         return "position_chi_square needs all answers and ten questions per letter."
     if len(runs) == 1:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_cora.cli import main
 from lm_eval_cora.decide.plan import METRICS, MODELS, Goal, Plan, as_json, as_table, chosen, estimate_of, make_plans
-from lm_eval_cora.decide.sample_size import Contrast, questions_needed
+from lm_eval_cora.decide.sample_size import Contrast, questions_for_same, questions_needed
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
@@ -142,6 +143,20 @@ def test_typical_plans() -> None:
     assert plans[0].requests == 26 * plans[0].questions
     assert tells(" ".join(notes), "CoRA paper's tables", "--from OUT", "assumed", "--from A --from B")
     assert {row[2] for row in as_table(plans, Goal(0.02)).rows} == {"0.30 (assumed)"}
+
+
+def test_plans_to_show_that_models_are_the_same(runs: list[Run], capsys: pytest.CaptureFixture[str]) -> None:
+    goal = Goal(0.1, level=0.9, same=True)
+    (plan,), _ = make_plans(runs, goal)
+    contrast = Contrast.of(*(run.estimates["cora"] for run in reversed(runs)))
+    assert plan.questions == questions_for_same(contrast, 0.1)
+    assert as_table([plan], goal).title.startswith("Questions that show that equal models differ by less than 0.1 with")
+    assert as_json([plan], goal, [])["same"] is True
+    with pytest.raises(SystemExit):
+        main(["plan", "--same", "0.1", "--difference", "0.1"])
+    assert "expected --difference D or --same MARGIN" in capsys.readouterr().err
+    assert main(["plan", "--same", "0.1", "--metric", "mcqa"]) in (0, None)
+    assert "(90% intervals)" in capsys.readouterr().out
 
 
 def test_the_models_are_those_of_the_paper_and_of_the_documentation() -> None:

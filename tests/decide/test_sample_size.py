@@ -10,7 +10,14 @@ import pytest
 from scipy.stats import binom
 
 from lm_eval_cora.decide import sample_size
-from lm_eval_cora.decide.sample_size import Contrast, Level, correlation_of, questions_needed, spread_at
+from lm_eval_cora.decide.sample_size import (
+    Contrast,
+    Level,
+    correlation_of,
+    questions_for_same,
+    questions_needed,
+    spread_at,
+)
 from lm_eval_cora.metrics import cora, core, mcqa
 from lm_eval_cora.metrics.estimate import Estimate, clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
@@ -102,6 +109,26 @@ def test_the_smallest_difference_is_the_inverse() -> None:
     assert questions_needed(normal(0.5), 0.1, 0.1) is None
     assert questions_needed(normal(0.5), 1e-9, 0.0) is None
     assert questions_needed(normal(0.001), 0.9, 0.0) == 2
+
+
+def test_the_same_by_hand() -> None:
+    # Both ends are inside with 0.9 each: ((1.644854 + 1.281552) * 0.5 / 0.1)^2 = 14.63203^2 = 214.1
+    assert questions_for_same(normal(0.5), 0.1) == 215
+    # Half way, only the nearer end matters: ((1.644854 + 0.841621) * 0.5 / 0.05)^2 = 24.86475^2 = 618.3
+    assert questions_for_same(normal(0.5), 0.1, 0.05) == questions_for_same(normal(0.5), 0.1, -0.05) == 619
+    assert sample_size.smallest_margin(normal(0.5), 215) == pytest.approx(0.1, abs=0.0005)
+    assert questions_for_same(normal(0.5), 0.1, 0.1) is None
+    assert sample_size.smallest_margin(normal(2.0), 2) == pytest.approx(1)  # no difference is larger
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_power_of_the_same_is_that_of_simulations(metric: str) -> None:
+    chances = joint((0.74, 0.5), (0.74, 0.5), 0.8)
+    contrast = Contrast.of(*(METRICS[metric](table) for table in tables(chances, 20_000)))
+    needed = questions_for_same(contrast, 0.04)
+    assert needed is not None
+    # Tango's interval of a share is a little longer.
+    assert share_found(metric, chances, needed, 0.9, margin=0.04) == pytest.approx(0.82, abs=0.04)
 
 
 @pytest.mark.parametrize("metric", METRICS)

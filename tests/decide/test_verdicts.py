@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import binom
 
 from lm_eval_cora.decide import verdicts
-from lm_eval_cora.decide.sample_size import Contrast, Level, questions_needed
+from lm_eval_cora.decide.sample_size import Contrast, Level, questions_for_same, questions_needed
 from lm_eval_cora.decide.verdicts import Requirement, Verdict, as_json, as_junit, as_table, parse, read_requirements
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import clopper_pearson, share_of
@@ -119,6 +119,42 @@ def test_losses_within_the_margin(runs: list[Run]) -> None:
     assert (found.outcome, found.is_difference) == ("pass", True)
     itself = loss_of(good, good, "cora:0.05")
     assert (itself.outcome, itself.value) == ("pass", 0.0)
+
+
+def test_the_same_within_a_margin(runs: list[Run]) -> None:
+    good, worse = runs
+
+    def verdict(before: Run, after: Run, text: str) -> Verdict:
+        (found,) = verdicts.verdicts_of([after], [before], read_requirements([], [], None, [text]))
+        return found
+
+    change = difference(good.estimates["mcqa"], worse.estimates["mcqa"], z=1.6448536269514722)  # 10 of 100 lost
+    found = verdict(good, worse, "mcqa:0.2")
+    assert (found.low, found.high, found.level) == (change.low, change.high, 0.9)
+    assert (found.value, found.outcome, found.requirement) == (pytest.approx(-0.1), "pass", "mcqa same within 0.2")
+    assert verdict(worse, good, "mcqa:0.2").outcome == "pass"
+    assert [verdict(good, worse, f"mcqa:{margin}").outcome for margin in (0.12, 0.02)] == ["undecided", "fail"]
+    assert verdict(good, worse, "mcqa_plus_diff:1").outcome == "pass"  # neither direction is better
+    # So many questions put the interval inside with a probability of 0.8; the value is between 0 and the margin.
+    open_one = verdict(good, worse, "mcqa:0.12")
+    contrast = Contrast.of(good.estimates["mcqa"], worse.estimates["mcqa"])
+    assert open_one.questions_to_decide == questions_for_same(contrast, 0.12, open_one.value)
+    assert "with the 90% interval" in open_one.reason
+    assert str(as_table([open_one], "m").rows[0][4]).endswith("(90%)")
+    (case,) = ElementTree.fromstring(as_junit([open_one], "m")).iter("testcase")
+    assert case.get("name") == "mcqa same within 0.12"
+    assert as_json([open_one], "m", [])["requirements"][0]["level"] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        *((-0.02, 0.02, "pass"), (-0.0201, 0.01, "undecided"), (-0.01, 0.0201, "undecided")),
+        *((0.0201, 0.05, "fail"), (-0.05, -0.0201, "fail"), (-0.03, 0.03, "undecided"), (nan, nan, "undecided")),
+    ],
+)
+def test_two_one_sided_tests(low: float, high: float, outcome: str) -> None:
+    assert verdicts.decide_same(low, high, 0.02) == outcome
 
 
 def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
@@ -242,14 +278,15 @@ READ = {
     "mcqa_plus_diff>=-0.1": Requirement("mcqa_plus_diff", ">=", -0.1),
     "cora_medqa:mcqa>=0.6": Requirement("mcqa", ">=", 0.6, "cora_medqa"),
     "cora_local (my: file) : mv <= 0.5": Requirement("mv", "<=", 0.5, "cora_local (my: file)"),
-    "cora:0.02": Requirement("cora", ":", 0.02),
-    "cora_medqa : bmca@1.0 : 0": Requirement("bmca@1.0", ":", 0.0, "cora_medqa"),
+    "cora:0.02": Requirement("cora", "no worse by", 0.02),
+    "cora_medqa : bmca@1.0 : 0": Requirement("bmca@1.0", "no worse by", 0.0, "cora_medqa"),
+    "cora: .02": Requirement("cora", "same within", 0.02),
 }
 
 
 @pytest.mark.parametrize("text", READ)
 def test_requirements(text: str) -> None:
-    key = "no_worse" if READ[text].is_loss else "require"
+    key = {"no worse by": "no_worse", "same within": "same"}.get(READ[text].sign, "require")
     assert parse(text, key, "here") == READ[text]
 
 
@@ -272,6 +309,8 @@ def test_texts_that_are_not_losses() -> None:
     for text in ("cora", "cora:", "cora:-0.02", "cora:x", "cora>=0.02", ":0.02", "cora:0.02:", "cora:nan"):
         with pytest.raises(UserError, match=r"--no-worse .*expected \[TASK:\]METRIC:MARGIN"):
             parse(text, "no_worse", "--no-worse")
+    with pytest.raises(UserError, match=r"--same .*with a margin above 0"):
+        parse("cora:0", "same", "--same")
 
 
 def read(folder: Path, content: str | bytes) -> list[str]:
@@ -282,11 +321,15 @@ def read(folder: Path, content: str | bytes) -> list[str]:
 
 def test_a_policy_and_the_command_line_without_repetition(tmp_path: Path) -> None:
     path = tmp_path / "gate.yaml"
-    path.write_text("# Our limits\nno_worse: [cora:0.1]\nrequire:\n  - cora >= 0.450\n  - 'cora_medqa:mv <= 0.05'\n")
-    requirements = read_requirements(["mv>=0.1", "cora>=0.45"], ["cora:0.2"], path)
-    texts = ["mv >= 0.1", "cora >= 0.45", "mv <= 0.05", "cora no worse by 0.2", "cora no worse by 0.1"]
+    text = (
+        "# Our limits\nno_worse: [cora:0.1]\nrequire:\n  - cora >= 0.450\n  - 'cora_medqa:mv <= 0.05'\nsame: [mv:1]\n"
+    )
+    path.write_text(text)
+    requirements = read_requirements(["mv>=0.1", "cora>=0.45"], ["cora:0.2"], path, ["ci:0.1"])
+    texts = ["mv >= 0.1", "cora >= 0.45", "mv <= 0.05", "cora no worse by 0.2", "ci same within 0.1"]
+    texts += ["cora no worse by 0.1", "mv same within 1"]
     assert [str(requirement) for requirement in requirements] == texts
-    assert [requirement.task for requirement in requirements] == ["", "", "cora_medqa", "", ""]
+    assert [requirement.task for requirement in requirements] == ["", "", "cora_medqa", "", "", "", ""]
     assert read(tmp_path, '{"require": ["cora>=0.45"]}') == ["cora >= 0.45"]
 
 
@@ -294,10 +337,10 @@ WRONG = {
     "require:\n  - cora > 0.45\n": ("gate.yaml: require:", "'cora > 0.45'", "expected [TASK:]METRIC>=NUMBER"),
     "no_worse:\n  - cora: 0.02\n": ("gate.yaml: no_worse: expected texts", "{'cora': 0.02}", "quotation marks"),
     "require: cora >= 0.45\n": ("gate.yaml: require: expected a list of texts, got 'cora >= 0.45'",),
-    "requires: []\n": ("gate.yaml: expected require and no_worse", "'requires'", "Did you mean 'require'"),
-    "": ("gate.yaml: expected require and no_worse", "got 'None'"),
+    "requires: []\n": ("gate.yaml: expected require, no_worse, same", "'requires'", "Did you mean 'require'"),
+    "": ("gate.yaml: expected require, no_worse, same", "got 'None'"),
     "require: []\n": ("gate.yaml: expected", "got no requirement"),
-    "- cora >= 0.45\n": ("gate.yaml: expected require and no_worse",),
+    "- cora >= 0.45\n": ("gate.yaml: expected require, no_worse, same",),
     "require: [a\n": ("gate.yaml, line 2: cannot be read as YAML",),
     "require: [cora>=0.4]\nrequire: [mv>=0.4]\n": ("gate.yaml, line 2: cannot be read", "the key 'require' is twice"),
     "require: [1.5]\n": ("gate.yaml: require: expected texts, got '1.5'",),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.metrics import position_chi_square, position_p_value
+from lm_eval_cora.metrics import position_chi_square, position_cramers_v, position_p_value
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.options import Orders
@@ -110,12 +110,24 @@ def test_the_test_needs_ten_questions_per_letter(options: int, questions: int) -
     assert isnan(position_p_value(hits(["--"] * 40)).value)
 
 
+def test_cramers_v_by_hand() -> None:
+    # Of 40 questions, 30 always pick A and 10 B, C and D once each: 120 + 0, 10, 10 and 10 of 150 picks; even is 37.5.
+    rows = [[0, 0, 0, 0]] * 30 + [[1, 2, 3, None]] * 10
+    members = [asked(f"q{n:03d}", list(letters), 4, orders="cyclic") for n, letters in enumerate(rows)]
+    found = position_cramers_v(table_of(members))
+    assert found.value == pytest.approx(((82.5**2 + 3 * 27.5**2) / 37.5 / 150 / 3) ** 0.5)
+    assert found.interval[0] < found.value < found.interval[1] <= 1
+    assert isnan(position_cramers_v(table_of(members[:39])).value)  # fewer than ten questions per letter
+
+
 @pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])
 def test_a_consistent_model_has_no_letter_preference(orders: Orders) -> None:
     table = table_of(answers(prefers_a_wrong_option, orders, 100, [4]))
     assert has_swapped_orders(table) is (orders == "swap")
     assert position_chi_square(table).value == 0
     assert position_p_value(table).value == 1
+    effect = position_cramers_v(table)
+    assert effect.value == effect.interval[0] == 0 < effect.stderr < effect.interval[1] < 0.2
 
 
 @pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])

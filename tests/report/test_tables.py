@@ -83,7 +83,7 @@ def test_even_shares_are_not_expected_with_swapped_orders(tmp_path: Path) -> Non
     assert chart.reference == ()
     assert "a wrong option that the model prefers raises the share of its letter" in chart.note
     # The right option is picked at C only: d = (-1/3, -1/3, 2/3) 30 times, T = 2 * 30^2 (6/9) / (30 * 6/9) = 60.
-    assert "position_chi_square is 60.0 (p = 0.0005)" in chart.note
+    assert "position_chi_square is 60.0 (p = 0.0005; Cramér's V 1.000" in chart.note
 
 
 def test_invalid_answers_of_counted_answers_only(tmp_path: Path) -> None:

@@ -163,6 +163,31 @@ def position_chi_square(questions: Questions) -> float | None:
     return None if solution is None else float(sum(t * x for t, x in zip(total, solution, strict=True)))
 
 
+def position_cramers_v(questions: Questions) -> float | None:
+    """The root of Pearson's statistic for the shares of all picks / (letters - 1); rare letters count together."""
+    asked = [records for records in questions if any(record.position is not None for record in records)]
+    sizes = [len(records[0].printed) for records in asked]
+    letters = sum(sum(Fraction(1, size) for size in sizes if size > letter) >= 10 for letter in range(26))
+    observed, even = [Fraction(0)] * letters, [Fraction(0)] * letters
+    for records, size in zip(asked, sizes, strict=True):
+        away, picks = _rotations(records)[0], _counted(records)
+        for letter, number in enumerate(away):
+            place = min(letter, letters - 1)
+            if letters:
+                observed[place] += number + Fraction(picks, size)
+                even[place] += Fraction(picks, size)
+    if letters < 2 or not sum(observed):
+        return None
+    square = sum((one - other) ** 2 / other for one, other in zip(observed, even, strict=True))
+    return float(square / sum(observed) / (letters - 1)) ** 0.5
+
+
+def _counted(records: Sequence[Record]) -> int:
+    places = [record.printed.index(record.answer) for record in records]
+    swapped = places == list(range(len(records[0].printed))) and len(places) > 2
+    return sum(one.position is not None and (one.picked == one.answer or not swapped) for one in records)
+
+
 def _rotations(records: Sequence[Record]) -> list[list[Fraction]]:
     """The deviations of one question's picks from equal shares, moved by 0, 1, ... letters.
 
@@ -288,7 +313,7 @@ def order_metrics(questions: Questions) -> Values:
         _shared(questions, positions=True)
         | {
             metric.__name__: metric(questions)
-            for metric in (acc_h, plain.mcqa, plain.ci, plain.cora, plain.ties, position_chi_square)
+            for metric in (acc_h, plain.mcqa, plain.ci, plain.cora, plain.ties, position_chi_square, position_cramers_v)
         }
         | {"acc_permuted": acc_permuted(questions), "acc_pride": acc_pride(questions)}
         | {"recall_spread": recall_spread([float(r) for r in accuracies(questions, positions=True).values()])}

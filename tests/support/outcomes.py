@@ -32,8 +32,12 @@ def tables(chances: np.ndarray, questions: int) -> list[ResponseTable]:
     return [ResponseTable.from_hits(RIGHT[outcome]) for outcome in (places // 3, places % 3)]
 
 
-def share_found(metric: str, chances: np.ndarray, questions: int, level: float, samples: int = 20_000) -> float:
-    """How often the interval of a difference, value ± z standard errors (delta method), excludes 0."""
+def share_found(metric: str, chances: np.ndarray, questions: int, level: float, margin: float | None = None) -> float:
+    """How often the interval of a difference, value ± z standard errors (delta method), excludes 0.
+
+    With a margin, how often it is inside.
+    """
+    samples = 20_000
     rng = np.random.default_rng(0)
     counts = rng.multinomial(questions, chances.reshape(-1) / chances.sum(), samples) / questions
     values, influences = [], []
@@ -46,4 +50,5 @@ def share_found(metric: str, chances: np.ndarray, questions: int, level: float, 
         influences.append(by_m[:, None] * (x - m[:, None]) + by_b[:, None] * (y - b[:, None]))
     spread = np.sqrt((counts * (influences[1] - influences[0]) ** 2).sum(axis=1))
     z = NormalDist().inv_cdf((1 + level) / 2)
-    return float((np.abs(values[1] - values[0]) > z * spread / np.sqrt(questions)).mean())
+    change, half = np.abs(values[1] - values[0]), z * spread / np.sqrt(questions)
+    return float((change > half if margin is None else change + half <= margin).mean())
