@@ -2,6 +2,7 @@
 
 lm-eval-cora compare out/small out/large
 lm-eval-cora compare out/small out/medium out/large --baseline out/small
+lm-eval-cora compare out/small out/large --changed -o changed.csv
 lm-eval-cora compare --history checkpoints/ -o history.html
 
 Differences are new minus old: a run minus one before it, or minus the baseline. With two models, every
@@ -12,14 +13,18 @@ compared document by document.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.estimate import for_json
+from lm_eval_cora.report.changed import WhatChanged, as_csv, as_jsonl
 from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.figures import FORMATS, figure
 from lm_eval_cora.report.history import NOTE, as_json, chart_of, read_history, report_of, tables_of
 from lm_eval_cora.report.page import render
-from lm_eval_cora.report.writing import STDOUT, check_folder
+from lm_eval_cora.report.writing import STDOUT, check_file, check_folder
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -28,7 +33,9 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("--baseline", "MODEL", "path or name of the model with which the others are compared")
     about = "take the runs as versions of one model, sorted by date, and compare each with the version before"
     parser.argument("--history", None, about)
-    about = "with --history, also write a chart of the versions: a page (html) or a figure (svg, pdf, png)"
+    parser.argument("--changed", None, "list the answers that changed between two models, with both responses")
+    about = """with --history, also write a chart of the versions: a page (html) or a figure (svg, pdf, png); with
+        --changed all changed answers (csv, jsonl)"""
     parser.argument("-o --output", "FILE", about)
     about = """metric to compare; may be repeated. Default: all metrics of two models; of more models the task's
         leading metric, such as cora, and mcqa and bmca@1.0; with --history the leading metric"""
@@ -41,17 +48,42 @@ def run(given: console.Given) -> None:
     if given.history:
         _print_history(given)
         return
+    if given.output and not given.changed:
+        given.parser.error("-o: expected --history or --changed, too")
     if given.output:
-        given.parser.error("-o: expected --history, too")
-    labels = console.labels_of(given)
-    found = compare_models(given.out, reader=given.reader, labels=labels, baseline=given.baseline, metrics=given.metric)
+        if given.output.suffix.lower() not in _CHANGED:
+            raise UserError(f"-o {given.output}: expected a name that ends in .csv or .jsonl")
+        check_file(given.output, "-o")
+    found = compare_models(
+        given.out,
+        reader=given.reader,
+        labels=console.labels_of(given),
+        baseline=given.baseline,
+        metrics=given.metric,
+        changed=given.changed,
+    )
     console.say(*found.notes)
+    if given.changed:
+        _print_changed(given, found.changed)
     if found.values and given.json:
         console.write_json(found.values)
     elif found.values:
         console.print_tables(found.tables, found.explanation)
     if found.refused:
         raise UserError("\n".join(found.refused))
+
+
+_CHANGED = {".csv": as_csv, ".jsonl": as_jsonl}
+
+
+def _print_changed(given: console.Given, found: Sequence[WhatChanged]) -> None:
+    """Print the answers that changed, and write all of them."""
+    if given.json:
+        console.write_json([for_json(vars(each)) for each in found])
+    else:
+        console.print_tables(table for each in found for table in each.tables)
+    if given.output:
+        console.write(_CHANGED[given.output.suffix.lower()](found), given.output)
 
 
 _PAGES = (".html", ".htm")

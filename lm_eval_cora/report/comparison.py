@@ -15,6 +15,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared, pairwise
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean
+from lm_eval_cora.report.changed import WhatChanged, what_changed
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.pictures import NOTE_ON_KINDS, kinds_compared, kinds_table, pairs_table
@@ -50,6 +51,7 @@ class Comparisons:
     notes: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)  # reasons why runs cannot be compared
     explanation: str = ""  # what the columns mean; empty without a table
+    changed: list[WhatChanged] = field(default_factory=list)  # only if it was asked for
 
 
 def compare_models(
@@ -59,9 +61,12 @@ def compare_models(
     labels: Mapping[Path, str] | None = None,
     baseline: str | None = None,
     metrics: Sequence[str] = (),
+    changed: bool = False,
 ) -> Comparisons:
-    """Compare the models of some paths, task by task."""
+    """Compare the models of some paths, task by task; or find the answers that changed between two."""
     contestants = read_contestants(paths, reader, labels)
+    if changed and len(contestants) != 2:
+        raise UserError(f"--changed: expected two models, got {len(contestants)}. Pass one path for each")
     order = _with_baseline_first(contestants, baseline)
     groups, alone = matched([contestant.runs for contestant in order])
     documents, also_alone = matched_documents([contestant.documents for contestant in order])
@@ -86,6 +91,10 @@ def compare_models(
                 found.notes += [f"{pair}: {note}" for note in setting_differences(runs[0], run)]
             if not any(run.estimates for run in runs):
                 found.refused.append(f"{task}: no metric is a mean over documents, so there is nothing to compare")
+            elif changed:
+                own = [metric for metric in metrics if metric in runs[0].estimates]
+                if own or not metrics:
+                    found.changed.append(what_changed(runs[0], runs[1], *own[:1]))
             elif len(runs) == 2:
                 _compare_two(runs[0], runs[1], found, metrics)
             else:

@@ -18,6 +18,7 @@ from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.report import pictures, result_tables, tables
+from lm_eval_cora.report.changed import changes_of, most_lost
 from lm_eval_cora.report.content import (
     Answered,
     Block,
@@ -35,7 +36,7 @@ from lm_eval_cora.report.content import (
 from lm_eval_cora.report.headline import headline, lead_of
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, by_task, not_comparable, setting_differences
-from lm_eval_cora.runs.samples import known_response, prompt_in
+from lm_eval_cora.runs.samples import known_response, prompt_in, response_text
 from lm_eval_cora.variants.probes import Probe
 
 BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
@@ -54,6 +55,7 @@ _LONGEST_INSTRUCTION, _LONGEST_PROMPT = 150, 400
 _EXAMPLES = 120  # number of example questions on a page. It bounds the size of the page
 
 _LEAST_CONSISTENT = 10
+_CHANGED = 30
 
 
 def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
@@ -167,6 +169,7 @@ def _more(probe: Probe, runs: Sequence[Run], questions: int, *, alike: bool) -> 
         yield result_tables.score_table(runs, alike=alike)
     if len(runs) > 1 and alike:
         yield result_tables.differences(runs)
+        yield what_changed(*runs) if len(runs) == 2 else None
     yield from _built(probe.tables, runs)
     if whole := _whole(runs):
         least = min(_LEAST_CONSISTENT, questions // 3 + 1)
@@ -242,6 +245,34 @@ def _example(run: Run, number: int, share: float, *, linked: bool) -> Example:
     )
 
 
+def what_changed(before: Run, after: Run) -> Examples | None:
+    """Select the questions whose answers changed, those with the most lost variants first; None without a change."""
+    changes, examples = changes_of(before, after), []
+    numbers = most_lost(before, changes)
+    for number in numbers[:_CHANGED]:
+        counts = Counter[str]()
+        answers: list[Answered] = []
+        pairs = zip(*(run.answers_to(before.table.question_ids[number]) for run in (before, after)), strict=True)
+        for place, pair in enumerate(pairs, start=int(before.table.starts[number])):
+            for name in (name for name, found in changes.items() if found[place]):
+                counts[name] += 1
+                for run, record in zip((before, after), pair, strict=True):
+                    shown = _answered(record, run.line(record), run.reader)
+                    answers.append(replace(shown, kind=f"{name}: {record.kind}, {run.model}"))
+        doc = before.line(before.answers_to(before.table.question_ids[number])[0])["doc"]
+        told = ", ".join(f"{counts[name]} {name}" for name in changes if counts[name])
+        stem = str(doc.get("question", ""))
+        summary = f"{told} of {before.table.sizes[number]}: {shorten(stem, 60)}"
+        examples.append(Example(before.table.question_ids[number], _cut(stem), summary, answers))
+    more = f" The first {_CHANGED} of {len(numbers):,} questions are shown." if len(numbers) > _CHANGED else ""
+    note = (
+        "Lost: right, then wrong. Won: wrong, then right. Other: another wrong answer. The questions with the most "
+        f"lost variants come first.{more} All answers as a file: lm-eval-cora compare A B --changed -o changed.csv"
+    )
+    title = f"What changed from {before.model} to {after.model}"
+    return Examples(title, examples, note) if examples else None
+
+
 def asked(runs: Sequence[Run]) -> Table | None:
     """Tabulate the kinds of variants, each with its meaning and its prompt for one question; None without questions."""
     run = runs[0]
@@ -299,18 +330,6 @@ def _why(record: Record, line: Mapping[str, Any], text: str, reader: Reader) -> 
     if answer.span is None or answer.span[0] < offset:
         return {"places": [] if offset else places(text, answer)}
     return {"rule": answer.rule, "parts": around(text, (answer.span[0] - offset, answer.span[1] - offset))}
-
-
-def response_text(line: Mapping[str, Any]) -> str:
-    """Return the response of a samples line, or the scores of its answers, as text."""
-    responses = line.get("filtered_resps") or [""]
-    if isinstance(responses[0], str):
-        return responses[0]
-    answers = format_of(line["doc"]).scored(line["doc"])
-    values = [response[0] if isinstance(response, list) and response else response for response in responses]
-    if len(values) == 1:
-        return str(values[0])
-    return ", ".join(f"{answer} {value}" for answer, value in zip(answers, values, strict=False))
 
 
 def _cut(text: str) -> str:

@@ -164,6 +164,21 @@ def _read(path: Path) -> tuple[dict[str, _Lines], Counter[str]]:
     return found, broken
 
 
+def lines_of(run: DocumentRun) -> dict[int, Mapping[str, Any]]:
+    """The first line of each document of a run, from its files."""
+    found: dict[int, Mapping[str, Any]] = {}
+    for path in run.files:
+        with path.open("rb") as file:
+            for line in filter(bytes.strip, file):
+                try:
+                    sample = parsed_line(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(sample, dict) and sample.get("filter", "none") == run.filter:
+                    found.setdefault(sample.get("doc_id", -1), sample)
+    return found
+
+
 def _take(line: bytes, found: dict[str, _Lines]) -> str:
     """Add a line to `found`; return the reason if it cannot be used, else an empty text."""
     sample = parsed_line(line)

@@ -305,6 +305,18 @@ def prompt_in(line: Mapping[str, Any]) -> str:
         return str(prompt)
 
 
+def response_text(line: Mapping[str, Any]) -> str:
+    """Return the response of a samples line, or the scores of its answers, as text."""
+    responses = line.get("filtered_resps") or [""]
+    if isinstance(responses[0], str):
+        return responses[0]
+    answers = format_of(line["doc"]).scored(line["doc"])
+    values = [response[0] if isinstance(response, list) and response else response for response in responses]
+    if len(values) == 1:
+        return str(values[0])
+    return ", ".join(f"{answer} {value}" for answer, value in zip(answers, values, strict=False))
+
+
 def _numbers(response: Any) -> Sequence[Any]:
     """Convert a log-likelihood back to a number, because the harness writes it as text."""
     value = response[0] if isinstance(response, list) and response else None
