@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from lm_eval_cora.discovery.location import tasks_folder
@@ -30,7 +31,13 @@ def applicable_metrics(
 ) -> list[dict[str, Any]]:
     """The entries of a probe's `metric_list` that apply to answers."""
     is_open, cyclic = bool(table.written.any()), has_cyclic_orders(table)
-    present = features_of(is_open=is_open, macro_average=macro_average, kinds=table.kinds, has_cyclic_orders=cyclic)
+    present = features_of(
+        is_open=is_open,
+        macro_average=macro_average,
+        kinds=table.kinds,
+        has_cyclic_orders=cyclic,
+        has_repeats=bool(np.isfinite(table.noise).any()),
+    )
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}
     return [entry for entry in probe_metrics(probe.name) if applies_to(entry, form, sampled=sampled, features=present)]
 

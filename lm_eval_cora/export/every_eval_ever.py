@@ -26,6 +26,7 @@ from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
 from lm_eval_cora.runs.files import chat_template_of, grouped_by, part_of
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, arguments_in, parsed_line
+from lm_eval_cora.variants.variant import REPEAT
 
 _SCHEMA = "0.3.0"
 
@@ -316,7 +317,7 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
     name, complete = evaluation_name(run), set(run.table.question_ids)
     parts_of = _answer if run.collected else _sample
     for record, line in _lines(run):
-        if record.skipped:
+        if record.skipped or record.kind == REPEAT:
             continue
         is_complete = record.question_id in complete
         variant, sample_hash, asked, output, picked, method, metadata = parts_of(run, record, line, is_complete)

@@ -10,13 +10,14 @@ from logging import DEBUG, INFO
 from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.instance import Instance
+from lm_eval.api.model import CachingLM
 from tqdm import tqdm
 
 from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import rounds
 from lm_eval_cora.harness.compat import AnswerHook, ForwardingLM, ask, behind
-from lm_eval_cora.harness.kept import AnswerCache, key_of
+from lm_eval_cora.harness.kept import AnswerCache, is_repeat, key_for
 from lm_eval_cora.harness.limits import check_limits, generate
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares, describe_time
 from lm_eval_cora.harness.whole import parse_target, until_whole
@@ -133,7 +134,7 @@ class AskingLM(ForwardingLM):
         asked: dict[str | int, Instance] = {}
         for place, request in enumerate(requests):
             # Samples and requests of other tasks are all sent, even repeated ones: their key is their place.
-            key = None if rounds.task_of(request) is None else key_of(method, request.args)
+            key = None if rounds.task_of(request) is None else key_for(method, request)
             keys.append(place if key is None else key)
             if keys[-1] not in self._known:
                 asked.setdefault(keys[-1], request)
@@ -142,12 +143,15 @@ class AskingLM(ForwardingLM):
             logger.log(level, "%d of %d requests repeat others and are not sent again", repeats, len(requests))
             if progress is not None:
                 progress.skip(repeats)
-        fresh: list[Any] = []
-        if asked and method == "generate_until":
-            fresh = generate(self.lm, list(asked.values()), self.limits, disable_tqdm=disable_tqdm)
-        elif asked:
-            fresh = ask(self.lm, method, list(asked.values()), disable_tqdm=disable_tqdm)
-        answers = dict(zip(asked, fresh, strict=True))
+        answers: dict[str | int, Any] = {}
+        # Repeats of an original have a call of their own: back ends may merge equal requests of one call.
+        for again in (False, True):
+            part = {key: request for key, request in asked.items() if is_repeat(request) == again}
+            if part and method == "generate_until":
+                fresh = generate(self.lm, list(part.values()), self.limits, disable_tqdm=disable_tqdm)
+            else:
+                fresh = ask(self.lm, method, list(part.values()), disable_tqdm=disable_tqdm) if part else []
+            answers |= zip(part, fresh, strict=True)
         self._known |= {key: answer for key, answer in answers.items() if isinstance(key, str)}
         return [answers[key] if key in answers else self._known[key] for key in keys]
 
@@ -239,6 +243,20 @@ class AskingLM(ForwardingLM):
         gathered = self.all_gather(torch.tensor(numbers, device=self.device))
         sums: list[int] = gathered.reshape(self.world_size, -1).sum(dim=0).tolist()
         return sums
+
+
+def check_repeats(task: str, model: Any, *, scores: bool) -> None:
+    """Check that equal prompts are all sent to the model: caches and back ends merge them."""
+    where = f"{task}: option 'repeats'"
+    if isinstance(model, AskingLM) and model.settings:
+        options = ", ".join(f"--{name}" for name in model.settings)
+        raise UserError(f"{where}: {options} skips answers. Remove one of them")
+    inside = model.lm if isinstance(model, AskingLM) else model
+    if isinstance(inside, CachingLM) and not isinstance(inside, AnswerCache):
+        raise UserError(f"{where}: the harness' cache answers equal prompts once. Leave out --use_cache")
+    if scores and not isinstance(model, AskingLM):
+        how = "Use lm-eval-cora run, or pass the model as stop_early(model, None)"
+        raise UserError(f"{where}: a back end may score equal prompts once. {how}")
 
 
 def stop_early(

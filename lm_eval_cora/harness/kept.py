@@ -26,6 +26,7 @@ from lm_eval_cora.harness.compat import AnswerHook, ask
 from lm_eval_cora.harness.limits import is_sampled
 from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.log import logger
+from lm_eval_cora.variants.variant import REPEAT
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
 """Model arguments about the transport of requests, which do not change answers."""
@@ -112,12 +113,13 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
 
     def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
         """Return answers, from the file or else from the model."""
-        keys = [key_of(method, request.args) for request in requests]
+        keys = [key_for(method, request) for request in requests]
         responses = [self.dbdict[key] if key in self._keys else None for key in keys]
         missing = [place for place, response in enumerate(responses) if response is None]
         self.when_found(len(requests) - len(missing))
         # Some back ends return no answer before they have all of them.
         late = makes_batches(self.lm) and replicas_of_vllm(self.lm) == 1
+        late |= any(map(is_repeat, requests))  # the hook stores the answer to the original under its key
         size = _AT_A_TIME if late else max(1, len(missing))
         for start in range(0, len(missing), size):
             part = missing[start : start + size]
@@ -140,6 +142,18 @@ def key_of(method: str, arguments: Sequence[Any]) -> str | None:
         key: str = hash_args(method, arguments)
         return key
     return None
+
+
+def is_repeat(request: Instance) -> bool:
+    """Whether a request asks an original again, so that its answer may be another one."""
+    return isinstance(request.doc, dict) and request.doc.get("kind") == REPEAT
+
+
+def key_for(method: str, request: Instance) -> str | None:
+    """The key of a request; repeats have keys of their own."""
+    key = key_of(method, request.args)
+    own = f" {request.doc['question_id']} {request.doc['ordinal']}" if key and is_repeat(request) else ""
+    return key and f"{key}{own}"
 
 
 # ---- the file

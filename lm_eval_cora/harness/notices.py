@@ -14,6 +14,7 @@ from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import ENOUGH, Moments, Phases, bias_of_budget, estimate
 from lm_eval_cora.questions.messages import counted
+from lm_eval_cora.variants.variant import REPEAT
 
 OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
 """What the standard errors of a random sample of questions are about."""
@@ -28,16 +29,18 @@ def describe_cost(
 ) -> str:
     """Describe the cost of a task: questions, variants if each is several requests, requests and prompt tokens."""
     questions: dict[str, Any] = {}  # with their passages
-    variants = answers = size = 0
+    variants = answers = size = again = 0
     for doc, prompt, scored in asked:
         questions[doc["question_id"]] = doc.get("cluster") or (doc["question_id"],)
         variants += 1
         answers += scored
+        again += scored * (doc.get("kind") == REPEAT)
         # All letters of a variant share one context, and most back ends read it once.
         size += len(str(prompt).encode("utf-8", "replace"))  # a list of messages if a server formats them
     requests = answers * repeats
     in_variants = f"{variants:,} variants, " if requests > variants else ""
     per_letter = ", one per letter" if answers > variants else ""
+    per_letter += f", {again:,} of them repeats" if again else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     time = f"; {duration(requests / rate)} at {rate:g} requests a second" if rate else ""
     passages = len({*questions.values()})

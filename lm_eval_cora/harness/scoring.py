@@ -38,12 +38,14 @@ from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.facts import Entry, compute
 from lm_eval_cora.metrics.kinds import note_on_few_clusters
+from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import phases_of
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import is_encodable
 from lm_eval_cora.runs.signature import format_signature
 from lm_eval_cora.variants.template import Template
+from lm_eval_cora.variants.variant import REPEAT
 
 CHECKER = EquivalenceChecker()
 """Compares written answers for all tasks of the process, so that each pair is compared once."""
@@ -88,7 +90,8 @@ def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     empty = RecordCell(record)
     row: dict[str, RecordScore | RecordCell] = {key: empty for key in ("acc", picked, "invalid", "ties") if key in keys}
     if "acc" in row:
-        row["acc"] = RecordScore.of(record) if not record.skipped else RecordCell(record, "skipped")
+        instead = "skipped" if record.skipped else REPEAT if record.kind == REPEAT else ""
+        row["acc"] = RecordCell(record, instead) if instead else RecordScore.of(record)
     if picked in row and not record.skipped and not record.invalid:
         row[picked] = RecordCell(record, FORMATS[record.ask].said(record, letters=False) or "")
     if "invalid" in row and record.reason is not None:
@@ -268,6 +271,8 @@ class Scoring:
             logger.warning("%s: %s; see `timeouts`", self.task, said)
         if few := note_on_few_clusters(self.table):
             logger.warning("%s: %s", self.task, few)
+        if told := describe_noise(self.table):
+            logger.info("%s: %s", self.task, told)
         if self.table.question_ids:
             asked = [record for record in records if not record.skipped]
             for notice in notices.advise_on_invalid(asked, self.conditions):
@@ -304,7 +309,7 @@ class Scoring:
         planned: Iterable[Doc],
     ) -> str:
         """Describe in one line everything that determines a score; `planned` are the docs of the run."""
-        records = self.records or list(map(skipped, planned))
+        records = [record for record in self.records or map(skipped, planned) if record.kind != REPEAT]
         sizes = {record.variants for record in records}
         variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
         asked = sum(not record.skipped for record in records)

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, docs
-from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.asking import AskingLM, check_repeats
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs
 from lm_eval_cora.harness.limits import known
 from lm_eval_cora.harness.notices import Conditions, describe_cost, describe_samples, describe_stopping
@@ -133,6 +133,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             macro_average=self._benchmark.macro_average,
             kinds=[each.name for each in templates_of(self._benchmark, self._options).all] if reads else [],
             has_cyclic_orders="orders" in self.probe.options and self._options.orders == "cyclic",
+            has_repeats=self._options.repeats > 0,
         )
 
     def fewshot_docs(self) -> None:
@@ -219,8 +220,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         tell_how_answers_end(compat.behind(model))
         if self._form == "loglikelihood":
             back_ends.check_scoring(model, [self.task_name])
-        if isinstance(model, AskingLM) and model.described:
-            back_ends.check_replicas(self.task_name, model, model.described)
+        repeats = "the option 'repeats'" * (self._options.repeats > 0)
+        if repeats and model is not None:
+            check_repeats(self.task_name, model, scores=self._form == "loglikelihood")
+        if isinstance(model, AskingLM) and (many := model.described or repeats):
+            back_ends.check_replicas(self.task_name, model, many)
 
     def _load_sampler(self) -> Any:
         """Load the exemplars for the questions of all ranks, so that all ranks raise the same errors."""

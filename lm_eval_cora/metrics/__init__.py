@@ -25,6 +25,7 @@ Papers: CoRA, MCQA+, REVAS, SCORE and Zheng et al. 2024; docs/metrics.md has the
 # ruff: noqa: F403, I001  # each module names its public functions, and the modules are in the order of the API page
 from lm_eval_cora.metrics.accuracy import *
 from lm_eval_cora.metrics.consistency import *
+from lm_eval_cora.metrics.noise import *
 from lm_eval_cora.metrics.ranges import *
 from lm_eval_cora.metrics.positions import *
 from lm_eval_cora.metrics.letter_bias import *

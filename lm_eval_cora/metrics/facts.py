@@ -133,17 +133,23 @@ _ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only"
 
 MACRO_AVERAGE, DROPPED_TEMPLATE, CYCLIC_ORDERS = "macro_average", "dropped_template", "cyclic_orders"
 
-FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE, CYCLIC_ORDERS)
+FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE, CYCLIC_ORDERS, "repeats")
 """Features that the key `only` can name: questions without options, whose answers are written in a box; templates that
-include the one dropped in SCORE's paper; benchmarks averaged over categories; the rotations of the options as orders.
+include the one dropped in SCORE's paper; benchmarks averaged over categories; the rotations of the options as orders;
+originals that are asked again.
 """
 
 
 def features_of(
-    *, is_open: bool, macro_average: bool, kinds: Collection[str], has_cyclic_orders: bool = False
+    *,
+    is_open: bool,
+    macro_average: bool,
+    kinds: Collection[str],
+    has_cyclic_orders: bool = False,
+    has_repeats: bool = False,
 ) -> set[str]:
     """The features of a task or a run, from `FEATURES`."""
-    has = (is_open, SINGLE_LETTER in kinds, macro_average, has_cyclic_orders)
+    has = (is_open, SINGLE_LETTER in kinds, macro_average, has_cyclic_orders, has_repeats)
     return {feature for feature, present in zip(FEATURES, has, strict=True) if present}
 
 

@@ -18,6 +18,7 @@ from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.questions.messages import counted
+from lm_eval_cora.variants.variant import REPEAT
 
 # Values of `ResponseTable.picked`
 INVALID = -1  # an answer that picks no option
@@ -70,6 +71,7 @@ class ResponseTable:
     Attributes:
         question_ids: N ids; `categories` has their N categories.
         clusters: N names of what each question shares with others, such as a passage; empty for nothing.
+        noise: (N,) share of the pairs of an original and its repeats that get different picks; nan without repeats.
         sizes: (N,) number of variants of each question, M_i.
         kind: (R,) index into `kinds`, the names of the kinds of variants.
         likelihoods: (R, L) log-likelihoods of the printed letters in the order probe; nan for letters that are not
@@ -95,6 +97,7 @@ class ResponseTable:
     question_ids: tuple[str, ...]
     categories: tuple[str, ...]
     clusters: tuple[str, ...]
+    noise: Floats
     sizes: Ints
     kinds: tuple[str, ...]
     kind: Ints
@@ -146,6 +149,7 @@ class ResponseTable:
             question_ids=question_ids,
             categories=tuple(each.category for each in first),
             clusters=tuple(each.cluster for each in first),
+            noise=_noise(records, question_ids, same),
             sizes=sizes,
             kinds=kinds,
             kind=np.array([codes.get(one.kind, -1) for one in parts], dtype=np.int64)[part],
@@ -168,6 +172,7 @@ class ResponseTable:
             "ran_out": no_pairs,
             "categories": ("",) * len(sizes),
             "clusters": ("",) * len(sizes),
+            "noise": np.full(len(sizes), nan),
             "kinds": ("variant",),
             "kind": np.zeros(shape, dtype=np.int64),
             "likelihoods": np.zeros((shape, 0), dtype=np.float32),
@@ -305,6 +310,7 @@ class ResponseTable:
             question_ids=tuple(self.question_ids[number] for number in left),
             categories=tuple(self.categories[number] for number in left),
             clusters=tuple(self.clusters[number] for number in left),
+            noise=self.noise[left],
             sizes=sizes[left],
             kinds=tuple(self.kinds[code] for code in codes),
             kind=kind.reshape(-1),
@@ -321,7 +327,10 @@ BY_RECORD = ("likelihoods", *(each.name for each in _COLUMNS))
 
 
 def _grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[str, int]]:
-    """(R,) places of the records of complete questions, sorted; N ids; (N,) sizes; how many others are left out."""
+    """(R,) places of the records of complete questions, sorted; N ids; (N,) sizes; how many others are left out.
+
+    Repeats of the original are no variants.
+    """
     question_code, part = records.codes
     ids = sorted({str(question.id) for question in records.questions})
     rank = {question_id: number for number, question_id in enumerate(ids)}
@@ -332,6 +341,7 @@ def _grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[
     question = column((rank[str(question.id)] for question in records.questions), question_code)
     ordinal = column((max(-1, min(one.ordinal, _LARGEST)) for one in records.parts), part)
     order = np.lexsort((ordinal, question))  # stable, so the first record of a variant comes first
+    order = order[column((one.kind != REPEAT for one in records.parts), part)[order] > 0]
     repeated = np.zeros(len(order), dtype=np.bool_)
     repeated[1:] = (np.diff(question[order]) == 0) & (np.diff(ordinal[order]) == 0)
     order = order[~repeated]
@@ -349,6 +359,27 @@ def _grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[
         "not_begun": int((~begun).sum()),
     }
     return order[complete[question]], tuple(ids[n] for n in np.flatnonzero(complete)), sizes[complete], left_out
+
+
+def _noise(records: PackedRecords, question_ids: Sequence[str], same: Callable[[str, str], bool | None]) -> Floats:
+    """(N,) share of the pairs of an original and its repeats that get different picks; nan without repeats."""
+    asked: dict[str, dict[int, Record]] = {}
+    if any(part.kind == REPEAT for part in records.parts):
+        for code, number in zip(*(codes.tolist() for codes in records.codes), strict=True):
+            part = records.parts[number]
+            if (part.kind == REPEAT or part.original) and not part.skipped:
+                asked.setdefault(str(records.questions[code].id), {}).setdefault(part.ordinal, part)
+    shares = {}
+    for question, answers in asked.items():
+        pairs = [_is_other(one, other, same) for one, other in combinations(answers.values(), 2)]
+        shares[question] = sum(pairs) / len(pairs) if pairs else nan
+    return np.array([shares.get(question, nan) for question in question_ids], dtype=np.float64)
+
+
+def _is_other(one: Record, other: Record, same: Callable[[str, str], bool | None]) -> bool:
+    if one.written is not None and other.written is not None:
+        return not same(one.written, other.written)
+    return (one.picked, one.selected, one.written) != (other.picked, other.selected, other.written)
 
 
 def _compare(

@@ -220,6 +220,12 @@ OPTIONS: dict[str, Option] = {
         "A [prompt of your own](../tasks/README.md#prompts-of-your-own) for all variants.",
         "the prompt of the task",
     ),
+    "repeats": Option(
+        "a whole number from 0",
+        _where(lambda value: _integer(value) >= 0),
+        "How often the original is asked again, unchanged, for the metric [`noise`](errors.md#noise). No other metric "
+        "counts the repeats.",
+    ),
     "request_seeds": Option(
         *_FLAG,
         "Whether each request has a seed, a different one for each sample.",
@@ -250,6 +256,7 @@ class Options:
     orders: Orders = "swap"
     templates: str | None = None
     prompt: str | None = None
+    repeats: int = 0
     request_seeds: bool | None = None
     reader: Reader = "flexible"
     task: tuple[str, ...] = ()

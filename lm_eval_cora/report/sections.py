@@ -16,6 +16,7 @@ from lm_eval_cora.answers.formats import FORMATS, format_of
 from lm_eval_cora.answers.records import OPENING_MARK, Record, answer_in, around, places
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.report import pictures, result_tables, tables
 from lm_eval_cora.report.changed import changes_of, most_lost
@@ -123,6 +124,7 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
         signatures=[(run.model, run.signature) for run in runs if run.signature],
         notes=[
             *((run.model, note) for run in runs for note in (*_invalid(run), *run.warnings)),
+            *((run.model, told) for run in runs if (told := describe_noise(run.table))),
             *(
                 (model, f"not comparable with {first.model}, so no model is marked as the best: {why}")
                 for model, why in unlike

@@ -40,7 +40,7 @@ def data_labels(runs: Sequence[tuple[str, str, Data]]) -> list[str]:
     return labels
 
 
-HOW_MUCH = ("questions", "limit", "samples", "categories", "n", "passages", "asked", "invalid")
+HOW_MUCH = ("questions", "limit", "samples", "categories", "n", "passages", "repeats", "asked", "invalid")
 """Signature parts that describe how much was asked, not how."""
 
 WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")  # signature parts that describe why a run ended early

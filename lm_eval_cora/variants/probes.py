@@ -19,7 +19,7 @@ from lm_eval_cora.variants.revas import REVAS
 from lm_eval_cora.variants.template import BEST_ANSWER, BOXED, READ_AFTER, OwnPrompt, Template, Templates
 from lm_eval_cora.variants.variant import Probe as Probe
 from lm_eval_cora.variants.variant import Setting as Setting
-from lm_eval_cora.variants.variant import Variant
+from lm_eval_cora.variants.variant import Variant, repeats_of
 
 PROBES: dict[str, Probe] = {probe.name: probe for probe in (DIVERGENT, PLUS, REVAS, PROMPTS, ORDER, SAMPLING)}
 
@@ -50,7 +50,9 @@ def variants_of_all(
                 f"question {question.id!r}: the probe {probe.name!r} alters options, but this question has none. Use "
                 f"one of these probes: {', '.join(other.name for other in PROBES.values() if other.open_questions)}"
             )
-        variants += probe.expand(question, setting)
+        made = probe.expand(question, setting)
+        variants += made
+        variants += repeats_of(made, options.repeats)
     if options.prompt is not None:
         _ask_with(options.prompt, variants)
     return variants
@@ -78,6 +80,9 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
         several = f"the probe {probe.name!r} compares several prompts"
         why = "the option 'templates' is set, too" if probe.kinds else several
         raise UserError(f"option 'prompt': {why}. Pass one of 'prompt' and 'templates', and run such tasks separately")
+    if options.repeats and (probe.samples or options.variants is not None):
+        why = f"the probe {probe.name!r} has no original" if probe.samples else "the option 'variants' is set, too"
+        raise UserError(f"option 'repeats': it asks the original again, but {why}. Leave one of them out")
     accepted = {name for other in PROBES.values() if other.study == probe.study for name in other.options}
     if not uses_templates(probe, form):
         accepted.discard("templates")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,6 +11,9 @@ from typing import Any, NamedTuple
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form, refers_to_options
 from lm_eval_cora.variants.template import LETTER, Template, Templates, own_templates, prompt_of
+
+REPEAT = "repeat"
+"""The kind of the repeats of an original (option `repeats`), after its variants. Only `noise` counts them."""
 
 Option = tuple[int, str]
 """Identity and text of an option."""
@@ -97,6 +101,17 @@ def variants_of(question: AnyQuestion, altered: Iterable[Altered]) -> list[Varia
             variant.cluster = question.cluster
         variants.append(variant)
     return variants
+
+
+def repeats_of(variants: Sequence[Variant], times: int) -> list[Variant]:
+    """Ask the original among the variants of a question again, unchanged."""
+    repeats = []
+    for original in (variant for variant in variants if variant.original):
+        for number in range(times):
+            again = copy(original)
+            again.kind, again.original, again.ordinal = REPEAT, False, len(variants) + number
+            repeats.append(again)
+    return repeats
 
 
 @lru_cache(maxsize=4096)

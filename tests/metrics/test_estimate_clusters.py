@@ -124,6 +124,7 @@ def repeated(table: ResponseTable, times: int) -> ResponseTable:
         question_ids=tuple(f"{name} {copy}" for name in table.question_ids for copy in range(times)),
         categories=tuple(name for name in table.categories for _ in range(times)),
         clusters=tuple(name for name in table.question_ids for _ in range(times)),
+        noise=np.repeat(table.noise, times),
         sizes=np.repeat(table.sizes, times),
         kind=table.kind[rows],
         pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),

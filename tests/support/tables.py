@@ -37,7 +37,8 @@ def _entries(probe: str) -> list[dict[str, Any]]:
 
 
 def _metrics(probe: str) -> Metrics:
-    return {entry["metric"]: partial(compute, entry) for entry in _entries(probe)}
+    entries = (entry for entry in _entries(probe) if entry.get("only") != "repeats")  # see tests/metrics/test_noise.py
+    return {entry["metric"]: partial(compute, entry) for entry in entries}
 
 
 METRICS = _metrics("divergent")

@@ -1,0 +1,154 @@
+"""The option `repeats`: every repeat is sent, none is counted, and no cache merges them."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval.api.model import CachingLM
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.asking import AskingLM, stop_early
+from lm_eval_cora.harness.kept import AnswerCache
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.model_run import not_comparable
+from tests.support.served import Runs
+from tests.support.server import Payload, Server
+from tests.support.simulated import Simulated, knows, run, scores
+from tests.support.written import lines_of, the_run, write
+
+REPEATS = {"questions": 6, "repeats": 2}
+
+
+class Fickle(Simulated):
+    """Picks another letter in every third answer to an original or a repeat, and records its calls."""
+
+    def __init__(self) -> None:
+        super().__init__(knows)
+        self.calls: list[list[Any]] = []
+        self.answered = 0
+
+    def _said(self, request: Any) -> str:
+        self.answered += 1
+        return "B" if self.answered % 3 == 0 else self.rule(request.doc)
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.calls.append(list(requests))
+        return [self._said(request) for request in requests]
+
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        self.calls.append(list(requests))
+        return [self._score(self._said(request), request.args[1].strip()) for request in requests]
+
+
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_order", "cora_demo_prompts"])
+def test_every_repeat_is_sent_in_a_call_of_its_own_and_counts_for_noise_alone(task: str) -> None:
+    model = Fickle()
+    found = run(AskingLM(model), task, REPEATS)
+    first, again = model.calls
+    letters = 5 if task.endswith("_mc") else 1
+    assert {request.doc["kind"] for request in again} == {"repeat"}
+    assert "repeat" not in {request.doc["kind"] for request in first}
+    assert len(again) == 6 * 2 * letters
+    prompts = {request.args[0] for request in first if request.doc["original"]}
+    assert {request.args[0] for request in again} == prompts
+    plain = scores(run(AskingLM(Fickle()), task, {"questions": 6}), task)
+    noisy = scores(found, task)
+    assert {name.partition("_stderr")[0] for name in noisy.keys() - plain.keys()} == {"noise", "changed_picks"}
+    assert {name: noisy[name] for name in plain} == plain
+    assert 0 < noisy["noise"] <= 1
+    assert "|repeats:2|" in found["configs"][task]["metadata"]["signature"]
+    assert f"|n:6x{first[0].doc['variants']}|" in found["configs"][task]["metadata"]["signature"]
+
+
+def test_reports_and_comparisons(tmp_path: Path) -> None:
+    with_repeats = write(tmp_path / "a", AskingLM(Fickle()), "cora_demo", REPEATS)
+    without = write(tmp_path / "b", AskingLM(Fickle()), "cora_demo", {"questions": 6})
+    one, other = the_run(with_repeats.folder), the_run(without.folder)
+    assert one.differences == []
+    assert one.estimates["noise"].value == with_repeats.printed["noise,none"]
+    assert one.estimates["cora"] == other.estimates["cora"]
+    assert not_comparable(one, other) == ""
+    (section,) = make_report([one]).sections
+    assert any("noise explains about" in note for _, note in section.notes)
+    lines = {(line["doc"]["question_id"], line["doc"]["ordinal"]): line for line in lines_of(with_repeats.samples)}
+    for line in lines_of(without.samples):
+        assert lines.pop((line["doc"]["question_id"], line["doc"]["ordinal"]))["doc_hash"] == line["doc_hash"]
+    assert {line["acc"] for line in lines.values()} == {"repeat"}
+
+
+def test_an_interrupted_run_keeps_repeats_apart(tmp_path: Path) -> None:
+    path = str(tmp_path / "answers.db")
+    model, cache = Fickle(), AnswerCache(Simulated(knows), path)
+    cache.lm = model
+    first = run(AskingLM(cache), "cora_demo", REPEATS)
+    cache.close()
+    idle, cache = Fickle(), AnswerCache(Simulated(knows), path)
+    cache.lm = idle
+    second = run(AskingLM(cache), "cora_demo", REPEATS)
+    cache.close()
+    assert idle.calls == []
+    assert scores(first) == scores(second)
+    assert scores(first)["noise"] > 0
+
+
+@pytest.mark.parametrize(
+    ("make", "task", "told"),
+    [
+        (lambda _: stop_early(Fickle()), "cora_demo", "--stop skips answers"),
+        (lambda _: stop_early(Fickle(), None, budget=999), "cora_demo", "--budget skips answers"),
+        (lambda path: AskingLM(CachingLM(Fickle(), path)), "cora_demo", "the harness' cache answers equal"),
+        (lambda _: Fickle(), "cora_demo_mc", "may score equal prompts once. Use lm-eval-cora run"),
+    ],
+)
+def test_what_would_merge_or_skip_repeats_is_refused(make: Any, task: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"option 'repeats': ") as refused:
+        run(make(str(tmp_path / "cache.db")), task, REPEATS)
+    assert told in str(refused.value)
+    with pytest.raises(UserError, match="the harness' cache answers equal prompts once"):
+        run(knows, "cora_demo", REPEATS, use_cache=str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "told"),
+    [
+        ("cora_demo_sampling", {}, "the probe 'sampling' has no original"),
+        ("cora_demo_plus", {"variants": 1}, "the option 'variants' is set, too"),
+        ("cora_demo", {"repeats": -1}, "expected a whole number from 0"),
+    ],
+)
+def test_options_that_do_not_fit(task: str, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        run(knows, task, REPEATS | options)
+
+
+def test_plain_runs_that_write_send_every_repeat() -> None:
+    model = Fickle()
+    assert scores(run(model, "cora_demo", REPEATS))["noise"] > 0
+    assert sum(map(len, model.calls)) == 6 * (26 + 2)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_server_that_changes_one_answer_in_ten(run: Runs, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    dice, answer = random.Random(5), server.answer
+    said: dict[str, list[str]] = {}
+
+    def fickle(payload: Payload) -> Payload:
+        reply = answer(payload)
+        text = payload["messages"][-1]["content"]
+        if dice.random() < 0.1:
+            reply["choices"][0]["message"]["content"] = "C"  # a greedy answer is A or B
+        said.setdefault(text, []).append(reply["choices"][0]["message"]["content"])
+        return reply
+
+    monkeypatch.setattr(server, "answer", fickle)
+    code, _ = run("--metadata", '{"cora": {"questions": 60, "repeats": 2}}')
+    assert code == 0
+    originals = [letters for letters in said.values() if len(letters) == 3]
+    assert len(originals) == 60
+    pairs = [one != other for letters in originals for one, other in combinations(letters, 2)]
+    assert run.results()["noise,none"] == pytest.approx(sum(pairs) / len(pairs))
+    assert run.results()["noise,none"] == pytest.approx(1 - 0.9**2 - 0.1**2, abs=0.08)

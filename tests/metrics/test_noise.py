@@ -1,0 +1,121 @@
+"""Noise of equal prompts and changed picks: by hand, and as computed for a model that changes answers by chance."""
+
+from __future__ import annotations
+
+from math import isnan, nan
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics import changed_picks, noise
+from lm_eval_cora.metrics.noise import describe_noise
+from lm_eval_cora.metrics.responses import ResponseTable
+from tests.support.tables import METRICS, estimates, questions, table_of
+
+
+def asked(question: str, picks: list[int | None], repeats: list[int | None], **more: object) -> list[Record]:
+    """The records of a question with three printed options: its variants and the repeats of the first."""
+    size, printed = len(picks), (0, 1, 2)
+    return [
+        Record(
+            *(question, size, ordinal, "repeat" if ordinal >= size else "x", printed, 0),
+            picked=pick,
+            position=pick,
+            original=not ordinal,
+            **more,  # type: ignore[arg-type]
+        )
+        for ordinal, pick in enumerate([*picks, *repeats])
+    ]
+
+
+def table(*members: list[Record]) -> ResponseTable:
+    return table_of([*members])
+
+
+def test_by_hand() -> None:
+    found = table(
+        asked("q1", [0, 1, 0], [0, 1]),  # of the pairs 00, 01 and 01 two differ
+        asked("q2", [None, None, 2], [None, None]),  # no pick is no other pick
+        asked("q3", [2, None, 1], [None, 2]),  # of the pairs 2-, 22 and -2 two differ
+    )
+    assert found.noise.tolist() == pytest.approx([2 / 3, 0, 2 / 3])
+    assert (noise(found).value, noise(found).stderr) == (pytest.approx(4 / 9), pytest.approx(2 / 9))
+    # The variants differ from the original in 1, 1 and 2 of 2.
+    assert changed_picks(found).value == pytest.approx((0.5 + 0.5 + 1) / 3)
+    told = "equal prompts got different picks in 44.4% of the pairs, changed prompts in 66.7%: noise explains about 67%"
+    assert describe_noise(found).startswith(told)
+
+
+def test_pairs_that_cannot_agree_do_not_count() -> None:
+    original, pair, other = asked("q", [0, 2, 1], [])
+    pair.printed, other.printed = (0, 2), (1, 2)  # the last one does not print the pick of the original
+    assert changed_picks(table([original, pair, other])).value == 1
+    pair.picked = 0
+    assert changed_picks(table([original, pair, other])).value == 0
+    assert isnan(changed_picks(table([original])).value)
+
+
+@given(questions())
+def test_changed_picks_agree_with_an_oracle(members: list[list[Record]]) -> None:
+    shares = []
+    for first, *others in members:
+        differ = []
+        for other in others:
+            pairs = ((first, other), (other, first))
+            if all(one.picked is None or one.picked in another.printed for one, another in pairs):
+                differ.append(first.picked != other.picked)
+        shares += [sum(differ) / len(differ)] if differ else []
+    expected = sum(shares) / len(shares) if shares else nan
+    assert changed_picks(table_of(members)).value == pytest.approx(expected, nan_ok=True)
+
+
+def test_written_answers_differ_if_they_are_not_equivalent() -> None:
+    written = ["1/2", "0.5", None, "2", "0.50"]
+    records = [
+        Record(*("q", 3, n, "repeat" if n > 2 else "x", (), "0.5"), ask="boxed", written=text, original=not n)
+        for n, text in enumerate(written)
+    ]
+    found = ResponseTable.from_records(records, lambda one, other: (one == "2") == (other == "2"))
+    assert found.noise.tolist() == pytest.approx([2 / 3])  # 1/2 and 0.50 are the same, 2 is another
+    assert changed_picks(found).value == 0.5  # 0.5 is the same, nothing is not
+
+
+def test_repeats_change_no_other_metric() -> None:
+    rng = np.random.default_rng(1)
+    members = [asked(f"q{n}", rng.integers(0, 3, 5).tolist(), rng.integers(0, 3, 2).tolist()) for n in range(30)]
+    without, found = table(*(records[:5] for records in members)), estimates(METRICS, table(*members))
+    for name, estimate in estimates(METRICS, without).items():
+        assert repr(found[name]) == repr(estimate)
+    assert isnan(noise(without).value)
+    assert describe_noise(without) == ""
+
+
+def test_skipped_and_repeated_records_do_not_count() -> None:
+    records = asked("q", [0, 0], [1, 0])
+    records[2].skipped = True
+    again = asked("q", [0, 0], [1, 2])[3]  # the first answer to a repeat counts
+    assert table([*records, again]).noise.tolist() == [0]
+    records[3].skipped = True
+    assert isnan(noise(table(records)).value)
+
+
+@pytest.mark.parametrize(("change", "options"), [(0.1, 3), (0.3, 3), (0.1, 2)])
+def test_a_model_that_changes_one_answer_in_so_many(change: float, options: int) -> None:
+    rng = np.random.default_rng(0)
+    picks = np.where(rng.random((4_000, 4)) < change, rng.integers(1, options, (4_000, 4)), 0)
+    found = table(*(asked(f"q{n:04}", row[:2], row[2:]) for n, row in enumerate(picks.tolist())))
+    expected = 1 - (1 - change) ** 2 - change**2 / (options - 1)
+    estimate = noise(found)
+    assert estimate.interval[0] < expected < estimate.interval[1]
+    assert estimate.stderr < 0.01
+    assert changed_picks(found).value == pytest.approx(expected, abs=0.03)  # nothing else changes the picks
+
+
+def test_nothing_to_tell() -> None:
+    found = table(asked("q", [0], [0]))
+    assert describe_noise(found) == "equal prompts always got the same pick, so none of the inconsistency is noise"
+    assert describe_noise(table(asked("q", [0], [1]))) == "equal prompts got different picks in 100.0% of the pairs"
+    assert isnan(noise(ResponseTable.from_records(())).value)
+    assert noise(ResponseTable.from_hits([[1]], noise=np.array([nan]))).value != 0
