@@ -44,8 +44,9 @@ def metric(meaning: str, **more: Any) -> Callable[[F], F]:
 
     def attached(function: F) -> F:
         @wraps(function)
-        def by_cluster(answers: Any, /, *args: Any, **kwargs: Any) -> Any:
-            result = function(answers, *args, **kwargs)
+        def by_cluster(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            answers = args[0] if args else next(iter(kwargs.values()), None)
             return with_clusters(result, answers) if isinstance(answers, ResponseTable) else result
 
         by_cluster.facts = Facts(meaning, **more)  # type: ignore[attr-defined]
