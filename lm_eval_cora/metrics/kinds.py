@@ -209,6 +209,8 @@ def note_on_few_clusters(table: ResponseTable) -> str:
     """Say that there are few clusters; empty if there are enough, or none."""
     if table.cluster is None or table.units >= FEW_CLUSTERS:
         return ""
+    if table.units < 2:
+        return f"{table.size}: without a second one, no error is known"
     return (
         f"{table.size} are few: intervals use Student's t distribution with {table.units - 1} degrees of freedom, and "
         "may still be too short"

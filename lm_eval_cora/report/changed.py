@@ -139,7 +139,9 @@ def _answers(before: Run, after: Run, changes: Mapping[str, Bools]) -> Iterator[
 
 
 def _said(record: Record) -> str:
-    return "" if record.invalid else FORMATS[record.ask].said(record, letters=True) or ""
+    if record.invalid:
+        return ""
+    return FORMATS[record.ask].said(record, letters=True) or ("right" if record.correct else "wrong")  # without picks
 
 
 def _of_documents(before: DocumentRun, after: DocumentRun, metric: str) -> WhatChanged:

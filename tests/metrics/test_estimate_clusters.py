@@ -191,6 +191,8 @@ def test_few_clusters_have_a_note() -> None:
     assert note.startswith(
         "80 questions in 19 passages are few: intervals use Student's t distribution with 18 degrees"
     )
+    one = note_on_few_clusters(in_clusters(table, *["x"] * 80))
+    assert one == "80 questions in 1 passage: without a second one, no error is known"
 
 
 def test_a_metric_of_the_user_has_clusters_as_units() -> None:
