@@ -108,7 +108,9 @@ class Scores(Mapping[str, Estimate]):
             return f"it needs {FEWEST} {'questions' if self._table.cluster is None else 'passages'}"
         if metric == "acc_range_p":
             only_one = len(self._table.kinds) < 2
-            return "there is only one kind of variant" if only_one else "a question has several variants of a kind"
+            several = "a question has several variants of a kind"
+            several += ", or the questions of a passage have different kinds" * (self._table.cluster is not None)
+            return "there is only one kind of variant" if only_one else several
         return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
 
     def to_frame(self) -> DataFrame:

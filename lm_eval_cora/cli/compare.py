@@ -46,6 +46,8 @@ def add_arguments(parser: console.Parser) -> None:
 def run(given: console.Given) -> None:
     """Compare models, or the versions of one."""
     if given.history:
+        if given.changed:
+            given.parser.error("--changed: expected no --history")
         _print_history(given)
         return
     if given.output and not given.changed:
@@ -63,7 +65,7 @@ def run(given: console.Given) -> None:
         changed=given.changed,
     )
     console.say(*found.notes)
-    if given.changed:
+    if found.changed:
         _print_changed(given, found.changed)
     if found.values and given.json:
         console.write_json(found.values)

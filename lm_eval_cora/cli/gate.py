@@ -63,12 +63,12 @@ def run(given: console.Given) -> int:
 
 def _check_arguments(given: console.Given, requirements: Sequence[Requirement]) -> None:
     """Check everything that does not need the runs, which may take minutes to read."""
-    compares = any(requirement.compares for requirement in requirements)
+    compares = [requirement for requirement in requirements if requirement.compares]
     if not requirements:
         how = "--require 'cora>=0.45', --no-worse cora:0.02, --same cora:0.02, or --policy FILE"
         raise UserError(f"expected a requirement: {how}")
     if compares and not given.baseline:
-        option = "--same" if given.same and not given.no_worse else "--no-worse"
+        option = "--same" if compares[0].sign == "same within" else "--no-worse"
         raise UserError(f"{option}: expected --baseline OUT, too: the run to compare with")
     if given.baseline and not compares:
         raise UserError(f"--baseline {given.baseline}: expected --no-worse or --same METRIC:MARGIN, too")

@@ -232,9 +232,9 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
 
 
 def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The number of questions, which are the unit of the standard error, and the standard error if it is known."""
+    """The number of units of the standard error, questions or passages, and the standard error if it is known."""
     estimate = run.estimates[entry["metric"]]
-    number = {"num_samples": len(run.table.question_ids)}
+    number = {"num_samples": len(run.table.sizes) if run.is_two_phase else run.table.units}
     if isnan(estimate.stderr):
         return number
     bootstrapped, (low, high) = facts_of(entry["aggregation"]).bootstrapped, estimate.interval

@@ -203,8 +203,10 @@ class AskedTask(CoraTask):
     def _cluster_of(self, doc: Mapping[str, Any]) -> str:
         """The passage of a doc, or what the option `cluster` names."""
         if named := self._options.declared.get("cluster"):
-            return str(Field(named).getter([*doc])(doc))
-        return str(next((doc[name] for name in _PASSAGES if name in doc), ""))
+            value = Field(named).getter([*doc])(doc)
+        else:
+            value = next((doc[name] for name in _PASSAGES if name in doc), None)
+        return "" if value is None or value != value else str(value)  # nan is a missing value
 
     @cached_property
     def _language(self) -> str:

@@ -17,7 +17,7 @@ from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import rounds
 from lm_eval_cora.harness.compat import AnswerHook, ForwardingLM, ask, behind
-from lm_eval_cora.harness.kept import AnswerCache, is_repeat, key_for
+from lm_eval_cora.harness.kept import AnswerCache, key_for, repeat_number
 from lm_eval_cora.harness.limits import check_limits, generate
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares, describe_time
 from lm_eval_cora.harness.whole import parse_target, until_whole
@@ -144,13 +144,13 @@ class AskingLM(ForwardingLM):
             if progress is not None:
                 progress.skip(repeats)
         answers: dict[str | int, Any] = {}
-        # Repeats of an original have a call of their own: back ends may merge equal requests of one call.
-        for again in (False, True):
-            part = {key: request for key, request in asked.items() if is_repeat(request) == again}
-            if part and method == "generate_until":
+        # Each repeat of an original is in another call: back ends may merge equal requests of one call.
+        for number in sorted(set(map(repeat_number, asked.values()))):
+            part = {key: request for key, request in asked.items() if repeat_number(request) == number}
+            if method == "generate_until":
                 fresh = generate(self.lm, list(part.values()), self.limits, disable_tqdm=disable_tqdm)
             else:
-                fresh = ask(self.lm, method, list(part.values()), disable_tqdm=disable_tqdm) if part else []
+                fresh = ask(self.lm, method, list(part.values()), disable_tqdm=disable_tqdm)
             answers |= zip(part, fresh, strict=True)
         self._known |= {key: answer for key, answer in answers.items() if isinstance(key, str)}
         return [answers[key] if key in answers else self._known[key] for key in keys]

@@ -119,7 +119,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         self.when_found(len(requests) - len(missing))
         # Some back ends return no answer before they have all of them.
         late = makes_batches(self.lm) and replicas_of_vllm(self.lm) == 1
-        late |= any(map(is_repeat, requests))  # the hook stores the answer to the original under its key
+        late |= any(map(repeat_number, requests))  # the hook stores the answer to the original under its key
         size = _AT_A_TIME if late else max(1, len(missing))
         for start in range(0, len(missing), size):
             part = missing[start : start + size]
@@ -144,16 +144,18 @@ def key_of(method: str, arguments: Sequence[Any]) -> str | None:
     return None
 
 
-def is_repeat(request: Instance) -> bool:
-    """Whether a request asks an original again, so that its answer may be another one."""
-    return isinstance(request.doc, dict) and request.doc.get("kind") == REPEAT
+def repeat_number(request: Instance) -> int:
+    """The number of a repeat, from 1, which asks an original again and may get another answer; 0 for others."""
+    doc = request.doc
+    is_repeat = isinstance(doc, dict) and doc.get("kind") == REPEAT and {"ordinal", "variants"} <= doc.keys()
+    return doc["ordinal"] - doc["variants"] + 1 if is_repeat else 0
 
 
 def key_for(method: str, request: Instance) -> str | None:
     """The key of a request; repeats have keys of their own."""
     key = key_of(method, request.args)
-    own = f" {request.doc['question_id']} {request.doc['ordinal']}" if key and is_repeat(request) else ""
-    return key and f"{key}{own}"
+    number = repeat_number(request) if key else 0
+    return f"{key} {request.task_name} {request.doc['question_id']} {number}" if number else key
 
 
 # ---- the file

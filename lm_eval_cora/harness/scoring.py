@@ -269,12 +269,12 @@ class Scoring:
         if ran_out := len(self.table.ran_out):
             said = f"{ran_out:,} comparisons of answers ran out of time or memory and count as not equivalent"
             logger.warning("%s: %s; see `timeouts`", self.task, said)
-        if few := note_on_few_clusters(self.table):
+        if not self.is_two_phase and (few := note_on_few_clusters(self.table)):
             logger.warning("%s: %s", self.task, few)
         if told := describe_noise(self.table):
             logger.info("%s: %s", self.task, told)
         if self.table.question_ids:
-            asked = [record for record in records if not record.skipped]
+            asked = [record for record in records if not record.skipped and record.kind != REPEAT]
             for notice in notices.advise_on_invalid(asked, self.conditions):
                 logger.warning("%s: %s", self.task, notice)
 

@@ -16,8 +16,8 @@ RC(i) = K_i / M_i is its response consistency (CoRA, eq. 3). x_i is 1 if the ori
 correctly, else 0. y_i is 1 if all its variants are answered correctly, else 0.
 
 All metrics of a table use the same questions: those with all variants present. The question is the unit of every
-standard error. Without questions a value is nan; with fewer than two questions a standard error is nan. Arguments and
-arrays that are not as described are a ValueError.
+standard error, or the passage that several questions share (`clusters` of a table). Without questions a value is nan;
+with fewer than two units a standard error is nan. Arguments and arrays that are not as described are a ValueError.
 
 Papers: CoRA, MCQA+, REVAS, SCORE and Zheng et al. 2024; docs/metrics.md has the formulas with worked examples.
 """

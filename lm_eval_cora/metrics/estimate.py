@@ -46,6 +46,7 @@ class Estimate:
         members: (N,) whether each question counts; None if all do.
         units: Number of clusters that count if questions share passages: the arrays then have a row per cluster, the
             interval has Student's t quantiles, and `outcomes` is None. 0 if the questions are the units.
+        alike: Number of clusters of equal size that tell as much; 0 if the questions are the units.
 
     Example:
         >>> estimate = Estimate(0.5, stderr=0.1)
@@ -64,6 +65,7 @@ class Estimate:
     ends: tuple[float, float] | None = field(default=None, repr=False, compare=False)
     members: Bools | None = field(default=None, repr=False, compare=False)
     units: int = field(default=0, repr=False, compare=False)
+    alike: float = field(default=0.0, repr=False, compare=False)
 
     @cached_property
     def interval(self) -> tuple[float, float]:
@@ -194,7 +196,8 @@ def of_influence(
         if not isfinite(ends[1] - ends[0]):
             return Estimate(value, nan)
         error = (ends[1] - ends[0]) / (2 * z)
-    return Estimate(value, error, influence, bends=bends, between=between, ends=ends, units=units)
+    alike = questions if units else 0.0
+    return Estimate(value, error, influence, bends=bends, between=between, ends=ends, units=units, alike=alike)
 
 
 def of_clusters(estimate: Estimate, cluster: Ints) -> Estimate:

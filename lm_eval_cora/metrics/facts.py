@@ -46,8 +46,9 @@ def metric(meaning: str, **more: Any) -> Callable[[F], F]:
         @wraps(function)
         def by_cluster(*args: Any, **kwargs: Any) -> Any:
             result = function(*args, **kwargs)
-            answers = args[0] if args else next(iter(kwargs.values()), None)
-            return with_clusters(result, answers) if isinstance(answers, ResponseTable) else result
+            tables = (each for each in (*args, *kwargs.values()) if isinstance(each, ResponseTable))
+            table = next(tables, None)
+            return result if table is None else with_clusters(result, table)
 
         by_cluster.facts = Facts(meaning, **more)  # type: ignore[attr-defined]
         return cast(F, by_cluster)

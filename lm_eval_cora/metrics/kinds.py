@@ -187,7 +187,9 @@ def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
     members = [np.flatnonzero(names == name) for name in sorted(set(table.categories))]
     members.sort(key=lambda each: (len(np.unique(unit[each])) > 1, len(each)))
     single = sum(len(np.unique(unit[each])) == 1 for each in members)
-    pooled = 2 if single == 1 else single
+    pooled = single
+    while 0 < pooled < len(members) and len(np.unique(unit[np.concatenate(members[:pooled])])) < 2:
+        pooled += 1
     return [*([members[:pooled]] if pooled else []), *([each] for each in members[pooled:])]
 
 

@@ -87,7 +87,8 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
         return Difference(value, change.stderr, *interval_of_shares(test.lost, test.gained, questions, z))
     z = students(z, change.units)
     if change.ends:
-        return Difference(value, change.stderr, *unvaried(value, len(before.influence), change.between, z))
+        units = change.alike or len(before.influence)
+        return Difference(value, change.stderr, *unvaried(value, units, change.between, z))
     low, high = change.between
     half = z * change.widened
     return Difference(value, change.stderr, float(max(low, value - half)), float(min(high, value + half)))
@@ -104,6 +105,7 @@ def change_of(before: Estimate, after: Estimate) -> Estimate:
         (after.between[0] - before.between[1], after.between[1] - before.between[0]),
         bends=(*after.bends, *((-weight, u, v) for weight, u, v in before.bends)),
         units=min(before.units, after.units),
+        questions=min(before.alike, after.alike),
     )
     return replace(change, farthest=max(before.farthest, after.farthest))
 
@@ -305,7 +307,7 @@ def p_value(before: Estimate, after: Estimate) -> float:
     else:  # no question differs: the interval ends at 0 if w (value - lowest) = value, with w = z^2 / (N + z^2)
         low, high = change.between
         rare = value / (value - low) if value > 0 else value / (value - high)
-        z = sqrt(len(before.influence) * rare / (1 - rare)) if rare < 1 else inf
+        z = sqrt((change.alike or len(before.influence)) * rare / (1 - rare)) if rare < 1 else inf
     if change.units:
         from scipy.special import stdtr  # importing scipy takes time; see metrics.estimate
 

@@ -122,17 +122,18 @@ def position_p_value(table: ResponseTable) -> Estimate:
     """
     if (rotations := _rotations(table)) is None:
         return UNDEFINED
-    moved, options, inverse = rotations
+    moved, options, cluster, inverse = rotations
     observed = float(_statistics(moved[:, 0].sum(axis=0), inverse))
     varied = np.abs(moved).max(axis=(1, 2), initial=0) > _ROUNDING
     moved, options = moved[varied], options[varied]
+    clusters, unit = np.unique(cluster[varied], return_inverse=True)  # the rows of a cluster rotate together
     by_letter = moved.reshape(-1, moved.shape[2]).T.copy()
     unmoved = np.arange(len(options)) * moved.shape[1]
     generator = np.random.default_rng(0)
     step = max(1, _AT_A_TIME // max(len(options), 1))
     larger = 0
     for start in range(0, ROTATIONS, step):
-        drawn = generator.random((min(step, ROTATIONS - start), len(options))) * options
+        drawn = generator.random((min(step, ROTATIONS - start), len(clusters)))[:, unit] * options
         rows = unmoved + drawn.astype(np.int64)
         totals = np.stack([column[rows].sum(axis=1) for column in by_letter], axis=1)
         larger += int((_statistics(totals, inverse) >= observed - _ROUNDING * max(observed, 1.0)).sum())
@@ -146,8 +147,9 @@ def position_cramers_v(table: ResponseTable) -> Estimate:
     With the share p_d of the counted picks at letter d, and the share e_d if each question's picks were equally
     frequent at its letters,
 
-        V = sqrt(sum over d of (p_d - e_d)^2 / e_d / (letters - 1)).
+        V = sqrt(sum over d of (p_d - e_d)^2 / e_d / (1 / min e - 1)).
 
+    The last divisor is the largest possible sum, letters - 1 if all questions have as many options.
     Which picks count, and which letters are counted together, is as for `position_chi_square`. Chance alone makes V
     positive: it is about 1 / sqrt(picks) without a preference. The shares are about normal with the covariance of the
     sample over questions. The standard error and the 95% interval come from 20,000 such draws, as for `recall_spread`:
@@ -167,17 +169,25 @@ def position_cramers_v(table: ResponseTable) -> Estimate:
     picks, even = (
         np.column_stack([values[:, :last], values[:, last:].sum(axis=1)]) for values in (counted.picks, counted.even)
     )
-    total, units = picks.sum(), len(picks)
+    possible = even.any(axis=0)
+    picks, even = picks[:, possible], even[:, possible]
+    total, letters = picks.sum(), picks.shape[1]
+    if letters < 2:
+        return UNDEFINED
     expected = even.sum(axis=0) / total
     away = picks.sum(axis=0) / total - expected
-    scale = np.sqrt(counted.letters / last / expected)  # so that the root of the mean square is V
+    scale = np.sqrt(letters / (1 / expected.min() - 1) / expected)  # so that the root of the mean square is V
     value = float(np.sqrt(((away * scale) ** 2).mean()))
+    clusters, unit = np.unique(counted.cluster, return_inverse=True)
+    units = len(clusters)
     if units < 2:
         return Estimate(value, nan)
-    covariance = covariance_of((picks - even - away * picks.sum(axis=1, keepdims=True)) * (units / total))
+    influence = np.zeros((units, letters))
+    np.add.at(influence, unit.reshape(-1), picks - even - away * picks.sum(axis=1, keepdims=True))
+    covariance = covariance_of(influence * (units / total))
     if covariance.trace() < _NO_VARIANCE:  # no question's picks vary, but could
         low, high = wilson(0, units)
-        covariance = np.diag(np.full(counted.letters, ((high - low) / (2 * IN_95_PERCENT)) ** 2))
+        covariance = np.diag(np.full(letters, ((high - low) / (2 * IN_95_PERCENT)) ** 2))
     draws = normal_draws(covariance * np.outer(scale, scale))
     error = float(np.sqrt(((away * scale + draws) ** 2).mean(axis=1)).std(ddof=1))
     return Estimate(value, error, ends=_ends(away * scale, draws, 1.0))
@@ -196,6 +206,7 @@ class _Rotations(NamedTuple):
 
     moved: Floats
     options: Ints
+    cluster: Ints
     inverse: Floats
 
 
@@ -205,6 +216,7 @@ class _Counted(NamedTuple):
     picks: Floats
     even: Floats
     options: Ints  # (N,)
+    cluster: Ints  # (N,) the unit of each row: questions of a cluster with other numbers of options are other rows
     letters: int  # number of letters, of which the last one stands for those with too few questions, too
 
 
@@ -216,30 +228,31 @@ def _counted(table: ResponseTable) -> _Counted | None:
     asked = table.any_by_question(valid)
     options = most[asked]
     picks = _counts(table, valid & (table.correct | ~_is_swapped(table)[table.question]))[asked]
+    cluster = np.arange(len(options))
     if table.cluster is not None:  # the questions of a cluster that have as many options move together
         groups, group = np.unique(np.stack([table.cluster[asked], options]), axis=1, return_inverse=True)
         picks = np.stack([np.bincount(group.reshape(-1), column) for column in picks.T], axis=1)
-        options = groups[1]
+        cluster, options = groups
     places = np.arange(picks.shape[1])
     printed = places < options[:, None]
     letters = int(((printed / options[:, None]).sum(axis=0) >= QUESTIONS_PER_LETTER - _ROUNDING).sum())
     if not letters:
         return None
-    return _Counted(picks, printed * (picks.sum(axis=1) / options)[:, None], options, letters)
+    return _Counted(picks, printed * (picks.sum(axis=1) / options)[:, None], options, cluster, letters)
 
 
 def _rotations(table: ResponseTable) -> _Rotations | None:
     """The rotations of each question with a pick; None with fewer than ten questions per letter."""
     if (counted := _counted(table)) is None:
         return None
-    picks, even, options, letters = counted
+    picks, even, options, cluster, letters = counted
     places, deviations = np.arange(picks.shape[1]), picks - even
     printed = places < options[:, None]
     source = (places - places[:, None]) % options[:, None, None]
     moved = np.take_along_axis(deviations[:, None, :], source, axis=2) * printed[:, :, None] * printed[:, None, :]
     moved = moved[:, :, : letters - 1]
     covariance = np.einsum("nri,nrj,n->ij", moved, moved, 1 / options)
-    return _Rotations(moved, options, np.linalg.pinv(covariance, rcond=_ROUNDING, hermitian=True))
+    return _Rotations(moved, options, cluster, np.linalg.pinv(covariance, rcond=_ROUNDING, hermitian=True))
 
 
 def _statistics(totals: Floats, inverse: Floats) -> Floats:

@@ -70,7 +70,9 @@ class WhatChanged:
         rows: list[list[Cell]] = []
         for each in self.answers[:_SHOWN]:
             both = (each.before, each.response_before), (each.after, each.response_after)
-            said = (shorten(text if pick == text else f"{pick or 'invalid'}: {text}", _LONGEST) for pick, text in both)
+            said = (
+                shorten(text if pick == text != "" else f"{pick or 'invalid'}: {text}", _LONGEST) for pick, text in both
+            )
             kind = f"{each.kind} ({each.variant})" if each.kind else ""
             rows.append([each.question, each.category, kind, each.change, shorten(each.right, _LONGEST), *said])
         columns = ["question", "category", "kind (variant)", "change", "right", *self.models]

@@ -158,7 +158,13 @@ def _compare_two(
     found.tables.append(_table_of_two(f"{before.task}: {in_words}", (before.model, after.model), rows))
     found.explanation = found.explanation or NOTE
     differences = {
-        name: {"before": row.before, "after": row.after, "difference": row.change, "mcnemar": row.test}
+        name: {
+            "before": row.before,
+            "after": row.after,
+            "difference": row.change,
+            "mcnemar": row.test,
+            **({"p_value": row.p_value} if row.before.units else {}),
+        }
         for name, row in rows.items()
     }
     value = {"task": before.task, "before": _identity(before), "after": _identity(after), f"{noun}s": size}
@@ -222,7 +228,8 @@ def _compare_several(
         for name, pairs in all_pairs.items()
     }
     found.values.append(for_json(value))
-    found.explanation = NOTE_ON_SEVERAL
+    of_passages = any(run.table.cluster is not None for run in of_cora)
+    found.explanation = NOTE_ON_SEVERAL + f" {NOTE_ON_PASSAGES}" * of_passages
 
 
 def compared_metrics(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> dict[str, Compared]:

@@ -174,9 +174,17 @@ def lines_of(run: DocumentRun) -> dict[int, Mapping[str, Any]]:
                     sample = parsed_line(line)
                 except (ValueError, RecursionError):
                     continue
-                if isinstance(sample, dict) and sample.get("filter", "none") == run.filter:
-                    found.setdefault(sample.get("doc_id", -1), sample)
+                key = _number_of(sample)
+                if key is not None and sample.get("filter", "none") == run.filter:
+                    found.setdefault(key, sample)
     return found
+
+
+def _number_of(sample: Any) -> int | None:
+    """The number of the document of a complete line; None for another line."""
+    key = sample.get("doc_id") if isinstance(sample, dict) else None
+    is_complete = type(key) is int and "doc" in sample and isinstance(sample.get("filter", "none"), str)
+    return key if is_complete else None
 
 
 def _take(line: bytes, found: dict[str, _Lines]) -> str:
@@ -184,8 +192,7 @@ def _take(line: bytes, found: dict[str, _Lines]) -> str:
     sample = parsed_line(line)
     if is_ours(sample):
         return _OURS
-    key = sample.get("doc_id") if isinstance(sample, dict) else None
-    if type(key) is not int or "doc" not in sample or not isinstance(sample.get("filter", "none"), str):
+    if (key := _number_of(sample)) is None:
         return "incomplete or altered"
     target, prompt = (str(sample.get(f"{part}_hash"))[:_HASH] for part in ("target", "prompt"))
     lines = found.setdefault(sample.get("filter", "none"), _Lines())

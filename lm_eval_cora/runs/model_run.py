@@ -169,7 +169,8 @@ class Run:
             told.append(f"the results file differs from its samples: {'; '.join(self.differences)}")
         ours = {entry["metric"] for entry in self.entries}
         note = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
-        told += [note for note in (note, note_on_few_clusters(self.table)) if note and note not in told]
+        few = "" if self.is_two_phase else note_on_few_clusters(self.table)
+        told += [note for note in (note, few) if note and note not in told]
         unknown = self.samples.metrics - ours - {"bypass"}
         if others := sorted(name for name in unknown if not name.endswith("_stderr")):
             told.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from lm_eval.api.model import CachingLM
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM, stop_early
-from lm_eval_cora.harness.kept import AnswerCache
+from lm_eval_cora.harness.kept import AnswerCache, key_for, key_of, repeat_number
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.served import Runs
@@ -24,16 +25,15 @@ REPEATS = {"questions": 6, "repeats": 2}
 
 
 class Fickle(Simulated):
-    """Picks another letter in every third answer to an original or a repeat, and records its calls."""
+    """Picks B in three of ten answers, and records its calls."""
 
     def __init__(self) -> None:
         super().__init__(knows)
         self.calls: list[list[Any]] = []
-        self.answered = 0
+        self.dice = random.Random(3)
 
     def _said(self, request: Any) -> str:
-        self.answered += 1
-        return "B" if self.answered % 3 == 0 else self.rule(request.doc)
+        return "B" if self.dice.random() < 0.3 else self.rule(request.doc)
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         self.calls.append(list(requests))
@@ -48,7 +48,9 @@ class Fickle(Simulated):
 def test_every_repeat_is_sent_in_a_call_of_its_own_and_counts_for_noise_alone(task: str) -> None:
     model = Fickle()
     found = run(AskingLM(model), task, REPEATS)
-    first, again = model.calls
+    first, *again_calls = model.calls
+    again = [request for call in again_calls for request in call]
+    assert len(again_calls) == 2
     letters = 5 if task.endswith("_mc") else 1
     assert {request.doc["kind"] for request in again} == {"repeat"}
     assert "repeat" not in {request.doc["kind"] for request in first}
@@ -62,6 +64,29 @@ def test_every_repeat_is_sent_in_a_call_of_its_own_and_counts_for_noise_alone(ta
     assert 0 < noisy["noise"] <= 1
     assert "|repeats:2|" in found["configs"][task]["metadata"]["signature"]
     assert f"|n:6x{first[0].doc['variants']}|" in found["configs"][task]["metadata"]["signature"]
+
+
+class Merging(Simulated):
+    """Scores equal contexts of a call once, as the harness' local models do, and prefers a random letter each time."""
+
+    def __init__(self) -> None:
+        super().__init__(knows)
+        self.dice = random.Random(1)
+
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        preferred = {context: self.dice.choice("ABC") for context in dict.fromkeys(one.args[0] for one in requests)}
+        return [self._score(preferred[one.args[0]], one.args[1].strip()) for one in requests]
+
+
+def test_a_back_end_that_merges_equal_contexts_of_a_call() -> None:
+    found = scores(run(AskingLM(Merging()), "cora_demo_mc", {"questions": 60, "repeats": 4}), "cora_demo_mc")
+    assert found["noise"] == pytest.approx(2 / 3, abs=0.06)
+
+
+def test_a_doc_of_another_task_that_looks_like_a_repeat() -> None:
+    request: Any = SimpleNamespace(args=("x", {"do_sample": False}), doc={"kind": "repeat"}, task_name="other")
+    assert repeat_number(request) == 0
+    assert key_for("generate_until", request) == key_of("generate_until", request.args)
 
 
 def test_reports_and_comparisons(tmp_path: Path) -> None:

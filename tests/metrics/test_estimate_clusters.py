@@ -202,3 +202,47 @@ def test_a_metric_of_the_user_has_clusters_as_units() -> None:
     table = in_clusters(ResponseTable.from_hits([[1], [0], [0], [1]]), *"aabc")
     assert compute({"metric": "own", "aggregation": own}, table).units == 3
     assert with_clusters(Estimate(1.0, nan), table).units == 0
+
+
+def test_categories_that_share_their_only_cluster() -> None:
+    table = ResponseTable.from_hits([[1], [0]] * 6, categories=("a", "b", *["c"] * 10), clusters=(*"xx", *"abcdefghij"))
+    for metric in (metrics.macro_acc, lambda table: metrics.acc_min(table, macro=True)):
+        assert 0 < metric(table).stderr < 1
+    one = replace(table.where(np.arange(12) < 2), clusters=("x", "x"))
+    assert isnan(metrics.macro_acc(one).stderr)
+
+
+def test_a_large_cluster_is_one_of_few() -> None:
+    # 200 questions in one passage and 19 alone tell as much as 219^2 / (200^2 + 19) = 1.2 passages.
+    table = in_clusters(ResponseTable.from_hits([[1]] * 219), *["x"] * 200, *map(str, range(19)))
+    found = metrics.mcqa(table)
+    assert found.alike == pytest.approx(219**2 / (200**2 + 19))
+    change = difference(found, found)
+    assert change.high == pytest.approx(1 - found.interval[0])
+
+
+def test_letter_tests_with_several_numbers_of_options() -> None:
+    # Each passage has a question of four options and one of five, and both follow the same dice.
+    rng, rejected = np.random.default_rng(0), 0
+    for _ in range(60):
+        rows, places = [], []
+        for passage in range(60):
+            share = rng.random()
+            for options in (4, 5):
+                places += [
+                    int(share * options) if rng.random() < 0.9 else rng.integers(options) for _ in range(options)
+                ]
+                rows.append((options, passage))
+        sizes = np.array([options for options, _ in rows])
+        table = ResponseTable.from_columns(
+            [f"q{n:03}" for n in range(len(rows))],
+            sizes,
+            np.zeros(sizes.sum(), dtype=np.bool_),
+            kinds=tuple(f"answer_at_{letter}" for letter in "ABCDE"),
+            kind=np.concatenate([np.roll(np.arange(size), 1) for size in sizes]),
+            position=np.array(places),
+            options=np.repeat(sizes, sizes),
+            clusters=tuple(str(passage) for _, passage in rows),
+        )
+        rejected += metrics.position_p_value(table).value < 0.05
+    assert rejected <= 8  # 3 of 60 are expected; of 60 runs in which each row rotates alone about 15

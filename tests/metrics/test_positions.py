@@ -169,3 +169,14 @@ def test_level(model: Picks, orders: Orders) -> None:
 def test_a_preference_in_10_percent_of_the_answers_is_found(orders: Orders, options: int) -> None:
     table = table_of(answers(picks_a_in_10_percent, orders, 1_000, [options]))
     assert position_p_value(table).value < 0.01
+
+
+def test_cramers_v_is_at_most_one() -> None:
+    many = [asked(f"a{n:02d}", [A] * 10, 10, orders="cyclic") for n in range(110)]
+    few = [asked(f"b{n:02d}", [A] * 2, 2, orders="cyclic") for n in range(40)]
+    assert position_cramers_v(table_of(many)).value == pytest.approx(1)
+    assert 0.3 < position_cramers_v(table_of(many + few)).value < 1
+    # Of swapped orders only right picks count, and these never get a third letter.
+    wrong = [asked(f"c{n:02d}", [(n + 1) % 3] * 3, 3, orders="swap") for n in range(30)]
+    found = position_cramers_v(table_of(wrong + few))
+    assert isnan(found.value) or 0 <= found.interval[0] <= found.value <= found.interval[1] <= 1

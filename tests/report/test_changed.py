@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -162,3 +163,11 @@ def test_documents_of_other_tasks(models: Models) -> None:
 def test_a_metric_that_a_document_lacks(models: Models) -> None:
     with pytest.raises(UserError, match=r"--changed needs a value of short for each document; 0 has none"):
         compare_models([models.one, models.two], metrics=["short"], changed=True)
+
+
+def test_lines_that_the_comparison_leaves_out_are_left_out_here_too(models: Models, tmp_path: Path) -> None:
+    other = copytree(models.two, tmp_path / "two")
+    for path in other.rglob("samples_*.jsonl"):
+        put(path, [{"doc_id": [1]}, {"doc_id": 0}, "broken", *lines_of(path)])
+    expected = {each.task: each.answers for each in changed(models.one, models.two)}
+    assert {each.task: each.answers for each in changed(models.one, other)} == expected

@@ -176,10 +176,14 @@ def position_cramers_v(questions: Questions) -> float | None:
             if letters:
                 observed[place] += number + Fraction(picks, size)
                 even[place] += Fraction(picks, size)
-    if letters < 2 or not sum(observed):
+    if len(possible := [letter for letter in range(letters) if even[letter]]) < 2:
         return None
-    square = sum((one - other) ** 2 / other for one, other in zip(observed, even, strict=True))
-    return float(square / sum(observed) / (letters - 1)) ** 0.5
+
+    def away(picks: Sequence[Fraction]) -> Fraction:
+        return sum((((picks[n] - even[n]) ** 2) / even[n] for n in possible), Fraction(0))
+
+    most = max(away([sum(even) if n == letter else Fraction(0) for n in range(letters)]) for letter in possible)
+    return float(away(observed) / most) ** 0.5
 
 
 def _counted(records: Sequence[Record]) -> int:
