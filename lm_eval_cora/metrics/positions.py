@@ -89,7 +89,8 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     `position_p_value` is exact.
 
     Letters with fewer than ten questions are counted with the last letter that has ten. A question with n options adds
-    1 / n of a question to each of its letters. All variants of a question must print the same options.
+    1 / n of a question to each of its letters. All variants of a question must print the same options. Questions that
+    share a passage are rotated together, so they must have as many options: else the result is nan.
     Range: at least 0, without a standard error; 0 if all questions have d = 0, such as those that always get the same
     option. nan with fewer than ten questions with a pick per letter. Source: Cochran 1950 (Q),
     doi:10.1093/biomet/37.3-4.256; ours for the picks by letter.
@@ -122,18 +123,17 @@ def position_p_value(table: ResponseTable) -> Estimate:
     """
     if (rotations := _rotations(table)) is None:
         return UNDEFINED
-    moved, options, cluster, inverse = rotations
+    moved, options, inverse = rotations
     observed = float(_statistics(moved[:, 0].sum(axis=0), inverse))
     varied = np.abs(moved).max(axis=(1, 2), initial=0) > _ROUNDING
     moved, options = moved[varied], options[varied]
-    clusters, unit = np.unique(cluster[varied], return_inverse=True)  # the rows of a cluster rotate together
     by_letter = moved.reshape(-1, moved.shape[2]).T.copy()
     unmoved = np.arange(len(options)) * moved.shape[1]
     generator = np.random.default_rng(0)
     step = max(1, _AT_A_TIME // max(len(options), 1))
     larger = 0
     for start in range(0, ROTATIONS, step):
-        drawn = generator.random((min(step, ROTATIONS - start), len(clusters)))[:, unit] * options
+        drawn = generator.random((min(step, ROTATIONS - start), len(options))) * options
         rows = unmoved + drawn.astype(np.int64)
         totals = np.stack([column[rows].sum(axis=1) for column in by_letter], axis=1)
         larger += int((_statistics(totals, inverse) >= observed - _ROUNDING * max(observed, 1.0)).sum())
@@ -206,7 +206,6 @@ class _Rotations(NamedTuple):
 
     moved: Floats
     options: Ints
-    cluster: Ints
     inverse: Floats
 
 
@@ -243,16 +242,16 @@ def _counted(table: ResponseTable) -> _Counted | None:
 
 def _rotations(table: ResponseTable) -> _Rotations | None:
     """The rotations of each question with a pick; None with fewer than ten questions per letter."""
-    if (counted := _counted(table)) is None:
+    if (counted := _counted(table)) is None or len(np.unique(counted.cluster)) < len(counted.cluster):
         return None
-    picks, even, options, cluster, letters = counted
+    picks, even, options, _, letters = counted
     places, deviations = np.arange(picks.shape[1]), picks - even
     printed = places < options[:, None]
     source = (places - places[:, None]) % options[:, None, None]
     moved = np.take_along_axis(deviations[:, None, :], source, axis=2) * printed[:, :, None] * printed[:, None, :]
     moved = moved[:, :, : letters - 1]
     covariance = np.einsum("nri,nrj,n->ij", moved, moved, 1 / options)
-    return _Rotations(moved, options, cluster, np.linalg.pinv(covariance, rcond=_ROUNDING, hermitian=True))
+    return _Rotations(moved, options, np.linalg.pinv(covariance, rcond=_ROUNDING, hermitian=True))
 
 
 def _statistics(totals: Floats, inverse: Floats) -> Floats:
