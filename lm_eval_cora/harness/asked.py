@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +21,7 @@ from lm_eval_cora.harness.scoring import name_callables
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
-from lm_eval_cora.questions.columns import Field
+from lm_eval_cora.questions.columns import Field, Getter
 from lm_eval_cora.questions.languages import language_of
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
@@ -148,6 +148,12 @@ _PASSAGES = ("flores_passage", "passage", "paragraph", "article")
 """Columns of passages in the harness' tasks, such as belebele, boolq, multirc and race."""
 
 
+@lru_cache
+def _getter(text: str, columns: tuple[str, ...]) -> Getter:
+    """Find a field once for all docs: a template is compiled."""
+    return Field(text).getter(columns)
+
+
 class AskedTask(CoraTask):
     """CoRA of tasks of the harness, which the option `task` names: their data, prompts, exemplars and labels.
 
@@ -203,7 +209,7 @@ class AskedTask(CoraTask):
     def _cluster_of(self, doc: Mapping[str, Any]) -> str:
         """The passage of a doc, or what the option `cluster` names."""
         if named := self._options.declared.get("cluster"):
-            value = Field(named).getter([*doc])(doc)
+            value = _getter(named, tuple(doc))(doc)
         else:
             value = next((doc[name] for name in _PASSAGES if name in doc), None)
         return "" if value is None or value != value else str(value)  # nan is a missing value

@@ -131,27 +131,26 @@ class AskingLM(ForwardingLM):
     ) -> list[Any]:
         """Send requests, except repeated ones: they get the answer of the first."""
         keys: list[str | int] = []
-        asked: dict[str | int, Instance] = {}
+        # Each repeat of an original is in another call: back ends may merge equal requests of one call.
+        calls: dict[int, dict[str | int, Instance]] = {}
         for place, request in enumerate(requests):
             # Samples and requests of other tasks are all sent, even repeated ones: their key is their place.
             key = None if rounds.task_of(request) is None else key_for(method, request)
             keys.append(place if key is None else key)
             if keys[-1] not in self._known:
-                asked.setdefault(keys[-1], request)
-        if repeats := len(requests) - len(asked):
+                calls.setdefault(repeat_number(request), {}).setdefault(keys[-1], request)
+        if repeats := len(requests) - sum(map(len, calls.values())):
             level = DEBUG if disable_tqdm else INFO  # once per wave would be too much
             logger.log(level, "%d of %d requests repeat others and are not sent again", repeats, len(requests))
             if progress is not None:
                 progress.skip(repeats)
         answers: dict[str | int, Any] = {}
-        # Each repeat of an original is in another call: back ends may merge equal requests of one call.
-        for number in sorted(set(map(repeat_number, asked.values()))):
-            part = {key: request for key, request in asked.items() if repeat_number(request) == number}
+        for _, asked in sorted(calls.items()):
             if method == "generate_until":
-                fresh = generate(self.lm, list(part.values()), self.limits, disable_tqdm=disable_tqdm)
+                fresh = generate(self.lm, list(asked.values()), self.limits, disable_tqdm=disable_tqdm)
             else:
-                fresh = ask(self.lm, method, list(part.values()), disable_tqdm=disable_tqdm)
-            answers |= zip(part, fresh, strict=True)
+                fresh = ask(self.lm, method, list(asked.values()), disable_tqdm=disable_tqdm)
+            answers |= zip(asked, fresh, strict=True)
         self._known |= {key: answer for key, answer in answers.items() if isinstance(key, str)}
         return [answers[key] if key in answers else self._known[key] for key in keys]
 
