@@ -3,9 +3,9 @@
 python benchmarks/clusters.py [--runs 1000] [--clusters 10 40 160]
 
 Each passage has 2 to 12 questions, each question four variants. The answers of a passage have an intraclass correlation
-of 0, 0.1 or 0.5: the ability of the model on a passage has a beta distribution. "alone" takes each question for a unit
-of its own. The true values come from 400,000 passages. The second table compares two equal models; the third one asks
-for equal kinds of variants and letters that do not matter, whose tests should reject in 5% of the runs.
+of 0, 0.1 or 0.5: the ability of the model on a passage has a beta distribution. "alone" ignores the passages. The true
+values come from 40,000 passages. "difference" and "p" compare two equal models, "kinds" tests equal kinds of variants;
+both tests should reject in 5% of the runs.
 """
 
 from __future__ import annotations

@@ -82,8 +82,8 @@ def score(
             variants of the question count as printing the same options.
         kind: The kind of variant, such as `shuffled`. `acc_min` and `acc_max` need kinds.
         category: The category of the question. `macro_acc` needs it.
-        cluster: What the question shares with others, such as a passage or a patient. It is then the unit of all
-            errors, intervals and tests; values do not change. A question without one is a unit of its own.
+        cluster: What the question shares with others, such as a passage or a patient. All errors, intervals and tests
+            then count clusters instead of questions. Values do not change. A missing value is a cluster of its own.
         followed: Whether the response is in the requested format. The metric `followed` needs it.
         reader: The name of the reader that read the response. It is shown as a note. With responses `flexible` (the
             default) or `strict` instead of a column.

@@ -214,8 +214,8 @@ class Comparison(Mapping[str, Compared]):
     """The differences between two sets of answers to the same questions, by metric.
 
     `comparison["cora"]` has `before` and `after`, the two estimates; `value`, the difference after - before; its
-    `stderr` and `interval` (95%); and `p_value` of McNemar's test, nan if the test does not apply. `compare` returns
-    such an object.
+    `stderr` and `interval` (95%); and `p_value` of McNemar's test, nan if the test does not apply. With clusters it is
+    that of a t test. `compare` returns such an object.
 
     Example:
         >>> from lm_eval_cora import compare, score

@@ -85,13 +85,8 @@ def parse(text: str, key: str, where: str) -> Requirement:
     parts = _REQUIREMENT.fullmatch(text.strip())
     number = float(parts["number"]) if parts else 0.0
     comparison = _COMPARISONS.get(key)
-    is_margin = number >= 0 and (number > 0 or key != "same")
-    if (
-        not parts
-        or (parts["sign"] == ":") != bool(comparison)
-        or not isfinite(number)
-        or (comparison and not is_margin)
-    ):
+    is_allowed = isfinite(number) and (not comparison or number > 0 or (number == 0 and key == "no_worse"))
+    if not parts or (parts["sign"] == ":") != bool(comparison) or not is_allowed:
         raise UserError(f"{where} {shorten(text, 80)!r}: expected {_EXPECTED[key]}")
     sign: Any = comparison or parts["sign"]
     return Requirement(parts["metric"], sign, number, parts["task"] or "")

@@ -98,18 +98,17 @@ def aggregated(
         acc_mean=_mean(accuracies),
         acc_min=lowest,
         acc_max=highest,
-        cr_all=with_clusters(_mean_rate(rates), given[0]),
-        cr_prompts_order=UNDEFINED
-        if prompts is None or order is None
-        else with_clusters(_mean_rate(rates[:2]), given[0]),
+        cr_all=_mean_rate(rates, given[0]),
+        cr_prompts_order=UNDEFINED if prompts is None or order is None else _mean_rate(rates[:2], given[0]),
         predictions=accuracies.values().shape[1],
         questions=len(common),
     )
 
 
-def _mean_rate(rates: Sequence[Floats]) -> Estimate:
+def _mean_rate(rates: Sequence[Floats], table: ResponseTable) -> Estimate:
     means = np.mean(rates, axis=0)
-    return mean_of(means, np.isfinite(means))
+    rate: Estimate = with_clusters(mean_of(means, np.isfinite(means)), table)
+    return rate
 
 
 def _mean(accuracies: KindAccuracies) -> Estimate:

@@ -183,7 +183,7 @@ def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
     """One category of all questions, or those of the benchmark; those with one unit are pooled, see `macro_acc`."""
     if not macro:
         return [[np.arange(len(table.sizes))]]
-    names, unit = np.array(table.categories), np.arange(len(table.sizes)) if table.cluster is None else table.cluster
+    names, unit = np.array(table.categories), table.unit
     members = [np.flatnonzero(names == name) for name in sorted(set(table.categories))]
     members.sort(key=lambda each: (len(np.unique(unit[each])) > 1, len(each)))
     single = sum(len(np.unique(unit[each])) == 1 for each in members)
@@ -196,8 +196,7 @@ def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
 def note_on_small_categories(table: ResponseTable) -> str:
     """Say that the variation of categories with a single question or cluster is pooled; empty if there are none."""
     strata = strata_of(table, macro=True)
-    unit = np.arange(len(table.sizes)) if table.cluster is None else table.cluster
-    count = sum(len(np.unique(unit[members])) == 1 for stratum in strata for members in stratum)
+    count = sum(len(np.unique(table.unit[members])) == 1 for stratum in strata for members in stratum)
     if not count or table.units < 2:
         return ""
     what = "question" if table.cluster is None else "cluster of questions"

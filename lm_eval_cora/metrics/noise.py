@@ -1,7 +1,7 @@
 """Noise: how often a model answers the same prompt differently, beside how often it answers a changed one differently.
 
 A server, or a model in bfloat16, may answer the same prompt differently. That looks like sensitivity to the options.
-The option `repeats` asks the original again, unchanged; its repeats are no part of any other metric.
+The option `repeats` asks the original again, unchanged. No other metric uses these answers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def changed_picks(table: ResponseTable) -> Estimate:
 
 
 def _prints(sets: Sets, picks: Ints) -> Bools:
-    """Whether each set contains the pick at the same place, or there is no pick."""
+    """Whether each set contains its pick. An invalid answer counts as contained."""
     prints: Bools = contains(sets, picks) | (picks == INVALID)
     return prints
 

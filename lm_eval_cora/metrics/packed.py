@@ -21,7 +21,7 @@ _OWN = ("question_id", "category", "cluster", "likelihoods")
 _SHARED = [field.name for field in fields(Record) if field.init and field.name not in _OWN]
 
 
-class Asked(NamedTuple):
+class QuestionKey(NamedTuple):
     """What a record says about its question."""
 
     id: str
@@ -60,7 +60,7 @@ class PackedRecords:
     """A sequence of records in 16 bytes each, beside the different questions and parts; each access makes a new one."""
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
-        self._questions: _Distinct[Asked] = _Distinct(Asked._make)
+        self._questions: _Distinct[QuestionKey] = _Distinct(QuestionKey._make)
         self._parts: _Distinct[Record] = _Distinct(_part)
         self.likelihoods: list[bytes] = []
         for record in records:
@@ -80,7 +80,7 @@ class PackedRecords:
         self.likelihoods += added.likelihoods
 
     @property
-    def questions(self) -> list[Asked]:
+    def questions(self) -> list[QuestionKey]:
         """The different questions; an id with several categories has several."""
         return self._questions.values
 

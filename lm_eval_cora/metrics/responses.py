@@ -235,9 +235,14 @@ class ResponseTable:
         return np.array([codes[name] for name in units], dtype=np.int64) if len(codes) < len(units) else None
 
     @property
+    def unit(self) -> Ints:
+        """(N,) number of each question's cluster; of the question itself if no two share one."""
+        return np.arange(len(self.sizes)) if self.cluster is None else self.cluster
+
+    @property
     def units(self) -> int:
         """Number of clusters, G; of questions, N, if no two share one."""
-        return len(self.sizes) if self.cluster is None else int(self.cluster.max()) + 1
+        return int(self.unit.max(initial=-1)) + 1
 
     @property
     def size(self) -> str:
@@ -329,7 +334,7 @@ BY_RECORD = ("likelihoods", *(each.name for each in _COLUMNS))
 def _grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[str, int]]:
     """(R,) places of the records of complete questions, sorted; N ids; (N,) sizes; how many others are left out.
 
-    Repeats of the original are no variants.
+    Repeats of the original do not count as variants.
     """
     question_code, part = records.codes
     ids = sorted({str(question.id) for question in records.questions})

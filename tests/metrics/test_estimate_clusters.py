@@ -106,7 +106,7 @@ def test_the_errors_of_clusters_agree_with_sums_of_influences(probe: str) -> Non
 
 
 def repeated(table: ResponseTable, times: int) -> ResponseTable:
-    """Each question several times, in a cluster of its own."""
+    """Repeat each question several times. The copies of a question are a cluster."""
     rows = np.concatenate([np.tile(part, times) for part in np.split(np.arange(len(table.kind)), table.starts[1:])])
     moves = [
         start * times + copy * size

@@ -37,7 +37,7 @@ def table(*members: list[Record]) -> ResponseTable:
 def test_by_hand() -> None:
     found = table(
         asked("q1", [0, 1, 0], [0, 1]),  # of the pairs 00, 01 and 01 two differ
-        asked("q2", [None, None, 2], [None, None]),  # no pick is no other pick
+        asked("q2", [None, None, 2], [None, None]),  # two invalid answers do not differ
         asked("q3", [2, None, 1], [None, 2]),  # of the pairs 2-, 22 and -2 two differ
     )
     assert found.noise.tolist() == pytest.approx([2 / 3, 0, 2 / 3])
