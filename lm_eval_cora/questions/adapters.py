@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne
 from lm_eval_cora.questions.cells import parse_cell, read_options
-from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question, Row, UnusableQuestion, shorten
+from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question, Row, UnusableQuestion, shorten, shown
 from lm_eval_cora.questions.repairs import Rule, repaired, without_own_letters
 
 SUBSETS = ("aqua-rat", "logiqa-en", "lsat-ar", "lsat-lr", "lsat-rc", "sat-en", "sat-math")
-
 _OPTIONS_FOLLOW = "Answer Choices:"
 _OWN_LETTERS = [re.compile(rf"\A\({letter}\)\s*") for letter in LETTERS]
 _IN_OPTIONS: tuple[Rule, ...] = (
@@ -21,8 +20,7 @@ _IN_OPTIONS: tuple[Rule, ...] = (
 )
 # In 90 questions of sat-en, full stops replace the line ends: "larger than the.brains of other apes".
 _STOP_IN_A_SENTENCE = re.compile("(?<=[a-z,;’])\\.(?=[a-z])")
-_FEWEST_STOPS = 20
-"""A stem with fewer such stops is not repaired: they may be single typing errors or web addresses."""
+_FEWEST_STOPS = 20  # fewer in a stem are not repaired: they may be single typing errors or web addresses
 _LINE_ENDS: tuple[Rule, ...] = (
     (re.compile(r"(?<=[a-z])-\.(?=\w)"), "-"),
     (re.compile(r"(?<!\.)\.\.(?=[A-Z“\"])"), ".\n"),
@@ -34,7 +32,7 @@ _QUESTION_FOLLOWS = re.compile(r"(?<=[^\sA-Z])Q: ")
 
 def agieval_question(row: Row, default_id: str) -> Question:
     """Convert a row. `query` has the passage, the question and, again, the options; `gold` is a list with one index."""
-    printed = read_options(row["choices"]).texts
+    printed, _ = read_options(row["choices"])
     gold = parse_cell(row["gold"])
     if isinstance(gold, Sequence) and not isinstance(gold, str):
         if len(gold) != 1:
@@ -43,15 +41,12 @@ def agieval_question(row: Row, default_id: str) -> Question:
     passage, stem = _stem(row["query"], printed)
     # The article stays: both "(A)A fall" and "A fall" become "A fall".
     pairs = zip(_OWN_LETTERS, printed, strict=False)
-    plain = [own.sub("", option) if isinstance(option, str) else option for own, option in pairs]
-    choices = without_own_letters([repaired(option, _IN_OPTIONS) for option in plain])
+    choices = without_own_letters([repaired(option, ((own, ""), *_IN_OPTIONS)) for own, option in pairs])
     count = len(printed)
     names = [*range(count), *map(str, range(count)), *LETTERS[:count]]  # in a csv file, an index is a text
     if isinstance(gold, bool) or gold not in names:
-        raise UnusableQuestion(
-            "an answer outside the options",
-            f"gold {shorten(repr(gold))}, expected an index from 0 to {count - 1} or the letter of one of the options",
-        )
+        expected = f"expected an index from 0 to {count - 1} or the letter of one of the options"
+        raise UnusableQuestion("an answer outside the options", f"gold {shown(gold)}, {expected}")
     return Question(default_id, stem, choices, names.index(gold) % count, row.get("subset") or "", passage)
 
 
@@ -70,7 +65,7 @@ def subset_of(source: str, row: Row) -> str:
 def _stem(query: object, printed: Sequence[object]) -> tuple[str, str]:
     """The passage of a query, empty without one; and the query without its options, with a line break between them."""
     if not isinstance(query, str):
-        raise UnusableQuestion("a question that is not text", f"query is {shorten(repr(query))}")
+        raise UnusableQuestion("a question that is not text", f"query is {shown(query)}")
     in_full = f"{_OPTIONS_FOLLOW} {' '.join(map(str, printed))}"
     stem, found, _ = query.rpartition(in_full if in_full in query else _OPTIONS_FOLLOW)
     if not found:
@@ -86,7 +81,6 @@ def _stem(query: object, printed: Sequence[object]) -> tuple[str, str]:
 
 
 _AGIEVAL = ("query", "choices", "gold")
-
 AGIEVAL = Benchmark(
     name="agieval",
     reader=lambda _: OneByOne(_AGIEVAL, agieval_question),
@@ -113,11 +107,8 @@ _ONE_OF_SEVERAL = {
     "The sum of a 15-term arithmetic series with first term 7": "-3",
     "The graph of $y = f(x)$ passes through the point $(-3,5)": "(0,0)",
 }
-"""Answers of the problems whose solution boxes more than the answer, by the beginning of the problem.
-
-In all other solutions, several boxes are a list of answers. The harness' SCORE task corrects the same problems except
-for the arithmetic series.
-"""
+"""Answers of the problems whose solution boxes more than the answer, by the beginning of the problem; elsewhere several
+boxes are a list of answers. The harness' SCORE task corrects the same problems except for the arithmetic series."""
 
 BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -126,8 +117,7 @@ _WITHOUT_BRACES = re.compile(r"-?\d+(?:\.\d+)?|\\(?!boxed|fbox)[a-zA-Z]+(?:\{[^{
 
 def boxes(text: str) -> list[str]:
     """Return the contents of all closed boxes of a text, in order; a nested box is part of the outer one."""
-    contents = []
-    end = 0
+    contents, end = [], 0
     for box in BOX.finditer(text):
         if box.start() >= end and (content := box_content(text, box.end())) is not None:
             contents.append(content.strip())
@@ -157,7 +147,7 @@ def math_question(row: Row, default_id: str) -> OpenQuestion:
     """Convert a row to a question. Its category is the level."""
     problem, solution = row["problem"], row["solution"]
     if not isinstance(solution, str) or not isinstance(problem, str):
-        raise UnusableQuestion("a problem or solution that is not text", f"{shorten(repr((problem, solution)))}")
+        raise UnusableQuestion("a problem or solution that is not text", shown((problem, solution)))
     spellings: dict[str, str] = {}
     for box in boxes(solution):  # a solution may box the answer in two spellings: \frac32 and \frac{3}{2}
         spellings.setdefault(re.sub(r"[\s{}]", "", box), box)
@@ -175,7 +165,6 @@ def subject_of(name: str, row: Row) -> str:
 
 
 _MATH = ("problem", "level", "type", "solution")
-
 MATH = Benchmark(
     name="math",
     reader=lambda _: OneByOne(_MATH, math_question),

@@ -17,8 +17,8 @@ from lm_eval_cora.questions.question import MAX_OPTIONS, AnyQuestion, MissingCol
 from lm_eval_cora.questions.right_option import FIRST, INDEX, AnswerKey
 from lm_eval_cora.questions.rows import source_name
 
+# Parts of a question that a declaration names the fields of.
 _PARTS = ("question", "choices", "labels", "answer", "answer_check", "id", "category", "cluster")
-"""Parts of a question that a declaration names the fields of."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,7 @@ class OneByOne:
 
     def read(self, row: Row, default_id: str, where: str) -> AnyQuestion:
         """Convert a row to a question."""
-        missing = [column for column in self.columns if column not in row]
-        if missing:
+        if missing := [column for column in self.columns if column not in row]:
             raise MissingColumn(f"no column {', '.join(map(repr, missing))}.")
         return self.to_question(row, default_id)
 
@@ -96,15 +95,14 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     is_open = keys.pop("open", False)
     if not is_open:
         _check_changes(keys, changes)
-    every = keys.get("config", ())
-    published = "published_rows" in keys
+    every, published = keys.get("config", ()), "published_rows" in keys
     keys |= changes
-    is_whole = keys.get("config", ()) == every
     _choose_language(keys)
-    by_config = max(len(every), len(keys.get("config", ()))) > 1
-    source = Source(**_taken(keys, Source), by_config=by_config)
+    source = Source(**_taken(keys, Source))
+    source = replace(source, by_config=max(len(every), len(source.config)) > 1)
     if source.hub and source.split is None and not data_files:
         raise UserError("'hub' is set, but 'split' is missing. Add it, such as 'split': 'test'")
+    is_whole = source.config == every
     adapter: Benchmark | None = keys.pop("adapter", None)
     if adapter is not None:
         return replace(adapter, source=source, published_rows=adapter.published_rows if is_whole else None)
@@ -116,9 +114,9 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     name = changes.get("name") or by_source or given_name
     package_file = keys.pop("package_file", None)
     about = _taken(keys, Benchmark)
-    if by_config and not is_whole:
+    if source.by_config and not is_whole:
         about["published_rows"] = None
-    is_named = bool(source.hub or package_file or changes.get("name") or not by_source)
+    is_named = source.hub or package_file or changes.get("name") or not by_source
     columns = _columns(name, keys, published=published, shuffle_key=name if is_named else "")
     return Benchmark(
         name=name,
@@ -156,16 +154,12 @@ def _check_changes(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
 
 def _choose_language(keys: dict[str, Any]) -> None:
     """Set the name and "None of the above" to those of the language that the user chose among `configs`."""
-    configs = keys.pop("configs", ())
-    if not configs:
+    if not (configs := keys.pop("configs", ())):
         return
-    chosen = keys.get("config", ())
-    if len(chosen) != 1:
+    if len(chosen := keys.get("config", ())) != 1:
+        expected = f"expected one of {', '.join(configs)}; got {', '.join(chosen) or 'none'}"
         example = json.dumps({"cora": {"config": configs[0]}})
-        raise UserError(
-            f"option 'config': {keys['name']}: expected one of {', '.join(configs)}; got "
-            f"{', '.join(chosen) or 'none'}. Set it with --metadata '{example}'"
-        )
+        raise UserError(f"option 'config': {keys['name']}: {expected}. Set it with --metadata '{example}'")
     keys["name"] = f"{keys['name']}_{chosen[0]}"
     if isinstance(texts := keys.get("nota_text"), Mapping):
         keys["nota_text"] = texts.get(chosen[0], "")
@@ -196,15 +190,13 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))
-    keep = {
-        column: frozenset(map(str, kept if isinstance(kept, list | tuple) else [kept]))
-        for column, kept in keys.pop("keep", {}).items()
-    }
+    several = {name: kept if isinstance(kept, list | tuple) else [kept] for name, kept in keys.pop("keep", {}).items()}
+    keep = {column: frozenset(map(str, kept)) for column, kept in several.items()}
     return Columns(name=name, key=key, keep=keep, published=published, shuffle_key=shuffle_key, fields=fields, **keys)
 
 
+# Parts of a signature that identify the data. Reports compare `Data` instead, because older signatures lack these.
 OF_THE_DATA = ("benchmark", "data")
-"""Parts of a signature that identify the data. Reports compare `Data` instead, because older signatures lack these."""
 
 
 class Data(NamedTuple):

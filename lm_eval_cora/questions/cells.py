@@ -9,27 +9,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
-from lm_eval_cora.questions.question import UnusableQuestion, shorten
+from lm_eval_cora.questions.question import UnusableQuestion, shorten, shown
 
 _FORMATS = (
     "a list of texts, a mapping from label to text, {text, label}, a list of {key, value}, one of these as JSON or as "
     "Python prints it, or a text with a `separator`"
 )
-_LARGEST = 1e300
-"""Upper limit of the absolute value of a numeric option. It also excludes infinity and NaN."""
+_LARGEST = 1e300  # upper limit of the absolute value of a numeric option; it also excludes infinity and NaN
 
 TEXT_NAMES = ("text", "texts", "value", "choices", "choice", "option")
 LABEL_NAMES = ("label", "labels", "key", "id", "letter")
 """Keys of objects that are options."""
 
 
-class Choices(NamedTuple):
-    """The texts of a row's options, unchanged, and their labels in the source if it has them."""
-
-    texts: Sequence[Any]
-    labels: Sequence[str] | None = None
+Choices = tuple[Sequence[Any], "list[str] | None"]  # the unchanged texts of options, and their labels if they have some
 
 
 def parse_cell(cell: Any) -> Any:
@@ -54,44 +49,40 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_options(cell: Any, separator: str | None = None) -> Choices:
     """Read the options from one cell."""
     if separator is not None and isinstance(cell, str):
-        return Choices([part.strip() for part in cell.split(separator)])
+        return [part.strip() for part in cell.split(separator)], None
     value = parse_cell(cell)
     if isinstance(value, Mapping):
         return _of_mapping(value)
     if not _is_list(value):
-        raise UnusableQuestion("options that are not a list", f"expected {_FORMATS}; got {shorten(repr(cell))}")
+        raise UnusableQuestion("options that are not a list", f"expected {_FORMATS}; got {shown(cell)}")
     if not value or not all(isinstance(item, Mapping) for item in value):
-        return Choices(value)
+        return value, None
     texts, labels = _named(value[0], TEXT_NAMES), _named(value[0], LABEL_NAMES)
     if any(texts not in item or (labels and labels not in item) for item in value):
-        raise UnusableQuestion(
-            "options in an unknown format", f"expected a list of {{key, value}}, got {shorten(repr(value))}"
-        )
-    return Choices([item[texts] for item in value], [str(item[labels]) for item in value] if labels else None)
+        raise UnusableQuestion("options in an unknown format", f"expected a list of {{key, value}}, got {shown(value)}")
+    return [item[texts] for item in value], [str(item[labels]) for item in value] if labels else None
 
 
 def _of_mapping(value: Mapping[str, Any]) -> Choices:
     texts, labels = _named(value, TEXT_NAMES), _named(value, LABEL_NAMES)
     if texts is not None and _is_list(value[texts]):
         if labels is None:
-            return Choices(value[texts])
+            return value[texts], None
         if not _is_list(value[labels]) or len(value[labels]) != len(value[texts]):
-            raise UnusableQuestion(
-                "not as many labels as options",
-                f"expected {len(value[texts])} labels, got {shorten(repr(value[labels]))}",
-            )
-        return Choices(value[texts], [str(label) for label in value[labels]])
+            found = f"expected {len(value[texts])} labels, got {shown(value[labels])}"
+            raise UnusableQuestion("not as many labels as options", found)
+        return value[texts], list(map(str, value[labels]))
     if (texts and labels) or any(_is_list(text) or isinstance(text, Mapping) for text in value.values()):
-        raise UnusableQuestion("options in an unknown format", f"expected {_FORMATS}; got {shorten(repr(value))}")
+        raise UnusableQuestion("options in an unknown format", f"expected {_FORMATS}; got {shown(value)}")
     present = {str(label): text for label, text in value.items()}
     # In a table every mapping has the keys of all rows. A question with fewer options has None for the last keys.
     while present and next(reversed(present.values())) is None:
         present.popitem()
-    return Choices(list(present.values()), list(present))
+    return list(present.values()), list(present)
 
 
 def _named(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    return next((name for name in names if name in value), None)
+    return next(filter(value.__contains__, names), None)
 
 
 def _is_list(value: object) -> bool:
@@ -105,7 +96,7 @@ def option_text(option: object) -> str:
     if isinstance(option, str):
         return option
     if isinstance(option, bool) or not isinstance(option, int | float) or not -_LARGEST < option < _LARGEST:
-        raise UnusableQuestion("an option that is not text", f"it is {shorten(repr(option))}")
+        raise UnusableQuestion("an option that is not text", f"it is {shown(option)}")
     return str(option)
 
 
@@ -129,10 +120,9 @@ _BETWEEN = re.compile(r"(?P<space>\s*)(?P<comma>,?)\s*")
 
 
 def parse_literal(text: str) -> Any:
-    """Parse a list, tuple or dict of texts, numbers, True, False and None, as Python or numpy prints it.
+    """Parse a list, tuple or dict of texts, numbers, True, False and None (also nan), as Python or numpy prints it.
 
-    Arrays become lists, and nan becomes None. numpy prints spaces between the items of an array; Python's own parser
-    would concatenate its texts.
+    numpy prints spaces between the items of an array, whose texts Python's own parser would concatenate.
     """
     value, end = _value(text, 0)
     if text.lstrip()[:1] not in _CLOSING or text[end:].strip():
@@ -165,9 +155,7 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 
 def _bracket(text: str, end: int, opening: str) -> tuple[Any, int]:
     """Parse the items after an opening bracket."""
-    items: list[Any] = []
-    pairs: dict[Any, Any] = {}
-    separators = set()
+    items, pairs, separators = list[Any](), dict[Any, Any](), set()
     while text[end : end + 1] != _CLOSING[opening]:
         item, end = _value(text, end)
         items.append(item)

@@ -24,6 +24,7 @@ from lm_eval_cora.questions.question import (
     Row,
     UnusableQuestion,
     shorten,
+    shown,
 )
 from lm_eval_cora.questions.randomness import in_random_order
 from lm_eval_cora.questions.repairs import REPAIRS, repaired_options, repaired_stem, without_labels
@@ -39,9 +40,7 @@ def _printable(value: Any) -> Any:
     return value
 
 
-_SANDBOX = ImmutableSandboxedEnvironment(
-    undefined=StrictUndefined, keep_trailing_newline=True, finalize=_printable, extensions=[]
-)
+_SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True, finalize=_printable)
 for _name in ("random", "lipsum"):  # their results would differ between the ranks of a run
     _SANDBOX.filters.pop(_name, None)
     _SANDBOX.globals.pop(_name, None)
@@ -94,11 +93,9 @@ def find_column(name: str, columns: Iterable[str]) -> str | None:
 
 def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
     """Follow a path through mappings and lists. A name after a list is looked up in each item of the list."""
-    try:
-        value = row[column]
-    except KeyError:
-        raise MissingColumn(f"no column {column!r}.") from None
-    walked = column
+    if column not in row:
+        raise MissingColumn(f"no column {column!r}.")
+    value, walked = row[column], column
     for name in path:
         value = parse_cell(value)
         try:
@@ -109,36 +106,33 @@ def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
             else:
                 value = value[int(name)] if name.isdecimal() else [item[name] for item in value]
         except (LookupError, TypeError):
-            raise UnusableQuestion(
-                f"no {walked}.{name}", f"expected {name!r} in {walked}, got {shorten(repr(value))}"
-            ) from None
+            found = f"expected {name!r} in {walked}, got {shown(value)}"
+            raise UnusableQuestion(f"no {walked}.{name}", found) from None
         walked = f"{walked}.{name}"
     return value
 
 
 def _compiled(text: str) -> Getter:
     """Compile a template in Jinja's sandbox. The value of a single expression keeps its type."""
-    single = _EXPRESSION.match(text)
-    evaluate: Callable[..., Any]
     try:
-        if single:
-            evaluate = _SANDBOX.compile_expression(single[1].strip(), undefined_to_none=False)
+        if single := _EXPRESSION.match(text):
+            evaluate: Callable[..., Any] = _SANDBOX.compile_expression(single[1].strip(), undefined_to_none=False)
         else:
             evaluate = _SANDBOX.from_string(text).render
     except (TemplateError, SyntaxError, RecursionError, MemoryError, OverflowError, ValueError) as error:
         raise UserError(f"the template {shorten(text, 80)!r} cannot be compiled: {shorten(error, 200)}") from None
-    return partial(_evaluated, evaluate, text)
 
+    def value_in(row: Row) -> Any:
+        try:
+            value = evaluate({**row, "row": row})
+            if isinstance(value, Undefined):
+                str(value)  # raises an error that names the missing column
+        except Exception as error:
+            problem = shorten(error.message if isinstance(error, TemplateError) else described(error), 140)
+            raise UnusableQuestion("a template that fails", f"{problem} in {shorten(text, 80)!r}") from None
+        return value
 
-def _evaluated(evaluate: Callable[..., Any], text: str, row: Row) -> Any:
-    try:
-        value = evaluate({**row, "row": row})
-        if isinstance(value, Undefined):
-            str(value)  # raises an error that names the missing column
-    except Exception as error:
-        problem = error.message if isinstance(error, TemplateError) else described(error)
-        raise UnusableQuestion("a template that fails", f"{shorten(problem, 140)} in {shorten(text, 80)!r}") from None
-    return value
+    return value_in
 
 
 Fields = Mapping[str, "Field | tuple[Field, ...]"]
@@ -151,10 +145,11 @@ _USUAL = {
 }
 """Usual names of the columns, for parts that are not declared."""
 
-_RIGHT = re.compile("correct|right|true|gold|best|answer|solution", re.IGNORECASE)
-_WRONG = re.compile("incorrect|wrong|untrue|false|distract|not", re.IGNORECASE)
+_RIGHT = re.compile(  # what the name of a column with right answers says
+    "(?!.*(?:incorrect|wrong|untrue|false|distract|not)).*(?:correct|right|true|gold|best|answer|solution)",
+    re.IGNORECASE | re.DOTALL,
+)
 _OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])", re.IGNORECASE)
-
 _NEARLY_ALL = 0.9  # share of the questions whose options must have labels of their own for these to be removed
 
 
@@ -190,13 +185,12 @@ class Columns:
                 one.getter(names, free)
         right_first = self.key.reading == FIRST
         if isinstance(self.fields.get("choices"), tuple) and "answer" not in fields and not right_first:
-            self._check_first([one.text for one in self._each("choices")], _first(_USUAL["answer"], names))
+            self._check_first([one.text for one in self._each("choices")], _first("answer", names))
             right_first = True
         beyond = None
         if "choices" not in fields and (options := _option_columns(names)):
-            fields["choices"] = options
-            last = options[-1].text
-            beyond = last[:-1] + chr(ord(last[-1]) + 1)  # "option_e" after "option_d"
+            fields["choices"] = tuple(map(Field, options))
+            beyond = options[-1][:-1] + chr(ord(options[-1][-1]) + 1)  # "option_e" after "option_d"
         for part in _USUAL:
             if part not in fields and not (part == "answer" and right_first):
                 fields[part] = _usual(part, names, free)
@@ -207,57 +201,49 @@ class Columns:
         first, *others = choices
         if answer is not None and answer not in choices:
             instead = f"If the column {answer!r} is the answer, set 'answer': {answer!r}"
-        elif not _is_right(first) or any(map(_is_right, others)):
-            instead = "Name the column of the answer with 'answer'"
-        else:
+        elif _RIGHT.match(first) and not any(map(_RIGHT.match, others)):
             return
+        else:
+            instead = "Name the column of the answer with 'answer'"
         raise UserError(
             f"{self.name}: 'choices' names one column per option, but 'answer' is missing. {instead}. If the first "
             f"column, {first!r}, always contains the right option, set 'answer_is': 'first'"
         )
 
 
-def _is_right(column: str) -> bool:
-    """Whether the name of a column says that it contains right answers."""
-    return _RIGHT.search(column) is not None and _WRONG.search(column) is None
-
-
-def _first(usual: Iterable[str], names: Sequence[str]) -> str | None:
-    return next((column for name in usual if (column := find_column(name, names)) is not None), None)
+def _first(part: str, names: Sequence[str]) -> str | None:
+    """The first column with a usual name of a part."""
+    return next((column for name in _USUAL[part] if (column := find_column(name, names)) is not None), None)
 
 
 def _usual(part: str, names: Sequence[str], free: Sequence[str]) -> Field:
-    column = _first(_USUAL[part], names)
-    if column is None:
-        expected = " or ".join(map(repr, _USUAL[part][:2])) + (", or A, B, C, ..." if part == "choices" else "")
-        raise MissingColumn(
-            f"no column for the {part}: expected {expected}. If it has another name, set '{part}': 'COLUMN'."
-            f"{did_you_mean(part, free)}"
-        )
-    return Field(column)
+    if (column := _first(part, names)) is not None:
+        return Field(column)
+    expected = " or ".join(map(repr, _USUAL[part][:2])) + (", or A, B, C, ..." if part == "choices" else "")
+    raise MissingColumn(
+        f"no column for the {part}: expected {expected}. If it has another name, set '{part}': 'COLUMN'."
+        f"{did_you_mean(part, free)}"
+    )
 
 
-def _option_columns(names: Sequence[str]) -> tuple[Field, ...]:
+def _option_columns(names: Sequence[str]) -> list[str]:
     """Return the columns A, B, C, ... or option_a, ..., if there are two or more, none is skipped and no other fits."""
     by_prefix: dict[str, dict[str, str]] = {}
-    for name in names if _first(_USUAL["choices"], names) is None else ():
+    for name in names if _first("choices", names) is None else ():
         if isinstance(name, str) and (match := _OF_AN_OPTION.fullmatch(name.strip())):
             by_prefix.setdefault(name.strip()[:-1].casefold(), {}).setdefault(match[1].upper(), name)
     for named in by_prefix.values():
-        letters = LETTERS[: len(named)]
-        if len(named) > 1 and sorted(named) == list(letters):
-            return tuple(Field(named[letter]) for letter in letters)
-    return ()
+        if len(named) > 1 and sorted(named) == list(LETTERS[: len(named)]):
+            return [named[letter] for letter in sorted(named)]
+    return []
 
 
 class ColumnReader:
     """Converts rows with known columns to questions in two steps, because some decisions depend on all rows."""
 
     def __init__(self, columns: Columns, names: Sequence[str], beyond: str | None) -> None:
-        self._columns = columns
-        self._names = names
+        self._columns, self._names, self._beyond = columns, names, beyond
         self._filled: set[str] = set()
-        self._beyond = beyond
         self._repairs = [REPAIRS[name] for name in columns.repairs]
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
         self._get = {part: one.getter(names) for part, one in columns.fields.items() if isinstance(one, Field)}
@@ -272,33 +258,35 @@ class ColumnReader:
         for column, get, values in self._keep:
             value = get(row)
             if str(int(value) if isinstance(value, float) and value.is_integer() else value) not in values:
-                raise NotKept(f"{column} {shorten(repr(value))}")
+                raise NotKept(f"{column} {shown(value)}")
         stem = self._get["question"](row)
         if not isinstance(stem, str):
-            raise UnusableQuestion("a question that is not text", f"it is {shorten(repr(stem))}")
+            raise UnusableQuestion("a question that is not text", f"it is {shown(stem)}")
         if self._beyond is not None and not _is_blank(row.get(self._beyond)):
-            raise MissingColumn(
-                f"expected the option columns of the first row, got an option in the column {self._beyond!r}, too. "
-                "Name all option columns with 'choices'."
-            )
-        options = self._options(row)
-        if not options.texts:
+            more = f"expected the option columns of the first row, got an option in the column {self._beyond!r}, too"
+            raise MissingColumn(f"{more}. Name all option columns with 'choices'.")
+        options, labels = self._options(row)
+        if not options:
             raise UnusableQuestion("no options", f"in {shorten(stem)!r}")
-        labels = self._labels(row) if "labels" in self._get else options.labels
-        if labels is not None and (found := len(labels)) != (expected := len(options.texts)):
-            raise UnusableQuestion("not as many labels as options", f"expected {expected} labels, got {found}")
+        if get_labels := self._get.get("labels"):
+            found, _ = read_options(cell := get_labels(row))
+            if any(isinstance(label, list | dict) for label in found):
+                raise UnusableQuestion("labels in an unknown format", f"expected texts, got {shown(cell)}")
+            labels = list(map(str, found))
+        if labels is not None and len(labels) != len(options):
+            counts = f"expected {len(options)} labels, got {len(labels)}"
+            raise UnusableQuestion("not as many labels as options", counts)
         if labels is not None and len(set(labels)) < len(labels):
             raise UnusableQuestion("repeated labels", shorten(", ".join(labels)))
-        identifier, category, cluster = (self._get[part](row) for part in ("id", "category", "cluster"))
+        cells = {part: self._get[part](row) for part in ("id", "category", "cluster")}
+        texts = {part: "" if cell is None else str(cell) for part, cell in cells.items()}
         return Draft(
-            id=default_id if identifier in (None, "") else str(identifier),
+            **{**texts, "id": texts["id"] or default_id},
             stem=stem,
-            options=tuple(map(option_text, options.texts)),
-            labels=None if labels is None else tuple(labels),
+            options=tuple(map(option_text, options)),
+            labels=labels,
             answer=self._get["answer"](row) if "answer" in self._get else None,
             check=self._get["answer_check"](row) if "answer_check" in self._get else None,
-            category="" if category is None else str(category),
-            cluster="" if cluster is None else str(cluster),
             where=where,
         )
 
@@ -308,14 +296,7 @@ class ColumnReader:
         cells = [get(row) for get in self._each]
         while cells and _is_blank(cells[-1]):
             cells.pop()  # this question has fewer options than others
-        return Choices(cells)
-
-    def _labels(self, row: Row) -> list[str]:
-        cell = self._get["labels"](row)
-        labels = read_options(cell).texts
-        if any(isinstance(label, list | dict) for label in labels):
-            raise UnusableQuestion("labels in an unknown format", f"expected texts, got {shorten(repr(cell))}")
-        return [str(label) for label in labels]
+        return cells, None
 
     def finish(self, drafts: Sequence[Draft]) -> tuple[list[Result], list[str]]:
         """Read the answers of all drafts and convert the drafts to questions."""
@@ -341,10 +322,8 @@ class ColumnReader:
             column = find_column(declared.text, self._names) if isinstance(declared, Field) else None
             if column is not None and column not in self._filled:
                 others = ", ".join(repr(name) for name in self._names if name in self._filled)
-                raise UserError(
-                    f"{self._columns.name}: the column {column!r} is empty in every row. Set {part!r} to a column with "
-                    f"values: {others}"
-                )
+                empty = f"{self._columns.name}: the column {column!r} is empty in every row"
+                raise UserError(f"{empty}. Set {part!r} to a column with values: {others}")
 
     def _question(self, draft: Draft, place: int | UnusableQuestion) -> Result:
         if isinstance(place, UnusableQuestion):
@@ -370,29 +349,25 @@ def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]
     if (count := len(drafts) - plain.count(None)) < max(1, _NEARLY_ALL * len(drafts)):
         return drafts, []
     changed = [draft._replace(options=options or draft.options) for draft, options in zip(drafts, plain, strict=True)]
-    first = next(place for place, options in enumerate(plain) if options is not None)
-    before, after = (shorten(repr(some[first].options[0])) for some in (drafts, changed))
-    return changed, [
-        f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed: {before} is "
-        f"asked as {after}"
-    ]
+    *first, _ = next(each for each in zip(drafts, changed, plain, strict=True) if each[-1] is not None)
+    before, after = (shown(draft.options[0]) for draft in first)
+    of_all = f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed"
+    return changed, [f"{of_all}: {before} is asked as {after}"]
 
 
 def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]:
     """Note equal options, equal questions with different answers, and a right option always in the same position."""
     both = zip(drafts, results, strict=True)
     questions = [(draft.where, result) for draft, result in both if isinstance(result, Question)]
-    alike = []
-    answers: dict[Any, dict[str, str]] = {}
-    for where, question in questions:
-        if len({"".join(choice.split()).casefold() for choice in question.choices}) < len(question.choices):
-            alike.append(where)
-        same = answers.setdefault((question.stem, frozenset(question.choices)), {})
-        same.setdefault(question.choices[question.answer], where)
     notes = []
-    if alike:
+    plain = [(where, ["".join(choice.split()).casefold() for choice in one.choices]) for where, one in questions]
+    if alike := [where for where, choices in plain if len(set(choices)) < len(choices)]:
         what = "options that are equal or differ only in case or white space"
         notes.append(f"{len(alike)} of {len(drafts)} questions have {what} ({first_few(alike)})")
+    answers: dict[Any, dict[str, str]] = {}
+    for where, question in questions:
+        same = answers.setdefault((question.stem, frozenset(question.choices)), {})
+        same.setdefault(question.choices[question.answer], where)
     if differing := [where for places in answers.values() if len(places) > 1 for where in places.values()]:
         notes.append(f"a question occurs again with another right option ({first_few(differing)})")
     positions = {question.answer for _, question in questions}

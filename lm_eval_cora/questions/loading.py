@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, tail
-from lm_eval_cora.questions.messages import described
+from lm_eval_cora.questions.messages import described, first_few
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import (
     AnyQuestion,
@@ -27,7 +27,6 @@ from lm_eval_cora.questions.randomness import draw, in_random_order
 from lm_eval_cora.questions.rows import read_rows, source_name
 
 _NAMED, _SHOWN, _KINDS = 5, 40, 10  # largest numbers of rows, columns and kinds of defects in a message
-
 LeftOut = tuple[str, UnusableQuestion]  # the place of a row that is left out, and its defect
 
 
@@ -50,25 +49,21 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
         except MissingColumn as error:  # noqa: PERF203
             names = [shorten(column, 80) for column in row]
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            raise UserError(
-                f"{benchmark.name}: {where}: {error} The columns are: {', '.join(names[:_SHOWN])}{more}"
-            ) from None
+            listed = f"The columns are: {', '.join(names[:_SHOWN])}{more}"
+            raise UserError(f"{benchmark.name}: {where}: {error} {listed}") from None
         except UnusableQuestion as error:
             drafts.append((where, error))
     if reader is None:
         raise UserError(f"{benchmark.name}: there are no rows")
     finished, notes = reader.finish([draft for _, draft in drafts if not isinstance(draft, UnusableQuestion)])
+    questions, left_out, places = list[AnyQuestion](), list[LeftOut](), dict[str, str]()
     later = iter(finished)
-    questions: list[AnyQuestion] = []
-    places: dict[str, str] = {}
-    left_out: list[LeftOut] = []
     for where, draft in drafts:
         result = draft if isinstance(draft, UnusableQuestion) else next(later)
+        if not isinstance(result, UnusableQuestion) and result.id in places:
+            result = UnusableQuestion("a repeated id", f"{result.id!r} is also the id of {places[result.id]}")
         if isinstance(result, UnusableQuestion):
             left_out.append((where, result))
-        elif result.id in places:
-            repeated = UnusableQuestion("a repeated id", f"{result.id!r} is also the id of {places[result.id]}")
-            left_out.append((where, repeated))
         else:
             places[result.id] = where
             questions.append(result)
@@ -89,10 +84,8 @@ def count_left_out(left_out: Iterable[LeftOut]) -> str:
     by_reason: dict[str, list[str]] = {}
     for where, error in left_out:
         by_reason.setdefault(error.reason, []).append(where)
-    counts = [
-        f"{len(places)} with {reason} ({', '.join(places[:_NAMED])}{', …' if len(places) > _NAMED else ''})"
-        for reason, places in sorted(by_reason.items(), key=lambda item: -len(item[1]))
-    ]
+    kinds = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    counts = [f"{len(places)} with {reason} ({first_few(places, _NAMED)})" for reason, places in kinds]
     more = f"; {len(counts) - _KINDS} more kinds" if len(counts) > _KINDS else ""
     return "; ".join(counts[:_KINDS]) + more
 
@@ -101,17 +94,15 @@ def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQues
     """Load the questions of a benchmark: those that the options select, and all. Warnings name the rows left out."""
     source = QuestionSource(benchmark, options, benchmark.source.split)
     questions, left_out, notes = source.load()
+    name, expected, total = benchmark.name, benchmark.published_rows, len(questions) + len(left_out)
     for note in notes:
-        logger.warning("%s: %s", benchmark.name, note)
-    total = len(questions) + len(left_out)
-    if benchmark.published_rows not in (None, total) and not source.files:
-        expected = benchmark.published_rows
-        logger.warning("%s: got %d rows from %s, the published split has %d", benchmark.name, total, source, expected)
+        logger.warning("%s: %s", name, note)
+    if expected not in (None, total) and not source.files:
+        logger.warning("%s: got %d rows from %s, the published split has %d", name, total, source, expected)
     if left_out:
-        counts = count_left_out(left_out)
-        logger.warning("%s: left out %d of %d questions: %s", benchmark.name, len(left_out), total, counts)
-    chosen = choose_questions(questions, options, benchmark.name)
-    logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
+        logger.warning("%s: left out %d of %d questions: %s", name, len(left_out), total, count_left_out(left_out))
+    chosen = choose_questions(questions, options, name)
+    logger.info("%s: %d of %d questions from %s", name, len(chosen), total, source)
     return chosen, questions
 
 
@@ -119,15 +110,11 @@ class QuestionSource:
     """The rows of a split: in the user's files, in a file of the package, or on the Hub."""
 
     def __init__(self, benchmark: Benchmark, options: Options, split: str | None) -> None:
-        self._benchmark = benchmark
-        self._split = split
+        self._benchmark, self._split = benchmark, split
         if options.data_files and benchmark.package_file:
-            raise UserError(
-                f"{benchmark.name}: option 'data_files': the benchmark has its own questions. Use the task "
-                "cora_local for yours"
-            )
-        self.files = options.data_files or benchmark.files
-        """The user's files or tables."""
+            own = "the benchmark has its own questions. Use the task cora_local for yours"
+            raise UserError(f"{benchmark.name}: option 'data_files': {own}")
+        self.files = options.data_files or benchmark.files  # of the user, or tables
         self._local = self.files or ((str(benchmark.package_file),) if benchmark.package_file else ())
         files = [Path(one).expanduser().absolute() for one in self.files if isinstance(one, str)]
         if repeated := [path for path, count in Counter(files).items() if count > 1]:
@@ -152,19 +139,17 @@ class QuestionSource:
 
     def load(self) -> Collected:
         """Read all parts and turn their rows into questions."""
-        collected = Collected([], [], [])
+        found = []
         for part, rows in self._parts().items():
             # A local copy of a source must have the same ids, because they seed the reorderings.
             prefix = "-".join(filter(None, (part, self._split or "row")))
             try:
-                found = collect_questions(self._benchmark, rows, id_prefix=prefix)
+                found.append(collect_questions(self._benchmark, rows, id_prefix=prefix))
             except UserError as error:
                 # An error about a file names it.
                 where = "" if str(error).startswith("data_files: ") else f"\n  in {self}"
                 raise UserError(f"{error}{where}{self._advice(error)}") from None
-            collected.questions.extend(found.questions)
-            collected.left_out.extend(found.left_out)
-            collected.notes.extend(found.notes)
+        collected = Collected(*(list(chain.from_iterable(each)) for each in zip(*found, strict=True)))
         ids = Counter(question.id for question in collected.questions)
         if repeated := next((id for id, count in ids.items() if count > 1), None):
             raise UserError(
@@ -176,31 +161,24 @@ class QuestionSource:
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
         """The rows of each part of the benchmark. Most benchmarks have one part, with an empty name."""
         source, part_of = self._benchmark.source, self._benchmark.part_of
-        places = [] if self._local else list(product(source.hub, source.config or (None,)))
-        sources: list[tuple[str, str, Iterable[LocatedRow]]] = [
-            *((_name(one), "", read_rows(one)) for one in self._local),
-            *((path, self._part(path, config), self._hub_rows(path, config)) for path, config in places),
-        ]
+        sources: list[tuple[str, str, Iterable[LocatedRow]]] = [(_name(one), "", read_rows(one)) for one in self._local]
+        for path, config in () if self._local else product(source.hub, source.config or (None,)):
+            named = [tail(path)] * (len(source.hub) > 1) + [str(config)] * source.by_config
+            part = "" if part_of else "-".join(named)
+            sources.append((path, part, self._hub_rows(path, config, part)))
         parts: dict[str, list[Iterable[LocatedRow]]] = {}
         for name, part, located in sources:
             if part_of is None:
                 parts.setdefault(part, []).append(located)
                 continue
-            rows = list(located)
-            if not rows:
+            if not (rows := list(located)):
                 raise UserError(f"{self._benchmark.name}: there are no rows in {name}")
             for where, row in rows:
                 part = part_of(name, row)
                 parts.setdefault(part, []).append([(f"{part} {where}", {**row, "subset": part})])
         return {part: chain.from_iterable(several) for part, several in parts.items()}
 
-    def _part(self, path: str, config: str | None) -> str:
-        """The name of the part that a dataset and configuration make up; empty if rows name theirs or there is one."""
-        source = self._benchmark.source
-        named = [tail(path)] * (len(source.hub) > 1) + [str(config)] * source.by_config
-        return "" if self._benchmark.part_of else "-".join(named)
-
-    def _hub_rows(self, path: str, config: str | None) -> Iterable[LocatedRow]:
+    def _hub_rows(self, path: str, config: str | None, part: str) -> Iterable[LocatedRow]:
         import datasets  # takes a second; not needed for files
 
         revision = self._benchmark.source.revision
@@ -209,11 +187,18 @@ class QuestionSource:
         except Exception as error:  # the Hub, the network and the disk raise many kinds of errors
             given = {"config": config, "split": self._split, "revision": revision}
             details = ", ".join(f"{name} {value!r}" for name, value in given.items() if value)
+            advice = self._advice()
+            if "gated" in f"{type(error).__name__} {error}".casefold():
+                advice = (
+                    "\nThe authors of the dataset require that you accept their conditions. Log in and accept them at "
+                    f"https://huggingface.co/datasets/{path}. Then run `hf auth login`, or set the environment "
+                    "variable HF_TOKEN"
+                )
             raise UserError(
                 f"{self._benchmark.name}: cannot load {path!r} ({details}) from the Hugging Face Hub.\n"
-                f"  {_describe(error)}{_how_to_get_access(path, error) or self._advice()}"
+                f"  {_describe(error)}{advice}"
             ) from None
-        if part := self._part(path, config):
+        if part:
             return ((f"{part} row {number}", {"config": config, **row}) for number, row in enumerate(dataset))
         return ((f"row {number}", row) for number, row in enumerate(dataset))
 
@@ -228,10 +213,8 @@ class QuestionSource:
             is_csv = any(_name(one).lower().endswith((".csv", ".tsv")) for one in self.files)
             return "\nThe first line of a csv file must be its header" if is_csv and misses_column else ""
         if self.files and misses_column:
-            return (
-                f"\n{benchmark.name} expects the columns of its source: {columns}. For other columns use the task "
-                "cora_local, and pass their names as options"
-            )
+            other = "For other columns use the task cora_local, and pass their names as options"
+            return f"\n{benchmark.name} expects the columns of its source: {columns}. {other}"
         if self._local:
             return ""
         example = json.dumps({"cora": {"data_files": f"{benchmark.name}.jsonl"}})
@@ -245,15 +228,6 @@ def _name(source: Any) -> str:
     return source if isinstance(source, str) else source_name(source)
 
 
-def _how_to_get_access(path: str, error: BaseException) -> str:
-    if "gated" not in f"{type(error).__name__} {error}".casefold():
-        return ""
-    return (
-        "\nThe authors of the dataset require that you accept their conditions. Log in and accept them at "
-        f"https://huggingface.co/datasets/{path}. Then run `hf auth login`, or set the environment variable HF_TOKEN"
-    )
-
-
 def _describe(error: BaseException) -> str:
     """The text of another library's error and of its cause, which may be the only one to name the problem."""
     text = described(error)
@@ -264,8 +238,7 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
     """Select the questions that the options ask for. Samples are nested, and do not depend on the order."""
     if options.categories:
         known = sorted({question.category for question in questions})
-        unknown = [category for category in options.categories if category not in known]
-        if unknown:
+        if unknown := [category for category in options.categories if category not in known]:
             raise UserError(
                 f"{benchmark}: option 'categories': no question has the category {', '.join(map(repr, unknown))}. "
                 f"The categories are: {', '.join(known) if any(known) else 'none, the source has none'}"
@@ -279,11 +252,9 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
         raise UserError(f"{benchmark}: no question is left by the options {options.changed()}")
     if options.questions is None:
         return questions
-    if options.questions > len(questions):
-        logger.warning(
-            f"{benchmark}: option 'questions': expected at most the number of questions, got {options.questions} for "
-            f"{len(questions)} questions. All are used"
-        )
+    if options.questions > (count := len(questions)):
+        expected = f"expected at most the number of questions, got {options.questions} for {count} questions"
+        logger.warning(f"{benchmark}: option 'questions': {expected}. All are used")
     ranked = sorted(questions, key=lambda question: draw(2**64, options.seed, "questions", question.id))
     sample = {question.id for question in ranked[: options.questions]}
     return [question for question in questions if question.id in sample]
@@ -301,11 +272,9 @@ class ExemplarPool:
         as_published: bool = False,
         digest: str = "",
     ) -> None:
-        self.source = source
+        self.source, self._within_category, self.as_published = source, within_category, as_published
+        # Part of the signature of a score: from which questions the exemplars are drawn, and how.
         self.signature = "-".join(filter(None, [digest, "category" * within_category, "published" * as_published]))
-        """Part of the signature of a score: from which questions the exemplars are drawn, and how."""
-        self._within_category = within_category
-        self.as_published = as_published
         self._pools: dict[str, list[AnyQuestion]] = {}
         for question in questions:
             self._pools.setdefault(self._pool_of(question), []).append(question)
@@ -326,8 +295,7 @@ class ExemplarPool:
 
     def fewer(self, questions: Iterable[AnyQuestion], shots: int) -> dict[str, int]:
         """Count the exemplars of the questions that have fewer than requested."""
-        counts = {question.id: len(self.draw(question, shots)) for question in questions}
-        return {identifier: count for identifier, count in counts.items() if count < shots}
+        return {one.id: count for one in questions if (count := len(self.draw(one, shots))) < shots}
 
     def check(self, questions: Iterable[AnyQuestion], shots: int) -> None:
         """Raise an error if a question has too few exemplars."""
@@ -336,8 +304,8 @@ class ExemplarPool:
             identifier, count = min(fewer.items(), key=lambda item: item[1])
             where = f" of the category {by_id[identifier].category!r}" if self._within_category else ""
             raise UserError(
-                f"question {identifier!r} can have {count} exemplars at most: those{where} in "
-                f"{self.source}, except the question itself. Use --num_fewshot {count}."
+                f"question {identifier!r} can have {count} exemplars at most: those{where} in {self.source}, except "
+                f"the question itself. Use --num_fewshot {count}."
             )
 
     def _pool_of(self, question: AnyQuestion) -> str:

@@ -8,7 +8,10 @@ from traceback import extract_tb
 
 from lm_eval_cora.errors import UserError
 
-_NAMED = 3
+_SHOWN = 3
+_LONGEST = 100  # longer words are not typing errors, and comparing them is slow
+_CLOSE = 0.7  # smallest similarity of a suggestion, from 0 to 1: high, because all our task names share a prefix
+_SHORTEST_PART = 3  # shorter words are not searched inside longer ones
 
 
 def counted(number: int, what: str) -> str:
@@ -23,30 +26,18 @@ def described(error: BaseException) -> str:
     return f"{kind}: {text}" if text else kind + "".join(raised[-1:])
 
 
-def first_few(names: Iterable[object]) -> str:
-    """The first three of some names."""
+def first_few(names: Iterable[object], most: int = _SHOWN) -> str:
+    """The first three of some names, or more of them."""
     texts = list(map(str, names))
-    return ", ".join([*texts[:_NAMED], *(["…"] if len(texts) > _NAMED else [])])
-
-
-_SHOWN = 3
-_LONGEST = 100
-"""Longer words are not typing errors, and comparing them is slow."""
-
-_CLOSE = 0.7
-"""Smallest similarity of a suggested word, from 0 to 1. It is high because all our task names share a prefix."""
-
-_SHORTEST_PART = 3
-"""Shorter words are not searched inside longer ones."""
+    return ", ".join([*texts[:most], *(["…"] if len(texts) > most else [])])
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Suggest known words that are similar to an unknown one or, if there are none, that contain it, in any case."""
     if len(word) > _LONGEST:
         return ""
-    spelled: dict[str, str] = {}
-    for name in sorted(set(known), reverse=True):  # of words that differ only in case, keep the first
-        spelled[name.casefold()] = name
+    # Of words that differ only in case, the first in order stays.
+    spelled = {name.casefold(): name for name in sorted(set(known), reverse=True)}
     folded = word.casefold()
     close = get_close_matches(folded, sorted(spelled), n=_SHOWN, cutoff=_CLOSE)
     if not close and len(folded) >= _SHORTEST_PART:

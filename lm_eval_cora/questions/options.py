@@ -13,9 +13,7 @@ from lm_eval_cora.questions.question import Reader, is_encodable
 from lm_eval_cora.questions.repairs import REPAIRS
 from lm_eval_cora.questions.right_option import READINGS
 
-Orders = Literal["swap", "cyclic", "all"]
-"""The orders of the options that the order probe asks."""
-
+Orders = Literal["swap", "cyclic", "all"]  # of the options, in the order probe
 Check = tuple[str, Callable[[Any], Any]]
 """Description of the expected value, for errors, and a function that returns the value or raises ValueError."""
 
@@ -52,13 +50,15 @@ def _where(holds: Callable[[Any], object]) -> Callable[[Any], Any]:
 
 _integer = _where(lambda value: type(value) is int)  # True is no number
 _text = _where(lambda value: isinstance(value, str) and value.strip() and is_encodable(value))
+_one_line = _where(lambda value: len(_text(value).splitlines()) == 1)
 _several = _where(lambda value: isinstance(value, list | tuple) and len(value) > 0)
+_two_or_more = _where(lambda value: len(_several(value)) > 1)
+_two_integers = _where(lambda value: len(list(map(_integer, _several(value)))) == 2)
+_filled = _where(lambda value: isinstance(value, Mapping) and value)
 
 
 def _line(value: Any) -> str:
-    if len(_text(value).splitlines()) != 1:
-        raise ValueError
-    return str(value).strip()
+    return str(_one_line(value)).strip()
 
 
 def _lines(value: Any) -> tuple[str, ...]:
@@ -66,33 +66,20 @@ def _lines(value: Any) -> tuple[str, ...]:
 
 
 def _texts(value: Any) -> str | tuple[str, ...]:
-    if isinstance(value, str):
-        return str(_text(value))
-    if len(_several(value)) < 2:
-        raise ValueError
-    return tuple(map(_text, value))
+    return _text(value) if isinstance(value, str) else tuple(map(_text, _two_or_more(value)))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or not value:
-        raise ValueError
-    return {_text(key): item for key, item in value.items()}
-
-
-def _pair(value: Any) -> tuple[int, int]:
-    low, high = map(_integer, _several(value))
-    return low, high
+    return {_text(key): item for key, item in _filled(value).items()}
 
 
 def _sources(value: Any) -> tuple[Any, ...]:
     """Accept a path, a DataFrame or a dataset, or a list of them."""
-    return tuple(map(_source, _several(value) if isinstance(value, list | tuple) else [value]))
-
-
-def _source(value: Any) -> Any:
-    if hasattr(value, "columns") or hasattr(value, "column_names"):
-        return value
-    return _line(fspath(value) if isinstance(value, PathLike) else value)
+    given = [
+        fspath(one) if isinstance(one, PathLike) else one
+        for one in (_several(value) if isinstance(value, list | tuple) else [value])
+    ]
+    return tuple(one if hasattr(one, "columns") or hasattr(one, "column_names") else _line(one) for one in given)
 
 
 def _one_of(values: Sequence[str]) -> Check:
@@ -101,14 +88,14 @@ def _one_of(values: Sequence[str]) -> Check:
 
 _FLAG: Check = ("true or false", _where(lambda value: isinstance(value, bool)))
 _LINE: Check = ("a text of one line", _line)
+_ONE: Check = ("1", _where(lambda value: _integer(value) == 1))
+_FROM_0: Check = ("a whole number from 0", _where(lambda value: _integer(value) >= 0))
 _FROM_1: Check = ("a whole number from 1", _where(lambda value: _integer(value) >= 1))
 _FILES: Check = ("a path, or a list of paths", _lines)
+_SOURCES: Check = (_FILES[0], _sources)
 _FIELD: Check = ("a column, a path such as choices.text, or a Jinja template", _text)
 _SPLIT: Check = ("a split of the dataset", _line)
-_REPAIRS: Check = (
-    f"a list of {', '.join(map(repr, REPAIRS))}",
-    lambda value: _where(lambda names: set(names) <= set(REPAIRS))(_lines(value)),
-)
+_known_repairs = _where(lambda names: set(names) <= set(REPAIRS))
 
 KEYS: dict[str, Check] = {
     "name": _LINE,
@@ -129,7 +116,7 @@ KEYS: dict[str, Check] = {
     "cluster": _FIELD,
     "separator": ("a text", _where(lambda value: isinstance(value, str) and value and is_encodable(value))),
     "shuffle": _FLAG,
-    "repairs": _REPAIRS,
+    "repairs": (f"a list of {', '.join(map(repr, REPAIRS))}", lambda value: _known_repairs(_lines(value))),
     "keep": ("an object with the values to keep of each column", _mapping),
     "exemplars_within_category": _FLAG,
     "exemplars_as_published": _FLAG,
@@ -143,7 +130,7 @@ IN_FILES: dict[str, Check] = {
     "data_files": _FILES,
     "package_file": ("a file of the package", _line),
     "adapter": ("a Benchmark", _where(lambda value: hasattr(value, "reader"))),
-    "options": ("the smallest and the largest number of options", _pair),
+    "options": ("the smallest and the largest number of options", lambda value: tuple(_two_integers(value))),
     "published_rows": _FROM_1,
     "score_templates": ("a folder of the harness' SCORE tasks", _line),
     "macro_average": _FLAG,
@@ -179,8 +166,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "seed": Option("a whole number", _integer, "Seed of the sample, of every reordering and of the exemplars."),
     "data_files": Option(
-        _FILES[0],
-        _sources,
+        *_SOURCES,
         "A local copy of the benchmark, as json, jsonl, csv, tsv or parquet; in Python also a DataFrame or a "
         "`datasets.Dataset`. The exemplars are other questions of the same files.",
         "the benchmark's source",
@@ -197,12 +183,7 @@ OPTIONS: dict[str, Option] = {
         'Whether to leave out questions with options that refer to other options, such as "All of the above" or '
         '"Both A and B".',
     ),
-    "variants": Option(
-        "1",
-        _where(lambda value: _integer(value) == 1),
-        "1 asks one variant of each question, drawn by `seed`.",
-        "all variants",
-    ),
+    "variants": Option(*_ONE, "1 asks one variant of each question, drawn by `seed`.", "all variants"),
     "orders": Option(
         *_one_of(get_args(Orders)),
         "Orders of the options. `swap`: the right option changes places with each of the others. `cyclic`: all "
@@ -221,8 +202,7 @@ OPTIONS: dict[str, Option] = {
         "the prompt of the task",
     ),
     "repeats": Option(
-        "a whole number from 0",
-        _where(lambda value: _integer(value) >= 0),
+        *_FROM_0,
         "How often the original is asked again, unchanged, for the metric [`noise`](errors.md#noise). No other metric "
         "counts the repeats.",
     ),
@@ -239,7 +219,7 @@ OPTIONS: dict[str, Option] = {
 }
 """The options of all tasks. The documentation is generated from them."""
 
-_CHECKS: dict[str, Check] = {**KEYS, **{name: (option.expected, option.read) for name, option in OPTIONS.items()}}
+_CHECKS: dict[str, Check] = {**KEYS, **{name: option[:2] for name, option in OPTIONS.items()}}
 
 
 @dataclass(frozen=True)
@@ -260,8 +240,7 @@ class Options:
     request_seeds: bool | None = None
     reader: Reader = "flexible"
     task: tuple[str, ...] = ()
-    declared: Mapping[str, Any] = field(default_factory=dict)
-    """The user's declaration of the benchmark, with keys of `KEYS`."""
+    declared: Mapping[str, Any] = field(default_factory=dict)  # of the benchmark, by the user; with keys of `KEYS`
 
     @classmethod
     def from_metadata(cls, task: str, given: object) -> Options:

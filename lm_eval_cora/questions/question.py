@@ -8,30 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-LETTERS = string.ascii_uppercase
-"""The letters of printed options, in order."""
-
+LETTERS = string.ascii_uppercase  # of printed options, in order
 MAX_OPTIONS = len(LETTERS)
+# Identities of options; those of the source have the identities 0 to 25.
+NOTA = MAX_OPTIONS  # the option "None of the above"
+FIRST_FILLER = NOTA + 1  # a question's first filler (an option without meaning); the others have the next numbers
 
-NOTA = MAX_OPTIONS
-"""Identity of the option "None of the above". Options of the source have the identities 0 to 25."""
-
-FIRST_FILLER = NOTA + 1
-"""Identity of a question's first filler (an option without meaning). The other fillers have the next numbers."""
-
-_LONGEST_NAME = 40
-
-Form = Literal["generate", "loglikelihood"]
-"""How the model is asked: it writes an answer (`generate`), or the possible answers are scored (`loglikelihood`)."""
-
-Reader = Literal["flexible", "strict"]
-"""How responses are parsed: `flexible` reads them as a careful person would, `strict` applies the papers' rules."""
-
+Form = Literal["generate", "loglikelihood"]  # the model writes an answer, or the possible answers are scored
+Reader = Literal["flexible", "strict"]  # responses are parsed as a careful person would, or by the papers' rules
 Row = Mapping[str, Any]
-LocatedRow = tuple[str, Row]
-"""The place of a row for error messages ("row 17", "my.jsonl line 18"), and the row."""
+LocatedRow = tuple[str, Row]  # the place of a row for error messages ("row 17", "my.jsonl line 18"), and the row
 
 
 class UnusableQuestion(ValueError):
@@ -63,13 +51,12 @@ class Question:
 
     def __post_init__(self) -> None:
         _normalise(self)
-        where = f"in {shorten(self.stem)!r}"
-        if not self.choices:
+        where, count = f"in {shorten(self.stem)!r}", len(self.choices)
+        if not count:
             raise UnusableQuestion("no options", where)
-        if len(self.choices) < 2:
-            raise UnusableQuestion("fewer than two options", f"1 {where}")
-        if len(self.choices) > MAX_OPTIONS:
-            raise UnusableQuestion(f"more than {MAX_OPTIONS} options", f"{len(self.choices)} {where}")
+        if not 2 <= count <= MAX_OPTIONS:
+            limit = "fewer than two" if count < 2 else f"more than {MAX_OPTIONS}"
+            raise UnusableQuestion(f"{limit} options", f"{count} {where}")
         for number, choice in enumerate(self.choices):
             if not isinstance(choice, str):
                 raise UnusableQuestion("an option that is not text", f"option {number} is {choice!r} {where}")
@@ -77,14 +64,10 @@ class Question:
         object.__setattr__(self, "choices", tuple(map(one_line, self.choices)))
         if isinstance(self.answer, bool) or not isinstance(self.answer, int):
             raise UnusableQuestion("an answer that is not an index", f"{self.answer!r} {where}")
-        if not 0 <= self.answer < len(self.choices):
-            raise UnusableQuestion(
-                "an answer outside the options", f"index {self.answer} of {len(self.choices)} options {where}"
-            )
-        if self.choices.count(self.choices[self.answer]) > 1:
-            raise UnusableQuestion(
-                "an option equal to the right one", f"{shorten(self.choices[self.answer])!r} occurs twice {where}"
-            )
+        if not 0 <= self.answer < count:
+            raise UnusableQuestion("an answer outside the options", f"index {self.answer} of {count} options {where}")
+        if self.choices.count(right := self.choices[self.answer]) > 1:
+            raise UnusableQuestion("an option equal to the right one", f"{shorten(right)!r} occurs twice {where}")
 
     @cached_property
     def identities(self) -> tuple[int, ...]:
@@ -101,6 +84,8 @@ class OpenQuestion:
     answer: str
     category: str = ""
     cluster: str = ""
+    choices: ClassVar[tuple[()]] = ()
+    identities: ClassVar[tuple[()]] = ()
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -108,16 +93,8 @@ class OpenQuestion:
             raise UnusableQuestion("no answer", f"it is {self.answer!r} in {shorten(self.stem)!r}")
         _check_encodable(self.id, self.stem, self.category, self.answer)
 
-    @property
-    def choices(self) -> tuple[()]:
-        """Empty: there are no options."""
-        return ()
-
-    identities = choices
-
 
 AnyQuestion = Question | OpenQuestion
-
 Result = AnyQuestion | UnusableQuestion
 """The outcome for one row: a question, or the reason why the row is left out."""
 
@@ -127,33 +104,23 @@ def _normalise(question: AnyQuestion) -> None:
         raise UnusableQuestion("a question that is not text", f"it is {question.stem!r}")
     if not question.stem.strip():
         raise UnusableQuestion("empty stem", f"the question reads {question.stem!r}")
-    for name in ("id", "stem", "category"):
-        text = str(getattr(question, name))
-        object.__setattr__(question, name, text if name == "id" else text.strip())
-    object.__setattr__(question, "cluster", short_name(question.cluster))
-
-
-def short_name(text: str) -> str:
-    """A text, or a digest of one that is too long for a name, such as a passage."""
-    text = text.strip()
-    if len(text) <= _LONGEST_NAME and is_encodable(text):
-        return text
-    return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
+    cluster = question.cluster.strip()
+    if len(cluster) > 40 or not is_encodable(cluster):  # too long for a name, such as a passage
+        cluster = blake2b(cluster.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
+    texts = {"id": str(question.id), "stem": question.stem.strip(), "category": str(question.category).strip()}
+    for name, text in {**texts, "cluster": cluster}.items():
+        object.__setattr__(question, name, text)
 
 
 def _check_encodable(*texts: str) -> None:
-    for text in texts:
-        if not is_encodable(text):  # the harness would fail when it hashes the prompt, after the inference
-            raise UnusableQuestion("text that is not valid Unicode", f"{text[:60]!a}")
+    if broken := [text for text in texts if not is_encodable(text)]:
+        # The harness would fail when it hashes the prompt, after the inference.
+        raise UnusableQuestion("text that is not valid Unicode", f"{broken[0][:60]!a}")
 
 
 def is_encodable(text: str) -> bool:
     """Whether a text can be written to a UTF-8 file; a lone surrogate cannot."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text == text.encode("utf-8", "ignore").decode("utf-8")
 
 
 def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -177,6 +144,11 @@ def shorten(text: object, width: int = 40) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
+def shown(value: object) -> str:
+    """Return a value as Python prints it, shortened for an error message."""
+    return shorten(repr(value))
+
+
 _WORDS = re.compile(
     r"\b(?:all|none|any|both|neither|either|some|one|two|three|each)(?: one)? of (?:the )?"
     r"(?:above|below|these|those|others?|other (?:options|answers|choices|alternatives)|"
@@ -197,13 +169,10 @@ _NAMED_LETTER = re.compile(rf"\b(?:[Oo]ption|[Aa]nswer|[Cc]hoice|[Aa]lternative)
 
 
 def refers_to_options(choices: Sequence[str]) -> bool:
-    """Whether an option refers to others: "All of the above", "A, C only", "Same as option B".
-
-    Such rules on words miss some references and find some that are not there. They only mark questions.
-    """
+    """Whether an option refers to others, by rules on words: "All of the above", "A, C only", "Same as option B"."""
     printed = set(LETTERS[: len(choices)])
-    for choice in choices:
-        letters = _LETTERS_ONLY.match(choice) or _NAMED_LETTER.search(choice)
-        if _WORDS.search(choice) or (letters and set(re.findall(r"\b[A-Z]\b", letters[0])) <= printed):
-            return True
-    return False
+    found = ((choice, _LETTERS_ONLY.match(choice) or _NAMED_LETTER.search(choice)) for choice in choices)
+    return any(
+        _WORDS.search(choice) or (letters and set(re.findall(r"\b[A-Z]\b", letters[0])) <= printed)
+        for choice, letters in found
+    )

@@ -47,8 +47,7 @@ def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
 
 def _permutation(items: tuple[T, ...], rank: int) -> tuple[T, ...]:
     """Return the permutation with this rank in lexicographic order (factorial number system)."""
-    pool = list(items)
-    order = []
+    pool, order = list(items), []
     for remaining in range(len(pool), 0, -1):
         place, rank = divmod(rank, factorial(remaining - 1))
         order.append(pool.pop(place))

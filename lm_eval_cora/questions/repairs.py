@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_cora.questions.question import LETTERS
 
-Rule = tuple[re.Pattern[str], "str | Callable[[re.Match[str]], str]"]
-"""A pattern and its replacement."""
+Rule = tuple[re.Pattern[str], "str | Callable[[re.Match[str]], str]"]  # a pattern and its replacement
 
 
 def repaired(text: Any, rules: Sequence[Rule]) -> Any:
@@ -52,13 +51,6 @@ def without_labels(options: Sequence[str]) -> tuple[str, ...] | None:
     return without_labels(plain) or plain  # some sources have each label twice
 
 
-_LOOKALIKES = str.maketrans("АОНаеіорсухѕк", "AOHaeiopcyxsκ")
-
-_ESCAPED = {"\a": "a", "\b": "b", "\v": "v", "\t": "t", "\n": "r"}
-
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-
-
 def without_lone_mark(stem: str) -> str:
     """Remove a quotation mark at the end of a question if the number of quotation marks is odd."""
     text = stem.rstrip()
@@ -67,24 +59,17 @@ def without_lone_mark(stem: str) -> str:
 
 def without_marks_on_lines(options: Sequence[str]) -> tuple[str, ...]:
     """Remove the last line of an option if it is only a quotation mark."""
-    repaired_texts = []
-    for option in options:
-        text = option.rstrip()
-        before = text.removesuffix('"').rstrip()
-        repaired_texts.append(before if text.endswith('"') and "\n" in text[len(before) : -1] else option)
-    return tuple(repaired_texts)
-
-
-_LINE_END = re.compile(r"(?<=[a-z])rn\Z")
-_FEWEST_LINE_ENDS = 3
-"""If fewer options of a question end in "rn", they are not repaired: words such as "pattern" end in it, too."""
+    texts = [(option, option.rstrip(), option.rstrip().removesuffix('"').rstrip()) for option in options]
+    return tuple(
+        before if text.endswith('"') and "\n" in text[len(before) : -1] else option for option, text, before in texts
+    )
 
 
 def without_line_ends(options: Sequence[str]) -> tuple[str, ...]:
-    r"""Remove the "rn" that remains of "\r\n" at the end of options."""
-    if sum(bool(_LINE_END.search(option)) for option in options) < _FEWEST_LINE_ENDS:
-        return tuple(options)
-    return tuple(_LINE_END.sub("", option) for option in options)
+    r"""Remove the "rn" that remains of "\r\n" at the end of options, if three or more of a question have it."""
+    plain = tuple(re.sub(r"(?<=[a-z])rn\Z", "", option) for option in options)
+    repaired_ones = sum(before != after for before, after in zip(options, plain, strict=True))
+    return plain if repaired_ones >= 3 else tuple(options)  # words such as "pattern" end in it, too
 
 
 class Repair(NamedTuple):
@@ -100,6 +85,13 @@ def _everywhere(*rules: Rule) -> Repair:
     return Repair(stem=rules, each=rules)
 
 
+_LOOKALIKES = str.maketrans("АОНаеіорсухѕк", "AOHaeiopcyxsκ")
+_ESCAPED = {"\a": "a", "\b": "b", "\v": "v", "\t": "t", "\n": "r"}
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_DATE = re.compile(rf"\A\s*(\d{{1,2}})-({'|'.join(_MONTHS)})\s*\Z")
+_TABLE_ROW = re.compile(r"(?<![ \t])[ \t]*\$\$\$[ \t]*")
+_BROKEN_COMMAND = re.compile("[\a\b\v](?=[A-Za-z])|\t(?=[a-z])|\n(?=ho(?:[^a-z]|[ad])|ceil|floor|ight)")
+
 REPAIRS: dict[str, Repair] = {
     # Text in quotation marks, with doubled quotation marks inside, as in a csv file.
     "csv_quoting": _everywhere((re.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL), _unquoted)),
@@ -114,30 +106,16 @@ REPAIRS: dict[str, Repair] = {
     # ff, fi, fl, ffi, ffl as one character.
     "ligatures": _everywhere((re.compile("[\ufb00-\ufb04]"), lambda found: unicodedata.normalize("NFKC", found[0]))),
     # LaTeX commands whose backslash and first letter became a control character, such as a tab in place of "\t".
-    "escapes": _everywhere(
-        (
-            re.compile("[\a\b\v](?=[A-Za-z])|\t(?=[a-z])|\n(?=ho(?:[^a-z]|[ad])|ceil|floor|ight)"),
-            lambda found: "\\" + _ESCAPED[found[0]],
-        )
-    ),
+    "escapes": _everywhere((_BROKEN_COMMAND, lambda found: "\\" + _ESCAPED[found[0]])),
     # Cyrillic letters in place of Latin and Greek ones: in one question only the right answer had the Greek letter.
     "lookalikes": _everywhere((re.compile("[АОНаеіорсухѕк]"), lambda found: found[0].translate(_LOOKALIKES))),
     "lone_marks": Repair(whole=without_lone_mark, together=without_marks_on_lines),
     "line_ends": Repair(together=without_line_ends),
     "own_letters": Repair(together=without_own_letters),
     # A range such as 1-10 that a spreadsheet converted to a date ("10-Jan").
-    "dates": Repair(
-        each=(
-            (
-                re.compile(rf"\A\s*(\d{{1,2}})-({'|'.join(_MONTHS)})\s*\Z"),
-                lambda found: f"{_MONTHS.index(found[2]) + 1}-{found[1]}",
-            ),
-        )
-    ),
+    "dates": Repair(each=((_DATE, lambda found: f"{_MONTHS.index(found[2]) + 1}-{found[1]}"),)),
     # Markup of the rows and columns of a table.
-    "tables": Repair(
-        stem=((re.compile(r"(?<![ \t])[ \t]*\$\$\$[ \t]*"), ""), (re.compile(r"(?<!\s)\s*%%%\s*"), " | "))
-    ),
+    "tables": Repair(stem=((_TABLE_ROW, ""), (re.compile(r"(?<!\s)\s*%%%\s*"), " | "))),
     "line_breaks": Repair(stem=((re.compile(r"\s+"), " "),)),  # inside sentences
     "question_numbers": Repair(stem=((re.compile(r"\A\s*(?:\d{1,3}[.)]|\.)\s+(?=[A-Z])"), ""),)),  # from a book
     "soft_hyphens": Repair(stem=((re.compile("(?<=[a-z])!(?=[a-z])"), ""),)),  # stored as "!"

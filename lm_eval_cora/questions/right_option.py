@@ -9,26 +9,19 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.cells import parse_cell
-from lm_eval_cora.questions.question import LETTERS, UnusableQuestion, one_line, shorten
+from lm_eval_cora.questions.question import LETTERS, UnusableQuestion, one_line, shorten, shown
 
 Reading = Literal["label", "letter", "index", "text", "first"]
 """How to interpret an answer. With "first" the first option is right, and the answer is ignored."""
 
-LABEL: Reading = "label"
-LETTER: Reading = "letter"
-INDEX: Reading = "index"
-TEXT: Reading = "text"
-FIRST: Reading = "first"
 READINGS: tuple[Reading, ...] = get_args(Reading)
+LABEL, LETTER, INDEX, TEXT, FIRST = READINGS
 
 _FRAME = " \t\r\n()[]{}.:"
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
-ENOUGH = 10
-"""With this many rows or more, it is suspicious if the first option is never right, or one is always right."""
-
-Meanings = Mapping[Reading, int]
-"""The index of the option for each possible reading of an answer."""
+ENOUGH = 10  # with this many rows or more, it is suspicious if the first option is never right, or one is always right
+Meanings = Mapping[Reading, int]  # the index of the option for each possible reading of an answer
 
 
 class Draft(NamedTuple):
@@ -37,7 +30,7 @@ class Draft(NamedTuple):
     id: str
     stem: str
     options: tuple[str, ...]
-    labels: tuple[str, ...] | None
+    labels: Sequence[str] | None
     answer: Any
     check: Any
     category: str
@@ -129,35 +122,27 @@ class AnswerKey:
         if len(places) > 1:
             readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
             raise UserError(
-                f"{name}: {draft.where}: an answer with two meanings: {shorten(repr(draft.answer))} is the {readings}. "
+                f"{name}: {draft.where}: an answer with two meanings: {shown(draft.answer)} is the {readings}. "
                 f"Set 'answer_is': {' or '.join(map(repr, found))}"
             )
         if not places:
-            return UnusableQuestion(
-                "an answer outside the options",
-                f"{shorten(repr(draft.answer))} is not {self._expected(draft)} of one of the {len(draft.options)} "
-                "options",
-            )
+            expected = f"{self._expected(draft)} of one of the {len(draft.options)} options"
+            return UnusableQuestion("an answer outside the options", f"{shown(draft.answer)} is not {expected}")
         place = places.pop()
-        checked = draft.check not in (None, "")
-        if checked and place not in meanings(draft.check, draft, self.first or 0).values():
-            return UnusableQuestion(
-                "two answers that contradict each other",
-                f"{shorten(repr(draft.answer))} is {shorten(repr(draft.options[place]))}, but 'answer_check' is "
-                f"{shorten(repr(draft.check))}",
-            )
+        if draft.check not in (None, "") and place not in meanings(draft.check, draft, self.first or 0).values():
+            answer, option, check = map(shown, (draft.answer, draft.options[place], draft.check))
+            contradiction = f"{answer} is {option}, but 'answer_check' is {check}"
+            return UnusableQuestion("two answers that contradict each other", contradiction)
         return place
 
     def _expected(self, draft: Draft) -> str:
         if self.reading:
             return f"the {self.reading}"
-        first = self.first or 0
-        index = f"an index from {first} to {first + len(draft.options) - 1}"
-        if self.first is not None:
-            return f"{index} or the letter"
-        if draft.labels:
+        if self.first is None and draft.labels:
             return f"the label ({shorten(', '.join(draft.labels), 80)})"
-        return f"{index}, the letter or the text"
+        first = self.first or 0
+        other = ", the letter or the text" if self.first is None else " or the letter"
+        return f"an index from {first} to {first + len(draft.options) - 1}{other}"
 
     def _suspicious_numbers(self, drafts: Sequence[Draft], allowed: frozenset[Reading], name: str) -> list[str]:
         """Check for indices from another number: more lie just beyond one end of the range than at the opposite end."""
@@ -185,7 +170,7 @@ def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name:
     kinds: dict[Reading, str] = {}
     for draft, one in zip(drafts, found, strict=True):
         for reading in one:
-            kinds.setdefault(reading, f"{draft.where}: {shorten(repr(draft.answer))}")
+            kinds.setdefault(reading, f"{draft.where}: {shown(draft.answer)}")
     listed = ", ".join(f"{reading} ({example})" for reading, example in kinds.items())
     raise UserError(
         f"{name}: the answers are of different kinds: {listed}. Write all answers in the same way, or set 'answer_is' "
@@ -199,6 +184,6 @@ def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str)
         if one and LABEL not in one:
             raise UserError(
                 f"{name}: {draft.where}: expected a label ({shorten(', '.join(draft.labels or ()), 80)}), as in other "
-                f"rows, got {shorten(repr(draft.answer))}, the {next(iter(one))} of an option. Set 'answer_is' to the "
+                f"rows, got {shown(draft.answer)}, the {next(iter(one))} of an option. Set 'answer_is' to the "
                 f"kind of the answers: {' or '.join(map(repr, (LABEL, *one)))}"
             )

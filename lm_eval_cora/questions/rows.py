@@ -21,10 +21,7 @@ from lm_eval_cora.questions.cells import LABEL_NAMES, TEXT_NAMES, without_repeat
 from lm_eval_cora.questions.messages import described, did_you_mean
 from lm_eval_cora.questions.question import LocatedRow, shorten
 
-_EXAMPLE = '{"question": "..."}'
-
 _SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
-
 _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')  # a quoted name may contain line breaks
 
 
@@ -45,7 +42,11 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
                 f"{path} ends in {path.suffix!r}, expected {', '.join(_READERS)}. Save a spreadsheet as .csv, unpack "
                 "an archive, and name a text file after its format"
             )
-        raise UserError(f"data_files: {problem}{_similar(path)}")
+        names: list[str] = []
+        with suppress(OSError, ValueError):
+            names = [name for name in os.listdir(path.parent) if Path(name).suffix.lower() in _READERS]
+        meant = did_you_mean(path.name, names)
+        raise UserError(f"data_files: {problem}{meant and '.'}{meant}")
     except (OSError, RuntimeError) as error:  # RuntimeError: the home folder of an unknown user
         raise UserError(f"data_files: cannot read {source}: {error}. Check the path and its permissions.") from error
 
@@ -63,16 +64,6 @@ def _is_frame(source: Any) -> bool:
 
 def _is_dataset(source: Any) -> bool:
     return hasattr(source, "with_format")
-
-
-def _similar(path: Path) -> str:
-    """Suggest a file with a similar name in the same folder."""
-    try:
-        names = [name for name in os.listdir(path.parent) if Path(name).suffix.lower() in _READERS]
-    except (OSError, ValueError):
-        return ""
-    meant = did_you_mean(path.name, names)
-    return f".{meant}" if meant else ""
 
 
 def _text(path: Path) -> str:
@@ -109,8 +100,8 @@ def _parse(text: str, name: str, number: int | None = None) -> Any:
 def _row(where: str, value: Any) -> LocatedRow:
     if not isinstance(value, dict):
         raise UserError(
-            f"data_files: {where}: expected a JSON object such as {_EXAMPLE}, got {type(value).__name__}. "
-            "Write one object per row."
+            f"""data_files: {where}: expected a JSON object such as {{"question": "..."}}, got """
+            f"{type(value).__name__}. Write one object per row."
         )
     return where, value
 
@@ -118,8 +109,7 @@ def _row(where: str, value: Any) -> LocatedRow:
 def _json(path: Path) -> Iterator[LocatedRow]:
     """Read one object per line, or all objects of a list."""
     text = _text(path)
-    first = next(filter(str.strip, io.StringIO(text, newline=None)), "").strip()
-    value = None
+    first, value = next(filter(str.strip, io.StringIO(text, newline=None)), "").strip(), None
     with suppress(ValueError, RecursionError):
         value = json.loads(first)
     is_json = path.suffix.lower() == ".json"
@@ -132,8 +122,7 @@ def _json(path: Path) -> Iterator[LocatedRow]:
                 yield _row(f"{path.name} line {number}", _parse(line.rstrip(), path.name, number))
         return
     value = _parse(text, path.name) if first else []
-    items = _items(value)
-    if items is None:
+    if (items := _items(value)) is None:
         _row(path.name, value)
         raise UserError(
             f"data_files: {path.name}: expected a list of objects, or an object with one such list, got an object with "
@@ -158,8 +147,7 @@ def _csv(path: Path) -> Iterator[LocatedRow]:
     text = _text(path)
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path, text), strict=True)
-    header: list[str] = []
-    where = f"{path.name} line 1"
+    header, where = list[str](), f"{path.name} line 1"
     try:
         for cells in reader:
             if not header:
@@ -190,22 +178,19 @@ def _separator(path: Path, text: str) -> str:
     if usual in present or len(present) != 1:
         return usual
     logger.warning(
-        "data_files: %s: expected a %s-separated header line, got a %s-separated one. The file is read with the "
-        "separator of the header line",
-        path.name,
-        _SEPARATORS[usual],
-        _SEPARATORS[present[0]],
+        f"data_files: {path.name}: expected a {_SEPARATORS[usual]}-separated header line, got a "
+        f"{_SEPARATORS[present[0]]}-separated one. The file is read with the separator of the header line"
     )
     return present[0]
 
 
 def _check_names(names: Sequence[str], where: str) -> None:
-    wrong = [repr(shorten(name, 80)) for name, count in Counter(names).items() if count > 1 or not name]
-    if wrong:
+    shown = {name: repr(shorten(name, 80)) for name in names}
+    if wrong := [shown[name] for name, count in Counter(names).items() if count > 1 or not name]:
         raise UserError(
             f"data_files: {where}: expected a different name for each column, got {', '.join(wrong)} repeated or "
-            f"empty, in {', '.join(repr(shorten(name, 80)) for name in names)}. If a csv file has no header, add a "
-            "first line with the names of its columns. Otherwise rename or remove these columns."
+            f"empty, in {', '.join(map(shown.__getitem__, names))}. If a csv file has no header, add a first line with "
+            "the names of its columns. Otherwise rename or remove these columns."
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 
 from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
 from lm_eval_cora.questions.randomness import distinct_orders, draw, in_random_order
@@ -12,7 +12,6 @@ from lm_eval_cora.variants.variant import Altered, Option
 
 _CONSONANTS = "bdgklmnprst"
 _VOWELS = "aeiou"
-
 UNHEARD = ("voz", "vub", "vuf", "vuk", "vup", "vuz", "zuk", "zuv")
 """Syllables that occur in no word of the large English dictionaries. Each filler contains one of them."""
 
@@ -32,15 +31,12 @@ HEARD = frozenset(first + second for second, firsts in _HEARD_AFTER.items() for 
 after them. A filler does not begin with them, so it is not such a word, its plural or another of its short forms."""
 
 
-def fillers(count: int, taken: Iterable[str], *key: str | int) -> tuple[str, ...]:
+def fillers(number: int, taken: Iterable[str], *key: str | int) -> tuple[str, ...]:
     """Make different words without meaning, such as "Tuvozur", that do not occur in the texts `taken` in any case."""
-    text = "\n".join(taken).casefold()
-    words: list[str] = []
-    attempt = 0
-    while len(words) < count:
-        word = _word(*key, "filler", attempt)
-        attempt += 1
-        lowered = word.casefold()
+    text, words = "\n".join(taken).casefold(), list[str]()
+    drawn = (_word(*key, "filler", attempt) for attempt in count())
+    while len(words) < number:
+        lowered = (word := next(drawn)).casefold()
         if lowered[:5] not in HEARD and word not in words and lowered not in text:
             words.append(word)
     return tuple(words)
@@ -56,8 +52,7 @@ def _word(*key: str | int) -> str:
     return "".join(letters).capitalize()
 
 
-COUNTS = (2, 3, 6, 8, 10)
-"""The numbers of options to which MCQA+ and REVAS shorten or extend a question."""
+COUNTS = (2, 3, 6, 8, 10)  # the numbers of options to which MCQA+ and REVAS shorten or extend a question
 
 ORIGINAL = "original"
 NOTA_ANSWER = "nota_answer"
@@ -67,9 +62,9 @@ SELECT_ALL = "select_all"
 REPLACED = "replaced"
 
 
-def with_options(count: int) -> str:
+def with_options(number: int) -> str:
     """Return the kind of a variant with another number of options than the question."""
-    return f"options_{count}"
+    return f"options_{number}"
 
 
 def shuffled(kind: str) -> str:
@@ -86,11 +81,15 @@ KINDS = {
     SELECT_ALL: "Asks for the letters of all right options; there is only one.",
     REPLACED: "A filler, which is a meaningless word, replaces one of the wrong options.",
     **{
-        with_options(count): f"{count} options: wrong ones are removed, or fillers (meaningless words) are added."
-        for count in COUNTS
+        with_options(number): f"{number} options: wrong ones are removed, or fillers (meaningless words) are added."
+        for number in COUNTS
     },
 }
 """A sentence about each kind that several probes share, for the report."""
+
+# docs/cost.md: SmolLM2-135M got nearly all variants of the first two kinds wrong, 82% of `shuffled`, and none of the
+# other kinds of MCQA+.
+HARDEST_FIRST = (TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL))
 
 
 def source_options(question: Question, nota_text: str) -> list[Option]:
@@ -112,25 +111,40 @@ def filler_options(question: Question, nota_text: str, seed: int) -> list[Option
     return list(enumerate(words, FIRST_FILLER))
 
 
-def resized(options: Sequence[Option], answer: int, more: Sequence[Option], *key: str | int) -> dict[str, list[Option]]:
-    """The options for each number in COUNTS, by kind: random distractors are removed, or fillers added at the end."""
-    distractors = [position for position in range(len(options)) if position != answer]
-    kinds = {}
-    for count in COUNTS:
-        kind = with_options(count)
-        if count > len(options):
-            kinds[kind] = [*options, *more[: count - len(options)]]
-        elif count < len(options):
-            kept = [answer, *islice(in_random_order(distractors, *key, kind), count - 1)]
-            kinds[kind] = [options[position] for position in sorted(kept)]
-    return kinds
+def of_mcqa_plus(
+    question: Question, seed: int, nota_text: str, probe: str, *, several_orders: bool = False
+) -> Iterator[Altered]:
+    """Yield the kinds of MCQA+: original and shuffled, other numbers of options, NOTA as the answer, true or false.
+
+    With several orders, as in REVAS, n options are printed in n orders and those with NOTA in four, instead of one.
+    """
+    options = source_options(question, nota_text)
+    right = options[question.answer][0]
+    key = (seed, question.id, probe)
+    yield from in_orders(ORIGINAL, options, right, len(options) if several_orders else 1 + 3, *key)
+    more = filler_options(question, nota_text, seed)
+    distractors = [position for position in range(len(options)) if position != question.answer]
+    for number in COUNTS:
+        kind, added = with_options(number), number - len(options)
+        resized = [*options, *more[: max(added, 0)]]
+        if added < 0:
+            kept = [question.answer, *islice(in_random_order(distractors, *key, kind), number - 1)]
+            resized = [options[position] for position in sorted(kept)]
+        if added:
+            yield from in_orders(kind, resized, right, number if several_orders else 1, *key)
+    # A distractor that is NOTA is removed, too, unless it is the only one.
+    others = [options[position] for position in distractors]
+    with_nota = [*([option for option in others if option[0] != NOTA] or others), (NOTA, nota_text)]
+    yield from in_orders(NOTA_ANSWER, with_nota, NOTA, 4 if several_orders else 1, *key)
+    for option in once_each(options):
+        yield Altered(TRUE_OR_FALSE_RIGHT if option[0] == right else TRUE_OR_FALSE_WRONG, [option], right, YES_NO)
 
 
-def in_orders(kind: str, options: Sequence[Option], right: int, count: int, *key: str | int) -> Iterator[Altered]:
-    """Yield a variant in the given order, then shuffled ones; `count` in total if so many distinct orders exist."""
+def in_orders(kind: str, options: Sequence[Option], right: int, number: int, *key: str | int) -> Iterator[Altered]:
+    """Yield a variant in the given order, then shuffled ones; `number` in total if so many distinct orders exist."""
     yield letters(kind, options, right)
     text = dict(reversed(options))
-    orders = distinct_orders([identity for identity, _ in options], count, *key, shuffled(kind))
+    orders = distinct_orders([identity for identity, _ in options], number, *key, shuffled(kind))
     for order in orders[1:]:
         yield letters(shuffled(kind), [(identity, text[identity]) for identity in order], right)
 
@@ -140,23 +154,7 @@ def letters(kind: str, options: Sequence[Option], right: int) -> Altered:
     return Altered(kind, options, right, LETTER, original=kind == ORIGINAL)
 
 
-def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:
-    """Replace the right option by NOTA at the end; a distractor that is NOTA is removed unless it is the only one."""
-    distractors = [option for position, option in enumerate(options) if position != answer]
-    return [*([option for option in distractors if option[0] != NOTA] or distractors), (NOTA, nota_text)]
-
-
-def true_or_false(options: Sequence[Option], right: int) -> list[Altered]:
-    """Make a variant for each distinct option, which asks whether it is the right one."""
-    return [
-        Altered(TRUE_OR_FALSE_RIGHT if option[0] == right else TRUE_OR_FALSE_WRONG, [option], right, YES_NO)
-        for option in once_each(options)
-    ]
-
-
 def once_each(options: Sequence[Option]) -> list[Option]:
     """Return the options without repeated identities; the first copy is kept."""
-    first: dict[int, Option] = {}
-    for option in options:
-        first.setdefault(option[0], option)
-    return list(first.values())
+    text = dict(reversed(options))
+    return [(identity, text[identity]) for identity in dict.fromkeys(identity for identity, _ in options)]

@@ -9,12 +9,10 @@ from lm_eval_cora.variants.template import LETTER
 from lm_eval_cora.variants.variant import Altered, Option, Probe, Setting, Variant, variants_of
 
 NAME = "divergent"
-
 WITH_NOTA = "with_nota"
 DECOUPLED = "decoupled"
-
-SAME_SIZE = (ORIGINAL, shuffled(ORIGINAL), WITH_NOTA, shuffled(WITH_NOTA))
-"""The kinds with as many options as the question."""
+DECOUPLED_WITH_NOTA = f"{DECOUPLED}_{WITH_NOTA}"
+SAME_SIZE = (ORIGINAL, shuffled(ORIGINAL), WITH_NOTA, shuffled(WITH_NOTA))  # as many options as the question
 
 
 def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of the above") -> list[Variant]:
@@ -41,10 +39,7 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
-        >>> variants = divergent(question)
-        >>> len(variants)
-        14
-        >>> [variants[2].choices, variants[6].choices, variants[10].choices]
+        >>> [variant.choices for variant in divergent(question) if variant.ordinal in (2, 6, 10)]
         [('None of the above', 'Ice', 'Fog'), ('Steam', 'Ice'), ('Steam', 'Ice', 'None of the above')]
 
     Source: CoRA, section 5; 26 variants for five options.
@@ -53,13 +48,12 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     options = source_options(question, nota_text)
     right = options[question.answer][0]
     distractors = [position for position in range(len(options)) if position != question.answer]
-    with_nota = [[nota if p == d else option for p, option in enumerate(options)] for d in distractors]
     decoupled = [[options[p] for p in sorted((question.answer, d))] for d in distractors]
     arrangements = {
         ORIGINAL: [options],
-        WITH_NOTA: with_nota,
+        WITH_NOTA: [[nota if p == d else option for p, option in enumerate(options)] for d in distractors],
         DECOUPLED: decoupled,
-        f"{DECOUPLED}_{WITH_NOTA}": [[*pair, nota] for pair in decoupled],
+        DECOUPLED_WITH_NOTA: [[*pair, nota] for pair in decoupled],
     }
     altered: list[Altered] = []
     for kind, members in arrangements.items():
@@ -87,15 +81,15 @@ DIVERGENT = Probe(
         shuffled(WITH_NOTA): f"The options of {WITH_NOTA} in another order.",
         DECOUPLED: "Only the right option and one wrong option, in their original order.",
         shuffled(DECOUPLED): f"The options of {DECOUPLED} in another order.",
-        f"{DECOUPLED}_{WITH_NOTA}": "Only the right option and one wrong option, followed by “None of the above”.",
-        shuffled(f"{DECOUPLED}_{WITH_NOTA}"): f"The options of {DECOUPLED}_{WITH_NOTA} in another order.",
+        DECOUPLED_WITH_NOTA: "Only the right option and one wrong option, followed by “None of the above”.",
+        shuffled(DECOUPLED_WITH_NOTA): f"The options of {DECOUPLED_WITH_NOTA} in another order.",
     },
     # docs/cost.md: SmolLM2-135M got 74 to 97% of each shuffled kind wrong, and at most 4% of each other kind. Among
     # similar kinds, those with as many options as the original come first, because four larger models got these wrong
     # 1.4 to 1.9 times as often (from CoRA, tables 1 and 5).
     hardest_first=(
-        *(shuffled(ORIGINAL), shuffled(WITH_NOTA), shuffled(DECOUPLED), shuffled(f"{DECOUPLED}_{WITH_NOTA}")),
-        *(WITH_NOTA, DECOUPLED, f"{DECOUPLED}_{WITH_NOTA}"),
+        *map(shuffled, (ORIGINAL, WITH_NOTA, DECOUPLED, DECOUPLED_WITH_NOTA)),
+        *(WITH_NOTA, DECOUPLED, DECOUPLED_WITH_NOTA),
     ),
     charts=("changes", "bmca_curve", "by_kind", "accuracy_ranges", "heat_maps"),
     tables=("by_category", "same_size", "resampled", "with_references"),

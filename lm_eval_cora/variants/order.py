@@ -12,7 +12,6 @@ from lm_eval_cora.variants.template import BEST_ANSWER, LETTER, Template
 from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
 
 NAME = "order"
-
 MOST_OPTIONS_FOR_ALL = 5  # with `orders: all`; five options have 120 orders, six have 720
 
 
@@ -21,8 +20,7 @@ def answer_at(position: int) -> str:
     return f"answer_at_{LETTERS[position]}"
 
 
-POSITIONS = tuple(map(answer_at, range(len(LETTERS))))
-"""The kinds of this probe, by position of the right option."""
+POSITIONS = tuple(map(answer_at, range(len(LETTERS))))  # the kinds of this probe, by position of the right option
 
 
 def order(question: Question, *, orders: Orders = "swap", template: Template | None = None) -> list[Variant]:
@@ -48,45 +46,34 @@ def order(question: Question, *, orders: Orders = "swap", template: Template | N
     Source: SCORE, section 3.2 (choice order robustness). The harness' own task repeats a question with fewer than ten
     options unchanged, for the letters that it does not have, and never puts the right answer of five options at E.
     """
-    return variants_of(
-        question,
-        (
-            Altered(
-                answer_at(places.index(question.answer)),
-                [(question.identities[place], question.choices[place]) for place in places],
-                question.answer,
-                LETTER if template is None else BEST_ANSWER,
-                original=places == tuple(range(len(places))),
-                template=template,
-            )
-            for places in _arrangements(question, orders)
-        ),
-    )
+    ask = LETTER if template is None else BEST_ANSWER
+    altered = []
+    for places in _arrangements(question, orders):
+        kind, original = answer_at(places.index(question.answer)), places == tuple(range(len(places)))
+        options = [(question.identities[place], question.choices[place]) for place in places]
+        altered.append(Altered(kind, options, question.answer, ask, original, template))
+    return variants_of(question, altered)
 
 
 def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...]]:
     """Return the orders, as the source option at each position."""
-    count = len(question.choices)
-    source = tuple(range(count))
+    source = tuple(range(count := len(question.choices)))
     if orders == "cyclic":
         return [source[start:] + source[:start] for start in source]
-    if orders == "all":
-        if count > MOST_OPTIONS_FOR_ALL:
-            raise UserError(
-                f"question {question.id!r} has {count} options, but 'orders: all' expects at most "
-                f"{MOST_OPTIONS_FOR_ALL} (120 orders). Set the option 'orders' to swap or cyclic."
-            )
+    if orders == "all" and count <= MOST_OPTIONS_FOR_ALL:
         return list(permutations(source))
+    if orders == "all":
+        raise UserError(
+            f"question {question.id!r} has {count} options, but 'orders: all' expects at most "
+            f"{MOST_OPTIONS_FOR_ALL} (120 orders). Set the option 'orders' to swap or cyclic."
+        )
     swaps = [{question.answer: position, position: question.answer} for position in source]
     return [tuple(swap.get(place, place) for place in source) for swap in swaps]
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:
-    return order(
-        question,
-        orders=setting.options.orders,
-        template=setting.templates.fixed if setting.form == "generate" else None,
-    )
+    template = setting.templates.fixed if setting.form == "generate" else None
+    return order(question, orders=setting.options.orders, template=template)
 
 
 ORDER = Probe(

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from lm_eval_cora.questions.question import NOTA, Question
+from lm_eval_cora.questions.question import Question
 from lm_eval_cora.questions.randomness import draw
-from lm_eval_cora.variants.alterations import (
-    COUNTS,
-    KINDS,
-    NOTA_ANSWER,
-    ORIGINAL,
-    TRUE_OR_FALSE_RIGHT,
-    TRUE_OR_FALSE_WRONG,
-    filler_options,
-    in_orders,
-    letters,
-    nota_as_answer,
-    resized,
-    shuffled,
-    source_options,
-    true_or_false,
-    with_options,
-)
+from lm_eval_cora.variants import alterations
+from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, shuffled, with_options
 from lm_eval_cora.variants.template import LETTER
-from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
+from lm_eval_cora.variants.variant import Probe, Setting, Variant, variants_of
 
 NAME = "plus"
 
@@ -52,40 +36,26 @@ def plus(question: Question, *, seed: int = 0, nota_text: str = "None of the abo
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
         >>> variants = plus(question)
-        >>> len(variants)
-        14
-        >>> variants[9].choices, variants[9].answer == NOTA
-        (('Steam', 'Fog', 'Dew', 'None of the above'), True)
+        >>> len(variants), variants[9].kind, variants[9].choices
+        (14, 'nota_answer', ('Steam', 'Fog', 'Dew', 'None of the above'))
 
     Source: MCQA+, section 4 and appendix B. There a chat model rewrites each option as a statement. Here a template
     asks whether the option is the right answer.
     """
-    return variants_of(question, _altered(question, seed, nota_text))
-
-
-def _altered(question: Question, seed: int, nota_text: str) -> Iterator[Altered]:
-    options = source_options(question, nota_text)
-    right = options[question.answer][0]
-    key = (seed, question.id, NAME)
-    more = filler_options(question, nota_text, seed)
-    yield from in_orders(ORIGINAL, options, right, 1 + 3, *key)
-    for kind, arrangement in resized(options, question.answer, more, *key).items():
-        yield letters(kind, arrangement, right)
-    yield letters(NOTA_ANSWER, nota_as_answer(options, question.answer, nota_text), NOTA)
-    yield from true_or_false(options, right)
+    return variants_of(question, alterations.of_mcqa_plus(question, seed, nota_text, NAME))
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:
     """Make all variants, or a single random one of them with the option `variants`."""
-    options = setting.options
-    variants = plus(question, seed=options.seed, nota_text=options.nota_text)
-    if options.variants is None:
+    seed, nota_text = setting.options.seed, setting.options.nota_text
+    variants = plus(question, seed=seed, nota_text=nota_text)
+    if setting.options.variants is None:
         return variants
-    drawn = variants[draw(len(variants), options.seed, question.id, NAME, "variants")]
-    return [replace(drawn, ordinal=0, variants=1)]
+    return [replace(variants[draw(len(variants), seed, question.id, NAME, "variants")], ordinal=0, variants=1)]
 
 
-_OTHERS = (NOTA_ANSWER, TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG)
+_OTHERS = (alterations.NOTA_ANSWER, alterations.TRUE_OR_FALSE_RIGHT, alterations.TRUE_OR_FALSE_WRONG)
+_KINDS = (ORIGINAL, shuffled(ORIGINAL), *map(with_options, alterations.COUNTS), *_OTHERS)
 
 PLUS = Probe(
     name=NAME,
@@ -94,11 +64,9 @@ PLUS = Probe(
     "true-or-false questions (MCQA+)",
     expand=_expand,
     formats={"generate": LETTER, "loglikelihood": LETTER},
-    kinds={kind: KINDS[kind] for kind in (ORIGINAL, shuffled(ORIGINAL), *map(with_options, COUNTS), *_OTHERS)},
+    kinds={kind: KINDS[kind] for kind in _KINDS},
     options=("variants",),
-    # docs/cost.md: SmolLM2-135M got nearly all variants of the first two kinds wrong, 82% of `shuffled`, and none of
-    # the other kinds.
-    hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),
+    hardest_first=alterations.HARDEST_FIRST,
     leads=("cora", "mcqa_plus_sampled", "acc"),
     charts=("changes", "bmca_curve", "by_kind", "accuracy_ranges", "heat_maps"),
 )

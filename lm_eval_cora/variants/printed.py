@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, islice
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import MAX_OPTIONS, one_line
@@ -29,16 +29,14 @@ SEQUENCES = (
 )
 """Labels of options in their order."""
 
+# What precedes a label: the beginning of a line, perhaps with "Option"; in options of one line a space.
 _STARTS = (r"(?:^|\n|\\n)[ \t]*(?:[-*•][ \t]*)?(?:\w+[ \t]+)?", r"(?:^|(?<=[\s,;.]))")
-"""What precedes a label: the beginning of a line, perhaps with "Option"; in options of one line a space."""
-
 _OPENS, _CLOSES = r"[(\[（【]?", r"[)\]）】]?[.:：、．,)]?[ \t]*"
-
-_TRIED = 50
-"""Number of first labels, from the end of a prompt, with which a run of options may begin."""
-
+_TRIED = 50  # number of first labels, from the end of a prompt, with which a run of options may begin
+# What separates the labels of a list in a sentence, such as "A, B, C or D".
 _BETWEEN = r"([^\w\n]{1,6}(?:\w{1,4}[^\w\n]{1,3})?)"
-"""What separates the labels of a list in a sentence, such as "A, B, C or D"."""
+# Some task files have a backslash and an n where they mean a new line; before a small letter it is LaTeX.
+_LINE_END = re.compile(r"\n|\\n(?![a-z])")
 
 
 @dataclass(frozen=True)
@@ -58,11 +56,8 @@ class PrintedQuestion:
 
     def labels_of(self, count: int) -> Sequence[str]:
         """The first labels of the sequence that the question uses; fewer if its script is unknown."""
-        if count <= len(self.labels):
-            return self.labels[:count]
-        known = (labels.split() for labels in SEQUENCES)
-        longer = next((labels for labels in known if tuple(labels[: len(self.labels)]) == self.labels), self.labels)
-        return longer[:count]
+        known = (tuple(labels.split()) for labels in SEQUENCES)
+        return next((labels for labels in known if labels[: len(self.labels)] == self.labels), self.labels)[:count]
 
     def with_options(self, options: Sequence[str]) -> str:
         """Print other options in the same style. A list of the labels in the text follows their number."""
@@ -70,7 +65,7 @@ class PrintedQuestion:
         own = [*zip(self.marks, self.labels, strict=True)]
         own += own[-1:] * (len(labels) - len(own))  # more options look like the last one
         marks = [label.join(mark.rsplit(old, 1)) for label, (mark, old) in zip(labels, own, strict=False)]
-        before, end = (self._listing.sub(self._list_of(labels), text) for text in (self.before, self.end))
+        before, end = (self._listing.sub(partial(self._listed, labels), text) for text in (self.before, self.end))
         return before + "".join(chain(*zip(marks, options, strict=True))) + end
 
     def joins_in(self, text: str) -> set[str]:
@@ -83,15 +78,13 @@ class PrintedQuestion:
         longer = "".join(rf"(?!{_BETWEEN}{label}(?!\w))" for label in following)  # a list of more labels
         return re.compile(rf"(?<!\w){_BETWEEN.join(map(re.escape, self.labels))}(?!\w){longer}")
 
-    def _list_of(self, labels: Sequence[str]) -> Callable[[re.Match[str]], str]:
-        def listed(match: re.Match[str]) -> str:
-            between = match.groups()[: len(self.labels) - 1]
-            if tuple(labels) == self.labels or (self.joins is not None and between[-1] not in self.joins):
-                return match[0]
-            comma = between[0] if len(between) > 1 else ", "
-            return between[-1].join(filter(None, (comma.join(labels[:-1]), labels[-1])))
-
-        return listed
+    def _listed(self, labels: Sequence[str], match: re.Match[str]) -> str:
+        """List other labels in the style of a list."""
+        between = match.groups()[: len(self.labels) - 1]
+        if tuple(labels) == self.labels or (self.joins is not None and between[-1] not in self.joins):
+            return match[0]
+        comma = between[0] if len(between) > 1 else ", "
+        return between[-1].join(filter(None, (comma.join(labels[:-1]), labels[-1])))
 
 
 def printed_question(prompt: str, labels: Sequence[str]) -> PrintedQuestion | None:
@@ -102,7 +95,7 @@ def printed_question(prompt: str, labels: Sequence[str]) -> PrintedQuestion | No
             style = _style(first)
             run = [first] if re.search(r"[^\w\s·]", style) else []
             for pattern in patterns[1:]:
-                following = (match for match in pattern.finditer(prompt, run[-1].end() if run else len(prompt)))
+                following = pattern.finditer(prompt, run[-1].end() if run else len(prompt))
                 run += [match for match in following if _style(match) == style][:1]
             if len(run) == len(labels):
                 return _cut(prompt, tuple(labels), run)
@@ -111,19 +104,13 @@ def printed_question(prompt: str, labels: Sequence[str]) -> PrintedQuestion | No
 
 def longest_run(prompt: str, label: str | None = None) -> PrintedQuestion | None:
     """Find the longest run of options in a prompt; with a label, one that has it."""
-    runs = []
+    runs: list[PrintedQuestion] = []
     for sequence in SEQUENCES:
         labels = sequence.split()[:MAX_OPTIONS]
         fewest = 1 if label is None else labels.index(label) if label in labels else len(labels)
-        for count in range(len(labels), max(fewest, 1), -1):
-            if labels[count - 1] in prompt and (printed := printed_question(prompt, labels[:count])):
-                runs.append(printed)
-                break
+        counts = (count for count in range(len(labels), max(fewest, 1), -1) if labels[count - 1] in prompt)
+        runs += islice(filter(None, (printed_question(prompt, labels[:count]) for count in counts)), 1)
     return max(runs, key=lambda printed: len(printed.labels), default=None)
-
-
-_LINE_END = re.compile(r"\n|\\n(?![a-z])")
-"""Some task files have a backslash and an n where they mean a new line; before a small letter it is LaTeX."""
 
 
 def _style(match: re.Match[str]) -> str:
@@ -193,8 +180,5 @@ class PrintedPrompt(Template):
         label, option = self.printed.labels[0], self.printed.options[0]
         before, _, after = self.scored_as.partition(label)
         with_option = bool(option) and after.endswith(option)
-        after = after.removesuffix(option) if with_option else after
-        return [
-            f"{before}{label}{after}{choice if with_option else ''}"
-            for label, choice in zip(self.printed.labels_of(len(choices)), choices, strict=True)
-        ]
+        pairs = zip(self.printed.labels_of(len(choices)), choices, strict=True)
+        return [f"{before}{new}{after.removesuffix(option)}{choice if with_option else ''}" for new, choice in pairs]

@@ -23,11 +23,11 @@ from lm_eval_cora.variants.variant import Variant, repeats_of
 
 PROBES: dict[str, Probe] = {probe.name: probe for probe in (DIVERGENT, PLUS, REVAS, PROMPTS, ORDER, SAMPLING)}
 
+# Template files, for each answer format that uses templates.
 _EXAMPLES = {
     BEST_ANSWER: r"""[{"name": "brief", "prompt": "{question}{options}\nEnd with: The best answer is <letter>."}]""",
     BOXED: r"""[{"name": "brief", "prompt": "{question}\nEnd with: The answer is $\\boxed{{answer}}$"}]""",
 }
-"""Template files, for each answer format that uses templates."""
 
 
 def variants_of_all(
@@ -51,22 +51,16 @@ def variants_of_all(
                 f"one of these probes: {', '.join(other.name for other in PROBES.values() if other.open_questions)}"
             )
         made = probe.expand(question, setting)
-        variants += made
-        variants += repeats_of(made, options.repeats)
+        variants += [*made, *repeats_of(made, options.repeats)]
     if options.prompt is not None:
-        _ask_with(options.prompt, variants)
+        examples: dict[str, tuple[str, tuple[str, ...]]] = {}
+        for variant in variants:
+            examples.setdefault(variant.ask, (variant.question, variant.choices))
+            variant.template = OwnPrompt("own", options.prompt, ask=variant.ask)
+        template.check_own_prompt(options.prompt, examples)
+        for ask in filter(examples.__contains__, READ_AFTER):
+            _warn_if_silent("option 'prompt'", [OwnPrompt(ask, options.prompt)], ask)
     return variants
-
-
-def _ask_with(prompt: str, variants: Iterable[Variant]) -> None:
-    """Ask all variants with the user's prompt."""
-    examples: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for variant in variants:
-        examples.setdefault(variant.ask, (variant.question, variant.choices))
-        variant.template = OwnPrompt("own", prompt, ask=variant.ask)
-    template.check_own_prompt(prompt, examples)
-    for ask in [ask for ask in READ_AFTER if ask in examples]:
-        _warn_if_silent("option 'prompt'", [OwnPrompt(ask, prompt)], ask)
 
 
 def uses_templates(probe: Probe, form: Form) -> bool:

@@ -7,8 +7,8 @@ from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.template import BEST_ANSWER, BOXED, Template, Templates
 from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
 
+# A template that SCORE's paper drops, because it asks for a single letter only and then for a sentence.
 SINGLE_LETTER = "single_letter_only"
-"""A template that SCORE's paper drops, because it asks for a single letter only and then for a sentence."""
 
 
 def unaltered(question: Question | OpenQuestion, kind: str, template: Template, *, original: bool = False) -> Altered:
@@ -36,14 +36,13 @@ def prompts(question: Question | OpenQuestion, templates: Templates) -> list[Var
 
 
 def _expand(question: Question | OpenQuestion, setting: Setting) -> list[Variant]:
-    templates = setting.templates
-    compared = {template.name for template in templates.all} - {SINGLE_LETTER}
+    compared = {template.name for template in setting.templates.all} - {SINGLE_LETTER}
     if len(compared) < 2:
         raise UserError(
             f"option 'templates': expected at least two templates besides {SINGLE_LETTER!r}, because the prompts probe "
             f"compares their answers, got {len(compared)}. Add templates to the file."
         )
-    return prompts(question, templates)
+    return prompts(question, setting.templates)
 
 
 PROMPTS = Probe(
@@ -61,7 +60,6 @@ PROMPTS = Probe(
     marks_outliers=True,
     in_aggregate=True,
 )
-
 
 _KINDS = {f"sample_{number}": f"Random sample {number} of 5 with the same prompt." for number in range(1, 6)}
 

@@ -4,27 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lm_eval_cora.questions.question import NOTA, Question
-from lm_eval_cora.variants import template
-from lm_eval_cora.variants.alterations import (
-    COUNTS,
-    KINDS,
-    NOTA_ANSWER,
-    ORIGINAL,
-    REPLACED,
-    SELECT_ALL,
-    TRUE_OR_FALSE_RIGHT,
-    filler_options,
-    in_orders,
-    letters,
-    nota_as_answer,
-    once_each,
-    resized,
-    shuffled,
-    source_options,
-    true_or_false,
-    with_options,
-)
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants import alterations, template
+from lm_eval_cora.variants.alterations import shuffled
 from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
 
 NAME = "revas"
@@ -69,26 +51,19 @@ def revas(
 
 
 def _altered(question: Question, seed: int, nota_text: str, select_all: bool) -> Iterator[Altered]:
-    options = source_options(question, nota_text)
+    yield from alterations.of_mcqa_plus(question, seed, nota_text, NAME, several_orders=True)
+    options = alterations.source_options(question, nota_text)
     right = options[question.answer][0]
-    more = filler_options(question, nota_text, seed)
-    key = (seed, question.id, NAME)
-
-    arrangements = {ORIGINAL: options, **resized(options, question.answer, more, *key)}
-    for kind, arrangement in arrangements.items():
-        yield from in_orders(kind, arrangement, right, len(arrangement), *key)
-    with_nota = nota_as_answer(options, question.answer, nota_text)
-    yield from in_orders(NOTA_ANSWER, with_nota, NOTA, 4, *key)
-    yield from true_or_false(options, right)
     if select_all:
-        yield Altered(SELECT_ALL, options, right, template.SELECT_ALL)
-    for distractor, _ in once_each(options):
+        yield Altered(alterations.SELECT_ALL, options, right, template.SELECT_ALL)
+    more = alterations.filler_options(question, nota_text, seed)
+    for distractor, _ in alterations.once_each(options):
         if distractor != right:
             replaced = [more[p] if option[0] == distractor else option for p, option in enumerate(options)]
-            yield letters(REPLACED, replaced, right)
+            yield alterations.letters(alterations.REPLACED, replaced, right)
 
 
-_IN_ORDERS = (*map(with_options, COUNTS), NOTA_ANSWER)
+_IN_ORDERS = (*map(alterations.with_options, alterations.COUNTS), alterations.NOTA_ANSWER)
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:
@@ -104,8 +79,8 @@ REVAS = Probe(
     "true-or-false questions and as a select-all question (REVAS and MCQA+)",
     expand=_expand,
     formats={"generate": template.LETTER, "loglikelihood": template.LETTER},
-    kinds={**KINDS, **{shuffled(kind): f"The options of {kind} in another order." for kind in _IN_ORDERS}},
-    hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),
+    kinds={**alterations.KINDS, **{shuffled(kind): f"The options of {kind} in another order." for kind in _IN_ORDERS}},
+    hardest_first=alterations.HARDEST_FIRST,
     leads=("acc_h@original", "acc"),
     tables=("study_tables", "by_category", "with_references"),
 )

@@ -16,14 +16,12 @@ from jinja2 import TemplateError as JinjaError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.question import LETTERS, is_encodable, lettered, shorten
+from lm_eval_cora.questions.question import LETTERS, is_encodable, lettered, shorten, shown
 
+# Names of the answer formats. The prompt of a format is the file in `templates` with its name.
 LETTER, BEST_ANSWER, YES_NO, SELECT_ALL, BOXED = "letter", "best_answer", "yes_no", "select_all", "boxed"
-"""Names of the answer formats. The prompt of a format is the file in `templates` with its name."""
-
+# The formats whose prompts are templates of the benchmark, and the words after which the reader finds the answer.
 READ_AFTER = {BEST_ANSWER: "best answer is", BOXED: r"\boxed"}
-"""The formats whose prompts are templates of the benchmark, and the words after which the reader finds the answer."""
-
 _WITHOUT_INSTRUCTION = {YES_NO: "claim"}  # the names of prompts without the instruction; otherwise "question"
 
 # No escaping: a prompt is plain text, and the question must reach the model unchanged.
@@ -36,13 +34,13 @@ _environment = Environment(
     auto_reload=False,  # otherwise Jinja checks the included templates for changes at each prompt
 )
 _environment.globals.clear()  # our templates use none, and Jinja would copy them for each prompt
+_SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
+
+# The prompts, compiled once. Variables: `stem`, `letters`, `options` (letter and text), `choice` (the first one).
 PROMPTS = {
     name.removesuffix(".jinja"): _environment.get_template(name)
     for name in _environment.list_templates(extensions=["jinja"])
 }
-"""The prompts, compiled once. Variables: `stem`, `letters`, `options` (letter and text), `choice` (the first one)."""
-
-_SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
 _OPTION = "\n{letter}. {option}"
 _FIELDS = {"question", "options", "letters", "category"}
 _OPTION_FIELDS = {"letter", "option"}
@@ -113,24 +111,17 @@ def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]
     """Check the user's prompt with a question for each answer format."""
     for ask, (stem, choices) in examples.items():
         try:
-            rendered, *others = (
-                OwnPrompt("own", text, ask=other).render(stem, choices) for other in {ask: 1, **examples}
-            )
+            rendered, *others = (OwnPrompt("own", text, ask=one).render(stem, choices) for one in {ask: 1, **examples})
         except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-            raise UserError(
-                f"option 'prompt': {str(error).rstrip('.')}. The variables are question, options, letters, category "
-                "and ask"
-            ) from None
+            variables = "The variables are question, options, letters, category and ask"
+            raise UserError(f"option 'prompt': {str(error).rstrip('.')}. {variables}") from None
         if missing := [part for part in (stem, *choices) if part.strip() not in rendered]:
-            raise UserError(
-                "option 'prompt': expected the question and each option in the prompt, "
-                f"{shorten(missing[0])!r} is missing"
-            )
+            expected = "expected the question and each option in the prompt"
+            raise UserError(f"option 'prompt': {expected}, {shorten(missing[0])!r} is missing")
         if rendered in others:
-            listed = ", ".join(repr(name) for name in examples)
             raise UserError(
-                f"option 'prompt': expected other words if the variable `ask` is {ask!r}. It is one of {listed} in "
-                "this task, as in {% if ask == 'yes_no' %}...{% endif %}"
+                f"option 'prompt': expected other words if the variable `ask` is {ask!r}. It is one of "
+                f"{', '.join(map(repr, examples))} in this task, as in {{% if ask == 'yes_no' %}}...{{% endif %}}"
             )
 
 
@@ -144,16 +135,15 @@ class Templates(NamedTuple):
 def make_templates(entries: object, *, has_options: bool) -> Templates:
     """Check templates, and name those without a name."""
     if not isinstance(entries, list) or not entries:
-        raise UserError(f"expected a list of templates, got {shorten(repr(entries))}")
-    templates, fixed = [], []
+        raise UserError(f"expected a list of templates, got {shown(entries)}")
+    templates = []
     for number, entry in enumerate(entries, 1):
         try:
             template = _make(entry, number, has_options)
         except (TypeError, ValueError) as error:
             raise UserError(f"template {number}: {error}") from None
         templates.append(template)
-        if entry.get("fixed"):
-            fixed.append(template)
+    fixed = [template for template, entry in zip(templates, entries, strict=True) if entry.get("fixed")]
     names = [template.name for template in templates]
     if len(set(names)) < len(names):
         raise UserError(f"two templates have the same name: {', '.join(names)}")
@@ -164,16 +154,14 @@ def make_templates(entries: object, *, has_options: bool) -> Templates:
 
 def _make(entry: Any, number: int, has_options: bool) -> Template:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("prompt"), str):
-        raise ValueError(f"expected an object with a string 'prompt', got {shorten(repr(entry))}")
+        raise ValueError(f"expected an object with a string 'prompt', got {shown(entry)}")
     if unknown := sorted(map(str, entry.keys() - _KEYS)):
         raise ValueError(f"unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}")
     prompt, option = entry["prompt"], entry.get("options_format", _OPTION)
     name = entry.get("name", f"{number}_{place_of_question(prompt)}")
     if not isinstance(name, str) or not name.strip() or not isinstance(option, str):
-        raise ValueError(
-            "expected a non-empty string 'name' and a string 'options_format', got "
-            f"{shorten(repr(name))} and {shorten(repr(option))}"
-        )
+        found = f"{shown(name)} and {shown(option)}"
+        raise ValueError(f"expected a non-empty string 'name' and a string 'options_format', got {found}")
     if not all(map(is_encodable, (prompt, option, name))):
         raise ValueError("text that is not valid Unicode")
     fields = _fields(prompt, _FIELDS)
@@ -181,36 +169,29 @@ def _make(entry: Any, number: int, has_options: bool) -> Template:
         if fields.count(field) != times:
             raise ValueError(f"expected {{{field}}} {times} times, it stands there {fields.count(field)}")
     if has_options and sorted(_fields(option, _OPTION_FIELDS)) != sorted(_OPTION_FIELDS):
-        raise ValueError(f"'options_format': expected {{letter}} and {{option}} once each, got {shorten(repr(option))}")
+        raise ValueError(f"'options_format': expected {{letter}} and {{option}} once each, got {shown(option)}")
     return Template(name.strip(), prompt, option)
 
 
 def _fields(text: str, allowed: Iterable[str]) -> list[str]:
     """Return the fields of a template: bare names, because Python would look up `{question.__class__}`."""
-    fields = []
     expected = f"expected {', '.join(f'{{{name}}}' for name in sorted(allowed))}. Double all other braces."
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
         raise ValueError(f"{error}; {expected}") from None
     for _, field, form, conversion in parts:
-        if field is None:
-            continue
-        if field not in allowed or form or conversion:
+        if field is not None and (field not in allowed or form or conversion):
             written = field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
             raise ValueError(f"unknown field {{{written}}}; {expected}")
-        fields.append(field)
-    return fields
+    return [field for _, field, *_ in parts if field is not None]
 
 
 def place_of_question(prompt: str) -> str:
     """Return a readable name for a prompt: where the question is, and whether it asks to think step by step."""
     before, _, after = prompt.partition("{question}")
-    after = after.replace("{options}", "")
-    place = "middle" if before.strip() and after.strip() else "first" if after.strip() else "last"
     # One or two words before the question are a label, not an instruction.
-    if place == "middle" and len(before.split()) <= 2:
-        place = "first"
+    place = ("middle" if len(before.split()) > 2 else "first") if after.replace("{options}", "").strip() else "last"
     return f"question_{place}" + "_step_by_step" * ("step by step" in prompt.lower().replace("-", " "))
 
 

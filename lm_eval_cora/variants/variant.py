@@ -12,11 +12,9 @@ from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form, refers_to_options
 from lm_eval_cora.variants.template import LETTER, Template, Templates, own_templates, prompt_of
 
+# The kind of the repeats of an original (option `repeats`), after its variants. Only `noise` counts them.
 REPEAT = "repeat"
-"""The kind of the repeats of an original (option `repeats`), after its variants. Only `noise` counts them."""
-
-Option = tuple[int, str]
-"""Identity and text of an option."""
+Option = tuple[int, str]  # identity and text of an option
 
 
 # Not frozen, because creating a frozen object takes six times as long. The harness gets `vars(variant)` as a doc and
@@ -75,11 +73,14 @@ class Altered(NamedTuple):
     template: Template | None = None
 
 
+# Returns the same object for equal tuples, to save memory: many variants print the same few orders.
+_one_object: Callable[[tuple[int, ...]], tuple[int, ...]] = lru_cache(maxsize=4096)(tuple)
+
+
 def variants_of(question: AnyQuestion, altered: Iterable[Altered]) -> list[Variant]:
     """Complete the variants of a question with the fields that they share."""
-    forms = list(altered)
+    forms, variants = list(altered), []
     refers = refers_to_options(question.choices)
-    variants = []
     for ordinal, form in enumerate(forms):
         variant = Variant(
             question.id,
@@ -105,19 +106,10 @@ def variants_of(question: AnyQuestion, altered: Iterable[Altered]) -> list[Varia
 
 def repeats_of(variants: Sequence[Variant], times: int) -> list[Variant]:
     """Ask the original among the variants of a question again, unchanged."""
-    repeats = []
-    for original in (variant for variant in variants if variant.original):
-        for number in range(times):
-            again = copy(original)
-            again.kind, again.original, again.ordinal = REPEAT, False, len(variants) + number
-            repeats.append(again)
+    repeats = [copy(variant) for variant in variants if variant.original for _ in range(times)]
+    for ordinal, repeat in enumerate(repeats, len(variants)):
+        repeat.kind, repeat.original, repeat.ordinal = REPEAT, False, ordinal
     return repeats
-
-
-@lru_cache(maxsize=4096)
-def _one_object(identities: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the same object for equal tuples, to save memory: many variants print the same few orders."""
-    return identities
 
 
 @dataclass(frozen=True)

@@ -36,16 +36,16 @@ PAIRS = dict(zip(LABELS, TEXTS, strict=True))
 )
 @pytest.mark.parametrize("write", [lambda cell: cell, json.dumps, repr])
 def test_shapes_of_options(cell: object, labels: list[str] | None, write: Any) -> None:
-    options = read_options(write(cell))
-    assert (list(options.texts), options.labels) == (TEXTS, labels)
+    texts, found = read_options(write(cell))
+    assert (list(texts), found) == (TEXTS, labels)
 
 
 def test_missing_options_and_a_separator() -> None:
     # In a mapping, only the last options may be missing.
-    assert read_options({"A": "Ice", "B": "Fog", "C": None, "D": None}).labels == ["A", "B"]
-    assert read_options({"A": None, "B": "Ice", "C": "Fog"}).texts == [None, "Ice", "Fog"]
-    assert read_options("Ice | Fog|Dew ", "|").texts == ["Ice", "Fog", "Dew"]
-    assert read_options(["Ice", "Fog"], "|").texts == ["Ice", "Fog"]
+    assert read_options({"A": "Ice", "B": "Fog", "C": None, "D": None}) == (["Ice", "Fog"], ["A", "B"])
+    assert read_options({"A": None, "B": "Ice", "C": "Fog"})[0] == [None, "Ice", "Fog"]
+    assert read_options("Ice | Fog|Dew ", "|") == (["Ice", "Fog", "Dew"], None)
+    assert read_options(["Ice", "Fog"], "|") == (["Ice", "Fog"], None)
 
 
 @pytest.mark.parametrize("cell", [None, "Ice, Fog", 3, "3", "", True])
