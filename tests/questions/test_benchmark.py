@@ -54,15 +54,13 @@ def test_what_is_declared() -> None:
     [
         ({"qestion": "x"}, ("'qestion'", "'question'")),
         ({"question": 5}, ("'question' is 5", "a column", "Jinja")),
-        ({"choices": ["a"]}, ("'choices' is ['a']", "a list of at least two")),
-        ({"choices": []}, ("'choices' is []",)),
+        *(({"choices": names}, (f"'choices' is {names}", "a list of at least two")) for names in (["a"], [])),
         ({"answer_from": "1"}, ("'answer_from' is '1'", "whole number")),
         ({"answer_is": "number"}, ("'answer_is' is 'number'", "'label' or 'letter'")),
         ({"repairs": ["everything"]}, ("'repairs'", "'ligatures'")),
         ({"keep": "ok"}, ("'keep' is 'ok'", "column")),
         ({"shuffle": "yes"}, ("'shuffle' is 'yes'", "true or false")),
-        ({"options": [4]}, ("'options' is [4]",)),
-        ({"adapter": "agieval"}, ("'adapter' is 'agieval'",)),
+        *(({"options": [4]}, ("'options' is [4]",)), ({"adapter": "agieval"}, ("'adapter' is 'agieval'",))),
         ({"data_files": "my.jsonl"}, ("'hub'", "'data_files'")),
         ({"answer": "key", "answer_is": "first"}, ("'first'", "'answer'")),
         ({"answer_from": 1, "answer_is": "letter"}, ("'answer_from'", "'letter'")),
@@ -76,9 +74,11 @@ def test_a_wrong_key_says_what_was_expected(keys: dict[str, Any], parts: tuple[s
 
 
 @pytest.mark.parametrize("given", ["somebody/riddles", None, {"hub": "somebody/riddles"}])
-def test_a_declaration_needs_keys(given: Any) -> None:
+def test_a_declaration_needs_keys_and_one_source(given: Any) -> None:
     with pytest.raises(UserError, match=r"'hub' (and 'question', got|is set, but 'split' is missing)"):
         declared(given)
+    with pytest.raises(UserError, match="'hub' and 'data_files'"):
+        benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
 
 
 def test_a_user_gives_the_same_keys() -> None:
@@ -90,14 +90,12 @@ def test_a_user_gives_the_same_keys() -> None:
         Options.from_metadata("cora_hub", {"choices": 5})
 
 
-def test_a_benchmark_with_columns_of_its_own_refuses_others() -> None:
+def test_what_can_be_changed_of_a_benchmark_of_the_package() -> None:
     for key in ("question", "hub", "split", "config"):
         with pytest.raises(UserError, match=f"'{key}'.* medqa .*cora_local.*cora_hub"):
             benchmark("medqa", {key: "x"})
-
-
-def test_any_benchmark_takes_a_revision_and_one_with_parts_some_of_them() -> None:
     assert benchmark("medqa", {"revision": "abc"}).source.revision == "abc"
+    assert benchmark("medqa", None, ("my.jsonl",)).name == "medqa"  # a copy of a published benchmark
     assert benchmark("mmlu_redux", {"config": ("anatomy",)}).source.config == ("anatomy",)
     assert len(benchmark("mmlu_redux").source.config) == 57
     with pytest.raises(UserError, match=r"mmlu_redux has no configuration 'anatomi'\. Did you mean 'anatomy'"):
@@ -114,12 +112,6 @@ def test_a_language_is_chosen_and_brings_its_text() -> None:
         assert tells(str(error.value), "global_mmlu", "am, ar, bn", """--metadata '{"cora": {"config": "am"}}'""")
     with pytest.raises(UserError, match="no configuration 'xx'"):
         benchmark("global_mmlu", {"config": ("xx",)})
-
-
-def test_a_file_and_a_dataset_are_two_sources() -> None:
-    with pytest.raises(UserError, match="'hub' and 'data_files'"):
-        benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
-    assert benchmark("medqa", None, ("my.jsonl",)).name == "medqa"  # a copy of a published benchmark
 
 
 def test_a_file_named_like_a_task_is_named_in_the_signature() -> None:

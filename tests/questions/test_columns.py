@@ -94,6 +94,8 @@ def test_similar_rows_that_are_read() -> None:
     assert len(collected(mine(), two, {**two, "C": None}).questions) == 2
     (question,) = collected(mine(labels="names"), LABELLED).questions
     assert question.answer == 2
+    numbers, blank = collected(mine(), {"choices": [3, 4, 2.5], "id": 9}, {"id": "", "category": None}).questions
+    assert (numbers.choices, numbers.id, blank.id) == (("3", "4", "2.5"), "9", "row-1")
 
 
 def test_without_an_answer_the_first_column_is_right_and_the_order_is_drawn() -> None:
@@ -111,9 +113,8 @@ def test_without_an_answer_the_first_column_is_right_and_the_order_is_drawn() ->
 
 
 def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
-    questions, left_out, _ = collected(
-        mine(keep={"kind": ["ok"]}), *({"kind": kind} for kind in ("ok", "bad", "ok", 3))
-    )
+    rows = ({"kind": kind} for kind in ("ok", "bad", "ok", 3))
+    questions, left_out, _ = collected(mine(keep={"kind": ["ok"]}), *rows)
     assert [question.id for question in questions] == ["row-0", "row-2"]
     assert [(where, error.reason) for where, error in left_out] == [("line 2", "kind 'bad'"), ("line 4", "kind 3")]
     assert len(collected(mine(keep={"kind": 1}), {"kind": 1.0}, {"kind": 2.0}).questions) == 1
@@ -156,22 +157,9 @@ def test_labels_in_the_options_are_removed(answers: Any) -> None:
     assert tells(note, "3 of 3 questions", "labels", "'(A)1'", "'1'")
 
 
-def test_numbers_become_text_and_ids_too() -> None:
-    numbers, blank = collected(mine(), {"choices": [3, 4, 2.5], "id": 9}, {"id": "", "category": None}).questions
-    assert (numbers.choices, numbers.id, blank.id) == (("3", "4", "2.5"), "9", "row-1")
-
-
-CELLS: dict[str, Any] = {
-    "Question": "Frozen?",
-    "choices": {"text": ["Ice", "Fog"], "label": ["A", "B"]},
-    "pairs": [{"key": "A", "value": "Ice"}, {"key": "B", "value": "Fog"}],
-    "cell": '{"text": ["Ice", "Fog"]}',
-    "a.b": "dotted",
-    "Correct Answer": "Ice",
-    "index": 1,
-    "nothing": None,
-    "text": "{{ 7 * 7 }}",
-}
+CELLS: dict[str, Any] = {"Question": "Frozen?", "choices": {"text": ["Ice", "Fog"], "label": ["A", "B"]}}
+CELLS |= {"pairs": [{"key": "A", "value": "Ice"}, {"key": "B", "value": "Fog"}], "cell": '{"text": ["Ice", "Fog"]}'}
+CELLS |= {"a.b": "dotted", "Correct Answer": "Ice", "index": 1, "nothing": None, "text": "{{ 7 * 7 }}"}
 
 
 def value(text: str, row: dict[str, Any] = CELLS) -> Any:
@@ -196,11 +184,10 @@ def test_where_a_value_is(text: str, expected: object) -> None:
     assert value(text) == expected
 
 
-def test_what_a_field_reads() -> None:
-    assert Field("{{ passage }} {{ stem or row['x'] }}").reads == ("passage", "stem")
-
-
 def test_a_column_that_is_missing() -> None:
+    assert Field("{{ passage }} {{ stem or row['x'] }}").reads == ("passage", "stem")
+    # Columns that differ in case alone are not guessed.
+    assert [find_column(name, ["Answer", "ANSWER"]) for name in ("answer", "ANSWER")] == [None, "ANSWER"]
     for text in ("answer", "answer.text", ".", "choices2.text"):
         with pytest.raises(MissingColumn, match=rf"'{text}'"):
             value(text)
@@ -241,11 +228,6 @@ def test_a_template_that_cannot_be_compiled_is_an_error_at_once(text: str) -> No
     with pytest.raises(UserError) as error:
         Field(text)
     assert tells(str(error.value), "template", text.strip()[:8])
-
-
-def test_columns_that_differ_in_case_alone_are_not_guessed_at() -> None:
-    assert find_column("answer", ["Answer", "ANSWER"]) is None
-    assert find_column("ANSWER", ["Answer", "ANSWER"]) == "ANSWER"
 
 
 def test_what_questions_share() -> None:

@@ -16,61 +16,30 @@ from tests.support.rows import question_of
 
 TEXTS = ["Steam", "Ice", "Fog", "Dew"]
 VITAMINS = {key: f"Vitamin {key}" for key in "ABCDE"}
+KEYED = [{"key": key, "value": value} for key, value in VITAMINS.items()]
 TEN = [f"option {n}" for n in range(10)]
+ASKED = {"question": "Which of these is frozen water?"}
+FOUR = {"opa": "Steam", "opb": "1", "opc": "None", "opd": "Ice"}
 
 ROWS: dict[str, dict[str, Any]] = {
-    "arc_challenge": {
-        "id": "Mercury_1",
-        "question": "Which of these is frozen water?",
-        "choices": {"text": TEXTS, "label": ["A", "B", "C", "D"]},
-        "answerKey": "B",
-    },
-    "medmcqa": {
-        "id": "e9ad821a",
-        "question": "Which of these is frozen water?",
-        "subject_name": "Physiology",
-        "opa": "Steam",
-        "opb": "1",
-        "opc": "None",
-        "opd": "Ice",
-        "cop": 3,
-    },
-    "medqa": {
-        "meta_info": "step1",
-        "question": "Which vitamin is missing in scurvy?",
-        "answer_idx": "C",
-        "answer": "Vitamin C",
-        "options": [{"key": key, "value": text} for key, text in VITAMINS.items()],
-    },
-    "mmlu": {
-        "question": "Which of these is frozen water?",
-        "subject": "conceptual_physics",
-        "choices": TEXTS,
-        "answer": 1,
-    },
-    "mmlu_pro": {
-        "question_id": 0,
-        "question": "Which of these is frozen water?",
-        "category": "physics",
-        "options": ["Steam", "Fog", "Ice"],
-        "answer": "C",
-        "answer_index": 2,
-    },
-    "truthfulqa": {
-        "question": "What is frozen water?",
-        "mc1_targets": {"choices": ["Ice", "Steam", "Fog", "Dew"], "labels": [1, 0, 0, 0]},
-    },
+    "arc_challenge": {**ASKED, "id": "M1", "choices": {"text": TEXTS, "label": [*"ABCD"]}, "answerKey": "B"},
+    "medmcqa": {**ASKED, **FOUR, "id": "e9ad821a", "subject_name": "Physiology", "cop": 3},
+    "medqa": {**ASKED, "meta_info": "step1", "answer_idx": "C", "answer": "Vitamin C", "options": KEYED},
+    "mmlu": {**ASKED, "subject": "conceptual_physics", "choices": TEXTS, "answer": 1},
+    "mmlu_pro": {**ASKED, "question_id": 0, "category": "physics", "options": ["Steam", "Fog", "Ice"]}
+    | {"answer": "C", "answer_index": 2},
+    "truthfulqa": {**ASKED, "mc1_targets": {"choices": ["Ice", "Steam", "Fog", "Dew"], "labels": [1, 0, 0, 0]}},
 }
 
 
 @pytest.mark.parametrize(
     ("name", "change", "expected"),
     [
-        ("arc_challenge", {}, ("Mercury_1", tuple(TEXTS), 1, "")),
+        ("arc_challenge", {}, ("M1", tuple(TEXTS), 1, "")),
         # "3" is the label of the third option here, not index 3.
         *(
             ("arc_challenge", {"choices": {"text": TEXTS, "label": ["1", "2", "3", "4"]}, "answerKey": key},
-             ("Mercury_1", tuple(TEXTS), 2, ""))
+             ("M1", tuple(TEXTS), 2, ""))
             for key in ("3", 3)
         ),
         # three options, in a csv file without ids
@@ -78,11 +47,11 @@ ROWS: dict[str, dict[str, Any]] = {
          ("test-7", tuple(TEXTS[:3]), 1, "")),
         ("medmcqa", {}, ("e9ad821a", ("Steam", "1", "None", "Ice"), 3, "Physiology")),
         ("medmcqa", {"id": "", "subject_name": None}, ("test-7", ("Steam", "1", "None", "Ice"), 3, "")),
-        ("medqa", {}, ("test-7", tuple(VITAMINS.values()), 2, "step1")),
-        # the authors' files, and a csv file without the text of the answer
-        ("medqa", {"options": VITAMINS}, ("test-7", tuple(VITAMINS.values()), 2, "step1")),
-        ("medqa", {"options": json.dumps(VITAMINS), "answer": None},
-         ("test-7", tuple(VITAMINS.values()), 2, "step1")),
+        # also the authors' files, and a csv file without the text of the answer
+        *(
+            ("medqa", change, ("test-7", tuple(VITAMINS.values()), 2, "step1"))
+            for change in ({}, {"options": VITAMINS}, {"options": json.dumps(VITAMINS), "answer": None})
+        ),
         ("mmlu", {}, ("test-7", tuple(TEXTS), 1, "conceptual_physics")),
         ("mmlu", {"choices": '["None", "N/A", "1", "0"]', "answer": "1"},
          ("test-7", ("None", "N/A", "1", "0"), 1, "conceptual_physics")),

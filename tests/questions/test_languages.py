@@ -4,11 +4,8 @@ import pytest
 
 from lm_eval_cora.questions.languages import language_of
 
-NAMED = {
-    "belebele_fra_Latn": "fr",
-    "global_mmlu_full_de_anatomy": "",
-    "arc_de": "de",
-    "turkishmmlu_biology": "tr",
+NAMED = {"belebele_fra_Latn": "fr", "global_mmlu_full_de_anatomy": "", "arc_de": "de", "turkishmmlu_biology": "tr"}
+NAMED |= {
     "include_base_44_persian_history": "fa",
     "mmlu_prox_lite_sw_law": "",
     "xcopa_it": "it",
@@ -16,28 +13,18 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_names(name: str) -> None:
-    assert language_of([name], []) == NAMED[name]
-
-
 @pytest.mark.parametrize(
-    ("text", "language"),
+    ("names", "text", "language"),
     [
-        ("Which of the following is the capital of France?", "en"),
-        ("다음 중 옳은 것은?", "ko"),
-        ("下列哪一項是正確的？", "zh"),
-        ("次のうち正しいものはどれか。", "ja"),
-        ("Ποιο είναι σωστό;", "el"),
-        ("Que es lo correcto?", ""),  # Latin letters
-        ("Что верно?", ""),  # several languages
-        ("", ""),
-        ("2 + 2 = ?", ""),
+        *(([name], "", language) for name, language in NAMED.items()),
+        (["mmlu"], "Which of the following is the capital of France?", "en"),
+        *((["mmlu"], "다음 중 옳은 것은?", "ko"), (["mmlu"], "下列哪一項是正確的？", "zh")),
+        *((["mmlu"], "次のうち正しいものはどれか。", "ja"), (["mmlu"], "Ποιο είναι σωστό;", "el")),
+        (["mmlu"], "Que es lo correcto?", ""),  # Latin letters
+        (["mmlu"], "Что верно?", ""),  # several languages
+        *((["mmlu"], text, "") for text in ("", "2 + 2 = ?")),
+        (["default", "kmmlu_korean"], "Which of the following?", "ko"),  # the first name that says it
     ],
 )
-def test_scripts(text: str, language: str) -> None:
-    assert language_of(["mmlu"], [text]) == language
-
-
-def test_the_first_name_that_says_it() -> None:
-    assert language_of(["default", "kmmlu_korean"], ["Which of the following?"]) == "ko"
+def test_languages(names: list[str], text: str, language: str) -> None:
+    assert language_of(names, [text]) == language

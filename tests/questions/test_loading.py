@@ -17,15 +17,10 @@ from tests.support.rows import LOCAL, collected, mine, refused
 PUBLIC = mine(hub=("somebody/public",), split="test")
 
 
-def test_ids_are_stable() -> None:
-    questions = collected(PUBLIC, {}, {"question": ""}, {}, {"id": 5}).questions
-    assert [question.id for question in questions] == ["row-0", "row-2", "5"]
-
-
-def test_a_public_benchmark_leaves_out_and_counts() -> None:
+def test_a_public_benchmark_leaves_out_and_counts_with_stable_ids() -> None:
     defects = [{"question": " "}, {"choices": []}, {"answer": 7}, {"choices": ["Ice", "Ice"]}, {"question": ""}]
-    questions, left_out, _ = collected(PUBLIC, {}, *defects)
-    assert len(questions) == 1
+    questions, left_out, _ = collected(PUBLIC, {}, *defects, {}, {"id": 5})
+    assert [question.id for question in questions] == ["row-0", "row-6", "5"]
     parts = ("2 with", "stem (line 2, line 6)", "1 with", "(line 3)", "1 with", "(line 4)", "1 with", "(line 5)")
     assert tells(count_left_out(left_out), *parts)
 
@@ -105,12 +100,6 @@ def test_exemplars_do_not_repeat() -> None:
     assert len(pool(same_stem).draw(same_stem[0], 3, 0)) == 3
 
 
-def test_exemplars_within_the_category() -> None:
-    drawn = pool(within_category=True).draw(QUESTIONS[0], 5, 0)
-    assert {one.category for one in drawn} == {"law"}
-    assert {one.category for one in pool().draw(QUESTIONS[0], 11, 0)} == {"law", "physics"}
-
-
 def test_every_question_of_the_pool_is_drawn_equally_often_at_every_place() -> None:
     places: list[Counter[str]] = [Counter() for _ in range(3)]
     for seed in range(2200):
@@ -138,12 +127,7 @@ def test_questions_with_too_few_exemplars_are_found() -> None:
 @pytest.mark.parametrize(
     ("drawn_from", "asked", "shots", "parts"),
     [
-        (
-            pool(within_category=True),
-            QUESTIONS[:1],
-            6,
-            ("'q0'", "5 exemplars", "'law'", "dev split", "--num_fewshot 5"),
-        ),
+        (pool(QUESTIONS, True), QUESTIONS[:1], 6, ("'q0'", "5 exemplars", "'law'", "dev split", "--num_fewshot 5")),
         (pool(), QUESTIONS[:1], 12, ("'q0'", "11 exemplars", "dev split", "--num_fewshot 11")),
         (pool(QUESTIONS[1:2], within_category=True), QUESTIONS[:1], 1, ("'q0'", "0 exemplars at most")),
         # The suggested number works for every question.

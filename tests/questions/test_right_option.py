@@ -36,13 +36,8 @@ def rows(answers: Sequence[Any], choices: Any) -> list[dict[str, Any]]:
     [
         (0, TWO, 0),
         *((answer, TWO, 1) for answer in ("B", "b", "(B)", "B.", " b) ", " Fog ", "FOG", "1", "1.0", 1.0)),
-        ("dense  fog", ["Ice", "Dense fog"], 1),
-        ("fog", ["Fog", "fog"], 1),
-        ("A", ["A", "B"], 0),
-        ("4", ["3", "4"], 1),
-        ("1", ["0", "1"], 1),
-        (2, ["0", "1", "2"], 2),
-        (4, ["3", "4"], 1),
+        *(("dense  fog", ["Ice", "Dense fog"], 1), ("fog", ["Fog", "fog"], 1), ("A", ["A", "B"], 0)),
+        *(("4", ["3", "4"], 1), ("1", ["0", "1"], 1), (2, ["0", "1", "2"], 2), (4, ["3", "4"], 1)),
         *((answer, TWO, 1) for answer in ([0, 1], "[0, 1]", [1], ["Fog"])),
     ],
 )
@@ -141,13 +136,12 @@ def test_answers_that_are_refused(
     assert tells(refused(mine(**declaration), *rows(answers, choices)), *parts)
 
 
-def test_with_many_zeros_a_few_answers_that_are_too_large_are_defects_of_rows() -> None:
+def test_unusual_numbers() -> None:
+    # With many zeros, a few answers that are too large are defects of rows.
     answers = rows([0, 1, 2, 3, 0, 1, 2, 3, 4], list("wxyz"))
     questions, left_out, _ = collected(mine(hub=("a/mine",), split="test"), *answers)
     assert (len(questions), [where for where, _ in left_out]) == (8, ["line 9"])
-
-
-def test_a_note_where_the_first_option_is_never_right() -> None:
+    # The first option is never right.
     answers = rows([1, 2] * 5, list("wxyz"))
     assert tells(collected(mine(), *answers).notes[0], "no answer is 0", "'answer_from': 1", "'answer_from': 0")
     assert not collected(mine(), *answers[:9]).notes

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import datasets
 import numpy
@@ -65,7 +66,6 @@ def test_a_file_without_rows(suffix: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "parts"),
     [
-        ("my.jsonl", '{"a": 1}\n{"a": \n', ["my.jsonl line 2", "JSON", "column"]),
         ("my.jsonl", '{"a":' * 100_000, ["my.jsonl line 1", "JSON", "deep"]),
         ("my.jsonl", '{"a": ' + "1" * 5_000 + "}", ["my.jsonl line 1", "JSON", "5000 digits"]),
         ("my.jsonl", "3\n", ["my.jsonl", "expected a JSON object", "got int"]),
@@ -76,10 +76,8 @@ def test_a_file_without_rows(suffix: str, tmp_path: Path) -> None:
         ("my.json", "3", ["my.json", "expected a JSON object", "got int"]),
         ("my.json", '{\n"a": 1,\n"b": {}}', ["my.json", "list of objects", "keys a, b", "records"]),
         ("my.json", '[{"a": 1},\n {"a": 1,}]', ["my.json line 2", "JSON"]),
-        ("my.json", '{"a": 1}\n{"a": 1,}', ["my.json line 2", "JSON"]),
         ("my.json", "[" * 100_000, ["my.json", "JSON", "deep"]),
         ("my.json", '[{"a": 1}, [2]]', ["my.json item 1", "expected a JSON object", "got list"]),
-        ("my.json", '[{"a": 1}, {"a": 1, "a": 2}]', ["my.json", "'a' occurs twice"]),
         ("my.csv", "a,b\n1\n", ["my.csv line 2", "header", "expected 2", "got 1"]),
         ("my.csv", "a,b\n1,2\n\n1,2,3\n", ["my.csv line 4", "header", "expected 2", "got 3"]),
         ("my.csv", "a,b,a ,c,b\n", ["my.csv line 1", "'a', 'b'", "'a', 'b', 'a', 'c', 'b'"]),
@@ -121,10 +119,8 @@ def test_other_encodings(suffix: str, content: bytes, parts: list[str], tmp_path
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("my.json", '{"data": [{"a": 1}, {"a": 2}]}'),
-        ("my.jsonl", '{"data": [{"a": 1}, {"a": 2}]}\n'),
-        ("my.json", '{"version": 1,\n"data": [{"a": 1}, {"a": 2}]}'),
-        ("my.jsonl", '[{"a": 1}, {"a": 2}]'),
+        *((name, '{"data": [{"a": 1}, {"a": 2}]}\n') for name in ("my.json", "my.jsonl")),
+        *(("my.json", '{"version": 1,\n"data": [{"a": 1}, {"a": 2}]}'), ("my.jsonl", '[{"a": 1}, {"a": 2}]')),
     ],
 )
 def test_the_only_list_contains_the_rows(name: str, content: str, tmp_path: Path) -> None:
@@ -136,7 +132,7 @@ def test_the_only_list_contains_the_rows(name: str, content: str, tmp_path: Path
     ("content", "expected"),
     [
         ('{"a": 1, "b": 2}\n\n{"a": 3, "b": 4}\n', [("line 1", {"a": 1, "b": 2}), ("line 3", {"a": 3, "b": 4})]),
-        ('\n{"a": 1, "b": 2}', [("line 2", {"a": 1, "b": 2})]),
+        ('\n{"a": 1, "b": "x\u2028y"}', [("line 2", {"a": 1, "b": "x\u2028y"})]),
         ('{"a": 1, "b": [{"key": "A", "value": "Ice"}]}', [("line 1", {"a": 1, "b": [{"key": "A", "value": "Ice"}]})]),
         ('{"a": 1}\r{"a": 2}\r', [("line 1", {"a": 1}), ("line 2", {"a": 2})]),
     ],
@@ -150,11 +146,6 @@ def test_json_lines_in_a_json_file(
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("lm_eval.cora", "INFO")
     assert tells(record.getMessage(), "data_files", "my.json", "JSON lines")
-
-
-def test_what_python_reads_as_json(tmp_path: Path) -> None:
-    (row,) = rows_of(tmp_path / "my.jsonl", '{"a": NaN, "b": -Infinity, "c": "\\ud800", "d": "x\u2028y"}')
-    assert repr(row) == r"{'a': nan, 'b': -inf, 'c': '\ud800', 'd': 'x\u2028y'}"
 
 
 @pytest.mark.parametrize(
@@ -186,13 +177,10 @@ def test_the_header_line_decides_on_the_separator(
     assert all(tells(line, "data_files", name, separator) for line in warnings)
 
 
-def test_the_index_that_pandas_writes_is_left_out(tmp_path: Path) -> None:
-    for index in ("", "Unnamed: 0", '""', " "):
+def test_what_pandas_writes(tmp_path: Path) -> None:
+    for index in ("", "Unnamed: 0", '""', " "):  # is left out
         rows = rows_of(tmp_path / "my.csv", f"{index},a,b\n0,x,y\n1,,\n")
         assert rows == [{"a": "x", "b": "y"}, {"a": "", "b": ""}]
-
-
-def test_what_pandas_writes(tmp_path: Path) -> None:
     frame = pandas.DataFrame({"a": ["x" * 200_000, 'y, "z"\n'], "b": ["1", "2"]})
     rows = frame.to_dict(orient="records")
     frame.to_csv(tmp_path / "my.csv")
@@ -231,36 +219,25 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tells(error_of("question.jsonl"), "no file question.jsonl", str(tmp_path))
     Path("folder.jsonl").mkdir()
     assert tells(error_of("folder.jsonl"), "no file folder.jsonl")
-
-
-def test_a_file_with_a_similar_name(tmp_path: Path) -> None:
     for other in ("questions.jsonl", "questions.jsonl.bak", "zebras.csv"):
         (tmp_path / other).touch()
     for name in ("question.jsonl", "questions.json", "questions.jsnl", "quetsions.csv"):
         assert tells(error_of(tmp_path / name), name, "Did you mean 'questions.jsonl'?")
 
 
-def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> bytes:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "read_bytes", refuse)
-    (tmp_path / "my.jsonl").touch()
-    assert tells(error_of(tmp_path / "my.jsonl"), "cannot read", "my.jsonl", "Permission denied", "permissions")
-
-
-def test_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_folder_and_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "my.jsonl").write_text(LINES, encoding="utf-8")
     assert len(list(read_rows("~/my.jsonl"))) == 2
     assert tells(error_of("~nobody-of-this-name/my.jsonl"), "~nobody-of-this-name/my.jsonl", "home")
+    refusal = PermissionError(13, "Permission denied", "my.jsonl")
+    monkeypatch.setattr(Path, "read_bytes", Mock(side_effect=refusal))
+    assert tells(error_of("~/my.jsonl"), "cannot read", "my.jsonl", "Permission denied", "permissions")
 
 
 @given(content=st.binary() | st.text(alphabet='[]{}",:;\t\n\ra0 ').map(str.encode))
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".parquet"])
-def test_any_content_gives_rows_or_an_error(
-    suffix: str, content: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_content_gives_rows_or_an_error(suffix: str, content: bytes, tmp_path_factory: Any) -> None:
     path = tmp_path_factory.getbasetemp() / f"any{suffix}"
     path.write_bytes(content)
     try:
@@ -296,27 +273,22 @@ IN_FRAME = [
 
 
 def test_a_data_frame() -> None:
-    rows = list(read_rows(FRAME.set_index(pandas.Index(["x", "x"]))))
-    assert rows == [("row 0", IN_FRAME[0]), ("row 1", IN_FRAME[1])]
-    assert repr(rows[1][1]) == repr(IN_FRAME[1])  # numpy scalars are equal to Python's
+    rows = read_rows(FRAME.set_index(pandas.Index(["x", "x"])))
+    # Numpy scalars are equal to Python's, but print differently.
+    assert repr(list(rows)) == repr([("row 0", IN_FRAME[0]), ("row 1", IN_FRAME[1])])
 
 
 @pytest.mark.parametrize("output", [None, "numpy", "pandas"])
 @pytest.mark.parametrize("wrap", [lambda data: data, lambda data: datasets.DatasetDict(test=data)])
 def test_a_dataset(output: str | None, wrap: Callable[[Any], Any]) -> None:
-    rows = [{"question": "Ice?", "choices": ["Ice", "Fog"], "answer": 1, "score": float("nan")}]
-    located = list(read_rows(wrap(datasets.Dataset.from_list(rows).with_format(output))))
-    assert located == [("row 0", {**rows[0], "score": None})]
-    assert repr(located[0][1]) == repr({**rows[0], "score": None})
+    row = {"question": "Ice?", "choices": ["Ice", "Fog"], "answer": 1, "score": float("nan")}
+    located = read_rows(wrap(datasets.Dataset.from_list([row]).with_format(output)))
+    assert repr(list(located)) == repr([("row 0", {**row, "score": None})])
     assert list(read_rows(datasets.Dataset.from_dict({"a": []}))) == []
 
 
-def endless() -> list[Any]:
-    loop: list[Any] = []
-    loop.append(loop)
-    return loop
-
-
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
 DATASET = datasets.Dataset.from_list([{"a": 1}])
 
 
@@ -328,7 +300,7 @@ DATASET = datasets.Dataset.from_list([{"a": 1}])
         (b"my.jsonl", ["path", "bytes"]),
         (pandas.Series(["Ice?"]), ["DataFrame", "Series"]),
         (pandas.DataFrame([[1, 2]], columns=["a", "a"]), ["DataFrame", "'a'"]),
-        (pandas.DataFrame({"a": [endless()]}), ["DataFrame", "RecursionError"]),
+        (pandas.DataFrame({"a": [ENDLESS]}), ["DataFrame", "RecursionError"]),
         (datasets.DatasetDict(), ["one split"]),
         (datasets.DatasetDict(train=DATASET, test=DATASET), ["one split", "'train', 'test'"]),
     ],

@@ -53,20 +53,13 @@ def test_every_variant_has_the_answer_and_shuffled_ones_have_another_order(quest
             assert sorted(before) == sorted(after)
 
 
-def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
-    question = Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0)
-    variants = divergent(question)
-    assert variants[0].printed == (0, 1, NOTA)
-    assert len(variants) == 14
-
-
-def test_a_right_option_that_reads_like_nota_is_right_wherever_it_is_printed() -> None:
+def test_options_that_read_like_nota_or_are_equal() -> None:
+    variants = divergent(Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0))
+    assert (len(variants), variants[0].printed) == (14, (0, 1, NOTA))
+    # A right one is right wherever it is printed.
     variants = divergent(Question("q", "Which?", ("None of the above", "Fog"), 0))
     assert len(variants) == 8
     assert all(variant.answer == NOTA and NOTA in variant.printed for variant in variants)
-
-
-def test_equal_distractors_share_an_identity_and_each_has_its_variants() -> None:
+    # Equal distractors share an identity, and each has its variants.
     variants = divergent(Question("q", "Which?", ("Fog", "Ice", "Fog"), 1))
-    assert len(variants) == 14
-    assert variants[0].printed == (0, 1, 0)
+    assert (len(variants), variants[0].printed) == (14, (0, 1, 0))

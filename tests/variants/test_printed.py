@@ -43,10 +43,7 @@ def test_options_are_found_and_printed_as_they_were(style: str) -> None:
     assert str(found) == prompt == found.with_options(found.options)
     assert len(found.options) == 3
     assert not any(option.startswith((" ", "\n")) or option.endswith((" ", "\n")) for option in found.options)
-
-
-def test_the_last_run_counts() -> None:
-    assert cut(*STYLES["an example before"]).options == ("ice", "fog", "dew")
+    assert "ice" not in prompt or found.options == ("ice", "fog", "dew"), "the last run counts"
 
 
 @pytest.mark.parametrize(

@@ -98,37 +98,24 @@ def test_a_prompt_without_the_words_before_the_answer_is_warned_of(caplog: pytes
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("source", "arguments", "message"),
     [
-        ({"probe": ["plus"]}, "expected one of divergent"),
-        ({"probe": "divergnt"}, "Did you mean 'divergent'"),
-        ({"sed": 1}, "unknown option 'sed'.* Did you mean 'seed'"),
-        ({"seed": "one"}, "'seed'"),
-        ({"orders": "cyclic"}, "'orders'.* 'divergent' ignores it"),
-        ({"answer": "key"}, "'key'"),
-        ({"hub": "ORG/NAME", "split": "test"}, "expected one source"),
-        ({"data_files": "other.csv"}, "got questions and data_files"),
-        ({"probe": "order", "prompt": OWN, "templates": "mine.json"}, "'templates' is set, too"),
+        (ROWS, {"probe": ["plus"]}, "expected one of divergent"),
+        (ROWS, {"probe": "divergnt"}, "Did you mean 'divergent'"),
+        (ROWS, {"sed": 1}, "unknown option 'sed'.* Did you mean 'seed'"),
+        *((ROWS, {"seed": "one"}, "'seed'"), (ROWS, {"answer": "key"}, "'key'")),
+        (ROWS, {"orders": "cyclic"}, "'orders'.* 'divergent' ignores it"),
+        (ROWS, {"hub": "ORG/NAME", "split": "test"}, "expected one source"),
+        (ROWS, {"data_files": "other.csv"}, "got questions and data_files"),
+        (ROWS, {"probe": "order", "prompt": OWN, "templates": "mine.json"}, "'templates' is set, too"),
+        *(([], {}, "there are no rows"), ([{"question": "?"}], {}, "no column for the choices")),
+        ([{"question": "?", "choices": ["a"], "answer": "a"}], {}, "1 of 1 rows are not valid questions"),
+        *(("missing.csv", {}, r"^there is no file missing\.csv"), (None, {}, "expected questions, or a dataset")),
     ],
 )
-def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_sources_and_arguments(source: Any, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        cora.expand(ROWS, **arguments)
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ([], "there are no rows"),
-        ([{"question": "?"}], "no column for the choices"),
-        ([{"question": "?", "choices": ["a"], "answer": "a"}], "1 of 1 rows are not valid questions"),
-        ("missing.csv", r"^there is no file missing\.csv"),
-        (None, "expected questions, or a dataset"),
-    ],
-)
-def test_what_is_not_a_source_of_questions(source: Any, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        cora.expand(source)
+        cora.expand(source, **arguments)
 
 
 def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path: Path) -> None:

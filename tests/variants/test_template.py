@@ -40,24 +40,41 @@ def made(*entries: Any, has_options: bool = True) -> list[str]:
         *(("{question}{options}", "'prompt', got '{question}{options}'"), (None, "'prompt', got None")),
         *(({"name": "x"}, "'prompt', got {'name': 'x'}"), ({"prompt": 5}, "'prompt', got {'prompt': 5}")),
         ({**GOOD, "text": "x"}, "unknown key 'text'; expected fixed, name, options_format, prompt"),
-        *(({**GOOD, 5: "x"}, "unknown key '5'"), ({**GOOD, "name": ""}, "'options_format', got '' and ")),
-        ({**GOOD, "name": " "}, "'options_format', got ' ' and "),
-        ({**GOOD, "name": 5}, "'options_format', got 5 and "),
+        ({**GOOD, 5: "x"}, "unknown key '5'"),
+        *(({**GOOD, "name": name}, f"'options_format', got {name!r} and ") for name in ("", " ", 5)),
         ({**GOOD, "options_format": None}, "'options_format', got '2_question_last' and None"),
-        ({**GOOD, "name": "\ud83d"}, "text that is not valid Unicode"),
-        ({"prompt": "{question}{options}\ud83d"}, "text that is not valid Unicode"),
+        *(({**GOOD, key: "{question}{options}\ud83d"}, "text that is not valid Unicode") for key in ("name", "prompt")),
         ({"prompt": "{options}"}, "expected {question} 1 times, it stands there 0"),
         ({"prompt": "{question}"}, "expected {options} 1 times, it stands there 0"),
         ({"prompt": "{question}{options}{question}"}, "expected {question} 1 times, it stands there 2"),
-        ({"prompt": "{question}{options}{choices}"}, "unknown field {choices}; expected {category}, {letters}, "),
-        ({"prompt": "{question}{options} {}"}, "unknown field {}; expected"),
-        ({"prompt": "{question}{options} {0}"}, "unknown field {0}; expected"),
-        ({"prompt": r"{question}{options} \boxed{x}"}, "unknown field {x}; expected {category}, "),
-        ({"prompt": "{question}{options} {"}, "Single '{' encountered in format string"),
-        ({"prompt": "{question}{options} }"}, "Single '}' encountered in format string"),
+        *(
+            (
+                {"prompt": f"{{question}}{{options}} {field}"},
+                f"unknown field {field}; expected {{category}}, {{letters}}, ",
+            )
+            for field in (
+                "{choices}",
+                "{}",
+                "{0}",
+                "{question.__class__}",
+                "{question[0]}",
+                "{question!r}",
+                "{letters:>9}",
+            )
+        ),
+        *(
+            ({"prompt": f"{GOOD['prompt']} {brace}"}, f"Single '{brace}' encountered in format string")
+            for brace in "{}"
+        ),
         ({**GOOD, "options_format": "{letter}"}, "{letter} and {option} once each, got '{letter}'"),
         ({**GOOD, "options_format": "{letter}{option}{option}"}, "once each, got '{letter}{option}{option}'"),
-        ({**GOOD, "options_format": "{letter}{option}{question}"}, "unknown field {question}; expected {letter}, "),
+        *(
+            (
+                {**GOOD, "options_format": f"{{letter}}{{option}}{field}"},
+                f"unknown field {field}; expected {{letter}}, ",
+            )
+            for field in ("{question}", "{option.__class__}")
+        ),
     ],
 )
 def test_an_invalid_template_is_an_error(entry: Any, message: str) -> None:
@@ -68,46 +85,33 @@ def test_an_invalid_template_is_an_error(entry: Any, message: str) -> None:
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("field", ["question.__class__", "question[0]", "question!r", "question:>9", "letters.x"])
-def test_a_field_must_be_a_bare_name(field: str) -> None:
-    braces = f"{{{field}}}"
-    for prompt in (f"{{question}}{{options}}{braces}", f"{braces}{{options}}"):
-        with pytest.raises(UserError, match="template 1: unknown field"):
-            made({"prompt": prompt})
-    with pytest.raises(UserError, match="template 1: unknown field"):
-        made({**GOOD, "options_format": "{letter}{option}{option.__class__}"})
-
-
-@pytest.mark.parametrize("entries", [None, [], {}, "x", {"prompt_robustness": [GOOD]}, (GOOD,)])
-def test_templates_must_be_a_list_with_entries(entries: object) -> None:
-    with pytest.raises(UserError, match="expected a list of templates, got "):
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        *((entries, "expected a list of templates, got ") for entries in (None, [], {}, "x", {"a": [GOOD]}, (GOOD,))),
+        ([BRIEF, {**BRIEF, "name": " brief "}], "two templates have the same name: brief, brief"),
+        ([{**BRIEF, "fixed": True}, {**GOOD, "fixed": True}], "at most one .*'fixed'.* got 2"),
+    ],
+)
+def test_templates_that_are_no_list_or_conflict(entries: object, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         make_templates(entries, has_options=True)
-
-
-def test_templates_that_conflict() -> None:
-    with pytest.raises(UserError, match="two templates have the same name: brief, brief"):
-        made(BRIEF, {**BRIEF, "name": " brief "})
-    with pytest.raises(UserError, match=r"at most one .*'fixed'.* got 2"):
-        made({**BRIEF, "fixed": True}, {**GOOD, "fixed": True})
-
-
-def test_templates_for_open_questions_have_no_options() -> None:
-    assert made({"prompt": "Solve: {question}"}, has_options=False) == ["1_question_last"]
-    with pytest.raises(UserError, match=r"template 1: .*\{options\} 0 .* 1"):
-        made(GOOD, has_options=False)
 
 
 def test_the_fixed_template_is_the_marked_one_or_the_first() -> None:
     assert make_templates([GOOD, BRIEF], has_options=True).fixed.name == "1_question_last"
     assert make_templates([GOOD, {**BRIEF, "fixed": True}], has_options=True).fixed.name == "brief"
     assert make_templates([{**GOOD, "fixed": False}, BRIEF], has_options=True).fixed.name == "1_question_last"
+    # Templates for open questions have no options.
+    assert made({"prompt": "Solve: {question}"}, has_options=False) == ["1_question_last"]
+    with pytest.raises(UserError, match=r"template 1: .*\{options\} 0 .* 1"):
+        made(GOOD, has_options=False)
 
 
 @pytest.mark.parametrize(
     ("prompt", "name"),
     [
-        ("{question}{options}\nWhich one?", "question_first"),
-        ("{question}\nWhich one?{options}", "question_first"),
+        *((f"{{question}}{rest}", "question_first") for rest in ("{options}\nWhich one?", "\nWhich one?{options}")),
         ("Question: {question}{options} Go.", "question_first"),  # a label is not an instruction
         ("Read this and choose: {question}{options} Go.", "question_middle"),
         ("Which one is right?\n{question}{options}\n", "question_last"),
@@ -127,6 +131,7 @@ def test_texts_are_printed_unchanged(stem: str, choices: list[str], category: st
     options = "".join(f"[{letter}={choice}]" for letter, choice in zip(letters, choices, strict=True))
     named = ", ".join(letters[:-1]) + " or " + letters[-1]
     assert template.render(stem, choices, category) == f"<{stem}|{options}|{named}|{category}>"
+    assert str(template) == "x"
 
 
 def test_braces_of_a_question_and_of_a_template() -> None:
@@ -138,12 +143,6 @@ def test_braces_of_a_question_and_of_a_template() -> None:
     # Doubled braces of a template are printed once.
     (template,) = make_templates([{"prompt": r"{question} In \boxed{{}}, please."}], has_options=False).all
     assert template.render("How many?", []) == r"How many? In \boxed{}, please."
-
-
-def test_how_options_are_printed() -> None:
-    (template,) = make_templates([{**GOOD, "options_format": " ({letter}) {option}"}], has_options=True).all
-    assert template.render("Which?", ["Ice", "Fog"]) == "Which? (A) Ice (B) Fog"
-    assert str(template) == template.name == "1_question_last"
 
 
 def test_our_own_templates() -> None:
@@ -215,13 +214,9 @@ def test_the_instruction_names_the_printed_letters() -> None:
     assert "(one or more of A and B)" in prompt(SELECT_ALL, ["1", "2"])
     assert "(one or more of A, B and C)" in prompt(SELECT_ALL, ["1", "2", "3"])
     assert "Y and Z)" in prompt(SELECT_ALL, every)
-
-
-@pytest.mark.parametrize("ask", [LETTER, SELECT_ALL])
-@pytest.mark.parametrize("instruct", [True, False])
-def test_more_options_than_letters_are_an_error(ask: str, instruct: bool) -> None:
-    with pytest.raises(ValueError, match="longer"):
-        prompt(ask, list(map(str, range(27))), instruct=instruct)
+    for instruct in (True, False):
+        with pytest.raises(ValueError, match="longer"):
+            prompt(LETTER, [*every, "27"], instruct=instruct)
 
 
 @pytest.mark.parametrize(
