@@ -8,6 +8,7 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,6 +137,17 @@ def test_files_without_answers(tmp_path: Path) -> None:
             read_answers(tmp_path / "empty.jsonl")
     with pytest.raises(UserError, match=r"^there is no file .*missing\.jsonl"):
         read_answers(tmp_path / "missing.jsonl")
+
+
+def test_a_missing_value_of_a_nullable_column_is_an_invalid_answer() -> None:
+    picked = pd.array([3, None], dtype="Int64")
+    scores = score(pd.DataFrame({"question": [1, 1], "variant": [0, 1], "picked": picked, "answer": [3, 3]}))
+    assert (scores["acc"].value, scores["invalid"].value) == (0.5, 0.5)
+
+
+def test_options_that_some_rows_lack_do_not_describe_what_was_asked() -> None:
+    rows = [line("q1", 0, "a", options=["a", "b"]), line("q1", 1, "a")]
+    assert read_answers(rows)[""].described == ("answer", "kind")
 
 
 # ---- names of variants as kinds
