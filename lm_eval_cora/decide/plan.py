@@ -26,22 +26,19 @@ from lm_eval_cora.report.content import Cell, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.runs.model_run import Run, by_task, not_comparable
 
+# Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
+# 0.3 to 0.7 (Miller 2024, arXiv:2411.00640, in Anthropic's summary). A lower correlation needs more questions.
 CORRELATION = 0.3
-"""Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
-0.3 to 0.7 (Miller 2024, arXiv:2411.00640, in Anthropic's summary). A lower correlation needs more questions."""
-
 _FEW_IN_A_RUN = 200  # runs with fewer questions get a note about the precision of their plan
 _FEW_NEEDED = 100  # plans with fewer questions get a note, because intervals of few questions are not normal
 _FEWEST = 30  # plans have at least so many questions, because the intervals of fewer are not reliable
+_QUESTIONS = 1_000  # of which a typical model's answers consist; its shares have two or three digits
 
 
 class Goal(NamedTuple):
-    """What a comparison should find: a difference, with an interval of this level that excludes 0 with this power.
+    """What a comparison should find with this power: an interval of this level that excludes 0."""
 
-    If models should be shown to be the same, the difference is the margin that contains the interval.
-    """
-
-    difference: float
+    difference: float  # or the margin that contains the interval, if models should be shown to be the same
     power: float = POWER
     level: float = LEVEL
     metric: str = ""  # the one that leads the task's report
@@ -101,39 +98,37 @@ def make_plans(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
 def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
     models = list(dict.fromkeys(run.model for run in runs))
     names = " and ".join(map(shorten, models))
-    if len(models) > 2:
+    if (count := len(models)) > 2:
         raise UserError(
-            f"--from: expected the runs of one or two models, got {len(models)}: {first_few(map(shorten, models))}"
+            f"--from: expected the runs of one or two models, got {count}: {first_few(map(shorten, models))}"
         )
-    if len(models) == 2 and goal.correlation is not None:
+    if count == 2 and goal.correlation is not None:
         raise UserError(
             f"--correlation {goal.correlation:g}: expected one model, got {names}, whose correlation is "
             "measured. Leave --correlation out, or pass one --from"
         )
     all_groups = by_task(runs).values()
-    groups = [group for group in all_groups if len(group) == len(models)]
+    groups = [group for group in all_groups if len(group) == count]
     if not groups:
         raise UserError(f"--from: {names} have no task in common")
     if goal.metric:
         check_metric(goal.metric, (name for group in groups for run in group for name in run.estimates))
-    alone = [group[0] for group in all_groups if len(group) < len(models)]
+    alone = [group[0] for group in all_groups if len(group) < count]
     notes = [f"{run.task}: left out, because only {shorten(run.model)} has it" for run in alone]
     plans = []
     for group in groups:
-        metric, table = goal.metric or lead_of(group), group[0].table
+        metric, task, table = goal.metric or lead_of(group), group[0].task, group[0].table
         if why := _cannot_plan(group, metric):
-            notes.append(f"{group[0].task}: left out, because {why}")
+            notes.append(f"{task}: left out, because {why}")
             continue
         estimates, requests = [run.estimates[metric] for run in group], [_requests(run, metric) for run in group]
-        means = [sum(each) / len(group) for each in zip(*requests, strict=True)]
+        means = [sum(each) / count for each in zip(*requests, strict=True)]
         available = published_questions(group[0].name)
         per_unit = len(table.sizes) / table.units  # questions that share a passage
-        plans.append(_plan(group[0].task, models, metric, goal, estimates, table.units, means, available, per_unit))
+        plans.append(_plan(task, models, metric, goal, estimates, table.units, means, available, per_unit))
         if table.units < _FEW_IN_A_RUN:
-            notes.append(
-                f"{group[0].task}: {table.size} in the run, so the numbers may be off by about "
-                f"{IN_95_PERCENT * sqrt(2 / table.units):.0%}"
-            )
+            share = f"{IN_95_PERCENT * sqrt(2 / table.units):.0%}"
+            notes.append(f"{task}: {table.size} in the run, so the numbers may be off by about {share}")
     if not plans:
         raise UserError(f"--from: nothing can be planned. {'. '.join(notes)}")
     return plans, notes
@@ -148,9 +143,8 @@ def _cannot_plan(group: Sequence[Run], metric: str) -> str:
     for run in group:
         estimate = run.estimates.get(metric, UNDEFINED)
         if estimate.influence is None or isnan(estimate.stderr):
-            return (
-                f"{metric or 'its metric'} has no standard error in closed form in {shorten(run.model)}. Use --metric"
-            )
+            name = metric or "its metric"
+            return f"{name} has no standard error in closed form in {shorten(run.model)}. Use --metric"
         if not estimate.stderr:
             return f"{metric} cannot vary"
         if len(group) == 1 and estimate.farthest:
@@ -166,9 +160,9 @@ def _requests(run: Run, metric: str) -> tuple[float, float]:
         costs = np.array(scored, dtype=np.int64)[np.asarray(run.samples.records.codes[1])[run.rows]]
     full = float(costs.sum() / len(run.table.sizes))
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
-    if not (is_known_early(entry) and saves_requests(run.entries)):
-        return full, nan
-    return full, float(requests_until_wrong(run.table, run.probe.hardest_first, costs).mean())
+    if is_known_early(entry) and saves_requests(run.entries):
+        return full, float(requests_until_wrong(run.table, run.probe.hardest_first, costs).mean())
+    return full, nan
 
 
 def _plan(
@@ -182,28 +176,25 @@ def _plan(
     available: int | None = None,
     per_unit: float = 1.0,
 ) -> Plan:
-    """The plan of a task from the estimates and requests of one model, or of two models on the same questions.
-
-    If questions share passages, `questions` and the numbers inside are those of passages, of so many questions each.
-    """
+    """The plan of a task from the estimates and requests of one model, or of two models on the same questions."""
+    # If questions share passages, these numbers are those of passages, of `per_unit` questions each.
     first, *others = sorted(estimates, key=lambda estimate: estimate.value)
+    apart, option = (0.0, "same") if goal.same else (goal.difference, "difference")
     if others:
         contrast, correlation = Contrast.of(first, others[0]), correlation_of(first, others[0])
     else:
         correlation = CORRELATION if goal.correlation is None else goal.correlation
-        apart = 0.0 if goal.same else goal.difference
         contrast = sample_size.with_another(first, questions, apart, correlation)
-    how = {"power": goal.power, "level": goal.level}
     if goal.same:
-        needed = sample_size.questions_for_same(contrast, goal.difference, **how)
+        smallest = sample_size.smallest_margin
+        needed = sample_size.questions_for_same(contrast, goal.difference, power=goal.power, level=goal.level)
     else:
-        needed = sample_size.questions_needed(contrast, goal.difference, 0.0, **how)
+        smallest = sample_size.smallest_difference
+        needed = sample_size.questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
     if needed is None:
-        option = "same" if goal.same else "difference"
         raise UserError(f"--{option} {goal.difference:g}: no number of questions finds it. Choose a larger one")
     needed, (full, exact) = ceil(max(_FEWEST, needed) * per_unit), per_question
     units = available and round(available / per_unit)
-    smallest = sample_size.smallest_margin if goal.same else sample_size.smallest_difference
     return Plan(
         task,
         tuple(models),
@@ -252,15 +243,9 @@ MODELS = (
     Model("DSeek", "TruthfulQA", 5, 0.34, 0.05, 3.50),
 )
 
-# The metrics that follow from MCQA and BMCA(1.0)
-METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
-    "cora": cora,
-    "mcqa": mcqa,
-    "ci": ci,
-    "bmca@1.0": partial(bmca, level=1.0),
-}
-
-_QUESTIONS = 1_000  # of which a typical model's answers consist; its shares have two or three digits
+_Metric = Callable[[ResponseTable], Estimate]
+METRICS: Mapping[str, _Metric] = {"cora": cora, "mcqa": mcqa, "ci": ci, "bmca@1.0": partial(bmca, level=1.0)}
+"""The metrics that follow from MCQA and BMCA(1.0)."""
 
 
 def estimate_of(model: Model, metric: str) -> Estimate:
@@ -298,18 +283,16 @@ def as_table(plans: Sequence[Plan], goal: Goal) -> Table:
         correlation = "n/a" if isnan(plan.correlation) else f"{plan.correlation:.2f} ({source})"
         exact: Cell = "n/a" if plan.requests_exact is None else plan.requests_exact
         available: Cell = "unknown" if plan.benchmark_questions is None else plan.benchmark_questions
-        reach = "" if isnan(plan.smallest_difference) else f"{plan.smallest_difference:.3f}"
-        rows.append([plan.task, plan.metric, correlation, plan.questions, plan.requests, exact, available, reach])
-    title = (
-        f"Questions that {goal.finds} {goal.difference:g} with a probability of {goal.power:g} "
-        f"({100 * goal.level:g}% intervals)"
-    )
+        smallest = "" if isnan(plan.smallest_difference) else f"{plan.smallest_difference:.3f}"
+        rows.append([plan.task, plan.metric, correlation, plan.questions, plan.requests, exact, available, smallest])
+    found = f"{goal.finds} {goal.difference:g} with a probability of {goal.power:g}"
+    title = f"Questions that {found} ({100 * goal.level:g}% intervals)"
     columns = ["task", "metric", "correlation", "questions", "requests", "exact", "available", "they find"]
-    found = "margin" if goal.same else "difference"
+    reach = "margin" if goal.same else "difference"
     note = (
         "questions: how many both models answer. requests: for one model, with all variants of these questions; exact: "
         "with --stop exact. correlation: of the two models' results, question by question. available: all questions of "
-        f"the benchmark; they find: the smallest {found} that these find with the same probability."
+        f"the benchmark; they find: the smallest {reach} that these find with the same probability."
     )
     return Table(title, columns, rows, note)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import copysign, hypot, inf, isfinite, isnan, nan, sqrt
@@ -47,35 +48,30 @@ class Level:
         return self.estimate.stderr * sqrt(self.questions)
 
     def interval(self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0) -> Interval:
-        """The interval of so many questions, if their value is a step away from the true one.
-
-        It is that of the report, or Clopper and Pearson's where it is wider: near 0 or 1, one end of Wilson's is wrong
-        with up to 17%, Clopper and Pearson's with at most 2.5%.
-        """
+        """The interval of so many questions, if their value is a step away from the true one."""
         value += step
         found = self.estimate
-        z = students(z, int(questions) if found.units else 0)
         if isnan(found.stderr):  # also without questions
             return nan, nan
-        part = questions / self.questions
-        low, high = found.between
-        if found.influence is None or not isfinite(high - low) or (found.ends and self.spread):
-            own_z = students(IN_95_PERCENT, found.units)
+        z, own_z = students(z, int(questions) if found.units else 0), students(IN_95_PERCENT, found.units)
+        part, (low, high) = questions / self.questions, found.between
+        size = high - low
+        if found.influence is None or not isfinite(size) or (found.ends and self.spread):
             ends = [value + (end - found.value) / sqrt(part) * z / own_z for end in found.interval]
             return max(low, ends[0]), min(high, ends[1])
-        size = high - low
         share, own = (min(1.0, max(0.0, (each - low) / size)) for each in (value, found.value))
         if found.outcomes is not None:
             trials = part * float(np.count_nonzero(~np.isnan(found.outcomes)))
         elif found.ends:  # no question differs: the width is z^2 / (n + z^2) of the range
             rare = (found.ends[1] - found.ends[0]) / size
-            trials = part * students(IN_95_PERCENT, found.units) ** 2 * (1 - rare) / rare
+            trials = part * own_z**2 * (1 - rare) / rare
         else:
             far = 0.0 if found.units else max(found.farthest, _farthest(np.abs(found.influence), questions))
             trials = trials_with_error(own, hypot(found.stderr / sqrt(part), far / questions) / size)
-        tail = NormalDist().cdf(-z)
-        pairs = wilson(share * trials, trials, z), clopper_pearson(share * trials, trials, tail)
-        return low + size * min(pair[0] for pair in pairs), low + size * max(pair[1] for pair in pairs)
+        # Near 0 or 1, one end of Wilson's is wrong with up to 17%, Clopper and Pearson's with at most 2.5%.
+        exact = clopper_pearson(share * trials, trials, NormalDist().cdf(-z))
+        lows, highs = zip(wilson(share * trials, trials, z), exact, strict=True)
+        return low + size * min(lows), low + size * max(highs)
 
 
 @dataclass(frozen=True)
@@ -92,9 +88,8 @@ class Contrast:
     @classmethod
     def of(cls, before: Estimate, after: Estimate) -> Contrast:
         """The contrast of two models in runs of the same questions."""
-        change, test = change_of(before, after), mcnemar(before, after)
+        change, test, changed = change_of(before, after), mcnemar(before, after), nan
         assert change.influence is not None
-        changed = nan
         if test is not None and before.outcomes is not None:
             changed = (test.lost + test.gained) / float(np.count_nonzero(~np.isnan(before.outcomes)))
         spread = 0.0 if change.ends else change.stderr * sqrt(len(change.influence))
@@ -167,11 +162,7 @@ def _smallest(is_enough: Callable[[int], bool]) -> int | None:
         high *= 2
         if high > _MOST:
             return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=is_enough)
 
 
 def _excludes(sample: Sample, value: float, bound: float, questions: int, power: float, level: float) -> bool:
@@ -203,15 +194,11 @@ def _least(sample: Contrast, is_found: Callable[[float], bool]) -> float:
 
 
 def spread_at(spread: float, influence: Floats, change: float) -> float:
-    """Spread of a model whose value is higher by a given change c, from the answers of one model.
-
-    Questions with the influence l get the weight 1 + t l, where t gives c. The square of the spread is then
-    s^2 + c m3 / s^2 - c^2, with the third moment m3. For a share this is exact: p (1 - p) becomes (p + c)(1 - p - c).
-    """
-    square = float((influence**2).mean())
-    if not square:
-        return spread
-    return sqrt(max(0.0, spread**2 + change * float((influence**3).mean()) / square - change**2))
+    """Spread of a model whose value is higher by a given change c, from the answers of one model."""
+    square, third = (float((influence**power).mean()) for power in (2, 3))
+    # Questions with the influence l get the weight 1 + t l, where t gives c. The square of the spread is then
+    # s^2 + c m3 / s^2 - c^2, with the third moment m3. For a share this is exact: p (1 - p) becomes (p + c)(1 - p - c).
+    return sqrt(max(0.0, spread**2 + change * third / square - change**2)) if square else spread
 
 
 def spread_of_difference(one: float, other: float, correlation: float) -> float:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from math import ceil, copysign, isfinite, isnan
+from math import ceil, copysign, inf, isfinite, isnan
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Literal
@@ -13,15 +14,8 @@ from xml.etree import ElementTree
 
 import yaml
 
-from lm_eval_cora.decide.sample_size import (
-    LEVEL,
-    POWER,
-    SAME_LEVEL,
-    Contrast,
-    Level,
-    questions_for_same,
-    questions_needed,
-)
+from lm_eval_cora.decide import sample_size
+from lm_eval_cora.decide.sample_size import LEVEL, POWER, SAME_LEVEL, Contrast, Level, Sample
 from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import for_json
@@ -40,14 +34,13 @@ _REQUIREMENT = re.compile(
     re.ASCII | re.DOTALL,
 )
 
+_COMPARISONS = {"no_worse": "no worse by", "same": "same within"}
 _EXPECTED = {
     "require": "[TASK:]METRIC>=NUMBER or [TASK:]METRIC<=NUMBER, such as 'cora>=0.45'",
     "no_worse": "[TASK:]METRIC:MARGIN with a margin from 0, such as 'cora:0.02'",
     "same": "[TASK:]METRIC:MARGIN with a margin above 0, such as 'cora:0.02'",
 }
 """The lists of a policy, and the form of their entries."""
-
-_COMPARISONS = {"no_worse": "no worse by", "same": "same within"}
 
 
 @dataclass(frozen=True)
@@ -73,23 +66,21 @@ def read_requirements(
     require: Sequence[str], no_worse: Sequence[str], policy: Path | None = None, same: Sequence[str] = ()
 ) -> list[Requirement]:
     """Read the requirements of the command line and of a policy file, each once, comparisons last."""
-    typed = [parse(text, "require", "--require") for text in require]
-    typed += [parse(text, "no_worse", "--no-worse") for text in no_worse]
-    typed += [parse(text, "same", "--same") for text in same]
+    texts = {"require": require, "no_worse": no_worse, "same": same}
+    typed = [parse(text, key, f"--{key.replace('_', '-')}") for key in texts for text in texts[key]]
     listed = _read_policy(policy) if policy else []
     return sorted(dict.fromkeys([*typed, *listed]), key=lambda requirement: requirement.compares)
 
 
 def parse(text: str, key: str, where: str) -> Requirement:
     """Parse an entry of a list of a policy."""
-    parts = _REQUIREMENT.fullmatch(text.strip())
-    number = float(parts["number"]) if parts else 0.0
-    comparison = _COMPARISONS.get(key)
-    is_allowed = isfinite(number) and (not comparison or number > 0 or (number == 0 and key == "no_worse"))
-    if not parts or (parts["sign"] == ":") != bool(comparison) or not is_allowed:
-        raise UserError(f"{where} {shorten(text, 80)!r}: expected {_EXPECTED[key]}")
-    sign: Any = comparison or parts["sign"]
-    return Requirement(parts["metric"], sign, number, parts["task"] or "")
+    if parts := _REQUIREMENT.fullmatch(text.strip()):
+        number, comparison = float(parts["number"]), _COMPARISONS.get(key)
+        is_allowed = isfinite(number) and (not comparison or number > 0 or (number == 0 and key == "no_worse"))
+        if is_allowed and (parts["sign"] == ":") == bool(comparison):
+            sign: Any = comparison or parts["sign"]
+            return Requirement(parts["metric"], sign, number, parts["task"] or "")
+    raise UserError(f"{where} {shorten(text, 80)!r}: expected {_EXPECTED[key]}")
 
 
 def _read_policy(path: Path) -> list[Requirement]:
@@ -100,22 +91,21 @@ def _read_policy(path: Path) -> list[Requirement]:
         line = f", line {mark.line + 1}" if mark else ""
         raise UserError(f"{path}{line}: cannot be read as YAML: {shorten(problem, 80)}") from None
     requirements: list[Requirement] = []
-    expected = f"expected {', '.join(_EXPECTED)}, each with a list of texts"
+    expected = f"{path}: expected {', '.join(_EXPECTED)}, each with a list of texts, got"
     if not isinstance(content, dict):
-        raise UserError(f"{path}: {expected}, got {shorten(content, 80)!r}")
+        raise UserError(f"{expected} {shorten(content, 80)!r}")
     for key, texts in content.items():
         if key not in _EXPECTED:
-            raise UserError(f"{path}: {expected}, got the key {shorten(key, 80)!r}.{did_you_mean(str(key), _EXPECTED)}")
+            raise UserError(f"{expected} the key {shorten(key, 80)!r}.{did_you_mean(str(key), _EXPECTED)}")
+        where = f"{path}: {key}:"
         if not isinstance(texts, list):
-            raise UserError(f"{path}: {key}: expected a list of texts, got {shorten(texts, 80)!r}")
+            raise UserError(f"{where} expected a list of texts, got {shorten(texts, 80)!r}")
         for text in texts:
             if not isinstance(text, str):
-                raise UserError(
-                    f"{path}: {key}: expected texts, got {shorten(text, 80)!r}. Put the text in quotation marks"
-                )
-            requirements.append(parse(text, key, f"{path}: {key}:"))
+                raise UserError(f"{where} expected texts, got {shorten(text, 80)!r}. Put the text in quotation marks")
+            requirements.append(parse(text, key, where))
     if not requirements:
-        raise UserError(f"{path}: {expected}, got no requirement")
+        raise UserError(f"{expected} no requirement")
     return requirements
 
 
@@ -123,16 +113,14 @@ class _PolicyLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no t
     """YAML loader that refuses a key that occurs twice: PyYAML would silently drop the first one."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys: set[str] = set()
-        for key, _ in node.value:
-            if str(key.value) in keys:
+        keys = [str(key.value) for key, _ in node.value]
+        for place, (key, _) in enumerate(node.value):
+            if keys[place] in keys[:place]:
                 raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} is twice", key.start_mark)
-            keys.add(str(key.value))
         return dict(super().construct_mapping(node, deep=deep))
 
 
 Outcome = Literal["pass", "fail", "undecided"]
-
 EXIT_STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 2}  # exit status of `gate`
 _SAME = 1e-9  # a value that is nearer to its bound equals it, except for rounding
 
@@ -161,22 +149,20 @@ class Verdict:
     @property
     def reason(self) -> str:
         """Why the requirement does not pass; empty if it does."""
-        what = f"the difference to the baseline, {self.value:+.4f}," if self.is_difference else f"{self.value:.4f}"
         if self.outcome == "pass":
             return ""
         if isnan(self.value):
             return f"{self.metric} is undefined in this run"
+        what = f"the difference to the baseline, {self.value:+.4f}," if self.is_difference else f"{self.value:.4f}"
         if isnan(self.low):
             return f"{what} has no interval"
         interval = f"{what} with the {self.level:.0%} interval {self.low:.4f} to {self.high:.4f}"
         if self.outcome == "undecided" and is_two_phase(self.signature or ""):
             return f"{interval}; a run with a smaller E of --target whole:E decides"
-        if not self.questions_to_decide:
+        if not (needed := self.questions_to_decide):
             return interval
         has = "" if self.questions_available is None else f" (the benchmark has {self.questions_available:,})"
-        return (
-            f"{interval}; {self.questions_to_decide:,} questions{has} would decide it with a probability of {POWER:g}"
-        )
+        return f"{interval}; {needed:,} questions{has} would decide it with a probability of {POWER:g}"
 
 
 def overall(verdicts: Iterable[Verdict]) -> Outcome:
@@ -185,18 +171,11 @@ def overall(verdicts: Iterable[Verdict]) -> Outcome:
     return "fail" if "fail" in outcomes else "undecided" if "undecided" in outcomes else "pass"
 
 
-def decide(low: float, high: float, bound: float) -> Outcome:
-    """Decide whether a value is at least a bound, by its interval."""
-    if low >= bound:
+def decide(low: float, high: float, least: float = -inf, most: float = inf) -> Outcome:
+    """Decide by its interval whether a value is allowed. Two bounds and a 90% interval are two one-sided tests."""
+    if least <= low and high <= most:
         return "pass"
-    return "fail" if high < bound else "undecided"
-
-
-def decide_same(low: float, high: float, margin: float) -> Outcome:
-    """Decide whether a difference is at most a margin in both directions: two one-sided tests, by a 90% interval."""
-    if -margin <= low and high <= margin:
-        return "pass"
-    return "fail" if high < -margin or low > margin else "undecided"
+    return "fail" if high < least or low > most else "undecided"
 
 
 def verdicts_of(runs: Sequence[Run], baseline: Sequence[Run], requirements: Iterable[Requirement]) -> list[Verdict]:
@@ -221,8 +200,9 @@ def _of_task(runs: Sequence[Run], requirement: Requirement) -> Iterator[Run]:
     for run in of_task:
         if metric not in run.estimates:
             why = " The run stopped early, so it has few metrics." if not run.table.is_whole else ""
-            elsewhere = any(metric in another.estimates for another in of_task)
-            hint = f" Name the task that has it: 'TASK:{metric}...'." if elsewhere else ""
+            hint = f" Name the task that has it: 'TASK:{metric}...'." * any(
+                metric in each.estimates for each in of_task
+            )
             raise UserError(
                 f"{requirement}: {run.task} has no metric {metric!r}.{did_you_mean(metric, run.estimates)}{why}{hint} "
                 f"Its metrics are {', '.join(run.estimates) or 'undefined'}"
@@ -232,16 +212,13 @@ def _of_task(runs: Sequence[Run], requirement: Requirement) -> Iterator[Run]:
 
 def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], requirement: Requirement) -> Run:
     """The baseline's run of a task."""
-    matches = [before for before in baseline if before.task == run.task]
-    if not matches:  # the same questions in a file of another name
-        same, rivals = (
-            [each for each in group if (each.name, each.part) == (run.name, run.part)] for group in (baseline, runs)
-        )
-        matches = same if len(same) == len(rivals) == 1 else []
-    if not matches:
-        names = ", ".join(before.task for before in baseline)
-        raise UserError(f"{requirement}: the baseline does not have {run.task}. Its tasks are {names}")
-    before = matches[0]
+    before = next((before for before in baseline if before.task == run.task), None)
+    if before is None:  # perhaps the same questions in a file of another name
+        alike = [each for each in (*baseline, *runs) if (each.name, each.part) == (run.name, run.part)]
+        if len(alike) != 2 or alike[0] not in baseline:
+            names = ", ".join(before.task for before in baseline)
+            raise UserError(f"{requirement}: the baseline does not have {run.task}. Its tasks are {names}")
+        before = alike[0]
     if reason := not_comparable(before, run):
         raise UserError(f"{requirement}: {run.task} cannot be compared with the baseline, the first run: {reason}")
     if requirement.metric not in before.estimates:
@@ -252,12 +229,12 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
 def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     """The verdict about a run, or about its paired difference to the baseline: is it at most the margin?"""
     metric, bound, questions = requirement.metric, requirement.number, len(run.table.sizes)
-    per_unit = questions / max(1, run.table.units)  # questions that share a passage
+    is_same = requirement.sign == "same within"
+    level = SAME_LEVEL if is_same else LEVEL
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     estimate = run.estimates[metric]
-    sample: Level | Contrast | None
+    sample: Sample | None
     at_least: bool | None
-    level, is_same = LEVEL, requirement.sign == "same within"
     if before is None:
         lowest, highest = facts_of(entry["aggregation"]).bounds
         if not lowest <= bound <= highest:
@@ -269,22 +246,18 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         if at_least is None and not is_same:
             raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
         first = before.estimates[metric]
-        level = SAME_LEVEL if is_same else LEVEL
         numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2))
         sample = None if isnan(numbers.stderr) else Contrast.of(first, estimate)
-        bound = -bound if at_least and not is_same else bound
-    low, high = numbers.low, numbers.high
-    outcome = decide(low, high, bound) if at_least else decide(-high, -low, -bound)
-    if is_same:
-        outcome = decide_same(low, high, bound)
-        bound = copysign(bound, numbers.value)  # the nearer one
+        bound = copysign(bound, numbers.value) if is_same else -bound if at_least else bound  # the nearer one
+    allowed = (-abs(bound), abs(bound)) if is_same else (bound, inf) if at_least else (-inf, bound)
+    outcome = decide(numbers.low, numbers.high, *allowed)
     needed, is_open = None, outcome == "undecided"
     if is_open and sample is not None and not run.is_two_phase and abs(numbers.value - bound) > _SAME:
         if isinstance(sample, Contrast) and is_same and abs(numbers.value) < abs(bound):
-            needed = questions_for_same(sample, abs(bound), numbers.value)
+            needed = sample_size.questions_for_same(sample, abs(bound), numbers.value)
         else:
-            needed = questions_needed(sample, numbers.value, bound, level=level)
-        needed = needed and ceil(needed * per_unit)
+            needed = sample_size.questions_needed(sample, numbers.value, bound, level=level)
+        needed = needed and ceil(needed * (questions / max(1, run.table.units)))  # questions that share a passage
     return Verdict(
         str(requirement),
         run.task,
@@ -303,11 +276,9 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
 def remarks(verdicts: Iterable[Verdict]) -> list[str]:
     """A message for each requirement that the benchmark has too few questions to decide."""
     return [
-        f"{verdict.task}: {verdict.requirement} needs {verdict.questions_to_decide:,} questions to be decided, but the "
-        f"benchmark has {verdict.questions_available:,}"
+        f"{verdict.task}: {verdict.requirement} needs {needed:,} questions to be decided, but the benchmark has {has:,}"
         for verdict in verdicts
-        if verdict.questions_available is not None
-        if (verdict.questions_to_decide or 0) > verdict.questions_available
+        if (has := verdict.questions_available) is not None and (needed := verdict.questions_to_decide or 0) > has
     ]
 
 
@@ -345,9 +316,8 @@ def as_junit(verdicts: Sequence[Verdict], model: str) -> bytes:
         suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_counts(of_task)})
         for verdict in of_task:
             case = ElementTree.SubElement(suite, "testcase", classname=name, name=verdict.requirement)
-            if verdict.outcome != "pass":
+            if reason := verdict.reason:
                 tag = "failure" if verdict.outcome == "fail" else "error"
-                reason = verdict.reason
                 ElementTree.SubElement(case, tag, type=verdict.outcome, message=reason).text = reason
             if verdict.signature:
                 ElementTree.SubElement(case, "system-out").text = printable(verdict.signature)
@@ -357,6 +327,5 @@ def as_junit(verdicts: Sequence[Verdict], model: str) -> bytes:
 
 
 def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
-    outcomes = [verdict.outcome for verdict in verdicts]
-    numbers = {"tests": len(outcomes), "failures": outcomes.count("fail"), "errors": outcomes.count("undecided")}
-    return {name: str(number) for name, number in numbers.items()}
+    found = Counter(verdict.outcome for verdict in verdicts)
+    return {"tests": str(found.total()), "failures": str(found["fail"]), "errors": str(found["undecided"])}

@@ -17,7 +17,6 @@ from lm_eval_cora.questions.question import LETTERS, Reader, shorten
 from lm_eval_cora.questions.rows import read_rows
 
 _TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
-
 _EXACT = 2**53  # floats represent all whole numbers exactly up to this one
 
 
@@ -89,17 +88,12 @@ COLUMNS: Mapping[str, Column] = {
 }
 """All columns of answers."""
 
-RAW = ("response", "prompt", "cut_off")
-"""Columns that are used only if the responses are read here."""
+RAW = ("response", "prompt", "cut_off")  # columns that are used only if the responses are read here
 
+# Columns that may be missing in some rows of a JSON file
 _MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "prompt", "cut_off"}
-"""Columns that may be missing in some rows of a JSON file."""
-
 _ABSENT = object()  # marks a key that is missing in a row
-
-_MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
-"""Texts in a csv file that may be meant as a missing value."""
-
+_MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None"}  # texts in a csv file that may mean a missing value
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
 
 
@@ -128,13 +122,17 @@ class AnswerColumns:
                     f"{self.where(values.index(_ABSENT))}: the key {self.names[column]!r} is missing, but other rows "
                     "have it. Give every row the same keys"
                 )
-            if _ABSENT in values:
-                values = [None if value is _ABSENT else value for value in values]
+            values = [None if value is _ABSENT else value for value in values]
             self.values[column] = [value or None for value in values] if is_table else values
         if is_table:
             self._read_picks_of_text()
         for column in self.names:
-            self.values[column] = self._converted(column)
+            converted: list[Any] = []
+            try:
+                converted.extend(map(COLUMNS[column].read, self.values[column]))
+            except ValueError as error:
+                raise self.error(len(converted), column, str(error)) from None
+            self.values[column] = converted
 
     def sort(self, order: Sequence[int]) -> None:
         """Sort the rows, or choose some."""
@@ -162,21 +160,10 @@ class AnswerColumns:
         got = shorten(repr(self.values[column][row]), 200)
         return UserError(f"{self.where(row)}: column {self.names[column]!r}: expected {expected}, got {got}")
 
-    def _converted(self, column: str) -> list[Any]:
-        converted: list[Any] = []
-        try:
-            converted.extend(map(COLUMNS[column].read, self.values[column]))
-        except ValueError as error:
-            raise self.error(len(converted), column, str(error)) from None
-        return converted
-
     def _read_picks_of_text(self) -> None:
-        """Read the picks and right options of a csv file, which has texts only.
-
-        pandas writes whole numbers as 3.0 if a value of the column is missing, so 3.0 and 3 are equal in these columns
-        if they contain whole numbers only.
-        """
+        """Read the picks and right options of a csv file, which has texts only."""
         picks = {"picked", "answer"} & self.names.keys()
+        # pandas writes 3 as 3.0 if a value of the column is missing, so both are equal among whole numbers.
         if all(value is None or _WHOLE.fullmatch(value) for column in picks for value in self.values[column]):
             for column in picks:
                 self.values[column] = [value and value.removesuffix(".0") for value in self.values[column]]
@@ -190,10 +177,7 @@ def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]
     names = list(map(str, frame.columns))
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise UserError(f"DataFrame: expected a different name for each column, got {repeated!r} twice")
-    columns = {name: frame.iloc[:, place].tolist() for place, name in enumerate(names)}
-    for name, kind in zip(names, frame.dtypes, strict=True):
-        if kind.kind not in "biu":  # else there are no missing values, and tolist() gives values of Python
-            columns[name] = list(map(_plain, columns[name]))
+    columns = {name: list(map(_plain, frame.iloc[:, place].tolist())) for place, name in enumerate(names)}
     return columns, "DataFrame row {}".format
 
 
@@ -263,17 +247,17 @@ def _find(
     elif "kind" in names:
         names.setdefault("variant", names["kind"])
     needed = [column for column in ("question", "variant") if column not in names]
-    if "correct" not in names and not {"picked", "answer"} <= names.keys() and "response" not in names:
+    instead = ""
+    if not ("correct" in names or {"picked", "answer"} <= names.keys() or "response" in names):
         needed.append("correct")
-    if needed:
         instead = ", or 'picked' and 'answer' (or 'response' and 'answer') instead of 'correct'"
-        instead = instead if "correct" in needed else ""
-        how = f"Name yours: {', '.join(f'{option.format(name)}COLUMN' for name in needed)}"
-        if given is None:
-            usual_names = (f"{name!r}: {' or '.join(COLUMNS[name].names or (name,))}" for name in needed)
-            how = f"Rename yours ({'; '.join(usual_names)})"
-        raise UserError(
-            f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; got "
-            f"{', '.join(map(repr, found)) or 'none'}. {how}"
-        )
-    return names
+    if not needed:
+        return names
+    how = f"Name yours: {', '.join(f'{option.format(name)}COLUMN' for name in needed)}"
+    if given is None:
+        usual_names = (f"{name!r}: {' or '.join(COLUMNS[name].names or (name,))}" for name in needed)
+        how = f"Rename yours ({'; '.join(usual_names)})"
+    raise UserError(
+        f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; got "
+        f"{', '.join(map(repr, found)) or 'none'}. {how}"
+    )

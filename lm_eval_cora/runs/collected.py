@@ -24,6 +24,7 @@ from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categ
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
 from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
 from lm_eval_cora.runs.answer_columns import AnswerColumns
+from lm_eval_cora.runs.files import grouped_by, listed
 from lm_eval_cora.runs.raw_responses import read_raw
 from lm_eval_cora.variants.alterations import ORIGINAL
 
@@ -52,13 +53,12 @@ class Collected:
 
     def line(self, record: Record) -> dict[str, Any]:
         """The answer as a line of a samples file. The question is its id, and the response is the pick."""
-        choices = (self.value(record, "printed") or ()) if record.printed else ()
-        picked = self.value(record, "picked")
+        names = ("printed", "picked", "response", "prompt", "cut_off")
+        printed, picked, response, prompt, cut_off = (self.value(record, name) for name in names)
+        choices = (printed or ()) if record.printed else ()
+        response = response or ("(the file has no pick)" if picked is None else picked)
         doc = {**vars(record), "question": record.question_id, "choices": choices}
-        response = self.value(record, "response") or ("(the file has no pick)" if picked is None else picked)
-        prompt = self.value(record, "prompt") or ""
-        known = {"cut_off": self.value(record, "cut_off"), "opened": opens_reasoning(prompt)}
-        return {"doc": doc, "filtered_resps": [response], **known}
+        return {"doc": doc, "filtered_resps": [response], "cut_off": cut_off, "opened": opens_reasoning(prompt or "")}
 
     def records(self, question: str) -> list[Record]:
         """The records of a question, in the order of its variants. Those of all questions would fill the memory.
@@ -71,12 +71,13 @@ class Collected:
         names = (*columns, "picked", "answer", "printed", "reason", "rule")
         answers = [*zip(*(self.values[name][rows.start : rows.stop] for name in names), strict=True)]
         has_picks = "picked" in self.given
-        is_printed = [correct is None or printed is not None for *_, correct, _, _, printed, _, _ in answers]
-        most = max(len(printed or ()) for *_, printed, _, _ in answers)
-        has_options = has_picks and all(is_printed) and most <= MAX_OPTIONS
-        texts = dict.fromkeys(text for *_, printed, _, _ in answers for text in printed or ())
-        texts |= dict.fromkeys(answer for *_, answer, _, _, _ in answers if answer)
-        numbers = {text: number for number, text in enumerate(texts)}
+        has_options = has_picks and all(
+            (correct is None or printed is not None) and len(printed or ()) <= MAX_OPTIONS
+            for *_, correct, _, _, printed, _, _ in answers
+        )
+        texts = [text for *_, printed, _, _ in answers for text in printed or ()]
+        texts += [answer for *_, answer, _, _, _ in answers if answer]
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         records = []
         for ordinal, (kind, category, original, correct, picked, answer, printed, reason, rule) in enumerate(answers):
             more: dict[str, Any] = {"category": category or "", "original": bool(original), "skipped": correct is None}
@@ -97,10 +98,15 @@ class Collected:
     @property
     def described(self) -> tuple[str, ...]:
         """The columns that describe what was asked, beside question and variant, as far as every row has them."""
-        columns = self.given - ({"printed"} if None in self.values["printed"] else set())
-        return tuple(
-            name for name in ("original", "answer", "kind", "category", "cluster", "printed") if name in columns
+        names = (
+            "original",
+            "answer",
+            "kind",
+            "category",
+            "cluster",
+            *["printed"] * (None not in self.values["printed"]),
         )
+        return tuple(name for name in names if name in self.given)
 
     def asked(self) -> dict[str, str]:
         """For each question a digest of its variants, their options and the right answers."""
@@ -154,10 +160,9 @@ def _collected(columns: AnswerColumns) -> Collected:
     if "original" in known:
         values["original"] = [bool(mark) for mark in values["original"]]
         more["original"] = np.array(values["original"])
-    if "category" in given:
-        more["categories"] = tuple(values["category"][rows.start] or "" for rows in places.values())
-    if "cluster" in given:
-        more["clusters"] = tuple(values["cluster"][rows.start] or "" for rows in places.values())
+    for name, plural in (("category", "categories"), ("cluster", "clusters")):
+        if name in given:
+            more[plural] = tuple(values[name][rows.start] or "" for rows in places.values())
     if "followed" in given:
         more["followed"] = np.array([nan if mark is None else float(mark) for mark in values["followed"]])
     if "picked" in given:
@@ -169,27 +174,23 @@ def _collected(columns: AnswerColumns) -> Collected:
 
 
 def _sort(columns: AnswerColumns) -> tuple[list[str], Ints]:
-    """Sort the rows by question and variant; return the ids of the questions and their numbers of variants, (N,).
-
-    Sorting makes the table independent of the order of the rows.
-    """
+    """Sort the rows by question and variant; return the ids of the questions and their numbers of variants, (N,)."""
     questions, variants = columns.values["question"], columns.values["variant"]
-    ids = {question: code for code, question in enumerate(sorted(set(questions)))}
+    sizes = Counter(questions)
+    ids = {question: code for code, question in enumerate(sorted(sizes))}
     labels = {label: code for code, label in enumerate(sorted(set(variants), key=_in_order))}
-    question = np.array([ids[name] for name in questions], dtype=np.int64)
-    variant = np.array([labels[name] for name in variants], dtype=np.int64)
-    order = np.lexsort((variant, question))
-    same = np.flatnonzero((np.diff(question[order]) == 0) & (np.diff(variant[order]) == 0))
-    if len(same):
-        first, second = sorted(order[same[0] : same[0] + 2].tolist())
-        raise UserError(
-            f"{columns.where(second)}: question {questions[second]!r} has a second row with the variant "
-            f"{shorten(variants[second])!r}, after {columns.where(first)}. Expected one row per variant: number the "
-            "variants of each question. If the column names kinds of variants, call it 'kind'. If the rows are of "
-            "several models, name them in a column 'model'"
-        )
-    columns.sort(order.tolist())
-    return list(ids), np.bincount(question, minlength=len(ids))
+    keys = [ids[name] * len(labels) + labels[variant] for name, variant in zip(questions, variants, strict=True)]
+    rows = sorted(range(len(keys)), key=keys.__getitem__)
+    for first, second in pairwise(rows):
+        if keys[first] == keys[second]:
+            raise UserError(
+                f"{columns.where(second)}: question {questions[second]!r} has a second row with the variant "
+                f"{shorten(variants[second])!r}, after {columns.where(first)}. Expected one row per variant: number "
+                "the variants of each question. If the column names kinds of variants, call it 'kind'. If the rows are "
+                "of several models, name them in a column 'model'"
+            )
+    columns.sort(rows)
+    return list(ids), np.array([sizes[question] for question in ids], dtype=np.int64)
 
 
 def _in_order(label: str) -> tuple[bool, bool, int, str]:
@@ -237,25 +238,17 @@ def _check_questions(columns: AnswerColumns) -> None:
 
 
 def _picks(columns: AnswerColumns, skipped: Bools, questions: Sequence[range]) -> dict[str, Any]:
-    """The columns of a table that depend on the picks.
-
-    If all rows of a question have `printed`, its options get numbers. Otherwise the picks are compared as texts, and
-    all pairs of variants are comparable.
-    """
-    picked = columns.values["picked"]
+    """The columns of a table that depend on the picks."""
+    picked, lists = columns.values["picked"], columns.values["printed"]
     total = len(picked)
-    lists = columns.values["printed"]
     picks, position, options = (np.full(total, value, dtype=np.int64) for value in (NO_PICK, INVALID, 0))
     printed, written = np.zeros(total, dtype=np.uint64), np.zeros(total, dtype=np.bool_)
     pairs = [np.zeros((0, 2), dtype=np.int64)]
     for rows in questions:
-        if any(lists[row] is None and not skipped[row] for row in rows):
+        if any(lists[row] is None and not skipped[row] for row in rows):  # compare the texts: all pairs are comparable
             written[rows.start : rows.stop] = ~skipped[rows.start : rows.stop]
-            same: dict[str, list[int]] = {}
-            for row in rows:
-                if picked[row] is not None:
-                    same.setdefault(picked[row], []).append(row)
-            pairs += [np.array(equal)[_pairs(len(equal))] for equal in same.values() if len(equal) > 1]
+            same = grouped_by((row for row in rows if picked[row] is not None), picked.__getitem__).values()
+            pairs += [np.array(equal)[_pairs(len(equal))] for equal in same if len(equal) > 1]
             continue
         numbers = _numbers(columns, rows, lists)
         for row in rows:
@@ -322,41 +315,32 @@ def _like_the_original(table: ResponseTable) -> ResponseTable:
 
 
 _OF_FILES: Mapping[str, Any] = {"sc": sc, "acc_h": acc_h, "equal": metrics.equal_at}
-
 _UNDIRECTED = ("acc_range", "acc_range_by_chance", "acc_range_p")
-
-
-def _entry(name: str) -> Entry:
-    function, _, level = name.partition("@")
-    return {
+_NAMES = (
+    *("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv"),
+    *(f"bmca@{level}" for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
+    *("ci", "cora", "core", "consistency_rate", "sc", "acc_h", "acc_mean", "acc_min", "acc_max", *_UNDIRECTED),
+    *("macro_acc", "all_equal", "equal@0.8", "invalid", "followed"),
+)
+ENTRIES: list[Entry] = [
+    {
         "metric": name,
         "aggregation": _OF_FILES.get(function) or getattr(metrics, function),
         **({"level": float(level)} if level else {}),
         **({} if name in _UNDIRECTED else {"higher_is_better": name != "invalid"}),
     }
-
-
-ENTRIES = [
-    _entry(name)
-    for name in (
-        *("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv"),
-        *(f"bmca@{level}" for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
-        *("ci", "cora", "core", "consistency_rate", "sc", "acc_h", "acc_mean", "acc_min", "acc_max", *_UNDIRECTED),
-        *("macro_acc", "all_equal", "equal@0.8", "invalid", "followed"),
-    )
+    for name in _NAMES
+    for function, _, level in [name.partition("@")]
 ]
 """The metrics that can be computed from a table of answers, as entries of a `metric_list`."""
 
 
 def compute_collected(entry: Entry, table: ResponseTable) -> Estimate:
-    """Compute a metric of answers that were collected without the harness.
-
-    With skipped variants, the metrics that look only at right and wrong answers are defined if all possible answers to
-    these variants give the same value. The others are undefined.
-    """
+    """Compute a metric of answers that were collected without the harness."""
     function: Callable[[ResponseTable], Estimate] = partial(entry["aggregation"], **parameters_of(entry))
     if table.is_whole:
         return function(table)
+    # Only metrics of right and wrong answers can be known without the answers to skipped variants.
     needs = set(facts_of(entry["aggregation"]).needs)
     return UNDEFINED if needs - {"original"} else despite_skipped(function, table, of_originals="original" in needs)
 
@@ -374,26 +358,25 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
         reasons["original"] = f"needs one original of each question; {question}"
     if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
         reasons["followed"] = "the column 'followed' has missing values"
-    lacking = [column for column in columns if column in reasons]
+    lacking = [(column, reasons[column]) for column in columns if column in reasons]
     needs = ((entry["metric"], facts_of(entry["aggregation"]).needs) for entry in ENTRIES)
-    first = {name: next((column for column in lacking if column in needed), "") for name, needed in needs}
-    return {name: reasons[column] for name, column in first.items() if column}
+    first = {name: next((why for column, why in lacking if column in needed), "") for name, needed in needs}
+    return {name: why for name, why in first.items() if why}
 
 
 def notes_of(answers: Collected) -> list[str]:
     """Notes for the user: the readers, skipped variants, questions that are left out, and small categories."""
     table = answers.table
-    readers = f"responses read by: {', '.join(answers.readers)}" if answers.readers else ""
     reasons = Counter(str(reason) for reason in answers.values["reason"] if reason)
-    invalid = f"invalid responses: {', '.join(f'{count:,} {why}' for why, count in reasons.most_common())}"
-    skipped = f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped"
-    small = note_on_small_categories(table) if "category" in answers.known else ""
-    few = note_on_few_clusters(table)
-    return list(
-        filter(
-            None, [readers, invalid if reasons else "", "" if table.is_whole else skipped, *left_out(table), small, few]
-        )
-    )
+    notes = [
+        f"responses read by: {', '.join(answers.readers)}" if answers.readers else "",
+        f"invalid responses: {listed(reasons)}" if reasons else "",
+        "" if table.is_whole else f"{table.skipped.sum():,} of {len(table.skipped):,} variants were skipped",
+        *left_out(table),
+        note_on_small_categories(table) if "category" in answers.known else "",
+        note_on_few_clusters(table),
+    ]
+    return list(filter(None, notes))
 
 
 def left_out(table: ResponseTable) -> list[str]:

@@ -36,11 +36,9 @@ _NO_METRIC = {
 }
 """Keys of a line that are not metrics."""
 
+# The address of an object without a JSON form, such as an image or a function: another one in each run
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""The address of an object without a JSON form, such as an image or a function: another one in each run."""
-
 _HASH = 16
-
 _OURS = "from an lm-eval-cora task"
 
 
@@ -78,52 +76,44 @@ class DocumentRun:
 
 
 def read_documents(path: Path) -> list[DocumentRun]:
-    """Read the runs of tasks that are not from lm-eval-cora.
-
-    A metric is included if it is a mean over documents: each document has a number, and the results file has the mean
-    of these numbers. A note names the others, with other values (lists, texts, nan) or aggregations (perplexity, F1 of
-    all documents). Of several runs of a task by one model, the newest one with answers counts.
-    """
-    by_task = sorted(grouped_by(find_files(path), lambda file: (file.model, file.task)).items())
-    newest_first = (sorted(files, key=lambda file: file.date, reverse=True) for _, files in by_task)
-    return with_all_notes(map(_newest, newest_first))
+    """Read the runs of other tasks; of several runs of a task by one model, the newest one with answers."""
+    newest_first = sorted(find_files(path), key=lambda file: file.date, reverse=True)
+    by_task = sorted(grouped_by(newest_first, lambda file: (file.model, file.task)).items())
+    return with_all_notes(_newest(files) for _, files in by_task)
 
 
 def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
-    """Reason why two runs cannot be compared document by document; empty if they can.
-
-    Chat templates, system instructions and generation settings may differ; see `model_run.setting_differences`.
-    """
+    """Reason why two runs cannot be compared document by document; empty if they can."""
+    pair = (one, other)
     if (one.name, one.filter) != (other.name, other.filter):
-        first, second = (f"{run.name} with the filter {run.filter!r}" for run in (one, other))
+        first, second = (f"{run.name} with the filter {run.filter!r}" for run in pair)
         return f"the first is {first}, the second is {second}"
     if one.results and other.results and (differences := apart(one.settings, other.settings)):
         return f"their settings differ: {'; '.join(differences)}"
-    limits = [part_of(run.results, "config").get("limit") for run in (one, other)]
     if only := only_in_one(one.ids, other.ids, "documents"):
-        limited = f" --limit is {limits[0]} in the first, {limits[1]} in the second." if limits[0] != limits[1] else ""
+        limit, other_limit = (part_of(run.results, "config").get("limit") for run in pair)
+        limited = f" --limit is {limit} in the first, {other_limit} in the second." if limit != other_limit else ""
         return f"{only}.{limited} Run both on the same documents"
-    total = f"{len(one.ids):,}"
-    doc, target, prompt = ([key for key in one.ids if one.hashes[key][n] != other.hashes[key][n]] for n in range(3))
+    unlike = ([key for key in one.ids if one.hashes[key][n] != other.hashes[key][n]] for n in range(3))
+    doc, target, prompt = (
+        f"{len(keys):,} of {len(one.ids):,} {{}} differ ({first_few(keys)})" * bool(keys) for keys in unlike
+    )
     if doc:
-        return (
-            f"{len(doc):,} of {total} documents differ ({first_few(doc)}). Run both on the same version of the task "
-            "and its data"
-        )
+        return f"{doc.format('documents')}. Run both on the same version of the task and its data"
     if target:
-        return f"the targets of {len(target):,} of {total} documents differ ({first_few(target)})"
+        return f"the targets of {target.format('documents')}"
     if not prompt:
         return ""
-    told = f"{len(prompt):,} of {total} prompts differ ({first_few(prompt)})"
+    told = prompt.format("prompts")
     if not (one.results and other.results):
         return (
             f"{told}. Only the results files of both runs can show why. Put each results_<date>.json beside its samples"
         )
-    seeds = [part_of(run.results, "config").get("fewshot_seed") for run in (one, other)]
+    seeds = [part_of(run.results, "config").get("fewshot_seed") for run in pair]
     if one.settings["num_fewshot"] and seeds[0] != seeds[1]:
         return f"{told}: fewshot_seed, which draws the exemplars, is {seeds[0]} in the first, {seeds[1]} in the second"
     # Some chat templates contain the date, and options of the model can change what a template writes.
-    sent, also_sent = (sent_with(run.results, run.name) for run in (one, other))
+    sent, also_sent = (sent_with(run.results, run.name) for run in pair)
     if sent["chat_template_sha"] or also_sent["chat_template_sha"]:
         return ""
     same = sent["system_instruction"] == also_sent["system_instruction"]
@@ -203,8 +193,7 @@ def _take(line: bytes, found: dict[str, _Lines]) -> str:
     names = sample.get("metrics", sample)  # older versions of the harness do not list the metrics
     for name in names if isinstance(names, list | dict) else ():
         if isinstance(name, str) and name in sample and name not in _NO_METRIC:
-            value = sample[name]
-            if not isinstance(value, bool | int | float):
+            if not isinstance(value := sample[name], bool | int | float):
                 lines.unusable[name] = f"values of the type {type(value).__name__}"
             elif not isfinite(value):
                 lines.unusable.setdefault(name, "nan or infinite for some documents")
@@ -236,9 +225,8 @@ class _Lines:
         """Make the run of a filter."""
         ids = tuple(sorted(self.hashes))
         estimates, told = self._estimates(file, name, ids)
-        if self.repeated:
-            told.append(f"left out {counted(self.repeated, 'repeated line')} of a document")
-        part, found = "" if alone else name, (ids, estimates, self.hashes, file.results, (*notes, *told))
+        repeated = [f"left out {counted(self.repeated, 'repeated line')} of a document"] * bool(self.repeated)
+        part, found = "" if alone else name, (ids, estimates, self.hashes, file.results, (*notes, *told, *repeated))
         return DocumentRun(file.model, file.task, name, part, (file.path,), *found)
 
     def _estimates(self, file: SamplesFile, name: str, ids: Sequence[int]) -> tuple[dict[str, Estimate], list[str]]:
@@ -289,19 +277,14 @@ def _evaluated(file: SamplesFile, found: int) -> int:
 
 
 def estimate_of(values: Floats) -> Estimate:
-    """Mean of one value per document.
-
-    Values that are all 0 or 1 are a share, with McNemar's test and Tango's interval of a difference. Values from 0 to 1
-    are a mean of a bounded metric. The limits of other values (BLEU, log-likelihoods) are unknown, so the lowest and
-    the highest value found take their place; without them, if all values are the same, the error is unknown.
-    """
+    """Mean of one value per document; values that are all 0 or 1 are a share."""
     members = ~np.isnan(values)
-    inside = values[members]
-    low, high = float(inside.min()), float(inside.max())
+    low, high = float(values[members].min()), float(values[members].max())
     if low >= 0 and high <= 1:
         return mean_of(values, members)
     if low == high:
-        return Estimate(low, nan)
+        return Estimate(low, nan)  # without limits, the error of equal values is unknown
+    # The limits of other metrics (BLEU, log-likelihoods) are unknown: the lowest and highest value take their place.
     with np.errstate(over="ignore", invalid="ignore"):
         return mean_of(values, members, between=(low, high))
 

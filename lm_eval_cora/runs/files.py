@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -18,15 +19,14 @@ from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
 from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
+_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
+# A model in the cache of the Hub. The harness replaces slashes in the names of its folders.
 _SNAPSHOT = re.compile(r".*models--(.+?)(?:/|__)snapshots(?:/|__)([0-9a-f]{40})/?")
-"""A model in the cache of the Hub. The harness replaces slashes in the names of its folders."""
-
 _LARGEST = 200_000_000  # size in bytes of a JSON file that is certainly not a results file or a record
+
 R = TypeVar("R", bound=Any)
 T = TypeVar("T")
 K = TypeVar("K")
-
-_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class SamplesFile:
         if not self.signature:
             return None
         # The digest identifies the user's files better than their names do.
-        left_out = (*HOW_MUCH, *OF_THE_DATA, "reader", *(["data_files"] if self.data.digest else []))
+        left_out = (*HOW_MUCH, *OF_THE_DATA, "reader", *["data_files"] * bool(self.data.digest))
         parts = {name: value for name, value in signature_parts(self.signature).items() if name not in left_out}
         return parts, part_of(self.results, "config").get("model_args"), sent_with(self.results, self.task)
 
@@ -80,14 +80,10 @@ _CHAT_APIS = (
 
 
 def chat_template_of(results: Mapping[str, Any]) -> str | None:
-    """Return the digest of the chat template in a results file; None if no template was applied.
-
-    For a back end that sends chat turns, the server applies the template and the results file has no digest.
-    """
-    sha = results.get("chat_template_sha")
-    if sha is None and part_of(results, "config").get("model") in _CHAT_APIS:
-        return "applied by the server"
-    return None if sha is None else str(sha)
+    """Return the digest of the chat template in a results file; None if no template was applied."""
+    if (sha := results.get("chat_template_sha")) is not None:
+        return str(sha)
+    return "applied by the server" if part_of(results, "config").get("model") in _CHAT_APIS else None
 
 
 def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
@@ -121,7 +117,7 @@ def find_files(path: Path) -> list[SamplesFile]:
         found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
     else:
         found = [path]
-    read = cache(_read)  # the samples files of a run share their results file
+    read = cache(_read_results)  # the samples files of a run share their results file
     return [_file(samples, read) for samples in found]
 
 
@@ -157,15 +153,12 @@ def grouped_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
-    """Group the files that can belong to one run: files of one model, one task and the same questions.
-
-    A file without a digest of its questions joins the group of the newest file of its task that has one. It is never
-    merged: if it is the newest file of the group it replaces the others, else it is left out.
-    """
+    """Group the files that can belong to one run: files of one model, one task and the same questions."""
     newest_first = sorted(files, key=lambda file: file.date, reverse=True)
     known = {(file.model, file.task): file.data for file in reversed(newest_first) if file.data.digest}
 
     def key(file: SamplesFile) -> tuple[str, str, Data]:
+        # A file without a digest joins the newest file that has one, but `not_mergeable` leaves one of the two out.
         data = file.data if file.data.digest else known.get((file.model, file.task), Data())
         return file.model, file.task, data
 
@@ -196,15 +189,14 @@ def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
     broken = f"{beside[0].name} cannot be read as a results file" if beside else ""
     unchecked = "" if results else broken or "there is no results file beside the samples"
     # An interrupted run has no results file, but earlier runs of the model in the same folder may have one.
-    others = [results] if results else list(filter(None, map(read, path.parent.glob("results_*.json"))))
+    others = [results] if results else filter(None, map(read, path.parent.glob("results_*.json")))
     # Models without a name, such as the harness' dummy, have that of the back end.
-    names = (other.get("model_name") or part_of(other, "config").get("model") or "" for other in others)
-    models = set(map(str, names)) - {""}
+    models = {str(other.get("model_name") or part_of(other, "config").get("model") or "") for other in others} - {""}
     model = models.pop() if len(models) == 1 else path.parent.name
     return SamplesFile(path, task, date, model, results, unchecked)
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read_results(path: Path) -> Mapping[str, Any]:
     """Read a results file; empty if the file cannot be read or is not a results file."""
     results = read_json(path)
     return results if isinstance(results.get("results"), dict) else {}
@@ -247,11 +239,10 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
     names = {model: hub_name(model) for model in models}
     if len(set(names.values())) < len(names):
         names = {model: hub_name(model, revision=True) for model in names}
-    for count in range(1, max((len(Path(name).parts) for name in names), default=0)):
-        short = {model: _ending(name, count) for model, name in names.items()}
-        if len(set(short.values())) == len(names):
-            return short
-    return names if len(set(names.values())) == len(names) else {model: model for model in names}
+    parts = range(1, max((len(Path(name).parts) for name in names), default=0))
+    shorter = ({model: _ending(name, count) for model, name in names.items()} for count in parts)
+    found = (short for short in chain(shorter, [names]) if len(set(short.values())) == len(names))
+    return next(found, {model: model for model in names})
 
 
 def _ending(model: str, count: int) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -21,7 +22,7 @@ from lm_eval_cora.runs.collected import Collected, notes_of, read_answers, undef
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, listed, not_mergeable, short_names, with_all_notes
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesReaders, compare_written, probe_of
+from lm_eval_cora.runs.samples import ANOTHER_TASK, Found, Samples, SamplesReaders, compare_written, probe_of
 from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature
 from lm_eval_cora.variants.variant import Probe
 
@@ -44,8 +45,7 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
     """Read the output of the harness, and files of answers that were collected without it.
 
     The samples files of one task, one model and the same questions in one of the paths form one run. Files with the
-    same settings and no common variant are merged; otherwise the newest file is used. The notes of the run name the
-    files that were merged or left out. Different questions are different runs.
+    same settings and no common variant are merged; otherwise the newest file is used, and a note names the others.
     """
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
@@ -54,17 +54,21 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
             runs = readers.runs_in(path, labels or {})
             if not runs:
                 others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
-                other_tasks = (
-                    f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the harness: "
-                    "lm-eval-cora compare OUT1 OUT2"
-                )
-                raise UserError(
-                    f"{path}: there are no samples of lm-eval-cora tasks{other_tasks if others else _HOW_TO_SAVE}"
-                )
+                compare = "To compare two models on any tasks of the harness: lm-eval-cora compare OUT1 OUT2"
+                but = f", but of other tasks ({first_few(others)}). {compare}" if others else _HOW_TO_SAVE
+                raise UserError(f"{path}: there are no samples of lm-eval-cora tasks{but}")
             files = [{file.resolve() for file in run.files} for run in runs]
             found += [(path, run) for run, own in zip(runs, files, strict=True) if not own <= seen]
             seen.update(*files)
-    return _named_apart(found)
+    # Shorten the names of the models; add the path if several paths have the same model and task.
+    runs = with_labels([run for _, run in found])
+    names = short_names(run.model for run in runs)
+    tasks = Counter((run.model, run.task) for run in runs)
+    twice = {model for (model, _), count in tasks.items() if count > 1}
+    return [
+        replace(run, model=f"{names[run.model]} ({path})" if run.model in twice else names[run.model])
+        for run, (path, _) in zip(runs, found, strict=True)
+    ]
 
 
 class RunReader(SamplesReaders):
@@ -108,13 +112,12 @@ class RunReader(SamplesReaders):
     def merged(self, files: Sequence[SamplesFile]) -> tuple[list[Run], list[str]]:
         """Make the run of each filter from the files of a group, the newest first; and notes about the files."""
         used: list[SamplesFile] = []
-        parts: dict[str, Samples] = {}
         notes: list[str] = []
-        broken: Counter[str] = Counter()
+        parts, broken = merged = Found({}, Counter())
         for file in files:
             why = not_mergeable(used[0], file, self.reader) if used else ""
             if not why:
-                found, defects = self.read(file.path, self._reader_of(file))
+                found, defects = read = self.read(file.path, self._reader_of(file))
                 if not found and defects.keys() == {ANOTHER_TASK} and not file.signature:
                     continue
                 if not found:
@@ -127,9 +130,7 @@ class RunReader(SamplesReaders):
                 notes.append(f"left out {file.path}{f', older than {used[0].path}' if used else ''}: {why}")
                 continue
             used.append(file)
-            broken += defects
-            for name, samples in found.items():
-                parts.setdefault(name, Samples()).extend(samples)
+            merged.add(read)
         if len(used) > 1:
             notes.append(f"merged {len(used)} runs of one task: {', '.join(str(file.path) for file in used)}")
         if broken:
@@ -148,11 +149,9 @@ class RunReader(SamplesReaders):
         table, rows = ResponseTable.from_packed(samples.records, self._checker.verdict)
         newest, reader = files[0], self._reader_of(files[0])
         if newest.reader and newest.reader != reader and not table.is_whole:
-            raise UserError(
-                f"{newest.path}: --reader {reader}: expected --reader {newest.reader}, because its answers decided "
-                f"where the run stopped early. Leave --reader out, or repeat the run with the option 'reader': "
-                f"'{reader}'"
-            )
+            why = f"expected --reader {newest.reader}, because its answers decided where the run stopped early"
+            instead = f"Leave --reader out, or repeat the run with the option 'reader': '{reader}'"
+            raise UserError(f"{newest.path}: --reader {reader}: {why}. {instead}")
         return Run(
             model=newest.model,
             name=newest.task,
@@ -186,11 +185,9 @@ def is_answers_file(path: Path) -> bool:
 
 def _probe(answers: Collected) -> Probe:
     """The tables and charts that the columns of a file of answers define."""
-    has_kinds = "kind" in answers.known and len(answers.table.kinds) > 1
-    has_picks = "picked" in answers.known
+    has_kinds, has_picks = "kind" in answers.known and len(answers.table.kinds) > 1, "picked" in answers.known
     charts = {
-        "changes": has_kinds,
-        "heat_maps": has_kinds,
+        **dict.fromkeys(("changes", "heat_maps"), has_kinds),
         "bmca_curve": True,
         "accuracy_ranges": has_kinds and has_picks,
         "by_kind": has_kinds,
@@ -219,10 +216,8 @@ def labelled(found: Sequence[N], path: Path, labels: Labels) -> list[N]:
     if label is None:
         return list(found)
     if len(names := dict.fromkeys(item.model for item in found)) > 1:
-        raise UserError(
-            f"--label {path}={label}: expected one model in {path}, got {len(names)}: {', '.join(names)}. "
-            "Pass the folder of one model"
-        )
+        got = f"got {len(names)}: {', '.join(names)}. Pass the folder of one model"
+        raise UserError(f"--label {path}={label}: expected one model in {path}, {got}")
     named = {"model_name": label}
     return [
         replace(item, model=label, **({"results": {**item.results, **named}} if getattr(item, "results", {}) else {}))
@@ -231,37 +226,24 @@ def labelled(found: Sequence[N], path: Path, labels: Labels) -> list[N]:
 
 
 def _left_out(table: ResponseTable, signature: str) -> list[str]:
-    notes = []
-    if is_two_phase(signature):
+    notes, two_phases = [], is_two_phase(signature)
+    if two_phases:
         notes.append(
             "--target asked a sample of the questions in two phases: values, errors and intervals are estimates for "
             f"all {counted(len(table.sizes) + table.not_begun, 'question')}"
         )
-    else:
-        if not table.is_whole:
-            notes.append(
-                f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that "
-                "the other variants cannot change are shown"
-            )
-        if table.not_begun:
-            notes.append(f"--budget or --target-stderr skipped {counted(table.not_begun, 'question')} of the task")
+    elif not table.is_whole:
+        notes.append(
+            f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that the "
+            "other variants cannot change are shown"
+        )
+    if table.not_begun and not two_phases:
+        notes.append(f"--budget or --target-stderr skipped {counted(table.not_begun, 'question')} of the task")
     if table.incomplete:
         notes.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:
         notes.append(f"left out {counted(table.duplicates, 'repeated answer')} to a variant")
     return notes
-
-
-def _named_apart(found: Sequence[tuple[Path, Run]]) -> list[Run]:
-    """Shorten the names of the models; add the path if several paths have the same model and task."""
-    runs = with_labels([run for _, run in found])
-    names = short_names(run.model for run in runs)
-    tasks = Counter((run.model, run.task) for run in runs)
-    twice = {model for (model, _), count in tasks.items() if count > 1}
-    return [
-        replace(run, model=f"{names[run.model]} ({path})" if run.model in twice else names[run.model])
-        for run, (path, _) in zip(runs, found, strict=True)
-    ]
 
 
 def with_labels(runs: Sequence[Run]) -> list[Run]:
@@ -288,46 +270,28 @@ def read_contestants(
     paths: Sequence[Path], reader: Reader | None = None, labels: Labels | None = None
 ) -> list[Contestant]:
     """Read the models to compare."""
+    found: list[Contestant] = []
     with RunReader(reader) as readers:
-        found = [contestant for path in paths for contestant in _of_path(path, readers, labels or {})]
+        for path in paths:
+            runs = readers.runs_in(path, {})
+            documents = [] if is_answers_file(path) else read_documents(path)
+            every: list[Any] = labelled([*runs, *documents], path, labels or {})
+            if not every:
+                raise UserError(f"{path}: there are no samples{_HOW_TO_SAVE}")
+            for model, name in short_names(run.model for run in every).items():
+                parts = every[: len(runs)], every[len(runs) :]
+                found.append(Contestant(name, path, *([run for run in part if run.model == model] for part in parts)))
     if len(found) < 2:
-        only = f" of {found[0].name}" if found else ""
-        raise UserError(
-            f"expected two or more models, got one: {', '.join(map(str, paths))} has only runs{only}. "
-            "Name the folder of another model, too"
-        )
-    runs = iter(with_labels([run for contestant in found for run in contestant.runs]))
-    return [
-        Contestant(
-            name,
-            path,
-            [replace(next(runs), model=name) for _ in of_model],
-            [replace(run, model=name) for run in documents],
-        )
-        for name, (_, path, of_model, documents) in zip(_distinct(found), found, strict=True)
-    ]
-
-
-def _of_path(path: Path, readers: RunReader, labels: Labels) -> list[Contestant]:
-    runs = readers.runs_in(path, {})
-    documents = [] if is_answers_file(path) else read_documents(path)
-    every: list[Any] = labelled([*runs, *documents], path, labels)
-    if not every:
-        raise UserError(f"{path}: there are no samples{_HOW_TO_SAVE}")
-    parts = every[: len(runs)], every[len(runs) :]
-    return [
-        Contestant(name, path, *([run for run in part if run.model == model] for part in parts))
-        for model, name in short_names(run.model for run in every).items()
-    ]
-
-
-def _distinct(found: Sequence[Contestant]) -> list[str]:
-    """Names that differ: with the path if two models have the same name, with a number if both are the same."""
-    counts = Counter(name for name, *_ in found)
-    same, seen = Counter((name, path) for name, path, *_ in found), Counter[tuple[str, Path]]()
-    names = []
-    for name, path, *_ in found:
-        seen[name, path] += 1
-        more = f" ({seen[name, path]})" if same[name, path] > 1 else f" ({path})" if counts[name] > 1 else ""
-        names.append(f"{name}{more}")
-    return names
+        only = f"{', '.join(map(str, paths))} has only runs{f' of {found[0].name}' if found else ''}"
+        raise UserError(f"expected two or more models, got one: {only}. Name the folder of another model, too")
+    # Names differ: with the path if two models have the same name, with a number if both are the same.
+    with_label = iter(with_labels([run for contestant in found for run in contestant.runs]))
+    counts, same = Counter(name for name, *_ in found), Counter((name, path) for name, path, *_ in found)
+    numbers = {key: count(1) for key in same}
+    contestants = []
+    for name, path, of_model, of_documents in found:
+        number = next(numbers[name, path])
+        name += f" ({number})" if same[name, path] > 1 else f" ({path})" if counts[name] > 1 else ""
+        named = [replace(next(with_label), model=name) for _ in of_model]
+        contestants.append(Contestant(name, path, named, [replace(run, model=name) for run in of_documents]))
+    return contestants

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import isclose, isnan
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -58,16 +58,13 @@ class Run:
     @property
     def task(self) -> str:
         """Name of the task in reports, with its data and its filter if there are several."""
-        return self._named(self.name)
+        details = ", ".join(filter(None, (self.label, self.part)))
+        return f"{self.name} ({details})" if details else self.name
 
     @property
     def family(self) -> str:
         """Name of the task without its probe: the same for all probes of a benchmark."""
-        return self._named(family_of(self.name, self.probe.name))
-
-    def _named(self, task: str) -> str:
-        details = ", ".join(filter(None, (self.label, self.part)))
-        return f"{task} ({details})" if details else task
+        return family_of(self.name, self.probe.name) + self.task.removeprefix(self.name)
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
@@ -91,15 +88,13 @@ class Run:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """The entries of the metrics that apply to the probe, the form and the benchmark, or to the columns of a file.
-
-        A run that stopped early has only the metrics that it printed.
-        """
+        """Entries of the metrics that apply to the probe, the form and the benchmark, or to the columns of a file."""
         if self.collected:
             undefined = undefined_metrics(self.table, self.collected.known)
             return [entry for entry in ENTRIES if entry["metric"] not in undefined]
         printed = self.samples.metrics
         entries = applicable_metrics(self.probe, self.table, self.form, macro_average="macro_acc" in printed)
+        # A run that stopped early has only the metrics that it printed.
         return [entry for entry in entries if self.table.is_whole or entry["metric"] in printed]
 
     @cached_property
@@ -132,16 +127,14 @@ class Run:
 
     @cached_property
     def differences(self) -> list[str]:
-        """Differences between the results file and the recomputed metrics; empty without a results file.
-
-        Errors of a run of another version are not compared, because versions may compute them differently.
-        """
+        """Differences between the results file and the recomputed metrics; empty without a results file."""
         if len(self.files) > 1 or self.is_read_again:
             return []
-        printed = part_of(part_of(self.results, "results"), self.name)
-        told, same_version = [], not self.signature or self.signature.endswith(f"|v{__version__}")
-        ours = {entry["metric"]: self.estimates[entry["metric"]] for entry in self.entries if is_in_table(entry)}
-        for name, found in ours.items():
+        printed, told = part_of(part_of(self.results, "results"), self.name), []
+        # Other versions may have computed the errors differently.
+        same_version = not self.signature or self.signature.endswith(f"|v{__version__}")
+        for name in (entry["metric"] for entry in self.entries if is_in_table(entry)):
+            found = self.estimates[name]
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
             is_same = _same(value, found.value) and (_same(error, found.stderr) or not same_version)
             if value is not None and not is_same:
@@ -161,16 +154,14 @@ class Run:
             told.append(f"read again by the {self.reader} reader, so the numbers may differ from the results file")
         followed = self.estimates.get("followed", UNDEFINED).value
         if self.reader and followed < FEW_FOLLOWED:
-            told.append(
-                f"{followed:.1%} of the responses follow the format, so the scores depend on the reader (here "
-                f"{self.reader}). Compare --reader strict and --reader flexible"
-            )
+            few = f"{followed:.1%} of the responses follow the format, so the scores depend on the reader"
+            told.append(f"{few} (here {self.reader}). Compare --reader strict and --reader flexible")
         if self.differences:
             told.append(f"the results file differs from its samples: {'; '.join(self.differences)}")
         ours = {entry["metric"] for entry in self.entries}
-        note = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
+        small = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
         few = "" if self.is_two_phase else note_on_few_clusters(self.table)
-        told += [note for note in (note, few) if note and note not in told]
+        told += [note for note in (small, few) if note and note not in told]
         unknown = self.samples.metrics - ours - {"bypass"}
         if others := sorted(name for name in unknown if not name.endswith("_stderr")):
             told.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
@@ -210,10 +201,8 @@ def check_one_model(runs: Sequence[Run], where: str) -> None:
     """Raise a UserError if there are runs of several models."""
     models = sorted({run.model for run in runs})
     if len(models) > 1:
-        raise UserError(
-            f"{where}: expected the runs of one model, got {len(models)}: {first_few(map(shorten, models))}. Name the "
-            "folder of one"
-        )
+        got = f"{len(models)}: {first_few(map(shorten, models))}"
+        raise UserError(f"{where}: expected the runs of one model, got {got}. Name the folder of one")
 
 
 _FORMS = {"generate": "written", "loglikelihood": "scored"}
@@ -224,10 +213,8 @@ def not_comparable(before: Run, after: Run) -> str:
     if before.collected or after.collected:
         return _files_differ(before, after)
     if before.data.differs_from(after.data):
-        return (
-            f"they ran on different questions: {before.data} in the first, {after.data} in the second. "
-            "Run both on the same file or data set"
-        )
+        different = f"they ran on different questions: {before.data} in the first, {after.data} in the second"
+        return f"{different}. Run both on the same file or data set"
     if sampled := [which for which, run in (("first", before), ("second", after)) if run.is_two_phase]:
         return (
             f"--target followed only a sample of the questions in the {' and the '.join(sampled)}, so the answers "
@@ -239,33 +226,31 @@ def not_comparable(before: Run, after: Run) -> str:
         if told := apart(one, other, show=str):
             return f"their settings differ: {'; '.join(told)}"
     if before.reader and after.reader and before.reader != after.reader:
-        return (
-            f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of the "
-            f"second. Use one reader for both: --reader {before.reader}, or --reader {after.reader}"
+        read = (
+            f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of the second"
         )
+        return f"{read}. Use one reader for both: --reader {before.reader}, or --reader {after.reader}"
     if before.form and after.form and before.form != after.form:
         return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
     if only := only_in_one(before.table.question_ids, after.table.question_ids, "questions"):
-        ended = any({"budget", "target-stderr"} & signature_parts(run.signature).keys() for run in (before, after))
-        told_ended = " A budget or target ends each run at another question." if ended else ""
-        return f"{only}.{told_ended} Run both on the same questions (option 'questions' or 'categories')"
+        parts = signature_parts(before.signature).keys() | signature_parts(after.signature).keys()
+        ended = " A budget or target ends each run at another question." * bool({"budget", "target-stderr"} & parts)
+        return f"{only}.{ended} Run both on the same questions (option 'questions' or 'categories')"
     if before.table.clusters != after.table.clusters:
-        return (
-            "their questions share different passages. Run both with the same option 'cluster' and the same version of "
-            "the task"
-        )
+        same = "Run both with the same option 'cluster' and the same version of the task"
+        return f"their questions share different passages. {same}"
     most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
-    if unlike := _unlike(before, after, 0):
-        return (
-            f"{len(unlike):,} of {most:,} variants differ ({first_few(unlike)}). The runs have different seeds, "
-            "different options or different versions of the task"
+    reasons = [
+        "variants differ ({}). The runs have different seeds, different options or different versions of the task"
+    ]
+    if not (before.signature and after.signature):
+        reasons.append(
+            "prompts differ ({}). Only the results files of both runs can show whether the chat template or the "
+            "exemplars differ. Put each results_<date>.json beside its samples"
         )
-    if not (before.signature and after.signature) and (unlike := _unlike(before, after, 1)):
-        return (
-            f"{len(unlike):,} of {most:,} prompts differ ({first_few(unlike)}). Only the results files of both runs "
-            "can show whether the chat template or the exemplars differ. Put each results_<date>.json beside its "
-            "samples"
-        )
+    for part, reason in enumerate(reasons):
+        if unlike := _unlike(before, after, part):
+            return f"{len(unlike):,} of {most:,} {reason.format(first_few(unlike))}"
     return ""
 
 
@@ -276,8 +261,8 @@ def _files_differ(before: Run, after: Run) -> str:
         return f"the {which} is a file of answers, the other is a run of the harness. Compare two of a kind"
     if only := only_in_one([*before.collected.places], [*after.collected.places], "questions"):
         return f"{only}. Give both files the same questions"
-    described, also_described = before.collected.described, after.collected.described
-    for which, columns, others in (("first", described, also_described), ("second", also_described, described)):
+    described, also = before.collected.described, after.collected.described
+    for which, columns, others in (("first", described, also), ("second", also, described)):
         if lacking := [repr(name) for name in columns if name not in others]:
             return (
                 f"only the {which} has the column{'s' * (len(lacking) > 1)} {', '.join(lacking)} in every row, so it "
@@ -290,29 +275,22 @@ def _files_differ(before: Run, after: Run) -> str:
             f"{', '.join(map(repr, ('variant', *described)))} must be equal in both files"
         )
     if skipped := sorted({*before.table.question_ids} ^ {*after.table.question_ids}):
-        return (
-            f"in one of the two all variants of {len(skipped):,} of {len(one):,} questions were skipped "
-            f"({first_few(map(repr, skipped))}). Give both files answers to the same questions"
-        )
+        which = f"{len(skipped):,} of {len(one):,} questions were skipped ({first_few(map(repr, skipped))})"
+        return f"in one of the two all variants of {which}. Give both files answers to the same questions"
     return ""
 
 
-def _unlike(before: Run, after: Run, part: Literal[0, 1]) -> list[str]:
-    """The variants whose digest (0) or whose prompt's digest (1) differs between the runs or is missing in one of them.
-
-    The runs have the same questions.
-    """
+def _unlike(before: Run, after: Run, part: int) -> list[str]:
+    """The variants whose digest (0) or whose prompt's digest (1) differs between two runs of the same questions."""
     one, other = (run.samples.digests_of(run.rows)[part] for run in (before, after))
     if np.array_equal(before.table.sizes, after.table.sizes) and np.array_equal(one, other):
         return []
-    of_both: list[dict[tuple[str, int], bytes]] = []
+    found: set[tuple[str, int, bytes]] = set()
     for run, digests in ((before, one), (after, other)):
         sizes = zip(run.table.question_ids, run.table.sizes.tolist(), strict=True)
-        variants = [(question, ordinal) for question, size in sizes for ordinal in range(size)]
-        of_both.append(dict(zip(variants, digests, strict=True)))
-    of_one, of_other = of_both
-    unlike = sorted(key for key in of_one.keys() | of_other.keys() if of_one.get(key) != of_other.get(key))
-    return [f"{question} variant {ordinal}" for question, ordinal in unlike]
+        variants = ((question, ordinal) for question, size in sizes for ordinal in range(size))
+        found ^= {(*variant, digest) for variant, digest in zip(variants, digests, strict=True)}
+    return [f"{question} variant {n}" for question, n in sorted({(question, n) for question, n, _ in found})]
 
 
 def setting_differences(before: Run | DocumentRun, after: Run | DocumentRun) -> list[str]:

@@ -24,10 +24,8 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
     """Fill the columns `picked`, `answer`, `printed`, `followed`, `reader`, `reason` and `rule` from the responses."""
     values = columns.values
     if not {"printed", "prompt"} & columns.names.keys():
-        raise UserError(
-            f"{columns.source}: expected the options of each response: a column 'options' with lists, a column for "
-            "each option (A, B, ...), or the column 'prompt'"
-        )
+        where = "a column 'options' with lists, a column for each option (A, B, ...), or the column 'prompt'"
+        raise UserError(f"{columns.source}: expected the options of each response: {where}")
     drafts = [_draft(columns, row) for row in range(len(values["response"]))]
     rights = _right_options(columns.source, drafts)
     for name in ("picked", "followed", "printed"):

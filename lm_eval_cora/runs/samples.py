@@ -12,6 +12,7 @@ from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.util import find_spec
@@ -41,12 +42,9 @@ from lm_eval_cora.runs.files import part_of
 from lm_eval_cora.variants.probes import PROBES, Probe
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-
 ANOTHER_TASK = "from another task"  # reason to leave out a line that is not of an lm-eval-cora task
-
 BYTES_WORTH_A_BAR = 20_000_000  # a file of this size is read by several processes, with a progress bar
 _AT_A_TIME = 16_000_000  # bytes that a process reads
-
 _BYTES_OF_THE_HEAD = 1_000_000  # a file whose first lines up to here are all from another task is not read further
 _DIGEST = 16  # number of characters of a digest that are kept
 
@@ -128,11 +126,9 @@ class SamplesReaders(Pool[Worker]):
         """Read a samples file."""
         try:
             size = path.stat().st_size
-            if size < BYTES_WORTH_A_BAR:
-                return read_part(path, 0, size, reader)
-            found = read_part(path, 0, _BYTES_OF_THE_HEAD, reader)
-            if not found.samples and found.broken.keys() == {ANOTHER_TASK}:
-                return found
+            head = read_part(path, 0, size if size < BYTES_WORTH_A_BAR else _BYTES_OF_THE_HEAD, reader)
+            if size < BYTES_WORTH_A_BAR or (not head.samples and head.broken.keys() == {ANOTHER_TASK}):
+                return head
             found = Found({}, Counter())
             parts = [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
             work = ask if len(self.workers) > 1 else lambda _, part: read_part(*part)
@@ -160,10 +156,8 @@ def ask(worker: Worker, part: tuple[Path, int, int, Reader]) -> Found:
         process.stdin.flush()
         found: Found | OSError = pickle.load(process.stdout)  # written by `serve`
     except (EOFError, BrokenPipeError, pickle.UnpicklingError):
-        raise UserError(
-            f"{part[0]}: a process that read it was ended, probably because memory ran out. Free some memory, or "
-            "pass fewer files"
-        ) from None
+        ended = f"{part[0]}: a process that read it was ended, probably because memory ran out"
+        raise UserError(f"{ended}. Free some memory, or pass fewer files") from None
     if isinstance(found, OSError):
         raise found
     return found
@@ -187,24 +181,22 @@ def serve() -> None:
 
 def compare_written(samples: Samples, checker: EquivalenceChecker) -> None:
     """Compare all answers to questions without options to their references, at once."""
-    references = samples.written
-    if not references:
+    if not (references := samples.written):
         return
     if find_spec("math_verify") is None:
         raise UserError(
-            f"{samples.paths[0][0]}: comparing answers to MATH needs math-verify, which is not "
-            "installed: pip install 'lm-eval-cora[math]'. Or pass only the other files"
+            f"{samples.paths[0][0]}: comparing answers to MATH needs math-verify, which is not installed: pip install "
+            "'lm-eval-cora[math]'. Or pass only the other files"
         )
-    groups: dict[str, list[str]] = {question: [reference] for question, reference in references.items()}
+    groups = {question: [reference] for question, reference in references.items()}
     for record in samples.records:
         if record.written is not None:
             groups[record.question_id].append(record.written)
     checker.settle_within(groups.values())
     compared = PackedRecords()
     for record in samples.records:
-        matches = record.written is not None and checker.verdict(record.written, references[record.question_id])
         if record.written is not None:
-            record.matches = matches
+            record.matches = checker.verdict(record.written, references[record.question_id])
         compared.append(record)
     samples.records = compared
 
@@ -227,8 +219,8 @@ def is_ours(sample: Any) -> bool:
 
 def known_response(sample: Mapping[str, Any]) -> Response:
     """Return the response of a samples line, with what the run knew about it."""
-    came, (cut_off, opened) = sample.get("came"), (sample.get(name) is True for name in ("cut_off", "opened"))
-    came = came if isinstance(came, str) else ""
+    came = sample["came"] if isinstance(sample.get("came"), str) else ""
+    cut_off, opened = (sample.get(name) is True for name in ("cut_off", "opened"))
     return Response(response_of(sample["filtered_resps"]), cut_off=cut_off or None, opened=opened, came=came)
 
 
@@ -272,11 +264,11 @@ def _check(doc: dict[str, Any]) -> None:
     """Check that a doc is a valid variant, so that no metric fails on it later."""
     for name in ("question_id", "kind", "category", *(["cluster"] if "cluster" in doc else [])):
         doc[name] = intern(str(doc[name]))  # share equal texts between lines
-    answer, printed, choices = doc["answer"], doc["printed"], list(doc["choices"])
-    is_open = format_of(doc).is_open
-    if is_open:
-        doc["answer"] = intern(answer)  # TypeError for another type
-    identities = [*printed, *([] if is_open else [answer])]
+    printed, choices, identities = doc["printed"], list(doc["choices"]), list(doc["printed"])
+    if format_of(doc).is_open:
+        doc["answer"] = intern(doc["answer"])  # TypeError for another type
+    else:
+        identities.append(doc["answer"])
     if not (
         all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
         and all(0 <= identity < IDENTITIES for identity in identities)
@@ -310,47 +302,39 @@ def response_text(line: Mapping[str, Any]) -> str:
     responses = line.get("filtered_resps") or [""]
     if isinstance(responses[0], str):
         return responses[0]
-    answers = format_of(line["doc"]).scored(line["doc"])
     values = [response[0] if isinstance(response, list) and response else response for response in responses]
     if len(values) == 1:
         return str(values[0])
+    answers = format_of(line["doc"]).scored(line["doc"])
     return ", ".join(f"{answer} {value}" for answer, value in zip(answers, values, strict=False))
 
 
 def _numbers(response: Any) -> Sequence[Any]:
     """Convert a log-likelihood back to a number, because the harness writes it as text."""
     value = response[0] if isinstance(response, list) and response else None
-    try:
+    with suppress(ValueError):
         return [float(value) if isinstance(value, str) else value]
-    except ValueError:
-        return [None]
+    return [None]
 
 
 class ResultsFolder:
-    """A temporary folder with what `simple_evaluate` returns, as files, because a report reads the responses again.
-
-    It is removed with its last user.
-    """
+    """A temporary folder of results of `simple_evaluate` as files, because a report reads the responses again."""
 
     def __init__(self) -> None:
         self.path = Path(mkdtemp(prefix="lm-eval-cora-"))
         self._count = 0
-        finalize(self, rmtree, self.path, ignore_errors=True)
+        finalize(self, rmtree, self.path, ignore_errors=True)  # with its last user
 
     def add(self, results: Mapping[str, Any]) -> Path:
         """Write results as `lm_eval run --output_path --log_samples` does, without other tasks."""
         samples = results.get("samples")
         if not isinstance(samples, Mapping):
-            raise UserError(
-                "read_runs: expected the results of simple_evaluate with samples, got results without `samples`. Pass "
-                "log_samples=True to simple_evaluate"
-            )
+            expected = "read_runs: expected the results of simple_evaluate with samples, got results without `samples`"
+            raise UserError(f"{expected}. Pass log_samples=True to simple_evaluate")
         ours = {task: lines for task, lines in samples.items() if any(map(is_ours, lines))}
         if not ours:
-            raise UserError(
-                "read_runs: the results have no samples of lm-eval-cora tasks, but of other tasks "
-                f"({first_few(samples)}). lm-eval-cora compare reads their files"
-            )
+            others = f"of other tasks ({first_few(samples)}). lm-eval-cora compare reads their files"
+            raise UserError(f"read_runs: the results have no samples of lm-eval-cora tasks, but {others}")
         self._count += 1
         folder, date = self.path / f"results {self._count}", datetime.now().isoformat().replace(":", "-")
         folder.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,26 +25,21 @@ def family_of(task: str, probe: str) -> str:
 
 
 def data_labels(runs: Sequence[tuple[str, str, Data]]) -> list[str]:
-    """Make labels from tasks, their names without the probe, and data, so that different data have different names.
-
-    A label is the name of the benchmark, or empty if the name of the task contains it. If a family has several data
-    sets of the same name, the label also contains the digest.
-    """
-    digests: dict[tuple[str, str], set[str]] = {}
-    for _, family, data in runs:
-        digests.setdefault((family, data.name), set()).update(filter(None, [data.digest]))
+    """Make labels from tasks, their names without the probe, and data, so that different data have different names."""
+    known = {(family, data.name, data.digest) for _, family, data in runs if data.digest}
+    digests = Counter((family, name) for family, name, _ in known)
     labels = []
     for task, family, data in runs:
         name = "" if is_in_task_name(data.name, task) else data.name
-        digest = data.digest if len(digests[family, data.name]) > 1 else ""
+        digest = data.digest if digests[family, data.name] > 1 else ""
         labels.append(" ".join(filter(None, (name, digest))))
     return labels
 
 
+# Parts of a signature: how much was asked, why a run ended early, and all that do not describe how a question was asked
 HOW_MUCH = ("questions", "limit", "samples", "categories", "n", "passages", "repeats", "asked", "invalid")
-"""Signature parts that describe how much was asked, not how."""
-
-WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")  # signature parts that describe why a run ended early
+WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")
+_MAY_DIFFER = {*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader"}
 
 
 def signature_parts(signature: str) -> dict[str, str]:
@@ -58,13 +54,9 @@ def format_signature(parts: Mapping[str, object], version: str) -> str:
     return "|".join(["cora", *(f"{name}:{value}" for name, value in escaped.items()), version])
 
 
-_MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
-"""Parts of a signature that do not describe how a question was asked."""
-
-
 def how_asked(signature: str, *, known_data: bool) -> dict[str, str]:
     """The parts of a signature that describe how the questions were asked. They are equal for comparable runs."""
-    may_differ = (*_MAY_DIFFER, "data_files") if known_data else _MAY_DIFFER
+    may_differ = _MAY_DIFFER | ({"data_files"} if known_data else set())
     return {name: value for name, value in signature_parts(signature).items() if name not in may_differ}
 
 
@@ -74,10 +66,7 @@ def is_two_phase(signature: str) -> bool:
 
 
 def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Reader, before: str) -> str:
-    """Make the signature of one run or of merged runs, possibly read with another reader.
-
-    The parts that describe how much was asked are computed again.
-    """
+    """Make the signature of one run or of merged runs, possibly read again; count again how much was asked."""
     read_again = "|form:generate|" in signatures[0] and before != reader
     if (len(signatures) == 1 and not read_again) or not all("|" in signature for signature in signatures):
         return signatures[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.decide.plan import METRICS, MODELS, Goal, Plan, as_json, as_table, chosen, estimate_of, make_plans
+from lm_eval_cora.decide.plan import METRICS, MODELS, Goal, as_json, as_table, chosen, estimate_of, make_plans
 from lm_eval_cora.decide.sample_size import Contrast, questions_for_same, questions_needed
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
@@ -47,6 +47,9 @@ def test_one_run(runs: list[Run]) -> None:
     assert isnan(plan.smallest_difference)
     none, high = (make_plans(runs[:1], Goal(0.05, correlation=r))[0][0] for r in (0.0, 0.9))
     assert none.questions == pytest.approx(10 * high.questions, abs=10)
+    plans, _ = make_plans(runs[:1], Goal(0.05, metric="mcqa_plus"))  # which early stopping does not give
+    assert as_table(plans, Goal(0.05)).rows[0][5] == "n/a"
+    assert as_json(plans, Goal(0.05), [])["plans"][0]["requests_exact"] is plans[0].requests_exact is None
 
 
 def test_two_runs(runs: list[Run], tmp_path: Path) -> None:
@@ -59,12 +62,6 @@ def test_two_runs(runs: list[Run], tmp_path: Path) -> None:
     (plan,), _ = make_plans(runs_by_hand(tmp_path, {"a": ONE, "b": ONE}), Goal(0.01, metric="mcqa"))
     assert plan.questions > 100
     assert plan.correlation == pytest.approx(1)
-
-
-def test_a_metric_that_early_stopping_does_not_give(runs: list[Run]) -> None:
-    plans, _ = make_plans(runs[:1], Goal(0.05, metric="mcqa_plus"))
-    assert as_table(plans, Goal(0.05)).rows[0][5] == "n/a"
-    assert as_json(plans, Goal(0.05), [])["plans"][0]["requests_exact"] is plans[0].requests_exact is None
 
 
 REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
@@ -87,50 +84,35 @@ def test_plans_that_cannot_be_made(name: str, runs: list[Run]) -> None:
 def test_models_that_cannot_be_planned_together(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"one or two models, got 3: a, b, c"):
         make_plans(runs_by_hand(tmp_path / "three", {"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
-    short = {kind: marks[:100] for kind, marks in OTHER.items()}
-    with pytest.raises(UserError) as refused:
-        make_plans(runs_by_hand(tmp_path / "two", {"a": ONE, "b": short}), Goal(0.1))
-    assert tells(str(refused.value), "--from: ", "a and b")
-
-
-def test_few_questions_and_rough_numbers(tmp_path: Path) -> None:
-    _, notes = make_plans(runs_by_hand(tmp_path, {"a": {kind: marks[:20] for kind, marks in ONE.items()}}), Goal(0.5))
-    assert tells(" ".join(notes), "answers: 20 questions in the run", "62%", "fewer than 100 questions", "rough")
+    few = runs_by_hand(tmp_path / "few", {"a": {kind: marks[:20] for kind, marks in ONE.items()}, "b": OTHER})
+    with pytest.raises(UserError, match=r"^--from: a and b "):
+        make_plans(few, Goal(0.1))
+    _, notes = make_plans(few[:1], Goal(0.5))
+    assert tells(" ".join(notes), ": 20 questions in the run", "62%", "fewer than 100 questions", "rough")
 
 
 # ---- runs of the harness
 
 
-def planned(folder: Path, metric: str = "cora") -> Plan:
-    (plan,), _ = make_plans(read_runs([folder]), Goal(0.05, metric=metric))
-    return plan
-
-
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_order"])
 def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) -> None:
     full, stopped = Moody(3), Moody(3)
-    options = {"questions": QUESTIONS}
-    write(tmp_path / "full", full, task, options)
-    write(tmp_path / "stopped", stop_early(stopped, "exact"), task, options)
-    plan, again = planned(tmp_path / "full"), planned(tmp_path / "stopped")
+    for folder, model in ((tmp_path / "full", full), (tmp_path / "stopped", stop_early(stopped, "exact"))):
+        write(folder, model, task, {"questions": QUESTIONS})
+    found = [make_plans(read_runs([tmp_path / name]), Goal(0.05, metric="cora")) for name in ("full", "stopped")]
+    (((plan,), notes), ((again,), _)) = found
     assert plan.requests_per_question == len(full.prompts) / QUESTIONS
     assert plan.requests_per_question_exact == len(stopped.prompts) / QUESTIONS < plan.requests_per_question
     numbers = [(each.questions, each.requests, each.requests_exact) for each in (plan, again)]
     assert numbers[0] == numbers[1]
-
-
-def test_too_few_questions(tmp_path: Path) -> None:
-    write(tmp_path, Moody(3), "cora_demo", {"questions": QUESTIONS})
-    (plan,), notes = make_plans(read_runs([tmp_path]), Goal(0.01))
     assert (plan.benchmark_questions, plan.enough) == (120, False)
-    told = ("6 questions in the run", "cora_demo: the benchmark has 120 questions, too few", "find")
-    assert tells(" ".join(notes), *told)
+    assert tells(" ".join(notes), "6 questions in the run", f"{task}: the benchmark has 120 questions, too few", "find")
 
 
 def test_a_two_phase_run(tmp_path: Path) -> None:
     write(tmp_path, stop_early(Moody(3), target="whole:0.3"), "cora_demo", {"questions": 40})
     with pytest.raises(UserError, match="run with --target does not show"):
-        planned(tmp_path)
+        make_plans(read_runs([tmp_path]), Goal(0.05))
 
 
 # ---- typical models

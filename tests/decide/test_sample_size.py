@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf, isnan
 
 import numpy as np
@@ -10,14 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from lm_eval_cora.decide import sample_size
-from lm_eval_cora.decide.sample_size import (
-    Contrast,
-    Level,
-    correlation_of,
-    questions_for_same,
-    questions_needed,
-    spread_at,
-)
+from lm_eval_cora.decide.sample_size import Contrast, Level, correlation_of, questions_for_same, questions_needed
 from lm_eval_cora.metrics import cora, core, mcqa
 from lm_eval_cora.metrics.estimate import Estimate, clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
@@ -64,10 +56,10 @@ def test_questions_where_nothing_varies(right: int, questions: int, bound: float
         assert ((high <= bound) if value < bound else (low >= bound)) is decides
 
 
-@pytest.mark.parametrize("metric", [mcqa, cora, core])
-def test_a_product_where_nothing_varies_needs_as_many_questions_as_a_share(metric: Callable[..., Estimate]) -> None:
-    wrong = metric(ResponseTable.from_hits([[0] * 26] * 5))
-    assert questions_needed(Level(wrong, 5), 0.0, 0.1) == 36  # Clopper and Pearson: 1 - 0.025^(1 / N)
+def test_a_product_where_nothing_varies_needs_as_many_questions_as_a_share() -> None:
+    for metric in (mcqa, cora, core):
+        wrong = metric(ResponseTable.from_hits([[0] * 26] * 5))
+        assert questions_needed(Level(wrong, 5), 0.0, 0.1) == 36  # Clopper and Pearson: 1 - 0.025^(1 / N)
 
 
 def test_the_intervals_are_those_that_are_printed() -> None:
@@ -79,15 +71,14 @@ def test_the_intervals_are_those_that_are_printed() -> None:
     always = mean_of(np.full(60, 0.5))
     assert Contrast.of(always, always).interval(0.0, 60) == difference(always, always)[2:]
     share = share_of(one)
-    low, high = Level(share, 60).interval(share.value, 60)
-    exact = clopper_pearson(one.sum(), 60)
-    assert (low, high) == pytest.approx((min(exact[0], share.interval[0]), max(exact[1], share.interval[1])))
+    exact, usual = clopper_pearson(one.sum(), 60), share.interval
+    expected = min(exact[0], usual[0]), max(exact[1], usual[1])
+    assert Level(share, 60).interval(share.value, 60) == pytest.approx(expected)
     alike = mean_of(np.full(60, 0.5), np.arange(60) < 5)  # five questions count
-    low, high = Level(alike, 60).interval(alike.value, 60)
-    assert low <= alike.interval[0] < alike.interval[1] <= high
     far = mean_of(np.where(np.arange(60) == 0, 0.0, 0.9 + one * 0.05))  # one question is far from the others
-    low, high = Level(far, 60).interval(far.value, 60)
-    assert low <= far.interval[0] < far.interval[1] <= high
+    for estimate in (alike, far):
+        low, high = Level(estimate, 60).interval(estimate.value, 60)
+        assert low <= estimate.interval[0] < estimate.interval[1] <= high
     score = mean_of(one * 7.0, between=(0.0, inf))
     assert Level(score, 60).interval(score.value, 60) == pytest.approx(score.interval)
 
@@ -146,20 +137,20 @@ def test_the_power_is_that_of_simulations(case: Case, metric: str) -> None:
 def test_the_spread_of_another_share_is_exact() -> None:
     for share, other in ((0.8, 0.75), (0.3, 0.4), (0.5, 0.45)):
         hits = np.arange(1_000) < 1_000 * share
-        found = spread_at((share * (1 - share)) ** 0.5, hits - share, other - share)
+        found = sample_size.spread_at((share * (1 - share)) ** 0.5, hits - share, other - share)
         assert found**2 == pytest.approx(other * (1 - other))
-    assert spread_at(0.3, np.zeros(10), 0.1) == 0.3
-    assert spread_at(0.4, np.array([0.4, -0.4]), 0.9) == 0
+    assert sample_size.spread_at(0.3, np.zeros(10), 0.1) == 0.3
+    assert sample_size.spread_at(0.4, np.array([0.4, -0.4]), 0.9) == 0
 
 
-@pytest.mark.parametrize(
-    ("metric", "case"),
-    [
-        *(("mcqa", case) for case in (((0.8, 0.3), (0.75, 0.25), 0.5), ((0.4, 0.2), (0.43, 0.2), 0.0))),
-        *(("cora", case) for case in (((0.74, 0.18), (0.75, 0.20), 0.6), ((0.85, 0.73), (0.84, 0.71), 0.5))),
-        ("cora", ((0.64, 0.33), (0.65, 0.36), 0.0)),
-    ],
-)
+ONE_RUN = [
+    *(("mcqa", case) for case in (((0.8, 0.3), (0.75, 0.25), 0.5), ((0.4, 0.2), (0.43, 0.2), 0.0))),
+    *(("cora", case) for case in (((0.74, 0.18), (0.75, 0.20), 0.6), ((0.85, 0.73), (0.84, 0.71), 0.5))),
+    ("cora", ((0.64, 0.33), (0.65, 0.36), 0.0)),
+]
+
+
+@pytest.mark.parametrize(("metric", "case"), ONE_RUN)
 def test_one_run_and_the_correlation(metric: str, case: Case) -> None:
     chances = joint(*case)
     before, after = (METRICS[metric](table) for table in tables(chances, 20_000))

@@ -47,13 +47,14 @@ def loss_of(run: Run, baseline: Run, requirement: str) -> Verdict:
 
 def test_the_ends_of_the_interval_decide() -> None:
     intervals = (0.45, 0.6), (0.3, 0.45), (0.3, 0.4499), (nan, nan)
-    assert [verdicts.decide(*ends, 0.45) for ends in intervals] == ["pass", "undecided", "fail", "undecided"]
-
-
-def test_a_bound_outside_the_range_of_the_metric_is_refused(runs: list[Run]) -> None:
-    for requirement in ("acc<=5", "cora>=30", "mcqa>=-0.1"):
-        with pytest.raises(UserError, match="expected a bound from 0 to 1, the range of the metric"):
-            verdict_on(runs[0], requirement)
+    outcomes = ["pass", "undecided", "fail", "undecided"]
+    assert [verdicts.decide(*ends, least=0.45) for ends in intervals] == outcomes
+    assert [verdicts.decide(-high, -low, most=-0.45) for low, high in intervals] == outcomes
+    for low, high, outcome in (  # two one-sided tests
+        *((-0.02, 0.02, "pass"), (-0.0201, 0.01, "undecided"), (-0.01, 0.0201, "undecided")),
+        *((0.0201, 0.05, "fail"), (-0.05, -0.0201, "fail"), (-0.03, 0.03, "undecided"), (nan, nan, "undecided")),
+    ):
+        assert verdicts.decide(low, high, -0.02, 0.02) == outcome
 
 
 # mcqa is 0.8 of 100 questions: Clopper and Pearson's interval is from 0.708 to 0.873, Wilson's inside of it.
@@ -83,12 +84,6 @@ def test_so_many_questions_decide_with_the_probability_that_is_promised() -> Non
     assert needed is not None
     passes = [right for right in range(needed + 1) if clopper_pearson(right, needed)[0] >= 0.75]
     assert binom.pmf(passes, needed, 0.8).sum() == pytest.approx(0.8, abs=0.03)
-
-
-def test_the_overall_outcome(runs: list[Run]) -> None:
-    passed, undecided, failed = (verdict_on(runs[0], text) for text in ("mcqa>=0.5", "mcqa>=0.8", "mcqa>=0.9"))
-    groups = [passed, passed], [passed, undecided], [undecided, failed, passed]
-    assert [verdicts.overall(group) for group in groups] == ["pass", "undecided", "fail"]
 
 
 def test_one_question_has_no_interval_and_none_has_no_value(tmp_path: Path) -> None:
@@ -146,17 +141,6 @@ def test_the_same_within_a_margin(runs: list[Run]) -> None:
     assert as_json([open_one], "m", [])["requirements"][0]["level"] == 0.9
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "outcome"),
-    [
-        *((-0.02, 0.02, "pass"), (-0.0201, 0.01, "undecided"), (-0.01, 0.0201, "undecided")),
-        *((0.0201, 0.05, "fail"), (-0.05, -0.0201, "fail"), (-0.03, 0.03, "undecided"), (nan, nan, "undecided")),
-    ],
-)
-def test_two_one_sided_tests(low: float, high: float, outcome: str) -> None:
-    assert verdicts.decide_same(low, high, 0.02) == outcome
-
-
 def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
     paths = (tmp_path / "few.csv", 0.95), (tmp_path / "many.csv", 0.2)
     few, many = (the_run(write_answers(path, answers("m", knows, 100))) for path, knows in paths)
@@ -166,31 +150,22 @@ def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
         assert loss_of(many, few, f"invalid:{margin}").outcome == outcome
 
 
-def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
-    short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
-    with pytest.raises(UserError) as refused:
-        loss_of(runs[0], short, "cora:0.05")
-    assert tells(str(refused.value), "cora no worse by 0.05: answers", "cannot be compared", "50 of 100 questions")
-
-
-# ---- what does not exist
-
-
-def test_names_that_do_not_exist(runs: list[Run]) -> None:
+def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run], tmp_path: Path) -> None:
     for requirement, *parts in (
         ("coora>=0.5", "coora >= 0.5: answers has no metric 'coora'", "Did you mean 'cora'", "mcqa"),
         ("answer:cora>=0.5", "answer:cora >= 0.5: there is no such task", "Did you mean 'answers'"),
+        *((bound, "expected a bound from 0 to 1, the range of") for bound in ("acc<=5", "cora>=30", "mcqa>=-0.1")),
     ):
         with pytest.raises(UserError) as refused:
             verdict_on(runs[0], requirement)
         assert tells(str(refused.value), *parts)
-
-
-def test_metrics_without_a_better_direction(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
-    run = replace(runs[0])
-    vars(run)["entries"] = [{**entry, "higher_is_better": None} for entry in runs[0].entries]
+    undirected = replace(runs[0])
+    vars(undirected)["entries"] = [{**entry, "higher_is_better": None} for entry in runs[0].entries]
     with pytest.raises(UserError, match="neither a high nor a low cora is better"):
-        loss_of(run, runs[1], "cora:0.05")
+        loss_of(undirected, runs[1], "cora:0.05")
+    short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
+    with pytest.raises(UserError, match=r"^cora no worse by 0.05: answers cannot be compared .*50 of 100 questions"):
+        loss_of(runs[0], short, "cora:0.05")
 
 
 def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:
@@ -261,11 +236,13 @@ def test_json_has_no_bare_nan() -> None:
     assert strict(json.dumps(found))
 
 
-def test_the_table() -> None:
+def test_the_table_and_the_overall_outcome() -> None:
     table = as_table([made_up("pass"), made_up("undecided")], "m")
     assert table.title == "m: undecided"
     told = [(row[0], row[2], row[-1]) for row in table.rows]
     assert told == [("cora ≥ 0.45", "pass", ""), ("cora ≥ 0.45", "undecided", 500)]
+    assert verdicts.overall([made_up("pass")]) == "pass"
+    assert verdicts.overall([made_up("undecided"), made_up("fail"), made_up("pass")]) == "fail"
 
 
 # ---- requirements as texts, and policies in files
@@ -320,11 +297,8 @@ def read(folder: Path, content: str | bytes) -> list[str]:
 
 
 def test_a_policy_and_the_command_line_without_repetition(tmp_path: Path) -> None:
-    path = tmp_path / "gate.yaml"
-    text = (
-        "# Our limits\nno_worse: [cora:0.1]\nrequire:\n  - cora >= 0.450\n  - 'cora_medqa:mv <= 0.05'\nsame: [mv:1]\n"
-    )
-    path.write_text(text)
+    path, limits = tmp_path / "gate.yaml", "[cora >= 0.450, 'cora_medqa:mv <= 0.05']"
+    path.write_text(f"# Our limits\nno_worse: [cora:0.1]\nrequire: {limits}\nsame: [mv:1]\n")
     requirements = read_requirements(["mv>=0.1", "cora>=0.45"], ["cora:0.2"], path, ["ci:0.1"])
     texts = ["mv >= 0.1", "cora >= 0.45", "mv <= 0.05", "cora no worse by 0.2", "ci same within 0.1"]
     texts += ["cora no worse by 0.1", "mv same within 1"]

@@ -27,23 +27,16 @@ def found(path: Path) -> list[Path]:
 
 def test_symbolic_links_are_followed(tmp_path: Path) -> None:
     put(tmp_path / "elsewhere" / "model")
-    (out := tmp_path / "out").mkdir()
-    (out / "link").symlink_to(tmp_path / "elsewhere")
-    assert found(out) == [out / "link" / "model" / NAME]
-    (tmp_path / "whole").symlink_to(out)
-    assert found(tmp_path / "whole") == [tmp_path / "whole" / "link" / "model" / NAME]
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "whole").symlink_to(tmp_path / "out")
+    for out in (tmp_path / "out", tmp_path / "whole"):
+        assert found(out) == [out / "link" / "model" / NAME]
 
 
 def test_loops_end_and_a_folder_is_read_once(tmp_path: Path) -> None:
     file = put(tmp_path / "m" / "model")
-    links = {
-        "m/model/up": tmp_path,
-        "m/model/itself": ".",
-        "a-link": "m",
-        "z-link": "m",
-        "one": "other",
-        "other": "one",
-    }
+    links = {"m/model/up": tmp_path, "m/model/itself": ".", "a-link": "m", "z-link": "m"}
     for name, target in {**links, "one": "other", "other": "one"}.items():
         (tmp_path / name).symlink_to(target)
     assert found(tmp_path) == [file]

@@ -38,19 +38,21 @@ from tests.support.written import (
 )
 
 TASK = "cora_demo_order"
+Demo = dict[str, Written]
 
 
 def named(written: Written, name: str | None, digest: str | None) -> Written:
     """Change the identity of the data of a run; None removes it, as in results of older versions."""
-    results = json.loads(written.results.read_text())
-    (config,) = results["configs"].values()
-    metadata = config["metadata"]
-    former = metadata.pop("benchmark")
-    if name is not None:
-        metadata["benchmark"] = {"name": name, "questions": digest}
-    part = f"benchmark:{name}|data:{digest}|" if name is not None else ""
-    metadata["signature"] = metadata["signature"].replace(f"data:{former['questions']}|", part)
-    written.results.write_text(json.dumps(results))
+
+    def change(results: Line) -> None:
+        (metadata,) = (config["metadata"] for config in results["configs"].values())
+        former = metadata.pop("benchmark")
+        if name is not None:
+            metadata["benchmark"] = {"name": name, "questions": digest}
+        part = f"benchmark:{name}|data:{digest}|" if name is not None else ""
+        metadata["signature"] = metadata["signature"].replace(f"data:{former['questions']}|", part)
+
+    edit_results(written, change)
     return written
 
 
@@ -59,20 +61,18 @@ def on_file(folder: Path, path: Path, options: Mapping[str, Any] | None = None, 
 
 
 def file(path: Path, *stems: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [{"question": stem, "choices": ["Ice", "Fog", "Steam"], "answer": 0} for stem in stems]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return put(path, [{"question": stem, "choices": ["Ice", "Fog", "Steam"], "answer": 0} for stem in stems])
 
 
 def test_two_files_of_the_user_are_two_runs(tmp_path: Path) -> None:
     one = on_file(tmp_path / "out", file(tmp_path / "one.jsonl", "Frozen water?", "Cold?"))
     two = on_file(tmp_path / "out", file(tmp_path / "two.jsonl", "Frozen rain?"))
     runs = read_runs([tmp_path / "out"])
-    assert {run.files for run in runs} == {(one.samples,), (two.samples,)}
+    written = {(each.samples,): each for each in (one, two)}
+    assert {run.files for run in runs} == written.keys()
     assert len({run.task for run in runs}) == len({run.data.digest for run in runs}) == 2
     for run in runs:
-        check_numbers(run, one if run.files == (one.samples,) else two, "cora_local_order")
+        check_numbers(run, written[run.files], "cora_local_order")
         assert (run.task, run.notes) == (f"cora_local_order ({run.label})", ())
         assert f"|data:{run.data.digest}|" in run.signature
     titles = [section.title for section in make_report(runs).sections]
@@ -129,17 +129,14 @@ def test_results_of_older_versions_are_as_before_and_left_out_beside_a_new_one(t
     assert tells(note, f"left out {old.samples}", str(new.samples), "digest")
 
 
-def test_an_unknown_result_joins_the_newest_data_only(tmp_path: Path) -> None:
-    runs = runs_named(tmp_path, ("one", "1a2b3c4d"), ("two", "5e6f7a8b"), (None, None))
+def test_an_unknown_result_joins_the_newest_data_only_and_another_model_in_one_section(tmp_path: Path) -> None:
+    runs = runs_named(tmp_path / "one", ("one", "1a2b3c4d"), ("two", "5e6f7a8b"), (None, None))
     assert [run.task for run in runs] == [f"{TASK} (one)", TASK]
     assert [len(run.notes) for run in runs] == [0, 1]
     assert tells(runs[1].notes[0], "left out", "the newer file has no digest")
-
-
-def test_a_new_run_and_an_old_one_of_two_models_stand_in_one_section(tmp_path: Path) -> None:
-    named(write(tmp_path, varied, TASK, {"questions": 3}, "a/old"), None, None)
-    write(tmp_path, otherwise, TASK, {"questions": 3}, "a/new")
-    (section,) = make_report(read_runs([tmp_path])).sections
+    named(write(tmp_path / "two", varied, TASK, {"questions": 3}, "a/old"), None, None)
+    write(tmp_path / "two", otherwise, TASK, {"questions": 3}, "a/new")
+    (section,) = make_report(read_runs([tmp_path / "two"])).sections
     assert section.title == TASK
     assert [block.title for block in section.blocks if "Differences" in block.title]
 
@@ -164,7 +161,7 @@ def test_scores_row_does_not_mix_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_order", "cora_demo_mc"])
-def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: dict[str, Written], tmp_path: Path) -> None:
+def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: Demo, tmp_path: Path) -> None:
     run = the_run(demo[task].folder)
     names = [f"“{number}” 選" for number in range(64)]
     lines = [
@@ -178,10 +175,9 @@ def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: dict[
         }
         for record in reversed(run.samples.records)
     ]
-    scores = cora.score(put(tmp_path / "answers.jsonl", lines))
-    told = demo[task].printed
-    # The original of other probes is of one of their kinds here; a position is adjusted only where sizes differ.
-    of_kinds = set() if "order" not in task and "prompts" not in task else {"acc_min", "acc_max", "acc_mean"}
+    scores, told = cora.score(put(tmp_path / "answers.jsonl", lines)), demo[task].printed
+    # The original of other probes is of one of their kinds here.
+    of_kinds = {"acc_min", "acc_max", "acc_mean"} if "order" in task else set()
     both = {name for name in scores if f"{name},none" in told} - of_kinds
     assert both >= {"acc", "mcqa", "ci", "cora", "consistency_rate", "invalid"}
     if task == "cora_demo":
@@ -192,20 +188,13 @@ def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: dict[
         assert as_harness(error, "N/A") == told[f"{name}_stderr,none"], name
 
 
-def test_read_runs_gives_the_numbers_of_the_harness(demo: dict[str, Written]) -> None:
-    (scores,) = cora.read_runs(demo["cora_demo"].folder)
-    printed = demo["cora_demo"].printed
-    assert "cora_demo" in scores.name
-    for name in ("cora", "ci", "acc_min", "consistency_rate", "followed"):
-        assert as_harness(scores[name].value, "nan") == printed[f"{name},none"]
-        assert as_harness(scores[name].stderr, "N/A") == printed[f"{name}_stderr,none"]
-    assert scores.to_frame().set_index("metric").value["cora"] == scores["cora"].value
-    assert scores.name in repr(scores)
-    assert pickle.loads(pickle.dumps(scores))["cora"] == scores["cora"]
-
-
-def test_runs_are_compared_by_their_signatures(demo: dict[str, Written]) -> None:
+def test_scores_of_runs_have_the_numbers_of_the_harness_and_are_compared_by_signatures(demo: Demo) -> None:
     ((one,), (other,)) = (cora.read_runs(demo[task].folder) for task in ("cora_demo", "cora_demo_order"))
+    assert "cora_demo" in one.name in repr(one)
+    for name in ("cora", "ci", "acc_min", "consistency_rate", "followed"):
+        assert as_harness(one[name].value, "nan") == demo["cora_demo"].printed[f"{name},none"]
+        assert as_harness(one[name].stderr, "N/A") == demo["cora_demo"].printed[f"{name}_stderr,none"]
+    assert pickle.loads(pickle.dumps(one))["cora"] == one["cora"]
     assert cora.compare(one, one)["cora"].value == 0.0
     with pytest.raises(UserError, match="cannot be compared"):
         cora.compare(one, other)
@@ -216,21 +205,25 @@ def test_runs_are_compared_by_their_signatures(demo: dict[str, Written]) -> None
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    return write(tmp_path_factory.mktemp("small"), varied, "cora_demo_order", {"questions": 2})
+    return write(tmp_path_factory.mktemp("small"), varied, TASK, {"questions": 2})
+
+
+def newer(written: Written) -> Path:
+    """A later samples file of the same task."""
+    return written.samples.with_name("samples_cora_demo_order_2099-01-01T00-00-00.000000.jsonl")
 
 
 def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path: Path) -> None:
     """Each path has one checkpoint, and the probes differ. Nothing is mixed."""
-    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2}, "/ckpt/100/hf")
-    other = write(tmp_path / "2", varied, "cora_demo_sampling", {"questions": 2}, "/ckpt/200/hf")
-    runs = read_runs([one.folder, other.folder])
-    assert [run.model for run in runs] == ["100/hf", "200/hf"]
-    records = [path for path in write_every_eval_ever(runs, tmp_path / "records") if path.suffix == ".json"]
+    of_runs = (("1", TASK, "100"), ("2", "cora_demo_sampling", "200"), ("3", "cora_demo_sampling", "100"))
+    for folder, task, step in of_runs:
+        write(tmp_path / folder, varied, task, {"questions": 2}, f"/ckpt/{step}/hf")
+    different, same = (read_runs([tmp_path / "1", tmp_path / other]) for other in "23")
+    assert [run.model for run in different] == ["100/hf", "200/hf"]
+    records = [path for path in write_every_eval_ever(different, tmp_path / "records") if path.suffix == ".json"]
     assert [json.loads(path.read_text())["model_info"]["id"] for path in records] == ["100_hf", "200_hf"]
-    same = write(tmp_path / "3", varied, "cora_demo_sampling", {"questions": 2}, "/ckpt/100/hf")
-    for paths, count in (((one, other), 0), ((one, same), 1)):
-        sections = make_report(read_runs([written.folder for written in paths])).sections
-        assert sum("SCORE" in section.title for section in sections) == count
+    for runs, count in ((different, 0), (same, 1)):
+        assert sum("SCORE" in section.title for section in make_report(runs).sections) == count
 
 
 def test_a_path_given_twice_counts_once(small: Written, tmp_path: Path) -> None:
@@ -251,19 +244,13 @@ def test_a_task_without_valid_lines_is_reported(small: Written, tmp_path: Path) 
 
 
 def test_no_name_is_guessed_among_several(tmp_path: Path) -> None:
-    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2}, "a/x")
+    one = write(tmp_path / "1", varied, TASK, {"questions": 2}, "a/x")
     other = write(tmp_path / "2", varied, "cora_demo_sampling", {"questions": 2}, "b/y")
-    flat = tmp_path / "flat"
-    flat.mkdir()
+    (flat := tmp_path / "flat").mkdir()
     for path in (one.results, other.results, one.samples):
         (flat / path.name).write_bytes(path.read_bytes())
     put(flat / newer(one).name, lines_of(other.samples))
     assert {run.model for run in read_runs([flat])} == {"a/x", "flat"}
-
-
-def newer(written: Written) -> Path:
-    """A later samples file of the same task."""
-    return written.samples.with_name("samples_cora_demo_order_2099-01-01T00-00-00.000000.jsonl")
 
 
 def test_an_empty_newest_file_does_not_hide_the_one_before(small: Written, tmp_path: Path) -> None:
@@ -282,7 +269,7 @@ def test_an_empty_newest_file_does_not_hide_the_one_before(small: Written, tmp_p
 
 
 def test_runs_without_results_files_are_not_merged(tmp_path: Path) -> None:
-    written = write(tmp_path, varied, "cora_demo_order", {"questions": 4})
+    written = write(tmp_path, varied, TASK, {"questions": 4})
     lines = lines_of(written.samples)
     written.results.unlink()
     put(written.samples, lines[:10])
@@ -292,14 +279,13 @@ def test_runs_without_results_files_are_not_merged(tmp_path: Path) -> None:
 
 
 def test_merged_categories_are_in_the_signature(tmp_path: Path) -> None:
-    categories = ("astronomy", "biology")
-    parts = [write(tmp_path, lambda doc: "", "cora_demo_order", {"categories": [category]}) for category in categories]
+    parts = [write(tmp_path, lambda doc: "", TASK, {"categories": [name]}) for name in ("astronomy", "biology")]
     run = the_run(tmp_path)
     expected = {"categories:astronomy,biology", "invalid:100.0%", f"n:{len(run.table.sizes)}x5"}
     assert expected <= {*run.signature.split("|")}
     assert any(tells(line, "merged", "results file") for line in run.warnings)
     # A single run on the same questions.
-    whole = write(tmp_path.with_name("whole"), varied, "cora_demo_order", {"categories": ["biology", "astronomy"]})
+    whole = write(tmp_path.with_name("whole"), varied, TASK, {"categories": ["biology", "astronomy"]})
     assert not_comparable(run, the_run(whole.folder)) == ""
     for part in parts:  # invalid signatures
         edit_results(part, lambda results: of_task(results)["metadata"].update(signature="none"))
@@ -318,41 +304,37 @@ def test_a_lone_samples_file_has_the_model_of_the_folder(small: Written, tmp_pat
 
 
 def of_task(results: Line) -> Line:
-    task: Line = results["configs"]["cora_demo_order"]
+    task: Line = results["configs"][TASK]
     return task
-
-
-def with_back_end(name: str) -> Callable[[Line], Any]:
-    return lambda results: results["config"].update(model=name)
 
 
 CHANGED: dict[str, Callable[[Line], Any]] = {
     "generation_kwargs is": lambda results: of_task(results).update(generation_kwargs={"temperature": 1.5}),
     "system_instruction is": lambda results: results.update(system_instruction="Be brief."),
-    "chat_template_sha is None in the first, 'applied by the server'": with_back_end("local-chat-completions"),
+    "chat_template_sha is None in the first, 'applied by the server'": lambda results: results["config"].update(
+        model="local-chat-completions"
+    ),
     # Runs started from Python may have the name of the model here, which is not the name of a back end.
-    "": with_back_end("org/llama-2-7b-chat-hf"),
+    "": lambda results: results["config"].update(model="org/llama-2-7b-chat-hf"),
 }
 
 
-@pytest.mark.parametrize("message", CHANGED)
-def test_settings_for_sending_are_reported(message: str, small: Written, tmp_path: Path) -> None:
-    other = copied(small, tmp_path)
-    edit_results(other, CHANGED[message])
-    first, second = the_run(small.folder), the_run(other.folder)
-    assert not_comparable(first, second) == ""
-    found = setting_differences(first, second)
-    assert len(found) == bool(message)
-    assert all(difference.startswith(message) for difference in found)
-    assert setting_differences(second, second) == []
+def test_settings_for_sending_are_reported(small: Written, tmp_path: Path) -> None:
+    first = the_run(small.folder)
+    for number, (message, change) in enumerate(CHANGED.items()):
+        other = copied(small, tmp_path / str(number))
+        edit_results(other, change)
+        second = the_run(other.folder)
+        assert not_comparable(first, second) == ""
+        found = setting_differences(first, second)
+        assert len(found) == bool(message)
+        assert all(difference.startswith(message) for difference in found)
+        assert setting_differences(second, second) == []
     other.results.unlink()
     assert setting_differences(first, the_run(other.folder)) == []
-
-
-def test_two_models_may_have_different_chat_templates(small: Written) -> None:
-    run = the_run(small.folder)
-    one, other = (replace(run, results={**run.results, "chat_template_sha": sha}) for sha in ("abc", "def"))
-    assert setting_differences(one, other) == []
+    # Two models may have different chat templates.
+    one, two = (replace(first, results={**first.results, "chat_template_sha": sha}) for sha in ("abc", "def"))
+    assert setting_differences(one, two) == []
 
 
 def test_a_task_with_a_blank_in_its_name_is_checked(small: Written, tmp_path: Path) -> None:
@@ -373,9 +355,9 @@ def test_metrics_of_the_user_are_reported_as_not_shown(small: Written, tmp_path:
 
 
 def test_incomparable_runs_have_no_marks_but_a_note(tmp_path: Path) -> None:
-    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2}, "a/one")
-    other = write(tmp_path / "2", otherwise, "cora_demo_order", {"questions": 3}, "a/other")
-    (section,) = make_report(read_runs([one.folder, other.folder])).sections
+    for rule, count, model in ((varied, 2, "a/one"), (otherwise, 3, "a/other")):
+        write(tmp_path, rule, TASK, {"questions": count}, model)
+    (section,) = make_report(read_runs([tmp_path])).sections
     assert isinstance(section.blocks[0], Table)
     assert not any(cell.best for row in section.blocks[0].rows for cell in row if isinstance(cell, Number))
     told = [note for model, note in section.notes if model == "a/other"]

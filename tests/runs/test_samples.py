@@ -20,6 +20,7 @@ from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import Found, SamplesReaders, read_part
 from tests.support import simulated
+from tests.support.messages import tells
 from tests.support.written import Line, Written, check_numbers, copied, edit, everything, lines_of, put, save, the_run
 
 ORDERS = 5  # variants per question of the probe `order`, which most of these tests use because it has the fewest
@@ -51,23 +52,17 @@ NO_JSON = [
 OF_ANOTHER_TASK = [hellaswag(1), [], [1, 2], "text", 7, None, {}, {"doc": None}, {"doc": []}, {"doc": "question_id"}]
 
 
-def as_line(value: Any) -> Any:
-    return value if isinstance(value, bytes) else json.dumps(value)
-
-
 def test_invalid_lines_are_counted_and_ignored(demo: Demo, tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
     lines: list[Any] = lines_of(written.samples)
-    for place, broken in enumerate([*NO_JSON, *map(as_line, OF_ANOTHER_TASK), b"", b"   ", b"\r"]):
+    for place, broken in enumerate([*NO_JSON, *map(json.dumps, OF_ANOTHER_TASK), b"", b"   ", b"\r"]):
         lines.insert(place * 7, broken)
     put(written.samples, [*lines, b"\x00", json.dumps(lines[-1])[:-30]])
     run = the_run(tmp_path)
     check_numbers(run, written, "cora_demo")
     (note,) = run.notes
-    total = len(NO_JSON) + 2 + len(OF_ANOTHER_TASK)
-    assert f"left out {total} lines" in note
-    assert f"{len(NO_JSON) + 2} not JSON" in note
-    assert f"{len(OF_ANOTHER_TASK)} from another task" in note
+    no_json, others = len(NO_JSON) + 2, len(OF_ANOTHER_TASK)
+    assert tells(note, f"left out {no_json + others} lines", f"{others} from another task", f"{no_json} not JSON")
     assert note in everything(tmp_path)
 
 
@@ -187,30 +182,19 @@ def test_questions_with_a_missing_variant_are_left_out_and_counted(task: str, de
     assert set(run.table.question_ids) == set(ids) - {ids[0], ids[3]}
     assert "left out 2 questions: variants are missing" in run.notes
     assert "2 questions: variants are missing" in everything(path)
-
-
-@pytest.mark.parametrize("task", FEW)
-def test_no_whole_question_is_left(task: str, demo: Demo, tmp_path: Path) -> None:
-    path = put(tmp_path / "samples.jsonl", [line for line in lines_of(demo[task].samples) if line["doc"]["ordinal"]])
-    run = the_run(path)
+    # No whole question is left.
+    run = the_run(put(path, [line for line in lines if line["doc"]["ordinal"]]))
     assert len(run.table.sizes) == 0
     assert all(isnan(estimate.value) for estimate in run.estimates.values())
     everything(path)
 
 
-def test_of_two_answers_to_a_variant_the_first_counts(demo: Demo, tmp_path: Path) -> None:
-    lines = lines_of(demo["cora_demo"].samples)
-    path = put(tmp_path / "samples.jsonl", [*lines, *({**line, "filtered_resps": ["E"]} for line in lines[:5])])
-    run = the_run(path)
+def test_of_two_answers_to_a_variant_the_first_counts_in_any_order_of_variants(demo: Demo, tmp_path: Path) -> None:
+    first, *lines = lines_of(demo["cora_demo"].samples)[::-1]  # after a byte order mark
+    again = [{**line, "filtered_resps": ["E"]} for line in lines[:5]]
+    run = the_run(put(tmp_path / "samples.jsonl", [b"\xef\xbb\xbf" + json.dumps(first).encode(), *lines, *again]))
     check_numbers(run, demo["cora_demo"], "cora_demo")
-    assert "left out 5 repeated answers to a variant" in run.notes
-
-
-def test_lines_in_any_order_after_a_byte_order_mark(demo: Demo, tmp_path: Path) -> None:
-    lines = lines_of(demo["cora_demo_revas"].samples)[::-1]
-    run = the_run(put(tmp_path / "samples.jsonl", [b"\xef\xbb\xbf" + json.dumps(lines[0]).encode(), *lines[1:]]))
-    check_numbers(run, demo["cora_demo_revas"], "cora_demo_revas")
-    assert run.notes == ()
+    assert run.notes == ("left out 5 repeated answers to a variant",)
 
 
 def test_each_line_is_found_again(demo: Demo, tmp_path: Path) -> None:
@@ -285,13 +269,16 @@ def test_hostile_values(name: str, text: str, demo: Demo, tmp_path: Path) -> Non
     assert as_csv([run])
 
 
-def test_a_large_file_of_another_task_is_not_read_to_its_end(
+def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_not_read_to_its_end(
     demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = copied(demo["cora_demo"], tmp_path)
-    others = [{"doc_id": number, "doc": {"query": "?"}, "filter": "none", "acc": 1.0} for number in range(100)]
-    path = written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl")
-    put(path, others)
+    others = [hellaswag(number) for number in range(100)]
+    path = put(written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl"), others)
+    (run,) = read_runs([written.folder])
+    assert (run.files, run.notes) == ((written.samples,), ())
+    with pytest.raises(UserError, match=r"no samples of lm-eval-cora tasks.*\(arc_challenge\).*lm-eval-cora compare"):
+        read_runs([path])
     monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
     monkeypatch.setattr(samples, "_BYTES_OF_THE_HEAD", 500)
     with SamplesReaders(1) as readers:
@@ -300,16 +287,6 @@ def test_a_large_file_of_another_task_is_not_read_to_its_end(
         assert 0 < broken["from another task"] < 20
         put(path, [*others[:1], *lines_of(written.samples)])
         assert len(readers.read(path, "strict").samples["none"].records) == len(lines_of(written.samples))
-
-
-def test_files_of_other_tasks_are_left_out_without_a_note(demo: Demo, tmp_path: Path) -> None:
-    written = copied(demo["cora_demo"], tmp_path)
-    path = written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl")
-    put(path, [{"doc_id": 0, "doc": {"query": "?"}, "filter": "none", "acc": 1.0}])
-    (run,) = read_runs([written.folder])
-    assert (run.files, run.notes) == ((written.samples,), ())
-    with pytest.raises(UserError, match=r"no samples of lm-eval-cora tasks.*\(arc_challenge\).*lm-eval-cora compare"):
-        read_runs([path])
 
 
 # ---- what `simple_evaluate` returns is read as its files are
@@ -323,11 +300,9 @@ def run_of(scores: cora.Scores) -> Run:
     return scores._run
 
 
-@pytest.mark.parametrize(
-    ("task", "arguments"), [("cora_demo", {}), ("cora_demo_mc", {}), ("cora_demo", {"predict_only": True})]
-)
-def test_results_are_read_as_their_files(task: str, arguments: dict[str, Any], tmp_path: Path) -> None:
-    results = simulated.run(simulated.prefers, task, SOME, **arguments)
+@pytest.mark.parametrize(("task", "is_scored"), [("cora_demo", True), ("cora_demo_mc", True), ("cora_demo", False)])
+def test_results_are_read_as_their_files(task: str, is_scored: bool, tmp_path: Path) -> None:
+    results = simulated.run(simulated.prefers, task, SOME, predict_only=not is_scored)
     results["config"]["model_args"] = "pretrained=some-org/base,peft=some-org/some-model"
     results["config"]["more"] = {"count": np.int64(1), "mean": np.float32(0.5), "all": np.arange(2), "types": {int}}
     for line in results["samples"][task]:
@@ -352,13 +327,10 @@ def test_several_results_and_other_tasks(tmp_path: Path) -> None:
     assert [scores.name for scores in found] == [f"{name}, cora_demo" for name in names]
     assert found[0]["cora"].value == 1.0
     assert cora.compare(found[1], found[3])["acc"].value == 0.0
-
-
-def test_the_temporary_files_are_removed_with_the_last_scores() -> None:
-    (scores,) = cora.read_runs(simulated.run(simulated.knows, options={"questions": 1}))
-    (path,) = run_of(scores).files
+    # The temporary files are removed with the last scores.
+    (path,) = run_of(found[0]).files
     assert path.exists()
-    del scores
+    del found
     gc.collect()
     assert not path.parents[1].exists()
 
