@@ -13,7 +13,7 @@ import pytest
 from lm_eval_cora import __version__
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
-from lm_eval_cora.metrics.estimate import bootstrap
+from lm_eval_cora.metrics.estimate import UNDEFINED, bootstrap
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import read_runs
@@ -146,12 +146,16 @@ def test_scores_by_hand(exported: Exported) -> None:
     assert details["details"]["incomplete_questions"] == "1"
 
 
-def test_undefined_metrics_are_named(exported: Exported) -> None:
+def test_undefined_metrics_are_named(exported: Exported, tmp_path: Path) -> None:
     undefined = json.loads(exported.record["source_metadata"]["additional_details"]["undefined_results"])
     # No original is answered wrongly, so no question has a misleading option.
     assert {f"cora_demo_revas/recall_{kind}" for kind in ("right", "misleading_multi")} <= set(undefined)
     present = {one["evaluation_result_id"] for one in exported.record["evaluation_results"]}
     assert not present & set(undefined)
+    run = replace(exported.runs[0])
+    run.__dict__["_computed"] = {**exported.runs[0].estimates, "acc": UNDEFINED}
+    _, rows = export([run], tmp_path)
+    assert not any("evaluation_result_id" in row for row in rows)
 
 
 def test_hostile_responses_arrive_whole(exported: Exported) -> None:
