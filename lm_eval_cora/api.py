@@ -173,11 +173,10 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
     if questions is not None:
         chosen = replace(chosen, data_files=(questions,))
     try:
-        source = benchmark("local", chosen.declared, chosen.data_files)
-        chosen_questions, _ = load_questions(source, chosen)
+        found, _ = load_questions(benchmark("local", chosen.declared, chosen.data_files), chosen)
     except UserError as error:
         raise UserError(str(error).removeprefix("data_files: ")) from None
-    return variants_of_all(chosen_questions, PROBES[probe], chosen)
+    return variants_of_all(found, PROBES[probe], chosen)
 
 
 def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader: Reader = "flexible") -> Scores:
@@ -204,10 +203,9 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     _check("read", "reader", reader, Reader)
     if isinstance(responses, str) or not isinstance(responses, Iterable):
         raise UserError(f"read: responses: expected a list of texts, got {type(responses).__name__}")
-    for place, variant in enumerate(variants):
-        if not isinstance(variant, Variant):
-            got = type(variant).__name__
-            raise UserError(f"read: variant {place}: expected a Variant as `expand` returns it, got {got}")
+    for place, got in enumerate(type(variant) for variant in variants):
+        if not issubclass(got, Variant):
+            raise UserError(f"read: variant {place}: expected a Variant as `expand` returns it, got {got.__name__}")
     docs, texts = [vars(variant) for variant in variants], list(responses)
     if len(docs) != len(texts):
         raise UserError(
@@ -262,25 +260,20 @@ def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) ->
     """
     if reader is not None:
         _check("read_runs", "reader", reader, Reader)
-    given = [source for run in runs for source in (run if isinstance(run, list | tuple) else [run])]
+    given: list[Any] = [source for run in runs for source in (run if isinstance(run, list | tuple) else [run])]
     if not given or not all(isinstance(source, (str, PathLike, Mapping)) for source in given):
         raise UserError(f"read_runs: expected folders, files or results of simple_evaluate, got {shorten(repr(runs))}")
     folder = ResultsFolder() if any(isinstance(source, Mapping) for source in given) else None
-    paths = [
-        folder.add(source) if folder and isinstance(source, Mapping) else Path(source)  # type: ignore[arg-type]
-        for source in given
-    ]
-    found = grouping.read_runs(paths, reader=reader)
-    if folder:
-        for run in found:
+    paths: list[Path] = [folder.add(one) if folder and isinstance(one, Mapping) else Path(one) for one in given]
+    scores = []
+    for run in grouping.read_runs(paths, reader=reader):
+        if folder:
             run.samples.folder = folder
-        found = [replace(run, model=run.model.replace(f"{folder.path}{sep}", "")) for run in found]
-    return [_scores_of_run(run) for run in found]
-
-
-def _scores_of_run(run: Run) -> Scores:
-    functions = {entry["metric"]: run.function(entry) for entry in run.entries if is_in_table(entry)}
-    return Scores(run.table, functions, name=f"{run.model}, {run.task}", notes=run.warnings, run=run)
+            run = replace(run, model=run.model.replace(f"{folder.path}{sep}", ""))
+        functions = {entry["metric"]: run.function(entry) for entry in run.entries if is_in_table(entry)}
+        name = f"{run.model}, {run.task}"
+        scores.append(Scores(run.table, functions, name=name, notes=run.warnings, run=run))
+    return scores
 
 
 def write_report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from math import isnan
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from lm_eval_cora.metrics.ranges import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.report.text import table_as_text
+from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
 
 if TYPE_CHECKING:
@@ -107,10 +108,10 @@ class Scores(Mapping[str, Estimate]):
         if metric in NEED_TEN and self._table.units < FEWEST:
             return f"it needs {FEWEST} {'questions' if self._table.cluster is None else 'passages'}"
         if metric == "acc_range_p":
-            only_one = len(self._table.kinds) < 2
-            several = "a question has several variants of a kind"
-            several += ", or the questions of a passage have different kinds" * (self._table.cluster is not None)
-            return "there is only one kind of variant" if only_one else several
+            if len(self._table.kinds) < 2:
+                return "there is only one kind of variant"
+            of_passages = ", or the questions of a passage have different kinds" * (self._table.cluster is not None)
+            return f"a question has several variants of a kind{of_passages}"
         return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
 
     def to_frame(self) -> DataFrame:
@@ -182,7 +183,8 @@ class Scores(Mapping[str, Estimate]):
         return "\n".join([self._title, "", table_as_text(*self._shown()), *self.remarks])
 
     def _repr_html_(self) -> str:
-        return _as_html(self._title, *self._shown(), self.remarks)
+        columns, rows = self._shown()
+        return _TABLE.render(title=self._title, columns=columns, rows=rows, notes=self.remarks)
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         rows = [[name, *cells_of(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
@@ -199,11 +201,8 @@ class Scores(Mapping[str, Estimate]):
     @property
     def remarks(self) -> list[str]:
         """The notes, and a line for each reason why metrics are undefined."""
-        by_reason: dict[str, list[str]] = {}
-        for name, reason in self.undefined.items():
-            by_reason.setdefault(reason, []).append(name)
-        undefined = [f"undefined: {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
-        return [*self.notes, *undefined]
+        by_reason = grouped_by(self.undefined, self.undefined.__getitem__)
+        return [*self.notes, *(f"undefined: {', '.join(names)}: {reason}" for reason, names in by_reason.items())]
 
     @property
     def _title(self) -> str:
@@ -260,7 +259,8 @@ class Comparison(Mapping[str, Compared]):
         return f"{self._title}\n\n{table_as_text(*self._shown())}"
 
     def _repr_html_(self) -> str:
-        return _as_html(self._title, *self._shown())
+        columns, rows = self._shown()
+        return _TABLE.render(title=self._title, columns=columns, rows=rows)
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         rows = []
@@ -295,11 +295,10 @@ def compare(before: Scores, after: Scores) -> Comparison:
         >>> change.before.value, change.after.value, change.value
         (0.5, 1.0, 0.5)
     """
-    for scores in (before, after):
-        if not isinstance(scores, Scores):
-            got = type(scores).__name__
+    for got in (type(before), type(after)):
+        if not issubclass(got, Scores):
             how = "Make them with score, read or read_runs, which returns a list"
-            raise UserError(f"compare: expected Scores, got {got}. {how}")
+            raise UserError(f"compare: expected Scores, got {got.__name__}. {how}")
     _check_alike(before, after)
     both = [name for name in before if name in after and not isnan(before[name].value + after[name].value)]
     return Comparison(before, after, {name: compared(before[name], after[name]) for name in both})
@@ -345,10 +344,6 @@ def cells_of(estimate: Estimate | Compared, sign: str = "") -> list[str]:
     """Format a value, its standard error and its 95% interval."""
     value, low, high = (f"{number:{sign}.4f}" for number in (estimate.value, *estimate.interval))
     return [value, *(["", ""] if isnan(estimate.stderr) else [f"{estimate.stderr:.4f}", f"[{low}, {high}]"])]
-
-
-def _as_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
-    return _TABLE.render(title=title, columns=columns, rows=rows, notes=notes)
 
 
 _TABLE = Environment(autoescape=True).from_string("""

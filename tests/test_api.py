@@ -88,12 +88,6 @@ def test_the_records_name_the_submitter(file: Path, tmp_path: Path) -> None:
         cora.write_records(cora.read_runs(file), tmp_path, relationship="none")  # type: ignore[arg-type]
 
 
-def test_results_that_were_not_read_are_told() -> None:
-    for given in ({"results": {}}, [{"results": {}}]):
-        with pytest.raises(UserError, match=r"got results of simple_evaluate. Pass cora.read_runs\(results\)"):
-            cora.write_report(given, "x.html")
-
-
 def test_scores_and_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
     def told(scores: Any, name: str = "x.md") -> str:
         with pytest.raises(UserError) as caught:
@@ -101,6 +95,8 @@ def test_scores_and_files_that_cannot_be_used(file: Path, tmp_path: Path) -> Non
         return str(caught.value)
 
     scores = cora.read_runs(file)
+    for results in ({"results": {}}, [{"results": {}}]):
+        assert "got results of simple_evaluate. Pass cora.read_runs(results)" in told(results)
     assert "expected scores that read_runs returns, got 1 others of 2" in told([*scores, cora.score(file)])
     assert "got 0 others of 0" in told([])
     assert "each model and task once, got answers, answers 2 times" in told(scores * 2)

@@ -23,13 +23,8 @@ def requirements() -> list[Requirement]:
 
 def locked(python: str) -> dict[str, Requirement]:
     """Return the lines of constraints.txt that apply on Linux to a version of Python, by package."""
-    environment = {
-        "python_version": python,
-        "python_full_version": f"{python}.9",
-        "sys_platform": "linux",
-        "platform_machine": "x86_64",
-        "platform_python_implementation": "CPython",
-    }
+    machine = {"sys_platform": "linux", "platform_machine": "x86_64", "platform_python_implementation": "CPython"}
+    environment = {"python_version": python, "python_full_version": f"{python}.9", **machine}
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     found = [Requirement(line) for line in lines if not line.startswith("#")]
     applying = [each for each in found if each.marker is None or each.marker.evaluate(environment)]

@@ -59,10 +59,10 @@ def _run(arguments: Sequence[str]) -> int:
     typed = join(["lm-eval-cora", *arguments])
     given.typed = "(not shown, because it contains a secret)" if _SECRET.search(typed) else typed  # for logs
     given.others, given.status = others, 0
-    message = None
     try:
         given.status = given.command.run(given) or given.status
         sys.stdout.flush()
+        return int(given.status)
     except UserError as error:
         if getattr(given, "verbose", False) and error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
@@ -70,14 +70,13 @@ def _run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # for example after `| head`
-        pass
+        return int(given.status)
     except OSError as error:
         output = getattr(given, "output", None) or STDOUT
         where = error.filename or ("standard output" if output == STDOUT else output)
         message = f"{where}: {error.strerror}" if error.strerror else str(error)
-    if message is not None:
-        say(f"lm-eval-cora {given.name}: {message}")
-    return int(given.status if message is None else given.error_status)
+    say(f"lm-eval-cora {given.name}: {message}")
+    return int(given.error_status)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -100,8 +99,6 @@ def make_parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_arguments(subparser)
-        subparser.set_defaults(command=command, parser=subparser, error_status=1)
-        if command in (plan, gate, leaderboard):
-            subparser.set_defaults(error_status=ERROR_STATUS)
-            subparser.usage_status = ERROR_STATUS  # 2 is a result of `gate`
+        status, subparser.usage_status = (ERROR_STATUS,) * 2 if command in (plan, gate, leaderboard) else (1, 2)
+        subparser.set_defaults(command=command, parser=subparser, error_status=status)
     return parser

@@ -13,12 +13,10 @@ compared document by document.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.changed import WhatChanged, as_csv, as_jsonl
+from lm_eval_cora.report.changed import as_csv, as_jsonl
 from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.figures import FORMATS, figure
@@ -43,6 +41,9 @@ def add_arguments(parser: console.Parser) -> None:
     parser.shared("reader", "json")
 
 
+_CHANGED = {".csv": as_csv, ".jsonl": as_jsonl}
+
+
 def run(given: console.Given) -> None:
     """Compare models, or the versions of one."""
     if given.history:
@@ -50,42 +51,24 @@ def run(given: console.Given) -> None:
             given.parser.error("--changed: expected no --history")
         _print_history(given)
         return
-    if given.output and not given.changed:
-        given.parser.error("-o: expected --history or --changed, too")
     if given.output:
+        if not given.changed:
+            given.parser.error("-o: expected --history or --changed, too")
         if given.output.suffix.lower() not in _CHANGED:
             raise UserError(f"-o {given.output}: expected a name that ends in .csv or .jsonl")
         check_file(given.output, "-o")
-    found = compare_models(
-        given.out,
-        reader=given.reader,
-        labels=console.labels_of(given),
-        baseline=given.baseline,
-        metrics=given.metric,
-        changed=given.changed,
-    )
+    chosen = {"reader": given.reader, "baseline": given.baseline, "metrics": given.metric, "changed": given.changed}
+    found = compare_models(given.out, labels=console.labels_of(given), **chosen)
     console.say(*found.notes)
     if found.changed:
-        _print_changed(given, found.changed)
-    if found.values and given.json:
-        console.write_json(found.values)
-    elif found.values:
-        console.print_tables(found.tables, found.explanation)
+        tables = (table for each in found.changed for table in each.tables)
+        console.show(given, [for_json(vars(each)) for each in found.changed], tables)
+        if given.output:
+            console.write(_CHANGED[given.output.suffix.lower()](found.changed), given.output)
+    if found.values:
+        console.show(given, found.values, found.tables, found.explanation)
     if found.refused:
         raise UserError("\n".join(found.refused))
-
-
-_CHANGED = {".csv": as_csv, ".jsonl": as_jsonl}
-
-
-def _print_changed(given: console.Given, found: Sequence[WhatChanged]) -> None:
-    """Print the answers that changed, and write all of them."""
-    if given.json:
-        console.write_json([for_json(vars(each)) for each in found])
-    else:
-        console.print_tables(table for each in found for table in each.tables)
-    if given.output:
-        console.write(_CHANGED[given.output.suffix.lower()](found), given.output)
 
 
 _PAGES = (".html", ".htm")
@@ -106,10 +89,7 @@ def _print_history(given: console.Given) -> None:
     labels = console.labels_of(given)
     histories, notes = read_history(given.out, reader=given.reader, labels=labels, metrics=given.metric)
     console.say(*notes)
-    if given.json:
-        console.write_json(as_json(histories))
-    else:
-        console.print_tables(tables_of(histories), NOTE)
+    console.show(given, as_json(histories), tables_of(histories), NOTE)
     if path and (suffix := path.suffix.lower()) in _PAGES:
         console.write(render(report_of(histories, notes, "History")), path)
     elif path:

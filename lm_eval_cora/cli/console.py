@@ -140,6 +140,14 @@ def write_json(value: Any, path: Path = STDOUT) -> None:
     write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
 
 
+def show(given: Given, value: Any, tables: Iterable[Table], note: str = "") -> None:
+    """Print a value as JSON if --json is given, else tables."""
+    if given.json:
+        write_json(value)
+    else:
+        print_tables(tables, note)
+
+
 def print_tables(tables: Iterable[Table], note: str = "") -> None:
     """Print tables with their titles, and a note."""
     texts = [f"{one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}" for table in tables]

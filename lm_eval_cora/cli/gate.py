@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lm_eval_cora.answers import Reader
 from lm_eval_cora.cli import console
 from lm_eval_cora.decide import verdicts
 from lm_eval_cora.decide.verdicts import EXIT_STATUS, Requirement, read_requirements
@@ -46,8 +45,7 @@ def run(given: console.Given) -> int:
     """Check a run against requirements; return 0 if all pass, 1 if one fails, 2 if none fails but one is undecided."""
     requirements = read_requirements(given.require, given.no_worse, given.policy, given.same)
     _check_arguments(given, requirements)
-    runs = _read(given.out, given.reader)
-    baseline = _read(given.baseline, given.reader) if given.baseline else []
+    runs, baseline = _read(given.out, given), _read(given.baseline, given)
     found, model = verdicts.verdicts_of(runs, baseline, requirements), runs[0].model
     given.status = EXIT_STATUS[verdicts.overall(found)]  # it is the result, even if nobody reads what is printed
     notes = [*console.warnings_of([*runs, *baseline]), *verdicts.remarks(found)]
@@ -81,7 +79,7 @@ def _check_arguments(given: console.Given, requirements: Sequence[Requirement]) 
         raise UserError(f"--junit and --json: expected two files, got {given.junit} twice")
 
 
-def _read(path: Path, reader: Reader | None) -> Sequence[Run]:
-    runs = read_runs([path], reader=reader)
+def _read(path: Path | None, given: console.Given) -> list[Run]:
+    runs = read_runs([path], reader=given.reader) if path else []
     check_one_model(runs, str(path))
     return runs

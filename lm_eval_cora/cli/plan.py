@@ -48,9 +48,6 @@ def run(given: console.Given) -> None:
     runs = read_runs(given.out, reader=given.reader)
     plans, notes = make_plans(runs, goal)
     notes = [*console.warnings_of(runs), *notes]
-    if given.json:
-        console.write_json(as_json(plans, goal, notes))
-    else:
-        table = as_table(plans, goal)
-        console.print_tables([table], table.note)
+    table = as_table(plans, goal)
+    console.show(given, as_json(plans, goal, notes), [table], table.note)
     console.say(*map(one_line, notes))

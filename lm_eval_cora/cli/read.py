@@ -29,10 +29,7 @@ def run(given: console.Given) -> None:
     """Print how one response is read, and why."""
     response = sys.stdin.read() if given.response is None else given.response
     answer = read_answer(response, given.options, format=given.format, reader=given.reader, cut_off=given.cut_off)
-    if answer.reason is None:
-        print(f"answer: {said(answer, given.format, given.options)}")
-    else:
-        print(f"no answer: {answer.reason}")
+    print(f"no answer: {answer.reason}" if answer.reason else f"answer: {said(answer, given.format, given.options)}")
     if answer.rule:
         before, decided, after = around(response, answer.span)
         print(f"rule: {answer.rule}\n\n{before}>>>{decided}<<<{after}")

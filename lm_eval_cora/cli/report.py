@@ -9,6 +9,7 @@ lm-eval-cora report out/ --figures figures/
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
@@ -33,8 +34,7 @@ def add_arguments(parser: console.Parser) -> None:
     about = "width of the figures (default: 3.4, a column of a two-column paper)"
     parser.argument("--width", "INCHES", about, type=console.between(2, 20, float))
     parser.shared("reader")
-    about = "title of the html or md report"
-    parser.argument("--title", "TITLE", about, default="Consistency of the answers")
+    parser.argument("--title", "TITLE", "title of the html or md report", default="Consistency of the answers")
 
 
 def run(given: console.Given) -> None:
@@ -49,17 +49,14 @@ def run(given: console.Given) -> None:
     if given.figures:
         check_folder(given.figures, "--figures")
     runs = console.read_runs_of(given)
-    report = make_report(runs, given.title) if given.figures or kind not in _NUMBERS else None
-    if kind in _NUMBERS:
-        console.write(_NUMBERS[kind](runs), output)
-    elif report:
-        console.write(as_markdown(report) if kind == "md" else render(report), output)
-    if report and given.figures:
+    report: Any = make_report(runs, given.title) if given.figures or kind not in _NUMBERS else None
+    console.write(_NUMBERS[kind](runs) if kind in _NUMBERS else _TEXTS[kind](report), output)
+    if given.figures:
         paths = write_figures(charts_of(report), given.figures, given.width)
         console.say(f"wrote {len(paths)} files to {given.figures}")
 
 
-_NUMBERS = {"json": as_json, "csv": as_csv}
+_NUMBERS, _TEXTS = {"json": as_json, "csv": as_csv}, {"md": as_markdown, "html": render}
 _FORMAT_OF = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".csv": "csv"}
 
 

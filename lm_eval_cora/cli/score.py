@@ -14,15 +14,13 @@ columns.
 
 from __future__ import annotations
 
-from typing import Any
-
 from lm_eval_cora.api import scores_of
 from lm_eval_cora.cli import console
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.collected import read_answers
-from lm_eval_cora.scores import Scores, cells_of
+from lm_eval_cora.scores import cells_of
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -38,24 +36,16 @@ def run(given: console.Given) -> None:
     models = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
     scores_by_model = {model: scores_of(answers) for model, answers in models.items()}
     if given.json:
-        found = {model: _for_json(scores, models[model].readers) for model, scores in scores_by_model.items()}
+        found = {}
+        for model, scores in scores_by_model.items():
+            counts = {"questions": scores.questions, "answers": scores.answers, "readers": models[model].readers}
+            found[model] = {**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined}
         console.write_json(found.get("", found))
         return
     for number, (model, scores) in enumerate(scores_by_model.items()):
         if model:
             print("\n" * (number > 0) + model)
-        _print(scores)
-
-
-def _for_json(scores: Scores, readers: list[str]) -> dict[str, Any]:
-    counts = {"questions": scores.questions, "answers": scores.answers, "readers": readers}
-    return {**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined}
-
-
-def _print(scores: Scores) -> None:
-    rows = []
-    for name in [name for name in scores if name not in scores.undefined]:
-        value, stderr, interval = cells_of(scores[name])
-        rows.append([name, value, "±", stderr or "N/A", interval])
-    print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], rows))
-    console.say(scores.size, *scores.remarks)
+        cells = {name: cells_of(estimate) for name, estimate in scores.items() if name not in scores.undefined}
+        rows = [[name, value, "±", stderr or "N/A", interval] for name, (value, stderr, interval) in cells.items()]
+        print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], rows))
+        console.say(scores.size, *scores.remarks)

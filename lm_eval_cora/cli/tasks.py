@@ -52,9 +52,8 @@ def run(given: console.Given) -> None:
         with importing_the_harness():
             from lm_eval_cora.harness.dry_run import dry_run  # takes seconds
 
-        names = ",".join(names).split(",")
-        costs = dry_run(names, metadata, num_fewshot=given.num_fewshot, limit=given.limit, include_path=folder)
-        for name, cost in costs.items():
+        limits = {"num_fewshot": given.num_fewshot, "limit": given.limit, "include_path": folder}
+        for name, cost in dry_run(",".join(names).split(","), metadata, **limits).items():
             print(f"{name}: {cost}")
         return
     rows: list[list[str | int]] = []

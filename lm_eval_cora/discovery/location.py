@@ -36,11 +36,9 @@ def tasks_folder() -> Path:
         >>> (tasks_folder() / "medqa" / "cora_medqa.yaml").is_file()
         True
     """
-    package = Path(__file__).parents[1]
-    places = (package / "tasks", package.parent / "tasks")
-    for place in places:
-        if (place / "_probes").is_dir():
-            return place
+    places = [folder / "tasks" for folder in Path(__file__).parents[1:3]]
+    if found := next((place for place in places if (place / "_probes").is_dir()), None):
+        return found
     expected = " or ".join(map(str, places))
     raise FileNotFoundError(f"cannot find the task files: expected them in {expected}. Install lm-eval-cora again")
 
@@ -67,9 +65,8 @@ def register_tag() -> None:
     The harness derives its loader from one of these loaders. It resolves an included path relative to the file that
     includes it, so the tag is replaced by absolute paths, which work everywhere.
     """
-    for name in ("SafeLoader", "FullLoader", "CSafeLoader"):  # CSafeLoader needs PyYAML's C library
-        if (loader := getattr(yaml, name, None)) is not None:
-            loader.add_constructor("!cora", _paths)
+    for name in {"SafeLoader", "FullLoader", "CSafeLoader"} & {*dir(yaml)}:  # CSafeLoader needs PyYAML's C library
+        getattr(yaml, name).add_constructor("!cora", _paths)
 
 
 def _paths(loader: Any, node: yaml.Node) -> str | list[str]:
@@ -77,16 +74,14 @@ def _paths(loader: Any, node: yaml.Node) -> str | list[str]:
     names = list(map(str, loader.construct_sequence(node) if is_list else [loader.construct_scalar(node)]))
     folders = ("_forms", "_benchmarks", "_probes")
     known = {path.stem: str(path) for folder in folders for path in sorted((tasks_folder() / folder).glob("*.yaml"))}
-    for name in names:
-        if name not in known:
-            meant = did_you_mean(name, known) or f" The fragments are: {', '.join(known)}"
-            problem = f"!cora: unknown fragment {name!r}.{meant}"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+    for name in (name for name in names if name not in known):
+        meant = did_you_mean(name, known) or f" The fragments are: {', '.join(known)}"
+        problem = f"!cora: unknown fragment {name!r}.{meant}"
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
     return [known[name] for name in names] if is_list else known[names[0]]
 
 
 # ---- the import hook: it stands here and not in `harness/`, because it must not import the harness
-
 
 _state = threading.local()
 
@@ -98,9 +93,8 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
         return None
     _state.searching = True  # our own finder returns None during this search
     try:
-        finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
-        specs = (find(name, path, target) for find in finders if find)
-        spec: ModuleSpec | None = next(filter(None, specs), None)
+        finders = (finder.find_spec for finder in sys.meta_path if hasattr(finder, "find_spec"))
+        spec = next(filter(None, (find(name, path, target) for find in finders)), None)
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # it delegates the rest of the interface
         return spec

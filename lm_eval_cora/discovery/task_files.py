@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -30,20 +29,14 @@ def applicable_metrics(
     probe: Probe, table: ResponseTable, form: Form | None, *, macro_average: bool = False
 ) -> list[dict[str, Any]]:
     """The entries of a probe's `metric_list` that apply to answers."""
-    is_open, cyclic = bool(table.written.any()), has_cyclic_orders(table)
-    present = features_of(
-        is_open=is_open,
-        macro_average=macro_average,
-        kinds=table.kinds,
-        has_cyclic_orders=cyclic,
-        has_repeats=bool(np.isfinite(table.noise).any()),
-    )
+    is_open, has_repeats = bool(table.written.any()), bool(np.isfinite(table.noise).any())
+    has = {"macro_average": macro_average, "has_cyclic_orders": has_cyclic_orders(table), "has_repeats": has_repeats}
+    present = features_of(is_open=is_open, kinds=table.kinds, **has)
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}
     return [entry for entry in probe_metrics(probe.name) if applies_to(entry, form, sampled=sampled, features=present)]
 
 
-@dataclass(frozen=True)
-class TaskFile:
+class TaskFile(NamedTuple):
     """The content of a task file."""
 
     name: str
@@ -53,11 +46,11 @@ class TaskFile:
 
     def docs_per_question(self) -> tuple[int, int]:
         """Return the smallest and the largest number of variants of a question of this benchmark."""
-        fewest, most = self.benchmark.options
+        probe, (fewest, most) = PROBES[self.probe], self.benchmark.options
         questions: list[Question | OpenQuestion] = [OpenQuestion("q", "?", "!")]
         if self.benchmark.has_options:
             questions = [Question("q", "?", tuple(map(str, range(size))), 0) for size in range(fewest, most + 1)]
-        counts = [len(PROBES[self.probe].expand(question, Setting(form=self.form))) for question in questions]
+        counts = [len(probe.expand(question, Setting(form=self.form))) for question in questions]
         return min(counts), max(counts)
 
 
@@ -81,9 +74,8 @@ def published_questions(task: str) -> int | None:
 def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
     """Return a benchmark of the package."""
     given = declaration(name)
-    if changes is None:
-        changes = {"config": tuple(given["configs"][:1])} if "configs" in given else {}
-    return declared(given, changes, data_files)
+    first = {"config": tuple(given["configs"][:1])} if "configs" in given else {}
+    return declared(given, first if changes is None else changes, data_files)
 
 
 def declaration(name: str) -> dict[str, Any]:

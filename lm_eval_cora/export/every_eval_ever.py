@@ -33,8 +33,8 @@ _SCHEMA = "0.3.0"
 _json = partial(json.dumps, allow_nan=False)
 """Strict JSON in ASCII, because some readers also end lines at characters such as U+2028."""
 
-_COLLECTION = "lm-eval-cora"
-"""The folder of the records. The schema's documentation requires one folder per source of several benchmarks."""
+_PLUGIN = "lm-eval-cora"
+"""Also the folder of the records. The schema's documentation requires one folder per source of several benchmarks."""
 
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """Relationships between who evaluated a model and who made it."""
@@ -80,33 +80,28 @@ def write_every_eval_ever(
 def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> list[Path]:
     """Write the two files of a model: the record, and a row per variant."""
     record = _record(runs, submitter)
-    model, results = record["model_info"]["id"], [each["evaluation_result_id"] for each in record["evaluation_results"]]
-    parts = ["data", _COLLECTION, *map(_folder, model.split("/", 1) if "/" in model else ("", model))]
+    model, results = record["model_info"]["id"], {each["evaluation_result_id"] for each in record["evaluation_results"]}
+    parts = ["data", _PLUGIN, *map(_folder, model.split("/", 1) if "/" in model else ("", model))]
     same = {"schema_version": _SCHEMA, "evaluation_id": record["evaluation_id"], "model_id": model}
     place = folder.joinpath(*parts)
     place.mkdir(parents=True, exist_ok=True)
+    wholes = [(run, _result_id(run, "acc")) for run in runs]  # the metric that equals the mean of the rows' scores
+    of_all = (row for run, whole in wholes for row in rows(run, whole if whole in results else None))
     count, digest = 0, sha256()
     # The name of the file depends on its contents, so the file gets a temporary name first.
     with temporary_file(place) as (unnamed, file):
-        for run in runs:
-            whole = _result_id(run, "acc")  # the metric that equals the mean of the rows' scores
-            for row in rows(run, whole if whole in results else None):
-                line = (_json(same | row) + "\n").encode()
-                file.write(line)
-                digest.update(line)
-                count += 1
+        for line in ((_json(same | row) + "\n").encode() for row in of_all):
+            file.write(line)
+            digest.update(line)
+            count += 1
         file.flush()
         checksum = digest.hexdigest()
         # A name derived from the contents, in the form of a version 4 UUID, which the schema requires.
         name = UUID(bytes=sha256((_json(record) + checksum).encode()).digest()[:16], version=4)
         written = [place / f"{name}.json", place / f"{name}_samples.jsonl"]
-        record["detailed_evaluation_results"] = {
-            "format": "jsonl",
-            "file_path": "/".join([*parts, written[1].name]),
-            "hash_algorithm": "sha256",
-            "checksum": checksum,
-            "total_rows": count,
-        }
+        where = {"format": "jsonl", "file_path": "/".join([*parts, written[1].name])}
+        digests = {"hash_algorithm": "sha256", "checksum": checksum, "total_rows": count}
+        record["detailed_evaluation_results"] = {**where, **digests}
         unnamed.replace(written[1])
         replace_file(written[0], (_json(record, indent=2) + "\n").encode())
     return written
@@ -114,6 +109,7 @@ def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> l
 
 def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]:
     """Make the record of a model, without the reference to its rows."""
+    plugin = {"plugin": _PLUGIN, "plugin_version": __version__}
     newest = max(runs, key=_time)
     model, time = model_id(newest), str(_time(newest))
     notes = {evaluation_name(run): list(run.notes) for run in runs if run.notes}
@@ -121,12 +117,12 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
     undefined = [_result_id(run, name) for run in runs for name, it in run.estimates.items() if isnan(it.value)]
     return {
         "schema_version": _SCHEMA,
-        "evaluation_id": f"{_COLLECTION}/{model}/{time}",
+        "evaluation_id": f"{_PLUGIN}/{model}/{time}",
         "evaluation_timestamp": time,
         # The date of the run, not of the export, so that the same export gives the same record.
         "retrieved_timestamp": time,
         "source_metadata": {
-            "source_name": "lm-eval-cora",
+            "source_name": _PLUGIN,
             "source_type": "evaluation_run",
             **submitter,
             "additional_details": as_texts({"undefined_results": undefined or None, "notes": notes or None}),
@@ -134,9 +130,7 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
         "eval_library": {
             "name": "unknown" if newest.collected else "lm_eval",
             "version": _version(newest),
-            "additional_details": as_texts(
-                {"plugin": "lm-eval-cora", "plugin_version": __version__, "git_hash": newest.results.get("git_hash")}
-            ),
+            "additional_details": as_texts({**plugin, "git_hash": newest.results.get("git_hash")}),
         },
         "model_info": _model_info(newest),
         "evaluation_results": [
@@ -153,58 +147,41 @@ def _model_info(run: Run) -> dict[str, Any]:
     arguments = model_args(settings.get("model_args"))
     back_end = str(settings.get("model") or run.results.get("model_source") or "")
     engine = _ENGINES.get(back_end, back_end)
-    info: dict[str, Any] = {"name": model, "id": model}
-    if "/" in model:
-        info["developer"] = model.partition("/")[0]
     hosted = back_end in _PLATFORMS and "base_url" not in str(settings.get("model_args"))
-    if hosted:
-        info["inference_platform"] = _PLATFORMS[back_end]
-    elif engine:
-        version = run.results.get("transformers_version") if engine == "transformers" else None
-        info["inference_engine"] = as_texts({"name": engine, "version": version})
     managed = "externally_managed" if hosted else "self_deployed" if engine in _IN_PROCESS else "unknown"
-    info["additional_details"] = as_texts(
-        {
-            "deployment_type": managed,
-            "model_availability": "unknown",  # a model on the Hub may be private
-            "lm_eval_model": back_end,
-            "model_source": run.results.get("model_source"),
-            "model_args": arguments or None,
-            "dtype": settings.get("model_dtype") or arguments.get("dtype"),
-            "num_parameters": settings.get("model_num_parameters"),
-            "revision": settings.get("model_revision"),
-            "sha": settings.get("model_sha"),
-        }
-    )
-    return info
+    version = run.results.get("transformers_version") if engine == "transformers" else None
+    details = {
+        "deployment_type": managed,
+        "model_availability": "unknown",  # a model on the Hub may be private
+        "lm_eval_model": back_end,
+        "model_source": run.results.get("model_source"),
+        "model_args": arguments or None,
+        "dtype": settings.get("model_dtype") or arguments.get("dtype"),
+        **{name: settings.get(f"model_{name}") for name in ("num_parameters", "revision", "sha")},
+    }
+    info = {
+        "name": model,
+        "id": model,
+        "developer": model.partition("/")[0] if "/" in model else None,
+        "inference_platform": _PLATFORMS[back_end] if hosted else None,
+        "inference_engine": as_texts({"name": engine, "version": version}) if engine and not hosted else None,
+        "additional_details": as_texts(details),
+    }
+    return _given(info)
 
 
 def _result(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
-    estimate = run.estimates[entry["metric"]]
+    table, value = run.table, run.estimates[entry["metric"]].value
+    asked = {"reader": run.reader, "signature": run.signature, "data": run.data.digest, "probe": run.probe.name}
+    counts = {"questions": len(table.question_ids), "variants": len(table.kind), "answers": table.answers}
+    more = {"form": run.form, **counts, "incomplete_questions": table.incomplete, "lm_eval_version": _version(run)}
     return {
         "evaluation_result_id": _result_id(run, entry["metric"]),
         "evaluation_name": evaluation_name(run),
         "source_data": _source(run),
         "evaluation_timestamp": str(_time(run)),
-        "metric_config": _metric(entry, estimate.value),
-        "score_details": {
-            "score": estimate.value,
-            "uncertainty": _uncertainty(run, entry),
-            "details": as_texts(
-                {
-                    "reader": run.reader,
-                    "signature": run.signature,
-                    "data": run.data.digest,
-                    "probe": run.probe.name,
-                    "form": run.form,
-                    "questions": len(run.table.question_ids),
-                    "variants": len(run.table.kind),
-                    "answers": run.table.answers,
-                    "incomplete_questions": run.table.incomplete,
-                    "lm_eval_version": _version(run),
-                }
-            ),
-        },
+        "metric_config": _metric(entry, value),
+        "score_details": {"score": value, "uncertainty": _uncertainty(run, entry), "details": as_texts(asked | more)},
         "generation_config": _generation(run),
     }
 
@@ -214,12 +191,8 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
     # The schema requires scores within bounds. Rounding and the adjustment for positions may exceed 1.
     lowest, highest = min(facts.bounds[0], value), max(facts.bounds[1], value)
     better = entry.get("higher_is_better")
-    optional = {
-        "metric_unit": None if highest == inf else "proportion",
-        "metric_parameters": parameters_of(entry) | {key: entry[key] for key in ("without",) if key in entry},
-        "additional_details": {"direction": "neither high nor low is better"} if better is None else None,
-    }
-    return {
+    parameters = parameters_of(entry) | {key: entry[key] for key in ("without",) if key in entry}
+    config = {
         "evaluation_description": facts.meaning,
         "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",  # its usual name
         "metric_name": name,
@@ -227,8 +200,11 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
         "score_type": "continuous",
         "min_score": lowest,
         "max_score": "Infinity" if highest == inf else highest,
-        **{key: value for key, value in optional.items() if value},
+        "metric_unit": None if highest == inf else "proportion",
+        "metric_parameters": parameters or None,
+        "additional_details": {"direction": "neither high nor low is better"} if better is None else None,
     }
+    return _given(config)
 
 
 def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,21 +224,18 @@ def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _source(run: Run) -> dict[str, Any]:
     data = dataset_of(run)
-    source: dict[str, Any] = {"dataset_name": data.name, "source_type": "other"}
+    place: dict[str, Any] = {"source_type": "other"}
     details: dict[str, Any] = {"configs": list(data.configs) or None, "revision": data.revision}
     if len(data.hub) == 1:
-        source |= {"source_type": "hf_dataset", "hf_repo": data.hub[0]}
-        if data.split:
-            source["hf_split"] = data.split
+        place = {"source_type": "hf_dataset", "hf_repo": data.hub[0], "hf_split": data.split or None}
     elif data.hub:  # the schema allows one dataset id but several URLs
-        source |= {"source_type": "url", "url": [f"https://huggingface.co/datasets/{path}" for path in data.hub]}
+        place = {"source_type": "url", "url": [f"https://huggingface.co/datasets/{path}" for path in data.hub]}
         details["split"] = data.split
     elif data.files:
         details["data_files"] = list(data.files)
     elif data.packaged:
-        details["location"] = "questions that come with the package lm-eval-cora"
-    texts = as_texts(details)
-    return source | ({"additional_details": texts} if texts else {})
+        details["location"] = f"questions that come with the package {_PLUGIN}"
+    return _given({"dataset_name": data.name, **place, "additional_details": as_texts(details) or None})
 
 
 def _generation(run: Run) -> dict[str, Any]:
@@ -278,13 +251,16 @@ def _generation(run: Run) -> dict[str, Any]:
         "num_fewshot": run.config.get("num_fewshot"),
         "fewshot_as_multiturn": run.results.get("fewshot_as_multiturn"),
         "chat_template": "applied" if sha else template or ("none" if "chat_template_sha" in run.results else None),
-        "chat_template_sha": sha,
-        "system_instruction": run.results.get("system_instruction"),
+        **{name: run.results.get(name) for name in ("chat_template_sha", "system_instruction")},
         "options": dict(part_of(part_of(run.config, "metadata"), "cora")) or None,
         **{name: whole.get(name) for name in ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")},
     }
-    config: dict[str, Any] = {"generation_args": arguments} if arguments else {}
-    return {**config, "additional_details": as_texts(details)}
+    return {**({"generation_args": arguments} if arguments else {}), "additional_details": as_texts(details)}
+
+
+def _given(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts that are not None."""
+    return {key: value for key, value in parts.items() if value is not None}
 
 
 def _result_id(run: Run, metric: str) -> str:
@@ -309,25 +285,23 @@ def _folder(name: str) -> str:
 
 # ---- rows
 
-_FIELDS = ("question_id", "ordinal", "kind", "variants", "category", "ask", "original")
-
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
     """Make the rows in the order of the files, linked to the result that the rows of complete questions make up."""
     name, complete = evaluation_name(run), set(run.table.question_ids)
-    parts_of = _answer if run.collected else _sample
     for record, line in _lines(run):
         if record.skipped or record.kind == REPEAT:
             continue
         is_complete = record.question_id in complete
-        variant, sample_hash, asked, output, picked, method, metadata = parts_of(run, record, line, is_complete)
+        parts = _answer(run.collected, record) if run.collected else _sample(run, record, line, is_complete)
+        variant, asked, output, picked, method, metadata = parts
         read = {"extracted_value": picked, "extraction_method": method}
         attribution = {"turn_idx": 0, "source": "output.raw", **read, "is_terminal": True}
         row = {
             "evaluation_name": name,
             "evaluation_result_id": result_id if is_complete else None,
             "sample_id": f"{name}/{record.question_id}/{variant}",
-            "sample_hash": sample_hash,
+            "sample_hash": None if run.collected else _hash(asked),
             "interaction_type": "single_turn",
             "input": asked,
             "output": {"raw": output},
@@ -335,16 +309,13 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
             "evaluation": {"score": float(record.correct), "is_correct": record.correct},
             "metadata": as_texts({"task": run.name, **metadata}),
         }
-        yield {key: value for key, value in row.items() if value is not None}
+        yield _given(row)
 
 
-def _answer(run: Run, record: Record, _line: object, _is_complete: bool) -> tuple[Any, ...]:
+def _answer(answers: Any, record: Record) -> tuple[Any, ...]:
     """The parts of a row of a file of answers. It has no texts of questions, so ids replace them."""
-    answers: Any = run.collected
-    variant, picked, answer, printed = (
-        answers.value(record, name) for name in ("variant", "picked", "answer", "printed")
-    )
-    reference = [] if answer is None else [answer]
+    columns = ("variant", "picked", "answer", "printed", "response")
+    variant, picked, answer, printed, response = (answers.value(record, name) for name in columns)
     metadata = {
         "raw_input": "the id of the question",
         "question_id": record.question_id,
@@ -353,42 +324,45 @@ def _answer(run: Run, record: Record, _line: object, _is_complete: bool) -> tupl
         "kind": record.kind if "kind" in answers.known else None,
         "category": record.category,
         "original": record.original if "original" in answers.known else None,
+        "invalid": None if response is None or record.reason is None else str(record.reason),
     }
+    reference = [] if answer is None else [answer]
     asked = {"raw": record.question_id, "reference": reference, "choices": list(printed or ()) or None}
-    response = answers.value(record, "response")
-    output = [] if picked is None else [picked]
-    if response is not None:
-        output, metadata["invalid"] = [response], None if record.reason is None else str(record.reason)
-    return variant, None, asked, output, picked, ", ".join(answers.readers) or "unknown", metadata
+    output = picked if response is None else response
+    return variant, asked, [] if output is None else [output], picked, ", ".join(answers.readers) or "unknown", metadata
 
 
 def _sample(run: Run, record: Record, line: Mapping[str, Any], is_complete: bool) -> tuple[Any, ...]:
     """The parts of a row of a samples file."""
-    doc, is_open = line["doc"], FORMATS[record.ask].is_open
+    doc, answer_format = line["doc"], format_of(line["doc"])
+    choices, prompt = list(map(str, doc["choices"])), _text(arguments_in(line)[0][0])
     # The question and its options, without the rest of the prompt, which depends on the template and the model.
-    options = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False)]
-    raw, reference = "\n".join([str(doc["question"]), *options]), format_of(doc).reference(doc)
-    # The hash of a question, defined in the schema's documentation, which is equal in the rows of all models.
-    hashed = json.dumps({"raw": raw, "reference": list(reference)}, sort_keys=True, separators=(",", ":"))
-    prompt, choices = _text(arguments_in(line)[0][0]), list(map(str, doc["choices"])) or None
+    options = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False)]
+    raw, reference = "\n".join([str(doc["question"]), *options]), answer_format.reference(doc)
+    asked = {"raw": raw, "formatted": prompt, "reference": reference, "choices": choices or None}
+    about = ("question_id", "ordinal", "kind", "variants", "category", "ask", "original")
     metadata = {
         "filter": run.filter,
-        **{name: getattr(record, name) for name in _FIELDS},
+        **{name: getattr(record, name) for name in about},
         "template": doc.get("template"),
         "printed_identities": list(record.printed),
-        "answer_identity": None if is_open else record.answer,
+        "answer_identity": None if FORMATS[record.ask].is_open else record.answer,
         "picked_identity": record.picked,
         "selected_identities": None if record.selected is None else list(record.selected),
         "invalid": None if record.reason is None else str(record.reason),
         "followed": record.followed,
-        "tied": True if record.tied else None,
+        "tied": record.tied or None,
         "question_is_complete": is_complete,
         **{name: line.get(name) for name in ("doc_hash", "prompt_hash", "target_hash")},
     }
-    asked = {"raw": raw, "formatted": prompt, "reference": reference, "choices": choices}
     method = f"lm_eval_cora: {'most likely' if run.form == 'loglikelihood' else record.ask}"
-    picked = format_of(doc).said(record, letters=True)
-    return record.ordinal, sha256(hashed.encode()).hexdigest(), asked, _output(run, line), picked, method, metadata
+    return record.ordinal, asked, _output(run, line), answer_format.said(record, letters=True), method, metadata
+
+
+def _hash(asked: Mapping[str, Any]) -> str:
+    """The hash of a question, defined in the schema's documentation, which is equal in the rows of all models."""
+    hashed = {"raw": asked["raw"], "reference": list(asked["reference"])}
+    return sha256(json.dumps(hashed, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:

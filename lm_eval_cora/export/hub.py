@@ -32,8 +32,7 @@ def model_index(runs: Sequence[Run]) -> str:
             task_type="text-generation",
             metric_type=name,
             metric_value=estimate.value,
-            # The card lists all tasks on a dataset together, so the name contains the task.
-            metric_name=f"{name} ({evaluation_name(run)})",
+            metric_name=f"{name} ({evaluation_name(run)})",  # the card lists all tasks on a dataset together
             metric_args=_about(run, name),
             **_dataset(run),
         )
@@ -107,14 +106,10 @@ def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
     matches = [run for run in runs if task in ("", run.task)] or [run for run in runs if task == run.name]
     if len(matches) == 1:
         return matches[0]
-    tasks = [printable(run.task) for run in matches or runs]
+    tasks = ", ".join(named := [printable(run.task) for run in matches or runs])
     if not matches:
-        raise UserError(
-            f"--task {task}: there is no such task.{did_you_mean(task, tasks)} The tasks are {', '.join(tasks)}"
-        )
-    raise UserError(
-        f"eval-results: expected one task, got {len(tasks)}: {', '.join(tasks)}. Choose one with --task NAME"
-    )
+        raise UserError(f"--task {task}: there is no such task.{did_you_mean(task, named)} The tasks are {tasks}")
+    raise UserError(f"eval-results: expected one task, got {len(named)}: {tasks}. Choose one with --task NAME")
 
 
 def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = False) -> tuple[str, str]:
@@ -134,13 +129,13 @@ def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = 
     if filing.source_url:
         source = {"url": filing.source_url, "name": filing.source_name, "user": filing.source_user}
         entry["source"] = {key: printable(text) for key, text in source.items() if text}
-    other_source = "" if data.hub == (filing.dataset,) else ", ".join(data.hub)
-    entry["notes"] = printable("; ".join(_notes(run, name, other_source, scale)))
+    other = "" if data.hub == (filing.dataset,) else printable(", ".join(data.hub))
+    entry["notes"] = printable("; ".join(_notes(run, name, other, scale)))
     warning = (
-        f"{printable(run.task)}: its questions come from {printable(other_source)}, not from {filing.dataset}. Check "
-        f"that the leaderboard {filing.task_id} is for them"
+        f"{printable(run.task)}: its questions come from {other}, not from {filing.dataset}. Check that the "
+        f"leaderboard {filing.task_id} is for them"
     )
-    return as_yaml([entry]), warning if other_source else ""
+    return as_yaml([entry]), warning if other else ""
 
 
 def metric_of(run: Run, metric: str) -> str:
@@ -154,8 +149,7 @@ def metric_of(run: Run, metric: str) -> str:
 
 
 def _facts(run: Run, metric: str) -> Facts:
-    (function,) = [entry["aggregation"] for entry in run.entries if entry["metric"] == metric]
-    return facts_of(function)
+    return next(facts_of(entry["aggregation"]) for entry in run.entries if entry["metric"] == metric)
 
 
 def _notes(run: Run, metric: str, other_source: str, scale: int) -> Iterator[str]:
@@ -194,8 +188,7 @@ def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> tuple[str,
     with the name of the data if the task is asked with different data.
     """
     _check_dataset_id(dataset)
-    by_name = {evaluation_name(run): run for run in reversed(runs)}
-    tasks = dict(sorted(by_name.items()))
+    tasks = dict(sorted({evaluation_name(run): run for run in reversed(runs)}.items()))
     about = ["Each question is asked in several variants with lm-evaluation-harness and its plugin lm-eval-cora."]
     for name, run in tasks.items():
         value = metric_of(run, metric)
@@ -211,15 +204,16 @@ def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> tuple[str,
 
 def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
     data, task = dataset_of(run), printable(run.task)
+    hub, configs = (printable(", ".join(names)) for names in (data.hub, data.configs))
     if data.hub and data.hub != (dataset,):
         raise UserError(
-            f"{task}: expected questions from {dataset}, but they come from {printable(', '.join(data.hub))}. An "
-            "eval.yaml lists the tasks of its own dataset"
+            f"{task}: expected questions from {dataset}, but they come from {hub}. An eval.yaml lists the tasks of its "
+            "own dataset"
         )
     if len(data.configs) > 1:
         raise UserError(
-            f"{task}: expected one configuration of {dataset}, got {len(data.configs)}: "
-            f"{printable(', '.join(data.configs))}. An eval.yaml has one per task: run each alone"
+            f"{task}: expected one configuration of {dataset}, got {len(data.configs)}: {configs}. An eval.yaml has "
+            "one per task: run each alone"
         )
     texts = {"config": "".join(data.configs), "split": data.split} if data.hub else {}
     return {"id": printable(name), **{key: printable(text) for key, text in texts.items() if text}}

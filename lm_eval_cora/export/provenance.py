@@ -42,9 +42,9 @@ def dataset_of(run: Run) -> Dataset:
     if files := _texts(options.get("data_files") or declared.get("data_files")):  # they replace the task's source
         return Dataset(name, files=tuple(Path(file).name for file in files))
     source = {**declared} | {key: options[key] for key in ("hub", "config", "split", "revision") if key in options}
+    hub, configs = (_texts(source.get(key)) for key in ("hub", "config"))
     split, revision = (str(source.get(key) or "") for key in ("split", "revision"))
-    packaged = bool(source.get("package_file"))
-    return Dataset(name, _texts(source.get("hub")), _texts(source.get("config")), split, revision, packaged=packaged)
+    return Dataset(name, hub, configs, split, revision, packaged=bool(source.get("package_file")))
 
 
 def evaluation_name(run: Run) -> str:
@@ -74,11 +74,9 @@ def model_args(arguments: Any) -> dict[str, Any]:
     if isinstance(arguments, str):
         pairs = (part.partition("=") for part in arguments.split(","))
         arguments = {name.strip(): value for name, equals, value in pairs if equals}
-    if not isinstance(arguments, Mapping):
-        return {}
     return {
         str(name): _without_folders(value) if isinstance(value, str) else value
-        for name, value in arguments.items()
+        for name, value in (arguments.items() if isinstance(arguments, Mapping) else ())
         if name in _PUBLISHED and not isinstance(value, Mapping)
     }
 
@@ -100,8 +98,7 @@ def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
 def _without_folders(name: str) -> str:
     """The last part of a local path, so that exports do not contain the user's folders."""
     name = hub_name(name)
-    path = Path(name)
-    return path.name if path.is_absolute() or name.startswith(".") else name
+    return path.name if (path := Path(name)).is_absolute() or name.startswith(".") else name
 
 
 def _texts(value: Any) -> tuple[str, ...]:

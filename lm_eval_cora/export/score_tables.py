@@ -13,17 +13,10 @@ from lm_eval_cora.report.result_tables import model_table, number_of_questions
 from lm_eval_cora.report.text import one_line, table_as_text
 from lm_eval_cora.runs.model_run import Run, by_task, not_comparable
 
-_ESCAPED = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        **{character: f"\\{character}" for character in "&%$#_{}"},
-    }
-)
+_NAMES = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
+_ESCAPED = {ord(character): rf"\text{name}{{}}" for character, name in _NAMES.items()} | {
+    ord(character): f"\\{character}" for character in "&%$#_{}"
+}
 """Characters with a meaning in LaTeX."""
 
 

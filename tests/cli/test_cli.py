@@ -51,33 +51,24 @@ def test_bad_usage(line: str, cli: Cli) -> None:
 
 ERRORS: list[tuple[int, str, str]] = [
     (1, "report missing", "missing: there is no such file or folder"),
-    (1, "report empty", "there are no samples"),
-    (1, "report mine.csv", "mine.csv: expected the columns 'question', 'variant'"),
     (1, "report one --label elsewhere=Small", "--label elsewhere=Small: expected PATH=NAME with one of the paths one"),
     (1, "report one --label one=", "expected PATH=NAME"),
     (1, "report one --label oneside=x", "expected PATH=NAME"),
     (1, "report one two --label one=Same --label two=Same", "expected a different name for each path, got 'Same'"),
     (1, "report one -o new/x.pdf", "-o new/x.pdf: expected a name that ends in .html, .htm, .md, .json, .csv"),
-    (1, "report one -o new/x.html.gz", "--figures DIR"),
     (1, "report one --format csv -o new/x.pdf", "-o new/x.pdf: there is no such format"),
     (1, "report one --format md -o empty", "expected a file, got a folder"),
-    (1, "report one --format md -o mine.csv/below", "-o mine.csv: expected a folder, but "),
     (1, "report one --format csv -o /dev/full", "/dev/full: No space left on device"),
     (1, "report one -o new/x.html --figures mine.csv", "--figures mine.csv: expected a folder, but "),
-    (1, "compare one missing", "missing: there is no such file or folder"),
-    (1, "compare one seed --json", "cannot be compared"),
     (1, "compare one two --baseline nobody", "--baseline nobody: expected"),
-    (3, "compare --history empty one", "expected two or more runs of the same lm-eval-cora task"),
     (3, "compare --history one two -o new/x.docx", "-o new/x.docx: expected the name of a file that ends in .html"),
     (3, "compare --history one two -o -", "-o -: expected the name of a file"),
     (3, "compare --history one two --baseline x -o new/x.html", "--baseline: expected no --history"),
     (3, "plan --difference 0.1 --from nowhere", "nowhere"),
-    (3, "plan --difference 0.1 --metric corra", "Did you mean 'cora'"),
     (3, "gate good.jsonl", "expected a requirement: --require"),
     (3, "gate good.jsonl --no-worse mcqa:0.1", "--no-worse: expected --baseline OUT"),
     (3, "gate good.jsonl --same mcqa:0.1", "--same: expected --baseline OUT"),
     (3, "gate good.jsonl --baseline worse.jsonl --require mcqa>=0.1", "expected --no-worse or --same METRIC:MARGIN"),
-    (3, "gate good.jsonl --baseline nowhere --no-worse mcqa:0.1", "nowhere"),
     (3, "gate good.jsonl --require mqca>=0.1 --junit new/x.xml", "has no metric 'mqca'. Did you mean 'mcqa'"),
     (3, "gate good.jsonl --policy none.yaml", "none.yaml: No such file"),
     (3, "gate good.jsonl --require mcqa>=0.1 --junit .", "--junit .: expected a file, got a folder"),
@@ -85,28 +76,20 @@ ERRORS: list[tuple[int, str, str]] = [
     (3, "gate good.jsonl --require mcqa>=0.1 --junit -", "--junit -: expected a file"),
     (3, "gate good.jsonl --require mcqa>=0.1 --junit x --json ./x", "expected two files, got x twice"),
     (1, "score missing.jsonl", "missing.jsonl"),
-    (1, "score broken.jsonl", "broken.jsonl line 1 is not valid JSON"),
     (1, "score mine.csv", "Name yours: --question COLUMN, --variant COLUMN, --correct COLUMN"),
     (1, "score mine.csv --correct okay", "--correct 'okay': there is no such column"),
-    (1, "export missing --format csv", "missing: there is no such file or folder"),
     (1, "export one --format csv -o new/x.pdf", "there is no such format"),
     (1, "export one --format every-eval-ever -o -", "expected a folder"),
     (1, "export one --format csv --dataset a/b", "--dataset: --format csv does not accept it"),
     (3, "export good.jsonl --format eval-results", "expected --dataset and --task-id"),
-    (3, "export good.jsonl --format eval-results --dataset a/b", "expected --task-id"),
     (3, "export good.jsonl --format eval-results --dataset ab --task-id x -o new/x.yaml", "--dataset 'ab'"),
     (3, "export good.jsonl --format eval-yaml", "expected --dataset"),
     (3, "export good.jsonl --format eval-yaml --dataset a/b --task-id x", "--task-id"),
-    (3, "export good.jsonl --format eval-yaml --dataset a/b --organization me", "--organization"),
-    (3, "export good.jsonl --format eval-yaml --dataset a/b -o empty", "expected a file, got a folder"),
-    (3, "export missing --format eval-yaml --dataset a/b", "missing"),
     (3, "leaderboard empty", "there are no samples of lm-eval-cora tasks and no records"),
     (3, "leaderboard missing", "missing: there is no such file or folder"),
-    (3, "leaderboard one -o empty", "expected a file, got a folder"),
     (3, "leaderboard one -o new/x.pdf", "-o new/x.pdf: expected a name that ends in .html or .htm"),
     (3, "leaderboard one -o new/x.html --csv x.html", "--csv x.html: expected a name that ends in .csv"),
     (3, "leaderboard one -o new/x.html --reports mine.csv", "--reports mine.csv: expected a folder"),
-    (3, "leaderboard one -o mine.csv/x.html", "expected a folder, but"),
     (3, "leaderboard one -o /dev/full", "/dev/full: No space left on device"),
     (3, "leaderboard one --label x=y", "--label x=y: expected PATH=NAME"),
     (1, "tasks nothere", "'nothere' matches no task and no group"),
@@ -205,35 +188,23 @@ def test_metadata_of_several_values_with_json_is_refused(cli: Cli) -> None:
 # ---- score
 
 
-def two(folder: Path, kind: str) -> Path:
-    common: dict[str, Any] = {"question_id": "q", "answer": "a"}
-    first = {**common, "kind": kind, "ordinal": 0, "picked": "a"}
-    return put(folder / "answers.jsonl", [first, {**common, "kind": "x", "ordinal": 1, "picked": None}])
-
-
 def test_scores(cli: Cli, tmp_path: Path) -> None:
-    path = two(tmp_path, "original")
+    common: dict[str, Any] = {"question_id": "q", "answer": "a"}
+    rows = [{**common, "kind": kind, "ordinal": n, "picked": "a" if n == 0 else None} for n, kind in enumerate("xy")]
+    path = put(tmp_path / "answers.jsonl", [{**rows[0], "kind": "original"}, rows[1]])
     found = strict(cli.printed("score --json", path))
-    assert (found["questions"], found["answers"]) == (1, 2)
+    assert (found["questions"], found["answers"], found["metrics"]["cora"]["value"]) == (1, 2, 0.0)
     assert found["metrics"]["mcqa_plus"] == {"value": 0.5, "stderr": None, "low": None, "high": None}
-    assert found["metrics"]["cora"]["value"] == 0.0
     assert "followed" in found["undefined"]
     assert "cora" not in found["undefined"]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in cli.printed("score", path).splitlines()]
-    assert ["mcqa_plus", "0.5000", "±", "N/A", ""] in rows
+    rows_of_table = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in cli.printed("score", path).splitlines()
+    ]
+    assert ["mcqa_plus", "0.5000", "±", "N/A", ""] in rows_of_table
     assert "followed" not in cli.out
-    assert re.search("1 questions? with 2 variants", cli.err)
-
-
-def test_scores_without_an_original(cli: Cli, tmp_path: Path) -> None:
-    path = two(tmp_path, "x")
-    found = strict(cli.printed("score --json", path))
-    for name in ("mcqa", "cora", "ci", "mcqa_plus_diff"):
-        assert found["metrics"][name] == dict.fromkeys(("value", "stderr", "low", "high"))
-        assert tells(found["undefined"][name], "the column 'original'", "kind named 'original'")
-    assert found["metrics"]["mcqa_plus"]["value"] == 0.5
-    assert cli("score", path) == 0
-    assert re.search(r"undefined: mcqa, .*cora.*: .*original", cli.err)
+    assert "1 question with 2 variants" in cli.err
+    assert cli("score", put(tmp_path / "answers.jsonl", rows)) == 0
+    assert re.search(r"undefined: mcqa, .*cora.*: .*the column 'original'", cli.err)
 
 
 # ---- guess
@@ -250,10 +221,5 @@ def test_guessing_is_table_7(cli: Cli) -> None:
     found = strict(cli.printed("guess --json"))
     assert [row["probability"] for row in found["rows"]] == pytest.approx([float(tail) for tail in tails], rel=1e-12)
     assert (found["variants"], found["rate"]) == (10, 0.2)
-
-
-@pytest.mark.parametrize(("variants", "rate"), [(1, 0), (26, 0.5), (26, 1), (26, 1e-300), (1_000, 0.2)])
-def test_guessing_at_the_ends(variants: int, rate: float, cli: Cli) -> None:
-    rows = strict(cli.printed(f"guess --variants {variants} --rate {rate} --json"))["rows"]
-    assert len(rows) == variants + 1
-    assert all(0 <= row["probability"] <= 1 and 0 <= row["msgr"] <= 1 for row in rows)
+    found = strict(cli.printed("guess --variants 1000 --rate 0.5 --json"))
+    assert (len(found["rows"]), found["rate"]) == (1_001, 0.5)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 from lm_eval_cora.harness.asking import stop_early
-from tests.support.by_hand import HOSTILE_NAMES
 from tests.support.messages import tells
 from tests.support.programs import Cli
 from tests.support.stopping import Moody
-from tests.support.written import strict, varied, write
+from tests.support.written import strict, write
 
 
 def test_a_policy_and_a_baseline(cli: Cli) -> None:
@@ -36,12 +34,6 @@ def test_the_table_and_the_files(cli: Cli, tmp_path: Path) -> None:
     assert strict(cli.out) == told
 
 
-def test_files_of_answers(cli: Cli) -> None:
-    for path in ("weak.csv", "strong.jsonl", "middle.parquet"):
-        assert cli(f"gate {path} --require acc>=0.01 --require invalid<=0.9") == 0
-        assert cli(f"gate {path} --require cora>=0.999") == 1
-
-
 def test_runs_of_the_harness(cli: Cli, tmp_path: Path) -> None:
     full, stopped, target = tmp_path / "full", tmp_path / "stopped", tmp_path / "target"
     write(full, Moody(3), "cora_demo", {"questions": 12}, "a/full")
@@ -61,24 +53,6 @@ def test_runs_of_the_harness(cli: Cli, tmp_path: Path) -> None:
     assert "--target followed only a sample" in cli.err
     assert cli(f"gate {tmp_path} --require cora>=0.1") == 3
     assert tells(cli.err, "expected the runs of one model, got 3", "a/full")
-
-
-def test_several_tasks(cli: Cli) -> None:
-    assert cli("gate three --require acc>=0.01 --require cora_demo:cora>=0 --json -") in (0, 2)
-    tasks = [each["task"] for each in strict(cli.out)["requirements"]]
-    assert tasks == ["cora_demo", "cora_demo_sampling", "cora_demo"]
-    assert cli("gate three --require cora>=0.1") == 3
-    assert tells(cli.err, "cora_demo_sampling has no metric 'cora'", "Name the task that has it")
-
-
-def test_hostile_names(cli: Cli, tmp_path: Path) -> None:
-    write(tmp_path, varied, "cora_demo_order", {"questions": 2}, "a/b")
-    (results,) = tmp_path.rglob("results_*.json")
-    content, junit = strict(results.read_text()), tmp_path / "gate.xml"
-    for name in HOSTILE_NAMES.values():
-        results.write_text(json.dumps({**content, "model_name": name}))
-        assert len(cli.printed("gate --require acc>=0", tmp_path, "--junit", junit).splitlines()) == 5
-        assert ElementTree.parse(junit).getroot().attrib["tests"] == "1"
 
 
 def test_a_plan(cli: Cli) -> None:

@@ -18,6 +18,7 @@ from lm_eval_cora.discovery import location
 from lm_eval_cora.discovery.location import SWITCH, register_tag, tasks_folder
 from tests.support.names import GROUPS, NAMES
 from tests.support.simulated import knows, run, scores
+from tests.support.written import put
 
 REPOSITORY = Path(__file__).parents[2]
 STARTUP = REPOSITORY / "lm_eval_cora" / "discovery" / "_lm_eval_cora_startup.py"
@@ -47,14 +48,18 @@ class TaskManager:
 """
 
 
+TASKS = Path("lm_eval", "tasks")
+"""The folder that the harness searches first, below its site folder."""
+
+
 @pytest.fixture
 def harness(tmp_path: Path) -> Path:
     """A folder with a package `lm_eval` that only has a TaskManager, and the start-up module as it is installed."""
     folder = tmp_path / "site"
-    (folder / "lm_eval" / "tasks").mkdir(parents=True)
+    (folder / TASKS).mkdir(parents=True)
     (folder / "lm_eval" / "__init__.py").touch()
-    (folder / "lm_eval" / "tasks" / "__init__.py").write_text("from lm_eval.tasks.manager import TaskManager\n")
-    (folder / "lm_eval" / "tasks" / "manager.py").write_text(MANAGER)
+    (folder / TASKS / "__init__.py").write_text("from lm_eval.tasks.manager import TaskManager\n")
+    (folder / TASKS / "manager.py").write_text(MANAGER)
     (folder / STARTUP.name).write_text(STARTUP.read_text())
     return folder
 
@@ -63,9 +68,7 @@ def python(code: str, *path: Path, **variables: str) -> tuple[Any, str]:
     """Run code in a new Python with the checkout on its path. Return its JSON output and its stderr."""
     environment = {key: value for key, value in os.environ.items() if key != SWITCH}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, (*path, REPOSITORY)))
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment | variables, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment | variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), done.stderr
 
@@ -78,8 +81,7 @@ def searched(harness: Path, *calls: str, before: str = "", **variables: str) -> 
     )
     found, said = python(code, harness, **variables)
     assert not said
-    assert isinstance(found, list)
-    return found
+    return list(found)
 
 
 def test_the_folder_of_the_task_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,36 +109,34 @@ def test_our_folder_is_searched_after_the_harness_and_before_the_users(harness: 
         },
         f"include_path=['mine', {str(OURS / 'demo')!r}]": [str(OURS), "mine"],
     }
-    theirs = [str(harness / "lm_eval" / "tasks")]
-    for defaults in (True, False):
-        found = searched(harness, *(f"TaskManager(include_defaults={defaults}, {given})" for given in users))
-        assert found == [[*theirs * defaults, *folders] for folders in users.values()]
+    theirs = [str(harness / TASKS)]
+    calls = [f"TaskManager(include_defaults={defaults}, {given})" for defaults in (True, False) for given in users]
+    assert searched(harness, *calls) == [[*first, *more] for first in (theirs, []) for more in users.values()]
 
 
-def test_a_harness_that_discovers_packages_finds_us_by_itself(harness: Path) -> None:
+@pytest.mark.parametrize("variables", [{}, {SWITCH: "0"}], ids=["on", "through the entry point"])
+def test_a_harness_that_discovers_packages_finds_us_by_itself(harness: Path, variables: dict[str, str]) -> None:
     call = "type('Discovering', (TaskManager,), {'discovers': True})(include_path='mine')"
-    expected = [[str(harness / "lm_eval" / "tasks"), str(OURS), "mine"]]
-    assert searched(harness, call) == expected
-    assert searched(harness, call, **{SWITCH: "0"}) == expected  # through the entry point
+    assert searched(harness, call, **variables) == [[str(harness / TASKS), str(OURS), "mine"]]
 
 
-@pytest.mark.parametrize(
-    ("before", "variables", "is_found"),
-    [
-        ("", {SWITCH: "0"}, False),
-        ("", {SWITCH: "1"}, True),
-        ("import importlib, lm_eval.tasks.manager\nimportlib.reload(lm_eval.tasks.manager)", {}, True),
-        ("sys.modules['lm_eval_cora'] = None", {}, False),  # removed while this Python runs
-        ("sys.path.remove('')  # the package is damaged, not the checkout", {}, False),
-    ],
-    ids=["off", "on", "a reloaded harness", "a removed package", "a damaged package"],
-)
-def test_the_switch_and_changes(harness: Path, before: str, variables: dict[str, str], is_found: bool) -> None:
-    if "damaged" in before:
+CHANGES = {
+    "off": ("", {SWITCH: "0"}, False),
+    "on": ("", {SWITCH: "1"}, True),
+    "a reloaded harness": ("import importlib, lm_eval.tasks.manager as it\nimportlib.reload(it)", {}, True),
+    "a removed package": ("sys.modules['lm_eval_cora'] = None", {}, False),  # while this Python runs
+    "a damaged package": ("sys.path.remove('')  # the package is damaged, not the checkout", {}, False),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_switch_and_changes(harness: Path, change: str) -> None:
+    before, variables, is_found = CHANGES[change]
+    if "damaged" in change:
         (harness / "lm_eval_cora").mkdir()
         (harness / "lm_eval_cora" / "__init__.py").write_text("half a line of (")
-    (found,) = searched(harness, "TaskManager()", before=before, **variables)
-    assert found == [str(harness / "lm_eval" / "tasks"), *[str(OURS)] * is_found]
+    expected = [str(harness / TASKS), *[str(OURS)] * is_found]
+    assert searched(harness, "TaskManager()", before=before, **variables) == [expected]
 
 
 def test_the_harness_looks_as_if_it_had_been_loaded_without_us(harness: Path) -> None:
@@ -149,15 +149,14 @@ import lm_eval.tasks.manager as manager
 loaders = [type(loader).__name__ for loader in (manager.__loader__, manager.__spec__.loader)]
 print(json.dumps([*found, *loaders, inspect.getsource(manager.TaskManager)[:18]]))
 """
-    (harness / "lm_eval" / "tasks" / "__init__.py").write_text("")
+    (harness / TASKS / "__init__.py").write_text("")
     expected = [False, MANAGER, "SourceFileLoader", "SourceFileLoader", "class TaskManager:"]
     assert python(code, harness) == (expected, "")
 
 
 def test_nothing_happens_without_the_harness(harness: Path) -> None:
-    modules, _ = python(
-        "import json, sys, _lm_eval_cora_startup\nimport csv\nprint(json.dumps([*sys.modules]))", harness
-    )
+    code = "import json, sys, _lm_eval_cora_startup\nimport csv\nprint(json.dumps([*sys.modules]))"
+    modules, _ = python(code, harness)
     assert "_lm_eval_cora_startup" in modules
     assert "lm_eval_cora" not in modules
     tree = ast.parse(STARTUP.read_text())
@@ -179,50 +178,42 @@ from lm_eval.tasks import manager
 """
     # The harness' class has been replaced only once.
     depth = "type('Found', (), {'searched': [str(len(manager.TaskIndex.mro()))]})"
-    found = searched(harness, "TaskManager()", depth, before=before)
-    assert found == [[str(harness / "lm_eval" / "tasks"), str(OURS)], ["3"]]
+    assert searched(harness, "TaskManager()", depth, before=before) == [[str(harness / TASKS), str(OURS)], ["3"]]
 
 
 def test_the_classes_of_the_harness_stay_as_they_are(harness: Path) -> None:
     # Other programs may use the classes to search their own folders.
-    (harness / "lm_eval" / "tasks" / "index.py").write_text(MANAGER)
-    (harness / "lm_eval" / "tasks" / "manager.py").write_text(
-        MANAGER.replace("class TaskManager", "from lm_eval.tasks.index import TaskIndex\nclass TaskManager")
-    )
+    (harness / TASKS / "index.py").write_text(MANAGER)
+    importing = "from lm_eval.tasks.index import TaskIndex\nclass TaskManager"
+    (harness / TASKS / "manager.py").write_text(MANAGER.replace("class TaskManager", importing))
     call = "type('Found', (), {'searched': index.TaskIndex.build(['x'])})"
     assert searched(harness, call, before="from lm_eval.tasks import index") == [["x"]]
 
 
-@pytest.mark.parametrize(
-    ("manager", "expected"),
-    [
-        ("import json\nclass TaskManager:\n    searched = ['none']\n", ["none"]),  # a different harness
-        (MANAGER.replace("paths]", "paths if path.is_dir()]"), None),  # missing task files
-    ],
-)
-def test_what_goes_wrong_is_said_and_does_not_end_the_harness(
-    harness: Path, manager: str, expected: list[str] | None
-) -> None:
-    (harness / "lm_eval" / "tasks" / "manager.py").write_text(manager)
-    code = (
-        "import json, _lm_eval_cora_startup\nfrom lm_eval_cora.discovery import location\n"
-        "location.__file__ = '/nowhere/lm_eval_cora/discovery/location.py'\n"
-        "from lm_eval.tasks import TaskManager\nprint(json.dumps(TaskManager().searched))"
-    )
-    found, said = python(code, harness)
-    assert found == (expected or [str(harness / "lm_eval" / "tasks")])
-    (line,) = said.splitlines()
-    assert line.startswith("lm-eval-cora: cannot add its tasks (")
-    assert line.endswith('Pass --include_path "$(lm-eval-cora tasks --path)"')
+def test_what_goes_wrong_is_said_and_does_not_end_the_harness(harness: Path) -> None:
+    code = """
+import json, _lm_eval_cora_startup
+from lm_eval_cora.discovery import location
+location.__file__ = '/nowhere/lm_eval_cora/discovery/location.py'
+from lm_eval.tasks import TaskManager
+print(json.dumps(TaskManager().searched))
+"""
+    for manager, expected in (
+        ("import json\nclass TaskManager:\n    searched = ['none']\n", "none"),  # a different harness
+        (MANAGER.replace("paths]", "paths if path.is_dir()]"), str(harness / TASKS)),  # missing task files
+    ):
+        (harness / TASKS / "manager.py").write_text(manager)
+        found, said = python(code, harness)
+        assert found == [expected]
+        (line,) = said.splitlines()
+        assert line.startswith("lm-eval-cora: cannot add its tasks (")
+        assert line.endswith('Pass --include_path "$(lm-eval-cora tasks --path)"')
 
 
 def test_an_error_of_the_harness_is_its_own(harness: Path) -> None:
-    (harness / "lm_eval" / "tasks" / "manager.py").write_text("raise RuntimeError('theirs')")
-    code = (
-        "import json, _lm_eval_cora_startup\n"
-        "try:\n    import lm_eval.tasks\nexcept RuntimeError as error:\n    print(json.dumps(str(error)))"
-    )
-    assert python(code, harness) == ("theirs", "")
+    (harness / TASKS / "manager.py").write_text("raise RuntimeError('theirs')")
+    code = "import _lm_eval_cora_startup\ntry:\n    import lm_eval.tasks\nexcept RuntimeError:\n    print('true')"
+    assert python(code, harness) == (True, "")
 
 
 def test_the_real_harness(tmp_path: Path) -> None:
@@ -252,17 +243,10 @@ DECLARED = """\
 task: mine
 include: !cora [generate, divergent]
 benchmark:
-  hub: allenai/openbookqa
-  config: main
-  split: test
-  fewshot_split: train
-  question: question_stem
-  choices: choices.text
-  labels: choices.label
-  answer: answerKey
+  {hub: allenai/openbookqa, config: main, split: test, fewshot_split: train, question: question_stem,
+   choices: choices.text, labels: choices.label, answer: answerKey}
 metadata: {version: 1}
 """
-
 
 register_tag()
 
@@ -279,7 +263,7 @@ def test_a_task_file_in_any_folder_names_fragments_and_columns(tmp_path: Path) -
 
 def test_a_task_file_with_files_of_its_own(tmp_path: Path) -> None:
     rows = [{"Stem": f"{n}?", "opts": ["Ice", "Fog"], "right": "Fog"} for n in range(3)]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    put(tmp_path / "rows.jsonl", rows)
     (tmp_path / "mine.yaml").write_text(
         "task: mine\ninclude: [!cora generate, !cora order]\n"
         f"benchmark: {{data_files: {tmp_path}/rows.jsonl, question: stem, choices: opts, answer: right}}\n"
@@ -297,7 +281,9 @@ def test_every_fragment_has_a_name_of_its_own() -> None:
 
 
 def test_an_unknown_fragment_is_named_with_its_place() -> None:
-    with pytest.raises(yaml.YAMLError, match=r"'divergant'.*'divergent'(.|\n)*line 1"):
-        yaml.safe_load("include: !cora [generate, divergant]")
-    with pytest.raises(yaml.YAMLError, match=r"line 1"):
-        yaml.safe_load("include: !cora {generate: 1}")
+    for names, told in (
+        ("[generate, divergant]", r"'divergant'.*'divergent'(.|\n)*line 1"),
+        ("{generate: 1}", "line 1"),
+    ):
+        with pytest.raises(yaml.YAMLError, match=told):
+            yaml.safe_load(f"include: !cora {names}")

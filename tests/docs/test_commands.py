@@ -124,10 +124,7 @@ def test_blocks_without_a_mark_are_found(text: str) -> None:
     (block,) = blocks(f"Text.\n\n{text}\n")
     assert complaint(block)
     assert not runs(block)
-
-
-def test_blocks_in_lists_are_found() -> None:
-    (block,) = blocks("- Text.\n\n  <!-- run -->\n  ```bash\n  true\n  ```\n")
+    (block,) = blocks("- Text.\n\n  <!-- run -->\n  ```bash\n  true\n  ```\n")  # in a list
     assert runs(block)
     assert block.code == "true\n"
 

@@ -53,11 +53,7 @@ def test_the_commands_take_their_arguments(steps: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(("status", "ends_with"), [(0, 0), (1, 1), (2, 0), (3, 3)])
 def test_an_undecided_gate_is_a_warning(steps: list[dict[str, Any]], status: int, ends_with: int) -> None:
     (script,) = [script for script in scripts(steps) if "lm-eval-cora gate" in script]
-    ended = subprocess.run(
-        ["bash", "-e", "-c", f"lm-eval-cora() {{ return {status}; }}\n{script}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["bash", "-e", "-c", f"lm-eval-cora() {{ return {status}; }}\n{script}"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == ends_with
     assert ("::warning::" in ended.stdout) == (status == 2)

@@ -94,9 +94,7 @@ def test_percent(runs: list[Run]) -> None:
     (of_share,), (of_percent,) = (numbers.findall(entry["notes"]) for entry in (share, percent))
     assert list(map(float, of_percent)) == pytest.approx([100 * float(number) for number in of_share], rel=1e-4)
     assert ["in percent" in entry["notes"] for entry in (share, percent)] == [False, True]
-
-
-def test_percent_of_a_metric_without_a_highest_value(runs: list[Run]) -> None:
+    # Of a metric without a highest value.
     run = with_estimate(runs[0], "confidence_ratio", Estimate(2.5, nan))
     run.__dict__["entries"] = [{"metric": "confidence_ratio", "aggregation": metrics.confidence_ratio}]
     assert entry_of(run, metric="confidence_ratio")["value"] == 2.5
@@ -183,8 +181,7 @@ def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:
     assert len(card.data.eval_results) == len(expected)
     for key, estimate in expected.items():
         assert found[key].metric_value == estimate.value
-        assert isnan(estimate.stderr) == ("stderr" not in found[key].metric_args)
-        assert isnan(estimate.stderr) or found[key].metric_args["stderr"] == estimate.stderr
+        assert found[key].metric_args.get("stderr") == (None if isnan(estimate.stderr) else estimate.stderr)
         assert found[key].metric_name == f"{key[1]} ({key[0]})"
 
 
@@ -192,8 +189,7 @@ def test_the_content_of_a_card(runs: list[Run]) -> None:
     (model,) = yaml.safe_load(model_index(runs))["model-index"]
     assert model["name"] == "some-org/some-model"
     (data,) = model["results"]  # one dataset
-    assert data["task"] == {"type": "text-generation"}
-    assert data["dataset"] == {"name": "demo", "type": "demo"}
+    assert (data["task"], data["dataset"]) == ({"type": "text-generation"}, {"name": "demo", "type": "demo"})
     (metric,) = [one for one in data["metrics"] if one["name"] == "cora (cora_demo)"]
     # One of two questions is right in every variant: 0.5 (1 - 0.5 + 0.5).
     assert (metric["type"], metric["value"]) == ("cora", 0.5)
@@ -260,14 +256,20 @@ def test_the_tasks_of_an_eval_yaml(runs: list[Run]) -> None:
 
 
 def test_tasks_that_cannot_be_listed(runs: list[Run]) -> None:
-    with pytest.raises(UserError, match="--metric mccqa: there is no such metric"):
-        eval_yaml(runs, "org/bench", "mccqa")
-    with pytest.raises(UserError, match=r"cora_demo: expected questions from org/bench, .* org/other"):
-        eval_yaml([asked_from(runs[0], hub="org/other")], "org/bench")
-    with pytest.raises(UserError, match=r"one configuration of org/bench, got 2: algebra, geometry"):
-        eval_yaml([asked_from(runs[0], hub="org/bench", config=["algebra", "geometry"])], "org/bench")
-    with pytest.raises(UserError, match=r"--dataset 'bench'"):
-        eval_yaml(runs, "bench")
+    several = asked_from(runs[0], hub="org/bench", config=["algebra", "geometry"])
+    for found, dataset, metric, told in (
+        (runs, "org/bench", "mccqa", "--metric mccqa: there is no such metric"),
+        (
+            [asked_from(runs[0], hub="org/other")],
+            "org/bench",
+            "",
+            "cora_demo: expected questions from org/bench, .*/other",
+        ),
+        ([several], "org/bench", "", "one configuration of org/bench, got 2: algebra, geometry"),
+        (runs, "bench", "", "--dataset 'bench'"),
+    ):
+        with pytest.raises(UserError, match=told):
+            eval_yaml(found, dataset, metric)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
