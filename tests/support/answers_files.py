@@ -29,25 +29,17 @@ def answers(model: str = "small", knows: float = 0.5, questions: int = 20) -> li
     return rows
 
 
-def _json(path: Path, rows: Sequence[Row]) -> None:
-    path.write_text(json.dumps(list(rows)))
-
-
 def _csv(path: Path, rows: Sequence[Row]) -> None:
     cells = [{**row, "printed": json.dumps(row["printed"])} if "printed" in row else row for row in rows]
     pd.DataFrame(cells).to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
 
 
-def _parquet(path: Path, rows: Sequence[Row]) -> None:
-    pd.DataFrame(rows).to_parquet(path)
-
-
 WRITERS: dict[str, Callable[[Path, Sequence[Row]], object]] = {
     ".jsonl": put,
-    ".json": _json,
+    ".json": lambda path, rows: path.write_text(json.dumps(list(rows))),
     ".csv": _csv,
     ".tsv": _csv,
-    ".parquet": _parquet,
+    ".parquet": lambda path, rows: pd.DataFrame(rows).to_parquet(path),
 }
 
 

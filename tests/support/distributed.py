@@ -259,12 +259,9 @@ def launch(
 
 def outcomes_alone(runs: Mapping[Any, Run]) -> dict[Any, dict[str, Any]]:
     """The results of runs in this process."""
-    outcomes = {}
-    for case, run in runs.items():
-        outcome = evaluate(run, Hashing())
-        assert outcome is not None
-        outcomes[case] = outcome
-    return outcomes
+    outcomes = {case: evaluate(run, Hashing()) for case, run in runs.items()}
+    assert None not in outcomes.values()
+    return outcomes  # type: ignore[return-value]
 
 
 def outcomes_together(runs: Mapping[Any, Run], folder: Path, ranks: int) -> dict[Any, dict[str, Any]]:

@@ -112,14 +112,12 @@ def _within(result: Any, where: str) -> Iterator[str]:
 def _source(value: Any, where: str) -> Iterator[str]:
     kinds = {
         "hf_dataset": {
-            "hf_repo": TEXT,
-            "hf_split": TEXT,
+            **dict.fromkeys(("hf_repo", "hf_split"), TEXT),
             "samples_number": COUNT,
             "sample_ids": many(TEXT),
             "additional_details": DETAILS,
         },
-        "url": {"additional_details": DETAILS},
-        "other": {"additional_details": DETAILS},
+        **{key: {"additional_details": DETAILS} for key in ("url", "other")},
     }
     kind = value.get("source_type")
     needed = {"dataset_name": TEXT, "source_type": one_of(*kinds)}

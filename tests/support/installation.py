@@ -94,7 +94,8 @@ class Sources:
         name = f"lm-eval=={version('lm-eval')}"
         download = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "lm-eval", name)
         # pip builds the metadata, too. With the installed setuptools it does not install another one first.
-        there = ["--no-build-isolation"] if _setuptools_builds_wheels() else []
+        builds_wheels = find_spec("setuptools") and find_spec("setuptools.command.bdist_wheel")  # since 70.1
+        there = ["--no-build-isolation"] if builds_wheels else []
         call(sys.executable, *download, *there, "--dest", self.folder / "sdist")
         with tarfile.open(_only(self.folder / "sdist", "*.tar.gz")) as archive:
             members = [member for member in archive if not _NOT_KEPT.match(member.name)]
@@ -118,11 +119,6 @@ class Sources:
                 if not path.name.startswith(NOT_LINKED) and path.suffix != ".pth":
                     (folder / path.name).symlink_to(path)
         return folder
-
-
-def _setuptools_builds_wheels() -> bool:
-    """Whether setuptools is installed and needs no other package to build wheels, as since 70.1."""
-    return find_spec("setuptools") is not None and find_spec("setuptools.command.bdist_wheel") is not None
 
 
 def _only(folder: Path, pattern: str) -> Path:

@@ -14,14 +14,7 @@ WITH_FEWER_PROBES = [
 
 FEWER_PROBES = ("divergent", "plus", "order")
 
-PROBES = {
-    "divergent": "",
-    "plus": "_plus",
-    "revas": "_revas",
-    "prompts": "_prompts",
-    "order": "_order",
-    "sampling": "_sampling",
-}
+PROBES = {"divergent": "", **{name: f"_{name}" for name in ("plus", "revas", "prompts", "order", "sampling")}}
 """The suffix of task names for each probe."""
 
 ONE_FORM = ("prompts", "sampling")
@@ -80,17 +73,10 @@ def score_metrics(name: str, probe: str) -> list[str]:
     paper = [f"{metric}_paper" for metric in RANGE] if drops and probe == "prompts" else []
     macro_paper = [f"{metric}_paper" for metric in macro] if paper else []
     rate = ["consistency_rate", *["consistency_rate_paper"] * bool(paper), "all_equal"]
-    original = ["mcqa", "ci", "cora"]
+    original, ties = ["mcqa", "ci", "cora"], ["ties"] * name.endswith("_mc")
     rest = {
         "prompts": ["equal@0.8", *original, "invalid"],
-        "order": [
-            "acc_h",
-            *original,
-            "recall_spread",
-            "position_chi_square",
-            "invalid",
-            *["ties"] * name.endswith("_mc"),
-        ],
+        "order": ["acc_h", *original, "recall_spread", "position_chi_square", "invalid", *ties],
         "sampling": ["invalid"],
     }
     return ["acc", *RANGE, *paper, *macro, *macro_paper, *rate, *rest[probe], *["timeouts"] * (benchmark == "math")]

@@ -107,11 +107,8 @@ def consistency_rate(questions: Questions, same: Same = eq) -> float | None:
 
 def kind_accuracies(questions: Questions) -> list[float]:
     kinds = {record.kind for records in questions for record in records}
-    accuracies = []
-    for kind in kinds:
-        asked = [[record for record in records if record.kind == kind] for records in questions]
-        accuracies.append(mean(float(_rc(records)) for records in asked if records))
-    return accuracies
+    asked = ([[record for record in records if record.kind == kind] for records in questions] for kind in kinds)
+    return [mean(float(_rc(records)) for records in members if records) for members in asked]
 
 
 def acc_min(questions: Questions) -> float:
@@ -159,10 +156,6 @@ def _orders(records: Sequence[Record], options: int | str) -> list[Record]:
     else:
         kinds = (f"options_{options}", f"options_{options}_shuffled")
     return [record for record in records if record.kind in kinds]
-
-
-def _nota_orders(records: Sequence[Record]) -> list[Record]:
-    return [record for record in records if record.kind in ("nota_answer", "nota_answer_shuffled")]
 
 
 def _all_right(records: Sequence[Record]) -> bool:
@@ -216,7 +209,8 @@ def _dagger(questions: Questions) -> list[Sequence[Record]]:
 
 
 def _nota(questions: Questions) -> dict[str, float | None]:
-    pairs = [(_orders(records, "original"), _nota_orders(records)) for records in questions]
+    kinds = ("nota_answer", "nota_answer_shuffled")
+    pairs = [(_orders(records, "original"), [one for one in records if one.kind in kinds]) for records in questions]
     values: dict[str, float | None] = {}
     for name, score in {"nota_acc": _first_right, "nota_acc_h": _all_right}.items():
         values[name] = _over((orders for _, orders in pairs), score)

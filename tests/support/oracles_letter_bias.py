@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from math import exp, fsum, inf, isnan, log
-from statistics import mean, pstdev
+from statistics import mean
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.questions.question import LETTERS
@@ -114,7 +114,3 @@ def letter_prior(questions: Questions) -> dict[str, float | None]:
         for letter in range(size):
             found[f"{size} {LETTERS[letter]}"] = mean(prior[letter] for prior in own)
     return found
-
-
-def recall_spread(recalls: Sequence[float]) -> float:
-    return pstdev(recalls)

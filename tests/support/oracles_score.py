@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from operator import eq
-from statistics import mean
+from statistics import mean, pstdev, quantiles
 
 from lm_eval_cora.answers.records import Record
 from tests.support import oracles as plain
 from tests.support.oracles import Questions, Same
-from tests.support.oracles_letter_bias import acc_permuted, acc_pride, letter_prior, recall_spread
+from tests.support.oracles_letter_bias import acc_permuted, acc_pride, letter_prior
 
 Values = dict[str, float | None]
 
@@ -139,14 +139,16 @@ def picks_by_letter(questions: Questions) -> Values:
     return values
 
 
+def _asked(questions: Questions) -> tuple[list[Sequence[Record]], int]:
+    """The questions with a valid answer, and how many letters have ten of them if each is spread over its letters."""
+    asked = [records for records in questions if any(record.position is not None for record in records)]
+    sizes = [len(records[0].printed) for records in asked]
+    return asked, sum(sum(Fraction(1, size) for size in sizes if size > letter) >= 10 for letter in range(26))
+
+
 def position_chi_square(questions: Questions) -> float | None:
     """D' V^-1 D without the last letter, whose deviation the others imply; None with few questions per letter."""
-    asked = [records for records in questions if any(record.position is not None for record in records)]
-    per_letter = [Fraction(0)] * 26
-    for records in asked:
-        for letter in range(len(records[0].printed)):
-            per_letter[letter] += Fraction(1, len(records[0].printed))
-    letters = sum(number >= 10 for number in per_letter)
+    asked, letters = _asked(questions)
     if not letters:
         return None
     total, covariance = [Fraction(0)] * (letters - 1), [[Fraction(0)] * (letters - 1) for _ in range(letters - 1)]
@@ -165,17 +167,12 @@ def position_chi_square(questions: Questions) -> float | None:
 
 def position_cramers_v(questions: Questions) -> float | None:
     """The root of Pearson's statistic for the shares of all picks / (letters - 1); rare letters count together."""
-    asked = [records for records in questions if any(record.position is not None for record in records)]
-    sizes = [len(records[0].printed) for records in asked]
-    letters = sum(sum(Fraction(1, size) for size in sizes if size > letter) >= 10 for letter in range(26))
+    asked, letters = _asked(questions)
     observed, even = [Fraction(0)] * letters, [Fraction(0)] * letters
-    for records, size in zip(asked, sizes, strict=True):
-        away, picks = _rotations(records)[0], _counted(records)
-        for letter, number in enumerate(away):
-            place = min(letter, letters - 1)
-            if letters:
-                observed[place] += number + Fraction(picks, size)
-                even[place] += Fraction(picks, size)
+    for picks in map(_counted, asked if letters else ()):
+        for letter, number in enumerate(picks):
+            observed[min(letter, letters - 1)] += number
+            even[min(letter, letters - 1)] += Fraction(sum(picks), len(picks))
     if len(possible := [letter for letter in range(letters) if even[letter]]) < 2:
         return None
 
@@ -186,24 +183,22 @@ def position_cramers_v(questions: Questions) -> float | None:
     return float(away(observed) / most) ** 0.5
 
 
-def _counted(records: Sequence[Record]) -> int:
-    places = [record.printed.index(record.answer) for record in records]
-    swapped = places == list(range(len(records[0].printed))) and len(places) > 2
-    return sum(one.position is not None and (one.picked == one.answer or not swapped) for one in records)
-
-
-def _rotations(records: Sequence[Record]) -> list[list[Fraction]]:
-    """The deviations of one question's picks from equal shares, moved by 0, 1, ... letters.
+def _counted(records: Sequence[Record]) -> list[int]:
+    """How often a question's picks are each letter.
 
     If the right option stands at the first letter, the second, ..., the orders are swapped, and only its picks count.
     """
-    options = len(records[0].printed)
+    options = range(len(records[0].printed))
     places = [record.printed.index(record.answer) for record in records]
-    swapped = options > 2 and places == list(range(options))
-    picks = [0] * options
-    for record in records:
-        if record.position is not None and (record.picked == record.answer or not swapped):
-            picks[record.position] += 1
+    swapped = len(places) > 2 and places == list(options)
+    picks = [record.position for record in records if record.picked == record.answer or not swapped]
+    return list(map(picks.count, options))
+
+
+def _rotations(records: Sequence[Record]) -> list[list[Fraction]]:
+    """The deviations of one question's picks from equal shares, moved by 0, 1, ... letters."""
+    picks = _counted(records)
+    options = len(picks)
     own = [number - Fraction(sum(picks), options) for number in picks]
     return [[own[(letter - turn) % options] for letter in range(options)] for turn in range(options)]
 
@@ -224,20 +219,11 @@ def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction
     return [row[-1] for row in rows]
 
 
-def _quantile(values: list[Fraction], share: Fraction) -> Fraction:
-    """Quantile by linear interpolation between neighbours, as in numpy."""
-    values = sorted(values)
-    place = share * (len(values) - 1)
-    low = int(place)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (place - low) * (values[high] - values[low])
-
-
 def each_kind(questions: Questions, positions: bool = False) -> Values:
     values: Values = {}
     found = accuracies(questions)
     adjusted = accuracies(questions, positions=True)
-    low, high = (_quantile(list(found.values()), Fraction(quarter, 4)) for quarter in (1, 3))
+    low, _, high = quantiles(found.values(), n=4, method="inclusive")  # between neighbours, as in numpy
     reach = (high - low) * 3 / 2
     for kind, value in found.items():
         members = [[record for record in records if record.kind == kind] for records in questions]
@@ -320,7 +306,7 @@ def order_metrics(questions: Questions) -> Values:
             for metric in (acc_h, plain.mcqa, plain.ci, plain.cora, plain.ties, position_chi_square, position_cramers_v)
         }
         | {"acc_permuted": acc_permuted(questions), "acc_pride": acc_pride(questions)}
-        | {"recall_spread": recall_spread([float(r) for r in accuracies(questions, positions=True).values()])}
+        | {"recall_spread": pstdev(map(float, accuracies(questions, positions=True).values()))}
         | _named("letter_prior", letter_prior(questions))
         | _named("positions", each_kind(questions, positions=True))
         | _named("picks_by_letter", picks_by_letter(questions))

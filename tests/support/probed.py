@@ -7,12 +7,7 @@ from functools import cache
 
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.score_tables import (
-    NOT_TRANSITIVE,
-    random_score_questions,
-    random_written_questions,
-    written_table,
-)
+from tests.support.score_tables import NOT_TRANSITIVE, random_score_questions, random_written_questions, written_table
 from tests.support.tables import (
     METRICS,
     ORDER,

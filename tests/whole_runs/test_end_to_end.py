@@ -152,26 +152,15 @@ def test_a_group_that_averages_over_an_undefined_value(tmp_path: Path, weighted:
     assert run(knows, "both", {"questions": 2}, tmp_path)["groups"]["both"]["cora,none"] == 1.0
 
 
-@pytest.mark.parametrize("multiturn", [False, True])
-def test_chat_template_and_system_instruction(multiturn: bool) -> None:
+@pytest.mark.parametrize("multiturn", [None, False, True])
+def test_system_instruction_with_and_without_a_chat_template(multiturn: bool | None) -> None:
     model = Simulated(knows)
-    results = run(
-        model,
-        options={"questions": 1},
-        apply_chat_template=True,
-        fewshot_as_multiturn=multiturn,
-        system_instruction="Be brief.",
-    )
+    chat = {} if multiturn is None else {"apply_chat_template": True, "fewshot_as_multiturn": multiturn}
+    results = run(model, options={"questions": 1}, system_instruction="Be brief.", **chat)
     assert scores(results)["cora"] == 1.0
-    assert model.prompts[0].startswith("<system>Be brief.</system><user>Answer the multiple choice question below.")
-    assert model.prompts[0].endswith("Answer:</user><assistant>")
-
-
-def test_raw_prompts() -> None:
-    model = Simulated(knows)
-    run(model, options={"questions": 1}, system_instruction="Be brief.")
-    assert model.prompts[0].startswith("Be brief.\n\nAnswer the multiple choice question below.")
-    assert model.prompts[0].endswith("\nAnswer:")
+    start, end = ("<system>Be brief.</system><user>", "</user><assistant>") if chat else ("Be brief.\n\n", "")
+    assert model.prompts[0].startswith(f"{start}Answer the multiple choice question below.")
+    assert model.prompts[0].endswith(f"\nAnswer:{end}")
 
 
 def test_a_metric_that_fails_does_not_cost_the_run(

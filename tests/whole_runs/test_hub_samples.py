@@ -35,10 +35,6 @@ def docs_of(results: dict[str, Any], task: str) -> list[dict[str, Any]]:
     return [sample["doc"] for sample in results["samples"][task]]
 
 
-def agieval_answer(row: dict[str, Any]) -> str:
-    return str(row["choices"][row["gold"][0]][3:].lstrip())
-
-
 RIGHT = {
     "mmlu": lambda row: row["choices"][row["answer"]],
     "arc_challenge": lambda row: dict(zip(row["choices"]["label"], row["choices"]["text"], strict=True))[
@@ -48,7 +44,7 @@ RIGHT = {
     "medqa": lambda row: row["answer"],
     "medmcqa": lambda row: row[("opa", "opb", "opc", "opd")[row["cop"]]],
     "mmlu_pro": lambda row: row["options"]["ABCDEFGHIJ".index(row["answer"])],
-    "agieval": agieval_answer,
+    "agieval": lambda row: row["choices"][row["gold"][0]][3:],
 }
 """The right answer's text, read from the row itself."""
 

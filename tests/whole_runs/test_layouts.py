@@ -19,12 +19,8 @@ from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion
 from tests.support.messages import tells
 
-QUESTIONS = [
-    ("Which is frozen water?", ["Ice", "Fog", "Dew", "Hail, or sleet"], 0),
-    ("Which hangs in the air?", ["Ice", "Fog", "Dew", "Hail, or sleet"], 1),
-    ("Which lies on grass?", ["Ice", "Fog", "Dew", "Hail, or sleet"], 2),
-    ('Which falls in "lumps"?', ["Ice", "Fog", "Dew", "Hail, or sleet"], 3),
-]
+STEMS = ("Which is frozen water?", "Which hangs in the air?", "Which lies on grass?", 'Which falls in "lumps"?')
+QUESTIONS = [(stem, ["Ice", "Fog", "Dew", "Hail, or sleet"], right) for right, stem in enumerate(STEMS)]
 LETTERS = "ABCD"
 ROWS = [{"question": stem, "choices": choices, "answer": right} for stem, choices, right in QUESTIONS]
 LETTERED = [{"question": stem, "choices": choices, "answer": LETTERS[right]} for stem, choices, right in QUESTIONS]
@@ -32,6 +28,8 @@ COLUMNS = [
     {"question": stem, **dict(zip(LETTERS, choices, strict=True)), "answer": LETTERS[right]}
     for stem, choices, right in QUESTIONS
 ]
+
+FRAGE = [{("Frage" if key == "question" else key): value for key, value in row.items()} for row in COLUMNS]
 
 Make = Callable[[Path], Any]
 
@@ -41,7 +39,7 @@ def with_choices(change: Callable[[list[str]], Any], rows: list[dict[str, Any]] 
 
 
 def with_answers(change: Callable[[int], Any], rows: list[dict[str, Any]] = ROWS) -> list[dict[str, Any]]:
-    return [{**row, "answer": change(right)} for row, (_, _, right) in zip(rows, QUESTIONS, strict=True)]
+    return [{**row, "answer": change(right)} for right, row in enumerate(rows)]
 
 
 def text(name: str, content: str, encoding: str = "utf-8") -> Make:
@@ -170,12 +168,7 @@ LAYOUTS = [
     ),
     Layout(
         "an option equal to the right one",
-        jsonl(
-            [
-                {**row, "choices": [*row["choices"], row["choices"][right]]}
-                for row, (_, _, right) in zip(ROWS, QUESTIONS, strict=True)
-            ]
-        ),
+        jsonl([{**row, "choices": [*row["choices"], row["choices"][row["answer"]]]} for row in ROWS]),
         error=("4 of 4 rows", "line 1", "'Ice'"),
     ),
     Layout(
@@ -190,14 +183,10 @@ LAYOUTS = [
     ),
     Layout(
         "another name for a column",
-        csv([{("Frage" if key == "question" else key): value for key, value in row.items()} for row in COLUMNS]),
+        csv(FRAGE),
         error=("my", "'question'", "Frage, A, B, C, D, answer"),
     ),
-    Layout(
-        "another name for a column, declared",
-        csv([{("Frage" if key == "question" else key): value for key, value in row.items()} for row in COLUMNS]),
-        {"question": "Frage"},
-    ),
+    Layout("another name for a column, declared", csv(FRAGE), {"question": "Frage"}),
     Layout(
         "csv without a header",
         text("my.csv", pd.DataFrame(COLUMNS).to_csv(index=False, header=False)),

@@ -17,20 +17,13 @@ from tests.support.simulated import Simulated, knows, prefers, run, scores
 TASK = "cora_demo_mc"
 
 
-def test_a_model_that_knows_the_answers() -> None:
-    values = scores(run(knows, TASK), TASK)
-    ones = {name for name in METRICS if name != "invalid"}
-    assert {name: values[name] for name in ones} == dict.fromkeys(ones, 1.0)
-    assert values["invalid"] == values["ties"] == 0.0
-
-
 def test_it_measures_what_the_generate_form_measures() -> None:
     # The same picks in both forms give the same numbers, errors included.
     def picks(doc: dict[str, Any]) -> str:
         return random.Random(f"{doc['question_id']} {doc['ordinal']}").choice(LETTERS[: len(doc["printed"])])
 
     few = {"questions": 30}
-    for rule in (picks, prefers, lambda _: "A"):
+    for rule in (picks, prefers, knows, lambda _: "A"):
         scored, written = scores(run(rule, TASK, few), TASK), scores(run(rule, "cora_demo", few))
         written = {name: value for name, value in written.items() if not name.startswith("followed")}
         assert {name: scored[name] for name in written if name != "alias"} == written

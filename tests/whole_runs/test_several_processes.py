@@ -55,8 +55,8 @@ EARLY: dict[str, dict[str, Any]] = {
 
 # The forms differ only in the number of requests per variant, so these cases use one form.
 IN_ONE_FORM = {
-    **dict.fromkeys(("target not reached", "one in a budget", "one to a target", "whole not reached"), "cora_demo"),
-    "target": "cora_demo",
+    **dict.fromkeys(("target", "target not reached", "one in a budget", "one to a target"), "cora_demo"),
+    "whole not reached": "cora_demo",
     **dict.fromkeys(("whole", "one in two phases"), "cora_demo_mc"),
 }
 EARLY_CASES = [(form, name) for form in FORMS for name in EARLY if IN_ONE_FORM.get(name, form) == form]
@@ -73,10 +73,8 @@ RANKS = 3
 
 Outcomes = dict[tuple[str, str], dict[str, Any]]
 
-
 MATHS = ("cora_math_prompts", "boxed")
 """A task that compares the answers of all ranks to a question."""
-
 
 LETTERS = ("cora_demo_order_mc", "letters")
 """A task whose metrics need the likelihoods of all letters."""

@@ -32,9 +32,8 @@ def always_a(doc: dict[str, Any]) -> str:
 
 
 def test_always_a(tmp_path: Path) -> None:
-    options = four_options(tmp_path, [0, 1, 2, 3])
     task = "cora_local_revas"
-    results = run(always_a, task, options)
+    results = run(always_a, task, four_options(tmp_path, [0, 1, 2, 3]))
     values, study = scores(results, task), values_of(study_of(results, task))
     docs = [sample["doc"] for sample in results["samples"][task]]
     assert len(docs) == 4 * 45
@@ -79,9 +78,8 @@ def test_always_a(tmp_path: Path) -> None:
 
 
 def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> None:
-    options = four_options(tmp_path, [number % 4 for number in range(8)])
     task = "cora_local_revas"
-    results = run(believes_two, task, options)
+    results = run(believes_two, task, four_options(tmp_path, [0, 1, 2, 3] * 2))
     values, study = scores(results, task), study_of(results, task)
     by_name = values_of(study)
     # Right in every order of half of the questions, wrong in every order of the other half, always the same pick.
@@ -111,10 +109,9 @@ def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> No
 
 
 def test_its_confidences(tmp_path: Path) -> None:
-    options = four_options(tmp_path, [number % 4 for number in range(8)])
+    options = four_options(tmp_path, [0, 1, 2, 3] * 2)
     task = "cora_local_revas_mc"
-    results = run(believes_two, task, options)
-    values = scores(results, task)
+    values = scores(run(believes_two, task, options), task)
     # The simulated model gives 1/2 to what it says and 1/8 to the rest. Always right: the right option and the most
     # believed of the wrong ones both have P(yes) = 1/2, and P(yes) / (P(yes) + P(no)) = 1/2 / (5/8) = 0.8.
     assert values["confidence_right"] == values["confidence_wrong"] == pytest.approx(0.5)
@@ -137,8 +134,6 @@ def test_confidences_of_a_model_that_is_sure() -> None:
 
 
 def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
-    options = four_options(tmp_path, [0, 0, 0, 0])
-
     def rule(doc: dict[str, Any]) -> str:
         if doc["kind"] == "original":
             return {"0": "A", "1": "B", "2": "Based on", "3": "E"}[doc["question_id"]]
@@ -146,7 +141,7 @@ def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
             return "A" if 1 not in doc["printed"] else "C"
         return "B, A" if doc["ask"] == "select_all" else "B"
 
-    results = run(rule, "cora_local_revas", options)
+    results = run(rule, "cora_local_revas", four_options(tmp_path, [0, 0, 0, 0]))
     values, study = scores(results, "cora_local_revas"), study_of(results, "cora_local_revas")
     assert study["questions"] == {"all": 4, "always_right": 0, "wrong": 3, "misled": 1, "no_misleading_option": 2}
     # One question is left, and one question has no error.
@@ -262,9 +257,8 @@ class Unsure(Simulated):
 
 
 def test_a_missing_probability_costs_its_question_only(tmp_path: Path) -> None:
-    options = four_options(tmp_path, [0] * 6)
     task = "cora_local_revas_mc"
-    values = scores(run(Unsure(knows), task, options), task)
+    values = scores(run(Unsure(knows), task, four_options(tmp_path, [0] * 6)), task)
     # Of the right option: nan, none, 0, 1 (no likelihood is above 1), 0, 0; the wrong ones have 1/8 each.
     assert values["confidence_right"] == pytest.approx(1 / 4)
     assert values["confidence_wrong"] == pytest.approx(1 / 8)
