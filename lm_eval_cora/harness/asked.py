@@ -326,11 +326,9 @@ class AskedTask(CoraTask):
         return one.task.doc_to_prefix(one.doc) if self._in_own_words else super().doc_to_prefix(doc)
 
     def _build_originals(self, shots: int, arguments: Mapping[str, Any]) -> None:
-        """Build the prompts of the originals in the order of the docs, as the harness does for the tasks themselves.
-
-        The sampler of a task draws from a random state that advances with every doc, also with those that are left out
-        here, because they have an option equal to the right one.
-        """
+        """Build the prompts of the originals in the order of the docs, as the harness does for the tasks themselves."""
+        # The sampler of a task draws from a random state that advances with every doc, also with those that are left
+        # out here, because they have an option equal to the right one.
         for task in self._tasks.values():
             task.set_fewshot_seed(self._fewshot_seed)
         sampled = self._options.questions or self._options.categories

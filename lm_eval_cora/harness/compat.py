@@ -34,11 +34,9 @@ from lm_eval_cora.answers.records import Record
 
 
 def of_the_run(name: str, default: Any = None) -> Any:
-    """Return a local variable of the `evaluate` that is running, which passes none of these to the tasks.
-
-    `lm` is the model; `log_samples` tells whether prompts and responses are kept; `limit_arg` is --limit as the user
-    gave it, before `get_sample_size` turned a share into a number of docs.
-    """
+    """Return a local variable of the `evaluate` that is running, which passes none of these to the tasks."""
+    # `lm` is the model; `log_samples` tells whether prompts and responses are kept; `limit_arg` is --limit as the user
+    # gave it, before `get_sample_size` turned a share into a number of docs.
     return _locals_of("evaluate", "lm").get(name, default)
 
 
@@ -47,10 +45,8 @@ class _DocNumbers(list[int]):
 
 
 def number_samples(task: str, docs: Iterable[int], questions: Sequence[int]) -> None:
-    """Give `evaluate` the docs of the questions in --samples: after the inference it reads `samples[task][doc_id]`.
-
-    The caller of `simple_evaluate` owns the dict and may use it again, so the entry remembers the questions.
-    """
+    """Give `evaluate` the docs of the questions in --samples: after the inference it reads `samples[task][doc_id]`."""
+    # The caller of `simple_evaluate` owns the dict and may use it again, so the entry remembers the questions.
     samples = of_the_run("samples")
     if samples is not None:
         samples[task] = numbers = _DocNumbers(docs)
@@ -58,10 +54,8 @@ def number_samples(task: str, docs: Iterable[int], questions: Sequence[int]) -> 
 
 
 def argument_of_the_run(name: str) -> Any:
-    """Return an argument of `simple_evaluate` or of our own `load_tasks`, or None.
-
-    The tasks that it loads get `model_args` as a part of their metadata.
-    """
+    """Return an argument of `simple_evaluate` or of our own `load_tasks`, or None."""
+    # The tasks that it loads get `model_args` as a part of their metadata.
     return (_locals_of("simple_evaluate", name) or _locals_of("load_tasks", name)).get(name)
 
 
@@ -94,11 +88,9 @@ def _complete(*include_path: str) -> TaskManager:
 
 
 def seed_rank(rank: int) -> None:
-    """Seed each rank separately so that samples are independent.
-
-    `simple_evaluate` sets the same torch seed on all ranks. The samples of a question have the same prompt, so several
-    ranks would draw the same samples.
-    """
+    """Seed each rank separately so that samples are independent."""
+    # `simple_evaluate` sets the same torch seed on all ranks. The samples of a question have the same prompt, so
+    # several ranks would draw the same samples.
     torch = sys.modules.get("torch")
     if rank and torch is not None:
         torch.manual_seed(torch.initial_seed() + rank)
@@ -194,10 +186,8 @@ def rename_token_limit(settings: dict[str, Any]) -> None:
 
 
 def slim(instances: Iterable[Any], prompts: bool) -> None:
-    """Free memory that answered requests no longer need: the prompts, and the settings that each one has a copy of.
-
-    `construct_requests` copies them because some back ends change them. The harness keeps all until the end of a run.
-    """
+    """Free memory that answered requests no longer need: the prompts, and the settings that each one has a copy of."""
+    # `construct_requests` copies them because some back ends change them. The harness keeps all until the end of a run.
     shared: dict[str, Any] = {}
     for instance in instances:
         prompt, *rest = instance.arguments
@@ -223,10 +213,8 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 @contextmanager
 def model_made_by(registered: type, wrap: Callable[[str], Callable[..., Any]]) -> Iterator[None]:
-    """Replace the two class methods with which `simple_evaluate` creates its model, to wrap the model.
-
-    It also accepts a finished model, but then its name and arguments are missing from results, table and trackers.
-    """
+    """Replace the two class methods with which `simple_evaluate` creates its model, to wrap the model."""
+    # It also accepts a finished model, but then its name and arguments are missing from results, table and trackers.
     with ExitStack() as replaced:
         for maker in ("create_from_arg_obj", "create_from_arg_string"):
             replaced.enter_context(_replaced(registered, maker, wrap(maker)))
@@ -234,10 +222,8 @@ def model_made_by(registered: type, wrap: Callable[[str], Callable[..., Any]]) -
 
 
 def tasks_from(process_tasks: Callable[..., Any]) -> AbstractContextManager[None]:
-    """Replace the method with which `lm_eval run` finds the tasks: it would read all task files again, for seconds.
-
-    It is also the only place to change settings between the parsing of the arguments and the run.
-    """
+    """Replace the method with which `lm_eval run` finds the tasks: it would read all task files again, for seconds."""
+    # It is also the only place to change settings between the parsing of the arguments and the run.
     return _replaced(EvaluatorConfig, "process_tasks", process_tasks)
 
 

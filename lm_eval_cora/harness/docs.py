@@ -37,10 +37,8 @@ def load_benchmark(*, options: Options, benchmark: Benchmark) -> tuple[list[AnyQ
 
 
 def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
-    """Digest of the rows of questions: 8 hexadecimal digits, independent of the order of the rows.
-
-    A row without an id gets its number as the id, so for such files the order matters.
-    """
+    """Digest of the rows of questions: 8 hexadecimal digits, independent of the order of the rows."""
+    # A row without an id gets its number as the id, so for such files the order matters.
     digests = sorted(blake2b(json.dumps(row, sort_keys=True).encode(), digest_size=16).digest() for row in rows)
     return blake2b(b"".join(digests), digest_size=4).hexdigest()
 
@@ -168,11 +166,9 @@ def load_sampler(
 
 
 def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
-    """Load the questions from which few-shot exemplars are drawn.
-
-    They come from the few-shot split. If the benchmark has none, or if the user's files replace it, they are all
-    questions of the scored source. Options that select questions do not make the pool smaller.
-    """
+    """Load the questions from which few-shot exemplars are drawn."""
+    # They come from the few-shot split. If the benchmark has none, or if the user's files replace it, they are all
+    # questions of the scored source. Options that select questions do not make the pool smaller.
     name, scored, own = benchmark.name, benchmark.source.split, benchmark.source.fewshot_split
     split = scored if options.data_files else own or scored
     source = QuestionSource(benchmark, options, split)

@@ -81,10 +81,8 @@ def dry_run(
 
 
 def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager, list[CoraTask]]:
-    """Find mistakes in tasks and options before the model is built.
-
-    The harness loads the tasks again for the run, after it has set its seeds: some of other packages shuffle then.
-    """
+    """Find mistakes in tasks and options before the model is built."""
+    # The harness loads the tasks again for the run, after it has set its seeds: some of other packages shuffle then.
     with silence():
         # Register it here, so that this command does not depend on the start-up module.
         register_tag()

@@ -162,10 +162,8 @@ def key_for(method: str, request: Instance) -> str | None:
 
 
 def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], weights: object) -> str:
-    """The default path of a run's answers, without the ending of the file name.
-
-    Each model has its own file, because the key of an answer contains only the prompt and the settings.
-    """
+    """The default path of a run's answers, without the ending of the file name."""
+    # Each model has its own file, because the key of an answer contains only the prompt and the settings.
     identity = {
         name: (str(value), _stamps(value) if name in _WEIGHTS else [])
         for name, value in arguments.items()

@@ -40,12 +40,10 @@ def check_limits(limits: Sequence[int], budget: int | None) -> None:
 def generate(
     lm: Any, requests: Sequence[Instance], limits: Sequence[int] = (), *, disable_tqdm: bool = False
 ) -> list[Any]:
-    """Generate responses. Those to our tasks know whether they were cut off.
-
-    With several limits, a request is sent again with the next one if its response may be cut off and its answer could
-    change. With greedy decoding, the answers are the same as with the last limit alone. Samples and requests of other
-    tasks are sent once, unchanged.
-    """
+    """Generate responses. Those to our tasks know whether they were cut off."""
+    # With several limits, a request is sent again with the next one if its response may be cut off and its answer could
+    # change. With greedy decoding, the answers are the same as with the last limit alone. Samples and requests of other
+    # tasks are sent once, unchanged.
     responses: list[Any] = [None] * len(requests)
     pending = list(range(len(requests)))
     steps: list[str] = []
@@ -107,11 +105,9 @@ def known(model: Any, request: Instance, response: Any) -> Any:
 
 
 def _is_cut_off(model: Any, text: str, limit: Any, *, hides: bool) -> bool | None:
-    """Whether a response was cut off, judged by its length; None if the length does not tell.
-
-    It does not for an empty response, from which a server may have removed reasoning, for a response that is a little
-    shorter than the limit, and for a shorter one if the back end hides reasoning.
-    """
+    """Whether a response was cut off, judged by its length; None if the length does not tell."""
+    # It does not for an empty response, from which a server may have removed reasoning, for a response that is a little
+    # shorter than the limit, and for a shorter one if the back end hides reasoning.
     if not text or not isinstance(limit, int):
         return None
     room = limit - max(_LEAST_ROOM, limit // _SHARE_OF_ROOM)

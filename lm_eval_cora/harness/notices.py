@@ -190,10 +190,8 @@ class Conditions:
 
 
 def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[str]:
-    """Suggest what to change if more than 10% of the answers are invalid.
-
-    Without this advice, a missing chat template or a token limit that is too small just looks like a CoRA of 0.
-    """
+    """Suggest what to change if more than 10% of the answers are invalid."""
+    # Without this advice, a missing chat template or a token limit that is too small just looks like a CoRA of 0.
     first = _advise_on_limit(records, setting)
     by_format: dict[str, list[Record]] = {}
     for record in records:

@@ -91,10 +91,8 @@ def everything(agenda: Sequence[Planned]) -> Rounds:
 
 
 def in_turn(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
-    """Merge the questions of several tasks: the first one of each task, then the second one of each, and so on.
-
-    With a budget, each task gets the same number of questions until it has no more.
-    """
+    """Merge the questions of several tasks: the first one of each task, then the second one of each, and so on."""
+    # With a budget, each task gets the same number of questions until it has no more.
     placed = [(place, number) for number, agenda in enumerate(agendas) for place in range(len(agenda))]
     return [agendas[number][place] for place, number in sorted(placed)]
 
@@ -114,11 +112,9 @@ def shares_of_budget(agenda: Sequence[Planned], budget: int) -> dict[str, int]:
 
 
 def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
-    """Ask whole questions, in the order of the agenda, with a limited number of requests.
-
-    A round has as many questions as the remaining budget allows if all their variants are asked. If early stopping
-    saves requests, they are used in another round.
-    """
+    """Ask whole questions, in the order of the agenda, with a limited number of requests."""
+    # A round has as many questions as the remaining budget allows if all their variants are asked. If early stopping
+    # saves requests, they are used in another round.
     place = spent = 0
     while place < len(agenda):
         end, worst = place, spent
@@ -137,11 +133,9 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
 
 
 def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
-    """Ask whole questions, in the order of the agenda, until CoRA's standard error is below a target in each task.
-
-    The error is tested on a fixed schedule: after 100 questions, and whenever their number has grown by a quarter. With
-    a few dozen tests at most, an error that is small by chance rarely ends a run too early.
-    """
+    """Ask whole questions, in the order of the agenda, until CoRA's standard error is below a target in each task."""
+    # The error is tested on a fixed schedule: after 100 questions, and whenever their number has grown by a quarter.
+    # With a few dozen tests at most, an error that is small by chance rarely ends a run too early.
     of_task = of_each_task(agenda)
     schedules = {task: looks(len(questions)) for task, questions in of_task.items()}
     asked = dict.fromkeys(of_task, 0)
@@ -170,11 +164,9 @@ def looks(questions: int) -> Iterator[int]:
 
 
 def _is_precise(sums: Moments, target: float) -> bool:
-    """Whether the error is below the target, and also with a pseudo-count added to each outcome.
-
-    The share of a rare outcome is estimated from few questions, and a run would end just when the estimate is too
-    small. If all questions have the same outcome, the estimated error is 0, whatever the true error is.
-    """
+    """Whether the error is below the target, and also with a pseudo-count added to each outcome."""
+    # The share of a rare outcome is estimated from few questions, and a run would end just when the estimate is too
+    # small. If all questions have the same outcome, the estimated error is 0, whatever the true error is.
     always, right, questions = sums.always + CAUTION, sums.right + 2 * CAUTION, sums.questions + 3 * CAUTION
     cautious = Moments(questions, right=right, always=always)
     return max(cora_error(sums), cora_error(cautious)) < target

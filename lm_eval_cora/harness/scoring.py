@@ -79,13 +79,11 @@ def metric_keys(names: Iterable[str]) -> list[str]:
 
 
 def spread(record: Record, keys: Sequence[str]) -> SampleRow:
-    """Put a Record under each key.
-
-    Four keys describe a single variant and are written to the samples file: `acc` is the score, `consistency_rate` (or
-    else `sc@original`) is the identity of the option that was picked, or yes or no, `invalid` is the reason, and `ties`
-    marks a tie. The samples file also gets the `rule` that read the answer, `cut_off` if the token limit ended the
-    response, `opened` if it begins inside reasoning, and what `came` instead of text.
-    """
+    """Put a Record under each key."""
+    # Four keys describe a single variant and are written to the samples file: `acc` is the score, `consistency_rate`
+    # (or else `sc@original`) is the identity of the option that was picked, or yes or no, `invalid` is the reason, and
+    # `ties` marks a tie. The samples file also gets the `rule` that read the answer, `cut_off` if the token limit ended
+    # the response, `opened` if it begins inside reasoning, and what `came` instead of text.
     picked = "consistency_rate" if "consistency_rate" in keys else "sc@original"
     empty = RecordCell(record)
     row: dict[str, RecordScore | RecordCell] = {key: empty for key in ("acc", picked, "invalid", "ties") if key in keys}
@@ -103,10 +101,8 @@ def spread(record: Record, keys: Sequence[str]) -> SampleRow:
 
 
 def encodable(response: Any) -> Any:
-    """Make a response encodable as UTF-8: half of an emoji that a token limit cut in two becomes an escape.
-
-    A response with the text of a skipped one gets a space at its end.
-    """
+    """Make a response encodable as UTF-8: half of an emoji that a token limit cut in two becomes an escape."""
+    # A response with the text of a skipped one gets a space at its end.
     if isinstance(response, Skipped) or not isinstance(response, str):
         return response
     if isinstance(response, Response):

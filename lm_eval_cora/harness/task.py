@@ -273,12 +273,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return super().fewshot_context(doc, num_fewshot, **arguments)
 
     def construct_requests(self, doc: Doc, ctx: Any, **arguments: Any) -> Any:
-        """Build a request.
-
-        If the prompt asks for all right letters, the token limit is enough to write them with the texts of their
-        options. If seeds are sent, each sample gets its own, because an API may return the same answer to the same
-        request.
-        """
+        """Build a request."""
+        # If the prompt asks for all right letters, the token limit is enough to write them with the texts of their
+        # options. If seeds are sent, each sample gets its own, because an API may return the same answer to the same
+        # request.
         request = super().construct_requests(doc, ctx, **arguments)
         if self._form == "generate":
             prompt, settings = request.arguments

@@ -54,12 +54,10 @@ def first_sizes(questions: int) -> Sizes:
 
 
 def next_sizes(phases: Phases, costs: tuple[float, float], target: float) -> Sizes | None:
-    """Decide how far the samples grow; None if the interval is narrow, or everything is asked.
-
-    They grow towards the cheapest sizes that reach the target according to the shares found so far, by about a quarter
-    at most, to sizes of a fixed list. The costs are the mean numbers of requests for an original, and for the other
-    variants of a followed question.
-    """
+    """Decide how far the samples grow; None if the interval is narrow, or everything is asked."""
+    # They grow towards the cheapest sizes that reach the target according to the shares found so far, by about a
+    # quarter at most, to sizes of a fixed list. The costs are the mean numbers of requests for an original, and for the
+    # other variants of a followed question.
     if phases.is_complete or is_narrow(phases, target):
         return None
     best = cheapest(phases, costs, target)
@@ -71,10 +69,8 @@ def next_sizes(phases: Phases, costs: tuple[float, float], target: float) -> Siz
 
 
 def is_narrow(phases: Phases, target: float) -> bool:
-    """Whether half the width of the interval is at most the target, also with four more questions of each outcome.
-
-    A share of one question has no standard error, and the estimate no interval.
-    """
+    """Whether half the width of the interval is at most the target, also with four more questions of each outcome."""
+    # A share of one question has no standard error, and the estimate no interval.
     shares = shares_of(phases)
     if any(share.trials and isnan(share.variance) for share in shares):
         return False
@@ -82,11 +78,9 @@ def is_narrow(phases: Phases, target: float) -> bool:
 
 
 def cheapest(phases: Phases, costs: tuple[float, float], target: float) -> Sizes:
-    """The cheapest sizes, not below the present ones, with which 1.96 standard errors are at most the target.
-
-    For each number of originals n1 the variance that it leaves for r gives the number of followed questions n2. The
-    requests, n1 times the first cost plus n2 times the second, are smallest for one n1. All shares are cautious.
-    """
+    """The cheapest sizes, not below the present ones, with which 1.96 standard errors are at most the target."""
+    # For each number of originals n1 the variance that it leaves for r gives the number of followed questions n2. The
+    # requests, n1 times the first cost plus n2 times the second, are smallest for one n1. All shares are cautious.
     m, r = (share.value for share in _cautious(phases, *shares_of(phases)))
     n1 = np.arange(phases.asked, phases.questions + 1, dtype=np.float64)
     of_m = m * (1 - m) * (1 / n1 - 1 / phases.questions)
@@ -131,11 +125,9 @@ def possible_sizes(most: int) -> list[int]:
 
 
 def until_whole(agenda: Sequence[Planned], target: float) -> Rounds:
-    """Sample in two phases until the value of CoRA for all questions of each task is known well enough.
-
-    The questions of a phase are the first ones of the agenda: the first n1 originals, and the first n2 of the right
-    ones. So both are random samples.
-    """
+    """Sample in two phases until the value of CoRA for all questions of each task is known well enough."""
+    # The questions of a phase are the first ones of the agenda: the first n1 originals, and the first n2 of the right
+    # ones. So both are random samples.
     running = [_of_task(questions, target) for questions in of_each_task(agenda).values()]
     observed: Observed | None = None
     while batches := [(rounds, batch) for rounds in running if (batch := send(rounds, observed)) is not None]:
