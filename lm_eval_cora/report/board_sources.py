@@ -47,7 +47,7 @@ class Sources:
             "--format every-eval-ever"
         )
         if not (self._files or self._records or self._answers):
-            raise UserError(f"{self._nothing}{''.join(f'. {note[:1].upper()}{note[1:]}' for note in self.notes[:1])}")
+            raise UserError(". ".join([self._nothing, *(f"{note[:1].upper()}{note[1:]}" for note in self.notes[:1])]))
         models = [*(file.model for file in self._files), *(entry.model for entry in self._records)]
         names = short_names([*models, *(name for _, name in self._answers)])
         self._files = [replace(file, model=names[file.model]) for file in self._files]
@@ -64,10 +64,9 @@ class Sources:
         self.notes += [f"left out {file.path}: {file.unchecked}" for file in found if file.unchecked]
         self.notes += [*_results_alone(path, found), *notes]
         both: list[Any] = labelled([*files, *records], path, named)
-        files, records = both[: len(files)], both[len(files) :]
         known = {file.path.resolve() for file in self._files}
-        self._files += [file for file in files if file.path.resolve() not in known]
-        self._records += records
+        self._files += [file for file in both[: len(files)] if file.path.resolve() not in known]
+        self._records += both[len(files) :]
 
     @property
     def left_out(self) -> list[str]:
@@ -77,12 +76,13 @@ class Sources:
     def boards(self, use: Callable[[Run], Path | None] = lambda run: None) -> list[Board]:
         """Read everything, one task after another, so that the memory holds the answers of one run at a time."""
         tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
+        tasks += [TASK] * (bool(self._answers) and TASK not in tasks)
         boards: list[Board] = []
         found = 0
         # disable=None hides the bar unless stderr is a terminal.
         bar = tqdm(total=len(self._files), unit="file", disable=None, leave=False)
         with RunReader(self._reader) as readers, bar:
-            for task in dict.fromkeys([*tasks, *([TASK] if self._answers else [])]):
+            for task in tasks:
                 entries = [
                     replace(entry, report=use(run) or self._page_beside(entry.source))
                     for run, entry in self._runs(task, readers, bar.update)
@@ -104,10 +104,8 @@ class Sources:
             for files in grouped_by(group, _settings_of).values():
                 runs, notes = readers.merged(files)
                 done(len(files))
-                told = runs[0].notes if runs else notes
-                self.notes += [f"{files[0].model}, {task}: {note}" for note in told]
-                for run in runs:
-                    yield run, entry_of(run, files[0].date)
+                self.notes += [f"{files[0].model}, {task}: {note}" for note in (runs[0].notes if runs else notes)]
+                yield from ((run, entry_of(run, files[0].date)) for run in runs)
         for path, name in self._answers if task == TASK else []:
             runs = readers.collected(path)
             for run in runs if len(runs) > 1 else [replace(runs[0], model=name)]:
@@ -120,15 +118,13 @@ class Sources:
         self.notes += notes
         for part, own in grouped_by(kept, lambda entry: entry.part).items():
             names = {label for label in data_labels([(entry.name, entry.name, entry.data) for entry in own]) if label}
-            details = ", ".join([*(names if len(names) == 1 else ()), *([part] if part else [])])
+            details = ", ".join(filter(None, [*(names if len(names) == 1 else ()), part]))
             yield from boards_of(f"{own[0].name} ({details})" if details else own[0].name, own)
 
     def _page_beside(self, source: Path) -> Path | None:
         """The page in the folder of a samples file, or in the folder above if that is inside one of the paths."""
-        folders = [source.parent]
-        if self._roots & set(source.resolve().parents[2:]):
-            folders.append(source.parent.parent)
-        return next((page for folder in folders if (page := folder / REPORT).is_file()), None)
+        above = [source.parent.parent] if self._roots & set(source.resolve().parents[2:]) else []
+        return next((page for folder in (source.parent, *above) if (page := folder / REPORT).is_file()), None)
 
 
 def _settings_of(file: SamplesFile) -> str:
@@ -142,8 +138,7 @@ def _results_alone(path: Path, files: Sequence[SamplesFile]) -> Iterator[str]:
         name, date = results.stem[:8], results.stem[8:]
         if name != "results_" or results.suffix != ".json" or (results.parent, date) in runs:
             continue
-        found = read_json(results)
-        configs = part_of(found, "configs")
+        configs = part_of(found := read_json(results), "configs")
         tasks = [task for task in configs if part_of(part_of(configs, task), "metadata").get("signature")]
         if not found:
             yield f"left out {results}: it cannot be read as a results file"

@@ -113,10 +113,10 @@ def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
     if len(set(named)) < len(named):
         named = [", ".join(filter(None, (name, f"table {number}"))) for number, name in enumerate(named, 1)]
     titles = [f"{task} ({name})" for name in named] if len(named) > 1 else [task]
+    by_title = dict(zip(titles, differing, strict=True))
     boards = []
-    for title, own, settings in zip(titles, groups, differing, strict=True):
-        pairs = [(name, other) for name, other in zip(titles, differing, strict=True) if name != title]
-        others = [f"{_apart(settings, other)} in “{name}”" for name, other in pairs]
+    for own, (title, settings) in zip(groups, by_title.items(), strict=True):
+        others = [f"{_apart(settings, other)} in “{name}”" for name, other in by_title.items() if name != title]
         if len(others) > _NAMED:
             others[_NAMED:] = [f"and {len(others) - _NAMED} more tables"]
         apart = f"Not ranked together with other models of {task}: {'; '.join(others)}." if others else ""
@@ -127,14 +127,17 @@ def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
 
 def _differing(firsts: Sequence[Entry]) -> list[dict[str, str]]:
     """For each board of a task, the settings in which any of the boards differ."""
-    settings = []
-    for entry in firsts:
-        known = "known" if entry.signature else "unknown"
-        counts = {"signature": known, "data": str(entry.data), "questions": f"{entry.questions:,}"}
-        settings.append({**entry.settings, **counts})
-    names = dict.fromkeys(name for own in settings for name in own)
-    names_apart = [name for name in names if len({own.get(name) for own in settings}) > 1]
-    return [{name: own.get(name, "not given") for name in names_apart} for own in settings]
+    settings = [
+        {
+            **entry.settings,
+            "signature": "known" if entry.signature else "unknown",
+            "data": str(entry.data),
+            "questions": f"{entry.questions:,}",
+        }
+        for entry in firsts
+    ]
+    names = dict.fromkeys(name for own in settings for name in own if len({each.get(name) for each in settings}) > 1)
+    return [{name: own.get(name, "not given") for name in names} for own in settings]
 
 
 def _apart(one: Mapping[str, str], other: Mapping[str, str]) -> str:
@@ -193,9 +196,8 @@ def _alike(entry: Entry) -> tuple[object, ...]:
 
 def entry_of(run: Run, date: str) -> Entry:
     """Make the entry of a run. It does not keep the answers."""
-    names = (*run.probe.leads, *BESIDE)
-    entries = {entry["metric"]: entry for entry in run.entries if entry["metric"] in names}
-    found = {name: run.function(entry)(run.table) for name, entry in entries.items()}
+    entries = [entry for entry in run.entries if entry["metric"] in (*run.probe.leads, *BESIDE)]
+    found = {entry["metric"]: run.function(entry)(run.table) for entry in entries}
     return Entry(
         model=run.model,
         name=run.name,
@@ -216,12 +218,8 @@ def entry_of(run: Run, date: str) -> Entry:
 
 def settings_of(signature: str, data: Data, reader: str | None, *, is_two_phase: bool) -> dict[str, str]:
     """How the questions of a run were asked and its responses read. Runs with other settings are not comparable."""
-    found = how_asked(signature, known_data=bool(data.digest))
-    if is_two_phase:
-        found["target"] = signature_parts(signature)["target"]
-    if reader:
-        found["reader"] = reader
-    return found
+    target = {"target": signature_parts(signature)["target"]} if is_two_phase else {}
+    return how_asked(signature, known_data=bool(data.digest)) | target | ({"reader": reader} if reader else {})
 
 
 def _asked(run: Run) -> str:
@@ -237,12 +235,11 @@ def _asked(run: Run) -> str:
 
 def find_records(path: Path) -> tuple[list[Entry], list[str]]:
     """Find the records of lm-eval-cora in a folder, or read one."""
-    if path.is_dir():
-        files = files_in(path, lambda name: name.endswith(".json") and not name.startswith("results_"))
-    else:
-        files = [path] if path.suffix == ".json" else []
     entries: list[Entry] = []
     notes = []
+    files = [path] if path.suffix == ".json" else []
+    if path.is_dir():
+        files = files_in(path, lambda name: name.endswith(".json") and not name.startswith("results_"))
     for file in files:
         record = read_json(file)
         if not record and _NAME.fullmatch(file.name):
@@ -267,13 +264,12 @@ def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Entry]:
         found = {result["metric_config"]["metric_name"]: result["score_details"] for result in results}
         name, *others = evaluation.split("/")
         date = datetime.fromtimestamp(float(results[0]["evaluation_timestamp"]), timezone.utc)
-        settings = settings_of(signature, data, details.get("reader"), is_two_phase=is_two_phase(signature))
         yield Entry(
             model=str(record["model_info"]["id"]),
             name=name,
             part="/".join(other for other in others if not data.name or not other.startswith(data.name)),
             data=data,
-            settings=settings,
+            settings=settings_of(signature, data, details.get("reader"), is_two_phase=is_two_phase(signature)),
             # The digest of a file of answers includes the variants.
             asked="" if signature else data.digest,
             size=parts.get("n", str(details["questions"])),

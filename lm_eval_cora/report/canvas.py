@@ -51,10 +51,8 @@ _PIECE = re.compile(r"[^\s_/-]*[\s_/-]|[^\s_/-]+")
 SERIES = tuple(f"series-{number}" for number in range(1, 9))
 """Names of the colours of the models in the style sheet."""
 
+# In inches. Its 317 points are about the pixels of a phone's width, so text on the page keeps its size there.
 _LAYOUT_WIDTH = 4.4
-"""Width of a chart on the page in inches. Its 317 points are about the pixels of a phone's width, so text keeps its
-size there."""
-
 _CHARACTERS = 42  # number of characters of 10 points that fit into the width of a chart on the page
 
 
@@ -110,8 +108,7 @@ _PLACEHOLDER = re.compile("|".join(_NAMES))
 LINE = 0.19
 """Height of a line of text in inches."""
 
-# Markers distinguish models without colour.
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # to distinguish models without colour
 
 TIP = "tip-"
 """Start of the id of an element that has a tooltip; its number follows."""
@@ -147,10 +144,8 @@ class Canvas:
         if not self.medium.is_interactive:
             return
         look: dict[str, Any] = {"facecolor": self.medium.ink, "alpha": 0.01, "linewidth": 0, "zorder": 4}
-        spot = Rectangle(corner, *size, gid=self.tip(tip), **look)
-        if link:
-            spot.set_url("#" + quote(link, errors="replace"))
-        self.axes.add_patch(spot)
+        url = f"#{quote(link, errors='replace')}" if link else None
+        spot = self.axes.add_patch(Rectangle(corner, *size, gid=self.tip(tip), url=url, **look))
         spot.set_clip_on(False)  # a smaller file
 
     def rectangles(self, boxes: Sequence[tuple[float, float, float, float]], **look: Any) -> None:

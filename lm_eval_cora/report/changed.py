@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -59,22 +60,26 @@ class WhatChanged:
     @property
     def tables(self) -> list[Table]:
         """The shares, and the first answers."""
-        counts = Counter(each.change for each in self.answers)
-        meanings = {"changed": "all", **KINDS_OF_CHANGE}
-        numbers = {"changed": len(self.answers), **{name: counts[name] for name in KINDS_OF_CHANGE}}
+        counts = Counter(each.change for each in self.answers) | Counter(changed=len(self.answers))
         shares: list[list[Cell]] = [
-            [f"{name}: {meanings[name]}", number, *Number.of(self.shares[name]).with_interval]
-            for name, number in numbers.items()
+            [f"{name}: {meaning}", counts[name], *Number.of(self.shares[name]).with_interval]
+            for name, meaning in {"changed": "all", **KINDS_OF_CHANGE}.items()
         ]
         title = f"{self.task}: answers that changed from {self.models[0]} to {self.models[1]}, of {self.asked:,}"
         rows: list[list[Cell]] = []
         for each in self.answers[:_SHOWN]:
             both = (each.before, each.response_before), (each.after, each.response_after)
-            said = (
-                shorten(text if pick == text != "" else f"{pick or 'invalid'}: {text}", _LONGEST) for pick, text in both
-            )
+            texts = (text if pick == text != "" else f"{pick or 'invalid'}: {text}" for pick, text in both)
             kind = f"{each.kind} ({each.variant})" if each.kind else ""
-            rows.append([each.question, each.category, kind, each.change, shorten(each.right, _LONGEST), *said])
+            rows.append(
+                [
+                    each.question,
+                    each.category,
+                    kind,
+                    each.change,
+                    *(shorten(text, _LONGEST) for text in (each.right, *texts)),
+                ]
+            )
         columns = ["question", "category", "kind (variant)", "change", "right", *self.models]
         more = f", the first {_SHOWN} of {len(self.answers):,}" if len(self.answers) > _SHOWN else ""
         of_answers = Table(f"{self.task}: the answers{more}", columns, rows)
@@ -121,8 +126,7 @@ def _of_runs(before: Run, after: Run) -> WhatChanged:
     asked = table.sum_by_question(~table.skipped & ~after.table.skipped)
     every = {"changed": np.logical_or.reduce(list(changes.values())), **changes}
     shares = {name: ratio_of(table.sum_by_question(found), asked) for name, found in every.items()}
-    answers = list(_answers(before, after, changes))
-    models = (before.model, after.model)
+    answers, models = list(_answers(before, after, changes)), (before.model, after.model)
     return WhatChanged(models, before.task, int(asked.sum()), with_clusters(shares, table), answers)
 
 
@@ -181,10 +185,8 @@ def _answer_in(line: Mapping[str, Any]) -> str:
     """The response of a document, or the place of the most likely one of several scored answers."""
     scored = line.get("filtered_resps")
     if isinstance(scored, list) and len(scored) > 1 and all(isinstance(each, list) and each for each in scored):
-        try:
+        with suppress(TypeError, ValueError):
             return str(int(np.argmax([float(each[0]) for each in scored])))
-        except (TypeError, ValueError):
-            pass
     return _response_in(line)
 
 

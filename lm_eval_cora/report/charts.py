@@ -14,7 +14,7 @@ import numpy as np
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.canvas import LINE, Canvas, Medium, columns, joined, shown_interval, wrapped
-from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, History, Line, Ranges
+from lm_eval_cora.report.content import Change, Changes, Chart, Curve, Dots, HeatMap, History, Line, Ranges
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,11 +45,10 @@ def curve(canvas: Canvas, chart: Curve) -> float:
 
 def _curve(canvas: Canvas, line: Line, series: int, marks: Mapping[str, Any]) -> None:
     colour, marker = canvas.look(series)
-    xs = np.array([x for x, _ in line.points], dtype=float)
-    ys = np.array([number.value for _, number in line.points], dtype=float)
-    lows, highs = np.array([shown_interval(number) for _, number in line.points], dtype=float).reshape(-1, 2).T
+    xs, numbers = [x for x, _ in line.points], [number for _, number in line.points]
+    lows, highs = np.array(list(map(shown_interval, numbers)), dtype=float).reshape(-1, 2).T
     canvas.axes.fill_between(xs, lows, highs, color=colour, alpha=0.15, linewidth=0)
-    canvas.axes.plot(xs, ys, color=colour, linewidth=1.8)
+    canvas.axes.plot(xs, [number.value for number in numbers], color=colour, linewidth=1.8)
     for x, number in line.points:
         tip = f"{line.name}, {x:.2f}: {number}"
         canvas.point(x, number.value, tip, color=colour, marker=marker, markersize=5)
@@ -69,9 +68,8 @@ def dots(canvas: Canvas, chart: Dots) -> float:
     for index, (name, (middle, height)) in enumerate(zip(chart.rows, rows, strict=True)):
         if chart.reference and not isnan(value := chart.reference[index]):
             half = height / 2 - 0.02
-            axes.plot(
-                [value, value], [middle - half, middle + half], color=canvas.medium.ink, linewidth=1.6, alpha=0.75
-            )
+            ys = [middle - half, middle + half]
+            axes.plot([value, value], ys, color=canvas.medium.ink, linewidth=1.6, alpha=0.75)
         for series, (model, numbers) in enumerate(chart.models):
             if (number := numbers.get(name)) is None:
                 continue
@@ -125,8 +123,7 @@ _BOXED = 5  # smallest number of values that are summarized by a box
 
 
 def _box(canvas: Canvas, line: Line, y: float, colour: str) -> None:
-    known = [(name, number) for name, number in line.points if not isnan(number.value)]
-    if not known:
+    if not (known := [(name, number) for name, number in line.points if not isnan(number.value)]):
         return
     values = [number.value for _, number in known]
     plot = canvas.axes.plot
@@ -136,8 +133,7 @@ def _box(canvas: Canvas, line: Line, y: float, colour: str) -> None:
         plot([low, high], [y, y], color=colour, linewidth=16, alpha=0.35, solid_capstyle="butt")
         plot([middle, middle], [y - 0.13, y + 0.13], color=colour, linewidth=2)
     for index, (name, number) in enumerate(known):
-        # Shift equal values so that each point is visible.
-        beside = y + (index % 3 - 1) * 0.05
+        beside = y + (index % 3 - 1) * 0.05  # so that each of several equal values is visible
         tip = f"{line.name}, {name}: {number}"
         canvas.point(number.value, beside, tip, color=colour, marker="o", markersize=4, alpha=0.8)
 
@@ -193,9 +189,6 @@ def _bars(canvas: Canvas, bars: list[tuple[Change, float]], half: float, series:
         canvas.axes.plot([change.kept for change, _ in bars], [y for _, y in bars], clip_on=False, **look)
 
 
-_GAP: dict[str, Any] = {"facecolor": "none", "linewidth": 0, "alpha": 0.5, "hatch": "////"}
-
-
 def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     """Draw a heat map, with as many labels of rows and columns as there is room for."""
     axes, medium = canvas.axes, canvas.medium
@@ -207,13 +200,17 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
         for level, group in groupby(range(width), key=levels.__getitem__):  # one rectangle for equal neighbours
             places = list(group)
             cells.setdefault(level, []).append((places[0], row * step, places[-1] + 1, (row + 1) * step))
+    gap: dict[str, Any] = {"edgecolor": medium.ink, "facecolor": "none", "alpha": 0.5, "hatch": "////"}
     for level, boxes in sorted(cells.items()):
-        if level < 0:
-            canvas.rectangles(boxes, edgecolor=medium.ink, **_GAP)
-        else:
-            canvas.rectangles(boxes, facecolor=medium.series[0], linewidth=0, alpha=_opacity(level))
+        look = gap if level < 0 else {"facecolor": medium.series[0], "alpha": _opacity(level)}
+        canvas.rectangles(boxes, linewidth=0, **look)
     for row, band in enumerate(chart.bands):
-        canvas.spot((0, row * step), (width, step), _tip(chart, band), band.link)
+        known = {name: share for share, name in zip(band.values, chart.columns, strict=True) if not isnan(share)}
+        tip = band.label
+        if len(set(known.values())) > 1:
+            lowest = min(known, key=known.__getitem__)  # the column that breaks it most
+            tip = f"{tip}; fewest in {wrapped(lowest, 60, 1)}: {known[lowest]:.2f}"
+        canvas.spot((0, row * step), (width, step), tip, band.link)
     axes.set(xlim=(0, width))
     canvas.rows(count * step)
     axes.grid(False)
@@ -230,7 +227,7 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     for level, label in ((0.0, "0: all wrong"), (0.5, "0.5: half right"), (1.0, "1: all right")):
         canvas.add_box(label, facecolor=medium.series[0], alpha=_opacity(level))
     if -1.0 in cells:
-        canvas.add_box("no answer", edgecolor=medium.ink, **_GAP)
+        canvas.add_box("no answer", linewidth=0, **gap)
     return count * step + (0.12 + 0.09 * max(map(columns, names))) + 0.2
 
 
@@ -239,21 +236,11 @@ def _opacity(level: float) -> float:
     return min(1.0, 0.08 + 0.92 * level)
 
 
-def _tip(chart: HeatMap, band: Band) -> str:
-    """The label of a band, and the column that breaks it most."""
-    known = {name: share for share, name in zip(band.values, chart.columns, strict=True) if not isnan(share)}
-    if len(set(known.values())) < 2:
-        return band.label
-    name = min(known, key=lambda name: known[name])
-    return f"{band.label}; fewest in {wrapped(name, 60, 1)}: {known[name]:.2f}"
-
-
 def history(canvas: Canvas, chart: History) -> float:
     """Draw lines over versions."""
     axes = canvas.axes
     for series, line in enumerate(chart.lines):
-        shift = (series - (len(chart.lines) - 1) / 2) * min(0.06, 0.5 / len(chart.lines))
-        _versions(canvas, chart, line, series, shift)
+        _versions(canvas, chart, line, series)
     canvas.add_models([line.name for line in chart.lines])
     shown = range(0, len(chart.versions), ceil(len(chart.versions) / 12))
     labels = [canvas.name(chart.versions[place], 24) for place in shown]
@@ -269,13 +256,12 @@ def history(canvas: Canvas, chart: History) -> float:
     return 2.6 + 0.055 * longest
 
 
-def _versions(canvas: Canvas, chart: History, line: Line, series: int, shift: float) -> None:
+def _versions(canvas: Canvas, chart: History, line: Line, series: int) -> None:
     """Draw a line with a gap at each of its breaks."""
     colour, marker = canvas.look(series)
+    shift = (series - (len(chart.lines) - 1) / 2) * min(0.06, 0.5 / len(chart.lines))
     parts: list[list[tuple[float, float]]] = []
-    for place, number in line.points:
-        if isnan(number.value):
-            continue
+    for place, number in ((place, number) for place, number in line.points if not isnan(number.value)):
         if place in line.breaks or not parts:
             parts.append([])
         x = place + shift
@@ -287,20 +273,12 @@ def _versions(canvas: Canvas, chart: History, line: Line, series: int, shift: fl
         canvas.axes.plot(*zip(*part, strict=True), color=colour, linewidth=1.6)
 
 
-_STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "lm-eval-cora",
-    "text.parse_math": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "legend.frameon": False,
-    "axes.axisbelow": True,
-    "grid.alpha": 0.2,
-    "hatch.linewidth": 0.8,
-    "pdf.fonttype": 42,  # TrueType, which publishers ask for
-}
+_STYLE: dict[Any, Any] = (
+    dict.fromkeys(("text.parse_math", "axes.spines.top", "axes.spines.right", "legend.frameon"), False)
+    | dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor"), "none")
+    | {"svg.hashsalt": "lm-eval-cora", "axes.axisbelow": True, "grid.alpha": 0.2, "hatch.linewidth": 0.8}
+    | {"pdf.fonttype": 42}  # TrueType, which publishers ask for
+)
 _COLOURED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color")
 
 
@@ -322,8 +300,7 @@ def drawn(chart: Chart, medium: Medium) -> Iterator[tuple[Figure, list[str]]]:
 
     # The files and their texts do not depend on the settings of the user.
     with matplotlib.rc_context(), warnings.catch_warnings():
-        # On the page matplotlib only measures the text: the browser draws it. In a file, a character that no font has
-        # becomes a box.
+        # On the page the browser draws the text. In a file, a character that no font has becomes a box.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE | dict.fromkeys(_COLOURED, medium.ink))
@@ -331,8 +308,8 @@ def drawn(chart: Chart, medium: Medium) -> Iterator[tuple[Figure, list[str]]]:
         matplotlib.rcParams["svg.fonttype"] = "none" if medium.is_interactive else "path"
         figure = Figure(layout="constrained")
         canvas = Canvas(figure.add_subplot(), medium)
-        height = 1.0
         if all(map(isnan, _values(chart))):
+            height = 1.0
             canvas.axes.set_axis_off()
             canvas.axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", transform=canvas.axes.transAxes)
         else:
@@ -367,7 +344,6 @@ def _legend(figure: Figure, canvas: Canvas) -> float:
         return 0.0
     count = 2 if all(columns(label) <= canvas.medium.half for _, label in canvas.legend) else 1
     artists, texts = zip(*((artist, canvas.name(label)) for artist, label in canvas.legend), strict=True)
-    spacing = {"handlelength": 2.4, "labelspacing": 0.3}
-    figure.legend(artists, texts, loc="outside lower left", ncols=count, **spacing)
+    figure.legend(artists, texts, loc="outside lower left", ncols=count, handlelength=2.4, labelspacing=0.3)
     lines = sum(1 + text.count("\n") for text in texts)
     return float(LINE * ceil(lines / count) * 1.15 + 0.15)

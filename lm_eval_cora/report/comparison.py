@@ -18,7 +18,7 @@ from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean
 from lm_eval_cora.report.changed import WhatChanged, what_changed
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.pictures import NOTE_ON_KINDS, kinds_compared, kinds_table, pairs_table
+from lm_eval_cora.report.pictures import NOTE_ON_KINDS, kinds_compared, kinds_table, pairs_table, tested
 from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.report.text import identity_of
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
@@ -120,8 +120,7 @@ def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None
         return list(contestants)
     chosen = [c for c in contestants if baseline in (c.name, str(c.path)) or Path(baseline) == c.path]
     if len(chosen) != 1:
-        names = [c.name for c in contestants]
-        found = f"{len(chosen)} models" if chosen else "none"
+        names, found = [c.name for c in contestants], f"{len(chosen)} models" if chosen else "none"
         raise UserError(
             f"--baseline {baseline}: expected the path or name of one model, got {found}."
             f"{did_you_mean(baseline, names)} The models are {', '.join(names)}"
@@ -158,13 +157,8 @@ def _compare_two(
     found.tables.append(_table_of_two(f"{before.task}: {in_words}", (before.model, after.model), rows))
     found.explanation = found.explanation or NOTE
     differences = {
-        name: {
-            "before": row.before,
-            "after": row.after,
-            "difference": row.change,
-            "mcnemar": row.test,
-            **({"p_value": row.p_value} if row.before.units else {}),
-        }
+        name: {"before": row.before, "after": row.after, "difference": row.change, "mcnemar": row.test}
+        | ({"p_value": row.p_value} if row.before.units else {})
         for name, row in rows.items()
     }
     value = {"task": before.task, "before": _identity(before), "after": _identity(after), f"{noun}s": size}
@@ -186,10 +180,8 @@ def _compare_several(
     """Add a table of values, and for each metric one of all pairs, or of those with the baseline; JSON has all."""
     task, (size, noun, in_words) = runs[0].task, _size(runs[0])
     title = f"{task}: {in_words}"
-    estimates = {
-        name: [run.estimates.get(name, UNDEFINED) for run in runs]
-        for name in dict.fromkeys(name for run in runs for name in run.estimates)
-    }
+    names = dict.fromkeys(name for run in runs for name in run.estimates)
+    estimates = {name: [run.estimates.get(name, UNDEFINED) for run in runs] for name in names}
     value: dict[str, Any] = {"task": task, "models": [run.model for run in runs], f"{noun}s": size}
     if of_cora := [run for run in runs if isinstance(run, Run)]:
         table = score_table(of_cora, alike=True)
@@ -210,18 +202,12 @@ def _compare_several(
     for name in metrics:
         if pairs := [pair for pair in all_pairs.get(name, ()) if not isnan(pair.change.value)]:
             found.tables.append(pairs_table(f"{task}: differences in {name}", value["models"], pairs))
+    keys = ("before", "after", "difference", "mcnemar", "p_value", "p_holm")
     value["metrics"] = {
         name: {
             "values": dict(zip(value["models"], estimates[name], strict=True)),
             "pairs": [
-                {
-                    "before": runs[pair.before].model,
-                    "after": runs[pair.after].model,
-                    "difference": pair.change,
-                    "mcnemar": pair.test,
-                    "p_value": pair.p_value,
-                    "p_holm": pair.adjusted,
-                }
+                dict(zip(keys, (runs[pair.before].model, runs[pair.after].model, *pair[2:]), strict=True))
                 for pair in pairs
             ],
         }
@@ -234,11 +220,9 @@ def _compare_several(
 
 def compared_metrics(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> dict[str, Compared]:
     """Compute the difference of every metric between two sets of estimates, paired by question."""
-    both = [name for name in before if name in after]
-    has_errors = _has_error([before[name] for name in both])
-    return {
-        name: compared(before[name], after[name]) for name in both if not (has_errors and _is_statistic(before[name]))
-    }
+    both = {name: own for name, own in before.items() if name in after}
+    skipped = _is_statistic if _has_error(list(both.values())) else lambda own: False
+    return {name: compared(own, after[name]) for name, own in both.items() if not skipped(own)}
 
 
 def _has_error(estimates: Sequence[Estimate]) -> bool:
@@ -251,12 +235,10 @@ def _is_statistic(estimate: Estimate) -> bool:
 
 
 def _table_of_two(title: str, names: Sequence[str], comparison: Mapping[str, Compared]) -> Table:
-    rows: list[list[Cell]] = []
-    for name, row in comparison.items():
-        test = ["" if row.test is None else f"{row.test.lost} : {row.test.gained}"]
-        test += ["" if isnan(row.p_value) else f"{row.p_value:.3g}"]
-        change = Number.of_difference(row.change)
-        rows.append([name, Number.of(row.before), Number.of(row.after), *change.with_interval, *test])
+    rows = [
+        [name, Number.of(row.before), Number.of(row.after), *tested(row.change, row.test, row.p_value)]
+        for name, row in comparison.items()
+    ]
     return Table(title, ["metric", *names, "new minus old", "95%", "lost : gained", "p"], rows)
 
 

@@ -40,9 +40,8 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
     """Turn matplotlib's SVG file into an element with unique ids and with the colours and fonts of the page."""
     root = ElementTree.fromstring(svg)
     for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag.endswith(("}metadata", "}style")):
-                parent.remove(child)
+        for child in (child for child in list(parent) if child.tag.endswith(("}metadata", "}style"))):
+            parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]  # without the XML namespace
         fonts = {name: _FAMILY.sub(r"\1system-ui, sans-serif", value) for name, value in element.attrib.items()}
@@ -84,12 +83,8 @@ def _short(path: str) -> str:
     before: list[str] = []
     for letter, numbers in _STEP.findall(path):
         at = [f"{round(float(number), 2) + 0.0:.10g}" for number in numbers.split()]
-        if letter == "L" and at[1] == before[1]:
-            parts.append(f"H{at[0]}")
-        elif letter == "L" and at[0] == before[0]:
-            parts.append(f"V{at[1]}")
-        else:
-            parts.append(letter + " ".join(at))
+        is_flat, is_steep = (letter == "L" and at[axis] == before[axis] for axis in (1, 0))
+        parts.append(f"H{at[0]}" if is_flat else f"V{at[1]}" if is_steep else letter + " ".join(at))
         before = at[-2:] or before
     return "".join(parts)
 
@@ -122,8 +117,7 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
     width = WIDTH if width is None else width
     if not 2 <= width <= 20:
         raise UserError(f"the width of a figure is 2 to 20 inches, not {width:g}")
-    paths = []
-    taken: set[str] = set()
+    paths, taken = [], set[str]()
     folder.mkdir(parents=True, exist_ok=True)
     for title, chart in charts:
         name = free_name(title, taken)

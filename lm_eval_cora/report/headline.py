@@ -60,13 +60,11 @@ def first_defined(
     enough: Iterable[Callable[[Iterable[bool]], bool]] = (all, any),
 ) -> str:
     """The first metric that is defined for all models, else for any; empty without one."""
-    found = (
-        name
-        for is_enough in enough
-        for name in names
-        if is_enough(not isnan(estimates.get(name, UNDEFINED).value) for estimates in scores)
-    )
-    return next(found, "")
+    for is_enough in enough:
+        for name in names:
+            if is_enough(not isnan(estimates.get(name, UNDEFINED).value) for estimates in scores):
+                return name
+    return ""
 
 
 def _of_one(run: Run, name: str) -> Iterator[str]:
@@ -79,8 +77,8 @@ def _of_one(run: Run, name: str) -> Iterator[str]:
         every = len(run.table.sizes) + run.table.not_begun
         questions = counted(every, "question") if run.is_two_phase else run.table.size
         yield (
-            f"{model} answers {_percent(right.value)} of {questions} correctly, and keeps "
-            f"{_percent(kept)} of its right answers in all variants: {spoken(name)} {_with_error(lead)}."
+            f"{model} answers {_percent(right.value)} of {questions} correctly, and keeps {_percent(kept)} of its "
+            f"right answers in all variants: {spoken(name)} {_with_error(lead)}."
         )
     yield from _what_costs_most(run)
 
@@ -108,10 +106,8 @@ def _what_costs_most(run: Run) -> Iterator[str]:
             yield f"Its accuracy is the same in all {run.probe.several}: {known[low]:.2f}."
             return
         chance = "more than chance explains" if p < 0.05 else "which chance may explain"
-        yield (
-            f"Its accuracy ranges from {known[low]:.2f} ({_name(low)}) to {known[high]:.2f} ({_name(high)}), "
-            f"{chance} (p = {p:.2g})."
-        )
+        ends = [f"{known[kind]:.2f} ({_name(kind)})" for kind in (low, high)]
+        yield f"Its accuracy ranges from {' to '.join(ends)}, {chance} (p = {p:.2g})."
 
 
 _Gaps = Mapping[frozenset[Run], tuple[bool, str]]
@@ -123,11 +119,9 @@ def _gaps(runs: Sequence[Run], name: str) -> _Gaps:
     if any(isnan(estimate.stderr) for estimate in lead):
         return {}
     changes = together(lead, list(combinations(range(len(runs)), 2)))
+    words = "{} minus {} is {}".format
     return {
-        frozenset((old, new)): (
-            differs(change),
-            f"{_name(new.model)} minus {_name(old.model)} is {_difference(change)}",
-        )
+        frozenset((old, new)): (differs(change), words(_name(new.model), _name(old.model), _difference(change)))
         for (old, new), change in zip(combinations(runs, 2), changes, strict=True)
     }
 
@@ -150,14 +144,11 @@ def _of_several(runs: Sequence[Run], name: str, gaps: _Gaps) -> Iterator[str]:
         if rival is not None:
             yield f"{_name(rival.model)} answers the most questions correctly in all variants: {_right(rival)}."
     elif rival is not None:
-        yield (
-            f"The scores disagree: {best} has the highest {score}, but {_name(rival.model)} answers more questions "
-            f"correctly in all variants: {_right(rival)} ({best} {_percent(_all_right(first).value)})."
-        )
-        yield (
-            f"{spoken(name)} is also high for a model that answers half of the originals correctly and hardly any "
-            "question in all variants."
-        )
+        both = f"{_right(rival)} ({best} {_percent(_all_right(first).value)})"
+        more = f"{_name(rival.model)} answers more questions correctly in all variants: {both}"
+        yield f"The scores disagree: {best} has the highest {score}, but {more}."
+        half = "a model that answers half of the originals correctly and hardly any question in all variants"
+        yield f"{spoken(name)} is also high for {half}."
     else:
         claim = "is the most reliable" if name == "cora" else "is the best"
         yield f"{best} {claim}: {spoken(name)} {_with_error(value)}; {gaps[frozenset((first, second))][1]}."
@@ -172,12 +163,9 @@ def _tied(tied: Sequence[Run], runs: Sequence[Run], name: str, gaps: _Gaps) -> s
     two = len(tied) == 2
     values = f"{_values(tied, name)}{f'; {gaps[frozenset(tied)][1]}' if two else ''}"
     if tied[-1] is not runs[len(tied) - 1] or any(gaps[frozenset(pair)][0] for pair in combinations(tied, 2)):
-        others = _name(tied[1].model) if two else f"{len(tied) - 1} others"
-        best = _name(tied[0].model)
+        best, others = _name(tied[0].model), _name(tied[1].model) if two else f"{len(tied) - 1} others"
         return f"{best} has the highest {spoken(name)}, but cannot be told apart from {others}: {values}."
-    who = "The best models"
-    if len(tied) == len(runs):
-        who = "The two models" if two else f"The {len(runs)} models"
+    who = "The best models" if len(tied) < len(runs) else "The two models" if two else f"The {len(runs)} models"
     return f"{who} cannot be told apart by their {spoken(name)}: {values}."
 
 
@@ -190,7 +178,7 @@ def _values(runs: Sequence[Run], name: str) -> str:
 def _keeps_more(runs: Sequence[Run]) -> Run | None:
     """The model with the most questions that are right in all variants, if that is not the first one."""
     shares = {run: share for run in runs if not isnan(share := _all_right(run).value)}
-    most = max(shares, key=lambda run: shares[run], default=runs[0])
+    most = max(shares, key=shares.__getitem__, default=runs[0])
     return most if shares.get(runs[0], inf) < shares.get(most, inf) else None
 
 
@@ -198,9 +186,8 @@ def _all_right(run: Run) -> Estimate:
     """BMCA(1.0): the share of questions with all variants right. Undefined if the run has no originals."""
     if "mcqa" not in run.estimates:
         return UNDEFINED
-    if "bmca@1.0" in run.estimates:
-        return run.estimates["bmca@1.0"]
-    return despite_skipped(partial(metrics.bmca, level=1.0), run.table, of_originals=False)
+    known = run.estimates.get("bmca@1.0")
+    return known or despite_skipped(partial(metrics.bmca, level=1.0), run.table, of_originals=False)
 
 
 def kept_share(run: Run) -> float:
@@ -246,10 +233,8 @@ def _difference(change: Difference) -> str:
 
 
 def _with_error(estimate: Estimate) -> str:
-    value = _digits(estimate.value, estimate.stderr)
-    if isnan(estimate.stderr):
-        return value
-    return f"{value}\u00a0±\u00a0{_digits(estimate.stderr, estimate.stderr)}"  # no line break inside
+    numbers = (estimate.value,) if isnan(estimate.stderr) else estimate
+    return "\u00a0±\u00a0".join(_digits(number, estimate.stderr) for number in numbers)  # no line break inside
 
 
 def _digits(number: float, stderr: float, sign: str = "") -> str:

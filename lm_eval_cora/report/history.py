@@ -184,10 +184,8 @@ def _row(version: Version, metric: str) -> list[Cell]:
 
 def chart_of(histories: Sequence[TaskHistory]) -> History:
     """The chart of all tasks: a line per task and metric over the versions."""
-    dates: dict[str, str] = {}
-    for version in (version for history in histories for version in history.versions):
-        dates[version.label] = min(version.date, dates.get(version.label, version.date))
-    labels = sorted(dates, key=lambda label: (dates[label], label))
+    by_date = sorted((version.date, version.label) for history in histories for version in history.versions)
+    labels = list(dict.fromkeys(label for _, label in by_date))
     shown = list(dict.fromkeys(spoken(metric) for history in histories for metric in history.metrics))
     title = f"{' and '.join(shown)} of the versions"
     rows = [[table.title.partition(":")[0], *row] for table in tables_of(histories) for row in table.rows]
@@ -212,14 +210,12 @@ def chart_of(histories: Sequence[TaskHistory]) -> History:
 def report_of(histories: Sequence[TaskHistory], notes: Sequence[str], title: str) -> Report:
     """The page of a history: the chart, and a table per task."""
     versions = [(history.task, version) for history in histories for version in history.versions]
-    section = Section(
-        title="Versions",
-        subtitle=f"{len({version.label for _, version in versions})} versions, the oldest first",
-        blocks=[chart_of(histories), *tables_of(histories)],
-        signatures=[(f"{task}, {version.label}", version.signature) for task, version in versions if version.signature],
-        notes=[(about, why) for about, _, why in (note.partition(": ") for note in notes)],
+    subtitle = f"{len({version.label for _, version in versions})} versions, the oldest first"
+    signatures = [(f"{task}, {version.label}", version.signature) for task, version in versions if version.signature]
+    told = [(about, why) for about, _, why in (note.partition(": ") for note in notes)]
+    return Report(
+        title, [Section("Versions", subtitle, [chart_of(histories), *tables_of(histories)], signatures, told)]
     )
-    return Report(title, [section])
 
 
 def as_json(histories: Sequence[TaskHistory]) -> Any:
@@ -228,23 +224,15 @@ def as_json(histories: Sequence[TaskHistory]) -> Any:
         [
             {
                 "task": history.task,
-                "versions": [
-                    {
-                        "version": version.label,
-                        "date": version.date or None,
-                        "signature": version.signature or None,
-                        "not_comparable": version.not_comparable or None,
-                        "metrics": {
-                            metric: {
-                                **for_json(version.estimate(metric)),
-                                "difference": version.changes.get(metric, _NO_DIFFERENCE),
-                            }
-                            for metric in history.metrics
-                        },
-                    }
-                    for version in history.versions
-                ],
+                "versions": [_version_as_json(version, history.metrics) for version in history.versions],
             }
             for history in histories
         ]
     )
+
+
+def _version_as_json(version: Version, metrics: Sequence[str]) -> dict[str, Any]:
+    facts = {name: getattr(version, name) or None for name in ("date", "signature", "not_comparable")}
+    differences = {metric: {"difference": version.changes.get(metric, _NO_DIFFERENCE)} for metric in metrics}
+    values = {metric: for_json(version.estimate(metric)) | own for metric, own in differences.items()}
+    return {"version": version.label, **facts, "metrics": values}

@@ -22,7 +22,7 @@ from markupsafe import Markup, escape
 from lm_eval_cora import __version__
 from lm_eval_cora.report.boards import Board, Row
 from lm_eval_cora.report.canvas import template_text
-from lm_eval_cora.report.content import Block, Cell, Chart, Number, Report, Table
+from lm_eval_cora.report.content import Block, Cell, Examples, Number, Report, Table
 from lm_eval_cora.report.figures import draw
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import csv_of
@@ -52,14 +52,8 @@ def _framed(template: str, title: str, scripts: Sequence[str], styles: Sequence[
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(template_text),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_visible,
-    )
+    look: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "finalize": _visible}
+    environment = Environment(loader=FunctionLoader(template_text), autoescape=True, undefined=StrictUndefined, **look)
     environment.filters |= {
         "groups": _groups,
         "meanings": _meanings,
@@ -86,11 +80,8 @@ def _meanings(report: Report) -> dict[Cell, str]:
 
 def _groups(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
     """Group consecutive blocks of one kind, because the page shows charts side by side where they fit."""
-
-    def kind(block: Block) -> str:
-        return "charts" if isinstance(block, Chart) else "tables" if isinstance(block, Table) else "examples"
-
-    yield from ((name, list(group)) for name, group in groupby(blocks, kind))
+    kinds = {Table: "tables", Examples: "examples"}
+    yield from ((name, list(group)) for name, group in groupby(blocks, lambda block: kinds.get(type(block), "charts")))
 
 
 def _with_names(sentence: str, names: Sequence[str]) -> Markup:
@@ -98,8 +89,8 @@ def _with_names(sentence: str, names: Sequence[str]) -> Markup:
     longest_first = sorted(filter(None, names), key=len, reverse=True)
     name = rf"(?<!\w)({'|'.join(map(re.escape, longest_first))})(?!\w)"
     parts = re.split(name, sentence) if longest_first else [sentence]
-    marked = [Markup('<bdi class="model">{}</bdi>').format(part) if part in names else escape(part) for part in parts]
-    return Markup("").join(marked)
+    model = Markup('<bdi class="model">{}</bdi>')
+    return Markup("").join(model.format(part) if part in names else escape(part) for part in parts)
 
 
 def _data_value(cell: int | Number) -> str:

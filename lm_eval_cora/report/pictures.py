@@ -11,7 +11,7 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import UNDEFINED, ratio_of
 from lm_eval_cora.metrics.facts import with_clusters
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
-from lm_eval_cora.metrics.paired import Difference, Pair, difference, differences_together, pairwise
+from lm_eval_cora.metrics.paired import Difference, McNemar, Pair, difference, differences_together, pairwise
 from lm_eval_cora.metrics.responses import Ints
 from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table
 from lm_eval_cora.report.tables import first_numbers, kinds_of, models
@@ -20,9 +20,7 @@ from lm_eval_cora.runs.model_run import Run
 BANDS = 24
 """Largest number of groups of equally hard questions."""
 
-_MOST_PAIRS = 28
-"""Largest number of pairs in a chart of differences: all pairs of eight models. More models are compared with the
-first."""
+_MOST_PAIRS = 28  # in a chart of differences: all pairs of eight models. More models are compared with the first
 
 NOTE_ON_KINDS = (
     "The intervals by kind hold for all kinds together in 95% of the samples. So look here, and not at acc_min or "
@@ -96,9 +94,7 @@ def heat_map(run: Run, *, several: bool = False) -> HeatMap:
         bands.append(Band(_label(run, members), shares[columns].tolist(), anchor(run, example_of(members))))
     names = [run.table.kinds[code] for code in columns]
     by = f"by {run.probe.one}{f' of {run.model}' if several else ''}"
-    rows: list[list[Cell]] = [
-        [band.label, *("" if isnan(value) else Number(value) for value in band.values)] for band in bands
-    ]
+    rows = [[band.label, *("" if isnan(share) else Number(share) for share in band.values)] for band in bands]
     return HeatMap(
         title=f"Questions {by}",
         columns=names,
@@ -122,8 +118,7 @@ _BEFORE, _AFTER = "mcqa", ("acc_pride", "acc_permuted")
 def letter_bias(runs: Sequence[Run]) -> Dots | None:
     """Chart the accuracy before and after the letter bias is removed; None without scored letters in cyclic orders."""
     names = (_BEFORE, *_AFTER)
-    runs = [run for run in runs if all(name in run.estimates for name in names)]
-    if not runs:
+    if not (runs := [run for run in runs if all(name in run.estimates for name in names)]):
         return None
 
     def cells(run: Run, name: str) -> list[Cell]:
@@ -154,20 +149,15 @@ def letter_priors(runs: Sequence[Run]) -> Table | None:
         [letter, options, *(Number.of(own.get(str(options), {}).get(letter, UNDEFINED)) for own in priors)]
         for options, letter in sorted(cells)
     ]
-    return Table(
-        "Prior for the letters",
-        ["letter", "options", *models(runs)],
-        rows,
-        "The probability that the model gives to a letter, whatever is printed there. acc_pride divides it out.",
-    )
+    note = "The probability that the model gives to a letter, whatever is printed there. acc_pride divides it out."
+    return Table("Prior for the letters", ["letter", "options", *models(runs)], rows, note)
 
 
 def paired(runs: Sequence[Run], metric: str) -> Dots | None:
     """Chart the differences between models in one metric, paired by question, with intervals that hold together."""
     baseline = 0 if len(runs) * (len(runs) - 1) // 2 > _MOST_PAIRS else None
-    pairs = pairwise([run.estimates[metric] for run in runs], baseline)
-    pairs = [pair for pair in pairs if not isnan(pair.change.low)]
-    if not pairs:
+    every = pairwise([run.estimates[metric] for run in runs], baseline)
+    if not (pairs := [pair for pair in every if not isnan(pair.change.low)]):
         return None
     title = f"Differences in {metric}"
     return _differences(
@@ -201,13 +191,18 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
 
 def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Table:
     """Pairs of models as a table: difference, interval, changed questions, and p-values."""
-    rows: list[list[Cell]] = []
-    for pair in pairs:
-        counts = "" if pair.test is None else f"{pair.test.lost} : {pair.test.gained}"
-        ps = ["" if isnan(p) else f"{p:.3g}" for p in (pair.p_value, pair.adjusted)]
-        name = f"{names[pair.after]} - {names[pair.before]}"
-        rows.append([name, *Number.of_difference(pair.change).with_interval, counts, *ps])
+    rows = [
+        [f"{names[pair.after]} - {names[pair.before]}", *tested(pair.change, pair.test, pair.p_value, pair.adjusted)]
+        for pair in pairs
+    ]
     return Table(title, ["models", "new minus old", "95%, all together", "lost : gained", "p", "p (Holm)"], rows)
+
+
+def tested(change: Difference, test: McNemar | None, *p_values: float) -> list[Cell]:
+    """The cells of a difference: value, interval, changed questions, and p-values."""
+    counts = "" if test is None else f"{test.lost} : {test.gained}"
+    ps = ("" if isnan(p) else f"{p:.3g}" for p in p_values)
+    return [*Number.of_difference(change).with_interval, counts, *ps]
 
 
 def kinds_compared(before: Run, after: Run) -> dict[str, Difference]:
@@ -233,19 +228,16 @@ def changes_by_kind(run: Run) -> dict[str, Difference]:
         return {}
     right, present = means_by_question(run.table, run.table.correct)
     codes = {kind: code for code, kind in enumerate(run.table.kinds) if kind not in alone}
-    differences = differences_together(
-        *(
-            [with_clusters(ratio_of(hits[:, code], present[:, code]), run.table) for code in codes.values()]
-            for hits in (original[:, None] * present, right)
-        )
+    before, after = (
+        [with_clusters(ratio_of(hits[:, code], present[:, code]), run.table) for code in codes.values()]
+        for hits in (original[:, None] * present, right)
     )
+    differences = differences_together(before, after)
     return {kind: change for kind, change in zip(codes, differences, strict=True) if not isnan(change.low)}
 
 
 def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
     """The differences by kind between two runs of a task as a table; None with fewer than two kinds."""
-    if len(changes) < 2:
-        return None
     rows: list[list[Cell]] = [[name, *Number.of_difference(change).with_interval] for name, change in changes.items()]
-    title = f"{run.task}: accuracy by {run.probe.one}"
-    return Table(title, [run.probe.one, "new minus old", "95%, all together"], rows)
+    columns = [run.probe.one, "new minus old", "95%, all together"]
+    return Table(f"{run.task}: accuracy by {run.probe.one}", columns, rows) if len(rows) > 1 else None

@@ -29,9 +29,6 @@ _FIRST = (
 _OF_OWN_QUESTIONS = ("tf_", "confidence_", "multi_share", "recall_", "replaced_acc", "nota_acc_always_right")
 """Metrics on the questions that the model answered correctly, or wrongly. These questions differ between models."""
 
-_UNMARKED = ("ci",)
-"""Metrics whose highest value does not make a model better: a model that is always wrong has the highest CI."""
-
 _MARKS = (
     " Bold: the best model, and all models that cannot be told apart from it. The differences are paired by question, "
     "and their intervals hold for all pairs of models together."
@@ -78,10 +75,8 @@ def model_table(runs: Sequence[Run], lead: str, *, alike: bool) -> Table:
     entries = {entry["metric"]: entry for entry in runs[0].entries}
     names = [name for name in dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
     columns = [_marked(ordered, name, entries[name].get("higher_is_better") if alike else None) for name in names]
-    rows: list[list[Cell]] = [
-        [run.model, *first.with_interval, *others]
-        for run, (first, *others) in zip(ordered, zip(*columns, strict=True), strict=True)
-    ]
+    by_run = zip(ordered, zip(*columns, strict=True), strict=True)
+    rows: list[list[Cell]] = [[run.model, *first.with_interval, *others] for run, (first, *others) in by_run]
     marks = _MARKS if any(_is_best(cell) for row in rows for cell in row) else ""
     note = f"Value ± standard error; the {unit_of(runs)} is its unit.{marks}"
     return Table("Models", ["model", names[0], f"95% of {names[0]}", *names[1:]], rows, note, sortable=True)
@@ -94,7 +89,7 @@ def _is_best(cell: Cell) -> bool:
 def _marked(runs: Sequence[Run], name: str, higher: bool | None) -> list[Number]:
     """The numbers of a metric, with marks if there are several models and a better direction."""
     estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
-    is_alike = name not in _UNMARKED and not name.startswith(_OF_OWN_QUESTIONS)
+    is_alike = name != "ci" and not name.startswith(_OF_OWN_QUESTIONS)  # see _NO_MARK
     best = metrics.leading(estimates, higher=higher) if len(runs) > 1 and higher is not None and is_alike else set()
     return [Number.of(estimate, best=place in best) for place, estimate in enumerate(estimates)]
 
@@ -116,13 +111,10 @@ def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
 def differences(runs: Sequence[Run]) -> Table:
     """Tabulate the differences of the other models to the first one, paired by question."""
     first, *others = runs
-    cells = [
-        {
-            name: Number.of_difference(difference(own, run.estimates.get(name, UNDEFINED))).with_interval
-            for name, own in first.estimates.items()
-        }
-        for run in others
-    ]
+    cells: list[dict[str, tuple[Cell, str]]] = [{} for _ in others]
+    for run, own in zip(others, cells, strict=True):
+        for name, before in first.estimates.items():
+            own[name] = Number.of_difference(difference(before, run.estimates.get(name, UNDEFINED))).with_interval
     title = f"Differences to {first.model}, new minus old"
     note = (
         f"Each other model minus {first.model}, paired by question: difference ± standard error, and 95% interval of "
@@ -206,12 +198,10 @@ def study_tables(runs: Sequence[Run]) -> list[Table]:
     names = models(runs)
     sizes = [run.studies.get("questions") or {} for run in runs]
     counts = [{label: [own.get(name, "")] for name, label in _SUBSETS.items()} for own in sizes]
+    found = [run.studies.get("sc_buckets") or {} for run in runs]
     buckets = [
-        {
-            name: [Number.of(bucket["share"]), Number.of(bucket["accuracy"])]
-            for name, bucket in (run.studies.get("sc_buckets") or {}).items()
-        }
-        for run in runs
+        {name: [Number.of(bucket[key]) for key in ("share", "accuracy")] for name, bucket in own.items()}
+        for own in found
     ]
     title = "Frequency of the most frequent pick in the original orders"
     note = (
@@ -262,14 +252,10 @@ def _aggregated(benchmark: str, by_model: Mapping[str, Mapping[str, Run]]) -> Se
     for parts in by_model.values():
         macro = any("macro_acc" in run.samples.metrics for run in parts.values())
         row = metrics.aggregated(macro=macro, **{probe: run.table for probe, run in parts.items()})
-        cells.append(
-            {
-                **{label: [Number.of(getattr(row, name))] for name, label in _ROW.items()},
-                "probes": [", ".join(parts)],
-                "accuracies (templates, positions, samples)": [row.predictions],
-                "questions common to all probes": [row.questions],
-            }
-        )
+        cells.append({label: [Number.of(getattr(row, name))] for name, label in _ROW.items()})
+        cells[-1]["probes"] = [", ".join(parts)]
+        cells[-1]["accuracies (templates, positions, samples)"] = [row.predictions]
+        cells[-1]["questions common to all probes"] = [row.questions]
     table = Table.by_model("SCORE's aggregated row", "", list(by_model), [""], cells, "SCORE, Table 7 and section 4.4.")
     (first, parts), *others = by_model.items()
     notes = [(model, f"not comparable with {first}: {why}") for model, own in others if (why := _unlike(parts, own))]

@@ -91,9 +91,8 @@ def _glossary(runs: Sequence[Run]) -> Table:
     rows += [[f"kind {kind}", meaning] for kind, meaning in kinds.items()]
     note = (
         "CoRA, the consistency-rebalanced accuracy, is mcqa * (1 - (mcqa - bmca@1.0)): the accuracy on the originals, "
-        "reduced by the share of questions whose right answer does not survive all variants. "
-        "The original of a question is the "
-        "question as its benchmark asks it. NOTA is the option “None of the above”."
+        "reduced by the share of questions whose right answer does not survive all variants. The original of a "
+        "question is the question as its benchmark asks it. NOTA is the option “None of the above”."
     )
     if any("misled" in meaning for _, meaning in rows):
         note += " A question is misled if the model picks a wrong option in its original."
@@ -107,34 +106,25 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     unlike = [(run.model, reason) for run in others if (reason := not_comparable(first, run))]
     alike = not unlike
     readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
-    forms = {
-        None: "",
-        "loglikelihood": "; scored answers",
-        "generate": f"; written answers, read by the {readers} reader",
-    }
+    written = f"; written answers, read by the {readers} reader"
+    form = {None: "", "loglikelihood": "; scored answers", "generate": written}[first.form]
     shown = headline(runs, alike=alike)
     more = [block for block in _more(probe, runs, questions, alike=alike) if block]
     blocks = [block for block in _blocks(probe, runs, shown.picture if shown else None, alike=alike) if block]
+    apart = f"not comparable with {first.model}, so no model is marked as the best"
+    notes = [(run.model, note) for run in runs for note in (*_invalid(run), *run.warnings)]
+    notes += [(run.model, told) for run in runs if (told := describe_noise(run.table))]
+    notes += [(model, f"{apart}: {why}") for model, why in unlike]
+    settings = [(run.model, why) for run in others for why in setting_differences(first, run)]
+    notes += [(model, f"compared with {first.model}: {why}") for model, why in settings]
     return Section(
         title=task,
-        subtitle=f"{result_tables.number_of_questions(runs)}: {probe.summary}{forms[first.form]}",
+        subtitle=f"{result_tables.number_of_questions(runs)}: {probe.summary}{form}",
         headline=shown,
         blocks=list(_without_dead_links(blocks, more)),
         more=more,
         signatures=[(run.model, run.signature) for run in runs if run.signature],
-        notes=[
-            *((run.model, note) for run in runs for note in (*_invalid(run), *run.warnings)),
-            *((run.model, told) for run in runs if (told := describe_noise(run.table))),
-            *(
-                (model, f"not comparable with {first.model}, so no model is marked as the best: {why}")
-                for model, why in unlike
-            ),
-            *(
-                (run.model, f"compared with {first.model}: {why}")
-                for run in others
-                for why in setting_differences(first, run)
-            ),
-        ],
+        notes=notes,
     )
 
 
@@ -173,7 +163,7 @@ def _more(probe: Probe, runs: Sequence[Run], questions: int, *, alike: bool) -> 
         yield result_tables.differences(runs)
         yield what_changed(*runs) if len(runs) == 2 else None
     yield from _built(probe.tables, runs)
-    if whole := _whole(runs):
+    if whole := [run for run in runs if run.table.is_whole]:
         least = min(_LEAST_CONSISTENT, questions // 3 + 1)
         yield asked(whole)
         yield invalid_answers(whole)
@@ -196,14 +186,10 @@ def _built(names: Sequence[str], runs: Sequence[Run]) -> Iterator[Block | None]:
 
     The answers of the other runs are a biased selection. With the option `variants`, MCQA+ may ask one variant.
     """
-    whole = _whole(runs)
+    whole = [run for run in runs if run.table.is_whole]
     for name in names if any((run.table.sizes > 1).any() for run in whole) else ():
         built = BLOCKS[name](whole)
         yield from built if isinstance(built, Sequence) else [built]
-
-
-def _whole(runs: Sequence[Run]) -> list[Run]:
-    return [run for run in runs if run.table.is_whole]
 
 
 def least_consistent(run: Run, count: int) -> Examples | None:
@@ -211,9 +197,8 @@ def least_consistent(run: Run, count: int) -> Examples | None:
     shares = agreement(run.table)
     defined = np.flatnonzero(np.isfinite(shares))
     chosen = defined[np.argsort(shares[defined], kind="stable")][:count].tolist()
-    title = f"The least consistent questions of {run.model}"
     note = "The questions whose variants agree least. The right option and the picked option are marked."
-    return _examples(run, chosen, title, note)
+    return _examples(run, chosen, f"The least consistent questions of {run.model}", note)
 
 
 def from_easy_to_hard(run: Run, count: int) -> Examples | None:
@@ -226,25 +211,20 @@ def from_easy_to_hard(run: Run, count: int) -> Examples | None:
 
 
 def _examples(run: Run, numbers: Iterable[int], title: str, note: str, *, linked: bool = False) -> Examples | None:
-    shares = agreement(run.table)
-    examples = [_example(run, number, float(shares[number]), linked=linked) for number in numbers]
+    shares, examples = agreement(run.table), []
+    for number in numbers:
+        records = run.answers_to(run.table.question_ids[number])
+        lines = [run.line(record) for record in records]
+        doc, hits = lines[0]["doc"], sum(record.correct for record in records)
+        has_reference = format_of(doc).is_open and doc["answer"]
+        reference = f"; reference answer: {shorten(doc['answer'], 60)}" if has_reference else ""
+        agree = "" if isnan(shares[number]) else f", {shares[number]:.2f} of the pairs agree"
+        stem = str(doc.get("question", ""))
+        summary = f"{hits} of {len(records)} right{agree}{reference}: {shorten(stem, 60)}"
+        answers = [_answered(record, line, run.reader) for record, line in zip(records, lines, strict=True)]
+        anchor = pictures.anchor(run, number) if linked else ""
+        examples.append(Example(records[0].question_id, _cut(stem), summary, answers, anchor))
     return Examples(title, examples, note) if examples else None
-
-
-def _example(run: Run, number: int, share: float, *, linked: bool) -> Example:
-    records = run.answers_to(run.table.question_ids[number])
-    lines = [run.line(record) for record in records]
-    doc = lines[0]["doc"]
-    hits = sum(record.correct for record in records)
-    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if format_of(doc).is_open and doc["answer"] else ""
-    agree = "" if isnan(share) else f", {share:.2f} of the pairs agree"
-    return Example(
-        question_id=records[0].question_id,
-        stem=_cut(str(doc.get("question", ""))),
-        summary=f"{hits} of {len(records)} right{agree}{reference}: {shorten(doc.get('question', ''), 60)}",
-        answers=[_answered(record, line, run.reader) for record, line in zip(records, lines, strict=True)],
-        anchor=pictures.anchor(run, number) if linked else "",
-    )
 
 
 def what_changed(before: Run, after: Run) -> Examples | None:
@@ -252,20 +232,19 @@ def what_changed(before: Run, after: Run) -> Examples | None:
     changes, examples = changes_of(before, after), []
     numbers = most_lost(before, changes)
     for number in numbers[:_CHANGED]:
-        counts = Counter[str]()
+        question, counts = before.table.question_ids[number], Counter[str]()
         answers: list[Answered] = []
-        pairs = zip(*(run.answers_to(before.table.question_ids[number]) for run in (before, after)), strict=True)
+        pairs = zip(*(run.answers_to(question) for run in (before, after)), strict=True)
         for place, pair in enumerate(pairs, start=int(before.table.starts[number])):
             for name in (name for name, found in changes.items() if found[place]):
                 counts[name] += 1
                 for run, record in zip((before, after), pair, strict=True):
                     shown = _answered(record, run.line(record), run.reader)
                     answers.append(replace(shown, kind=f"{name}: {record.kind}, {run.model}"))
-        doc = before.line(before.answers_to(before.table.question_ids[number])[0])["doc"]
+        stem = str(before.line(before.answers_to(question)[0])["doc"].get("question", ""))
         told = ", ".join(f"{counts[name]} {name}" for name in changes if counts[name])
-        stem = str(doc.get("question", ""))
         summary = f"{told} of {before.table.sizes[number]}: {shorten(stem, 60)}"
-        examples.append(Example(before.table.question_ids[number], _cut(stem), summary, answers))
+        examples.append(Example(question, _cut(stem), summary, answers))
     more = f" The first {_CHANGED} of {len(numbers):,} questions are shown." if len(numbers) > _CHANGED else ""
     note = (
         "Lost: right, then wrong. Won: wrong, then right. Other: another wrong answer. The questions with the most "
@@ -285,13 +264,9 @@ def asked(runs: Sequence[Run]) -> Table | None:
     first = {record.kind: record for record in reversed(records)}
     prompts = {kind: _prompt(run.line(first[kind]), stem) if kind in first else "" for kind in run.table.kinds}
     rows = [[kind, run.probe.kinds.get(kind, ""), prompt] for kind, prompt in prompts.items()]
-    return Table(
-        f"What was asked: {run.probe.one}, meaning and example",
-        [run.probe.one, "meaning", "example"],
-        rows,
-        f"The examples are prompts for the question {records[0].question_id}; […] stands for its text: "
-        f"{shorten(stem, 300)}",
-    )
+    title, example = f"What was asked: {run.probe.one}, meaning and example", f"the question {records[0].question_id}"
+    note = f"The examples are prompts for {example}; […] stands for its text: {shorten(stem, 300)}"
+    return Table(title, [run.probe.one, "meaning", "example"], rows, note)
 
 
 def _prompt(line: Mapping[str, Any], stem: str) -> str:
@@ -308,14 +283,14 @@ def _prompt(line: Mapping[str, Any], stem: str) -> str:
 
 def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) -> Answered:
     verdict = "invalid" if record.invalid else "right" if record.correct else "wrong"
-    texts = [str(text) for text in line["doc"].get("choices") or ()]
-    chosen = set(record.selected or ())
+    texts, chosen = line["doc"].get("choices") or (), set(record.selected or ())
     options = [
-        PrintedOption(letter, _cut(text), identity == record.answer, place == record.position or identity in chosen)
+        PrintedOption(
+            letter, _cut(str(text)), identity == record.answer, place == record.position or identity in chosen
+        )
         for place, (letter, text, identity) in enumerate(zip(LETTERS, texts, record.printed, strict=False))
     ]
-    read = FORMATS[record.ask].said(record, letters=True)
-    said = str(record.reason) if record.reason else shorten(read or "", 80)
+    said = str(record.reason) if record.reason else shorten(FORMATS[record.ask].said(record, letters=True) or "", 80)
     text = response_text(line)
     return Answered(record.kind, verdict, said, _cut(text), options, **_why(record, line, text, reader or "flexible"))
 

@@ -41,10 +41,10 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
     ]
     names = [*(f"BMCA({level:.1f})" for level in _LEVELS), "MCQA", "MV"]
     columns, rows = ["level", *models(runs)], [[number for _, number in (*line.points, *line.marks)] for line in lines]
-    chance = metrics.chance_bmca(runs[0].table, _LEVELS)
-    if chance:
+    guessing: list[list[Cell]] = []
+    if chance := metrics.chance_bmca(runs[0].table, _LEVELS):
         columns.append("guessing")
-    guessing: list[list[Cell]] = [[*map(Number, chance), "", ""]] if chance else []
+        guessing.append([*map(Number, chance), "", ""])
     return Curve(
         title="Consistency of the correct answers (BMCA)",
         x_label="required share of correct variants",
@@ -98,8 +98,7 @@ def _range_of(run: Run, name: str) -> Estimate:
     compute: Callable[..., Estimate] = getattr(metrics, name)
     # The metrics of positions are adjusted for the questions that have a position.
     is_adjusted = run.probe.by_position and name in ("acc_min", "acc_max", "acc_range", "acc_range_by_chance")
-    adjusted = {"positions": True} if is_adjusted else {}
-    return run.estimates.get(name) or compute(run.table, **adjusted)
+    return run.estimates.get(name) or compute(run.table, **({"positions": True} if is_adjusted else {}))
 
 
 def by_kind(runs: Sequence[Run]) -> Dots:

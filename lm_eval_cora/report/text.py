@@ -93,20 +93,15 @@ def identity_of(run: Run) -> dict[str, str | None]:
     return {"model": run.model, "reader": run.reader, **data, "signature": run.signature or None}
 
 
-_COLUMNS = (
-    *("model", "task", "metric", "value", "stderr", "low", "high"),
-    *("questions", "answers", "signature", "reader", "benchmark", "data"),
-)
-
-
 def as_csv(runs: Sequence[Run]) -> str:
     """Write a CSV line per model, task and metric."""
+    columns = ("model", "task", "metric", "value", "stderr", "low", "high", "questions", "answers", "signature")
     rows: list[list[str | float]] = []
     for run in runs:
         about = (len(run.table.sizes), run.table.answers, run.signature, run.reader or "", *run.data)
         for name, estimate in run.estimates.items():
             rows.append([run.model, run.task, name, *estimate, *estimate.interval, *about])
-    return csv_of(_COLUMNS, rows)
+    return csv_of((*columns, "reader", "benchmark", "data"), rows)
 
 
 def csv_of(columns: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:

@@ -36,11 +36,8 @@ def test_paired_answers_tell_more_models_apart() -> None:
     """All questions of the second are right in the first, too: 12 lost, none gained. Unpaired that is 1.7 errors."""
     questions = np.arange(100)
     for is_paired, groups, basis in ((True, [1, 2], PAIRED), (False, [1, 1], UNPAIRED)):
-        scores = [{"cora": share_of(questions < right)} for right in (60, 48)]
-        own = [
-            entry(name, 0.5, scores=each, is_paired=is_paired, asked="1")
-            for name, each in zip("ab", scores, strict=True)
-        ]
+        scores = {name: {"cora": share_of(questions < right)} for name, right in (("a", 60), ("b", 48))}
+        own = [entry(name, 0.5, scores=each, is_paired=is_paired, asked="1") for name, each in scores.items()]
         (board,) = boards_of("cora_x", own)
         assert [row.group for row in board.rows] == groups
         assert board.basis == basis

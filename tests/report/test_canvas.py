@@ -23,42 +23,15 @@ from lm_eval_cora.report.content import Number
 
 pytest.importorskip("matplotlib")
 
-PAPER = Medium(3.4, 0.8, "#000000", ("#ff0000", "#00ff00"))
 
-
-def canvas(medium: Medium = PAGE) -> Canvas:
+def canvas() -> Canvas:
     from matplotlib.figure import Figure
 
-    return Canvas(Figure().add_subplot(), medium)
+    return Canvas(Figure().add_subplot(), PAGE)
 
 
 def test_sixty_four_models_have_different_looks() -> None:
     assert len({canvas().look(series) for series in range(64)}) == 64
-
-
-def test_tooltips_are_numbered() -> None:
-    drawing = canvas()
-    drawing.point(0.5, 0.5, "first")
-    drawing.spot((0, 0), (1, 1), "second", "a place/1")
-    assert drawing.tips == ["first", "second"]
-    assert drawing.axes.lines[0].get_gid() == "tip-0"
-    assert drawing.axes.patches[0].get_gid() == "tip-1"
-    assert drawing.axes.patches[0].get_url() == "#a%20place/1"
-
-
-def test_a_figure_for_a_paper_has_no_links() -> None:
-    drawing = canvas(PAPER)
-    drawing.spot((0, 0), (1, 1), "tip", "place")
-    assert not drawing.axes.patches
-
-
-def test_rectangles_are_one_element() -> None:
-    drawing = canvas()
-    drawing.rectangles([])
-    assert not drawing.axes.patches
-    drawing.rectangles([(0, 0, 1, 1), (2, 0, 3, 2)], facecolor="red")
-    (patch,) = drawing.axes.patches
-    assert patch.get_path().get_extents().bounds == (0, 0, 3, 2)
 
 
 def test_a_single_series_without_a_name_has_no_legend() -> None:
@@ -71,9 +44,6 @@ def test_a_single_series_without_a_name_has_no_legend() -> None:
 def test_intervals_of_shares_stay_in_their_range() -> None:
     assert shown_interval(Number(1.0, ends=(0.9, 1.1))) == (0.9, 1.0)
     assert str(shown_interval(Number(1.0))) == "(nan, nan)"
-
-
-# ---- names
 
 
 @pytest.mark.parametrize("text", ["a-long-name/of a_model", "日本語のモデル" * 5, "x" * 100, "_hidden", "", "a\u202eb"])
@@ -91,14 +61,9 @@ def test_the_number_of_lines_can_be_limited(text: str) -> None:
     assert lines[1].endswith("…")
     assert len(lines[1]) <= 8
     assert printable(text).startswith(lines[0])
-
-
-def test_a_name_that_fits_has_no_ellipsis() -> None:
-    assert wrapped("small-7b", 8, 1) == "small-7b"
+    assert wrapped("small-7b", 8, 1) == "small-7b"  # it fits
     assert wrapped("small-7b-chat", 8, 2) == "small-\n7b-chat"
 
-
-# ---- colours
 
 # Machado, Oliveira and Fernandes, 2009, severity 1: linear RGB as seen by readers without one kind of cone.
 SIGHTS = {

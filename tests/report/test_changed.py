@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 from shutil import copytree
+from statistics import stdev
 
 import pytest
 
@@ -19,7 +20,7 @@ from lm_eval_cora.runs.grouping import read_runs
 from tests.support.documents import Models
 from tests.support.simulated import knows
 from tests.support.stopping import Moody
-from tests.support.written import Written, lines_of, put, strict, write
+from tests.support.written import Doc, Written, lines_of, put, strict, write
 
 PRINTED = ["Ice", "Fog", "Dew", "=1"]
 
@@ -62,14 +63,10 @@ def test_by_hand(files: list[Path]) -> None:
         *(("q1", 3, "other", "C", "D"), ("q4", 0, "lost", "A", "C"), ("q4", 2, "other", "C", "")),
         ("q2", 1, "won", "B", "A"),
     ]
-    assert {(each.category, each.kind, each.right) for each in found.answers[:2]} == {
-        ("x", "k0", "A. Ice"),
-        ("x", "k1", "A. Ice"),
-    }
+    facts = [(each.category, each.kind, each.right) for each in found.answers[:2]]
+    assert facts == [("x", "k0", "A. Ice"), ("x", "k1", "A. Ice")]
     # By question: 4 / 4, 1 / 4, 0 and 2 / 4 changed.
-    assert found.shares["changed"].stderr == pytest.approx(
-        (sum((n - 1.75) ** 2 for n in (4, 1, 0, 2)) / 3 / 4) ** 0.5 / 4
-    )
+    assert found.shares["changed"].stderr == pytest.approx(stdev((4, 1, 0, 2)) / 2 / 4)
     assert found.tables[0].rows[0][:2] == ["changed: all", 7]
     assert len(found.tables[1].rows) == 7
 
@@ -114,14 +111,11 @@ def test_equal_runs_have_no_change(files: list[Path], demo: dict[str, Written]) 
 
 
 def test_both_responses_and_the_page(tmp_path: Path) -> None:
+    def forgets(doc: Doc) -> str:
+        return "No idea <b>" if doc["ordinal"] == 4 else knows(doc)
+
     right = write(tmp_path / "a", knows, "cora_demo", {"questions": 3}, model="org/old")
-    wrong = write(
-        tmp_path / "b",
-        lambda doc: "No idea <b>" if doc["ordinal"] == 4 else knows(doc),
-        "cora_demo",
-        {"questions": 3},
-        model="org/new",
-    )
+    wrong = write(tmp_path / "b", forgets, "cora_demo", {"questions": 3}, model="org/new")
     (found,) = changed(right.folder, wrong.folder)
     assert len(found.answers) == 3
     assert {(each.change, each.response_after, each.after) for each in found.answers} == {("lost", "No idea <b>", "")}

@@ -94,9 +94,6 @@ def boxes(axes: Any, colour: str) -> list[tuple[float, ...]]:
     return found
 
 
-# ---- bars of changes
-
-
 def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero() -> None:
     with figure_of(some_changes(m={"a": Change(0.5, 0.25, 0.125), "b": Change(0.75, 0.0, 0.0)})) as (figure, tips):
         (axes,) = figure.axes
@@ -130,9 +127,6 @@ def test_five_models_and_26_kinds_stay_readable() -> None:
         assert abs(points[3] - points[1]) * 72 > 5
 
 
-# ---- heat maps
-
-
 def test_cells_of_one_level_are_merged() -> None:
     bands = Band("x", (1.0, 0.98, 0.0)), Band("y", (0.0, 1.0, nan)), Band("z", (1.0, nan, nan))
     with figure_of(a_map("abc", *bands)) as (figure, tips):
@@ -158,9 +152,6 @@ def test_labels_of_a_large_heat_map_do_not_overlap() -> None:
             shown = sorted((getattr(box, f"{side}0"), getattr(box, f"{side}1")) for box in ends)
             assert len(shown) >= 10
             assert all(before[1] <= after[0] + 1 for before, after in pairwise(shown))
-
-
-# ---- curves, dots and versions
 
 
 def test_guessing_is_a_dotted_curve() -> None:
@@ -214,9 +205,6 @@ def test_a_line_over_versions_has_a_gap_at_a_break_and_none_at_a_missing_version
 def test_many_versions_have_fewer_names() -> None:
     with figure_of(versions_of(Line("task", [(0, Number(0.5))]), versions=30)) as (figure, _):
         assert len(figure.axes[0].get_xticks()) == 10
-
-
-# ---- all charts
 
 
 @pytest.mark.parametrize(

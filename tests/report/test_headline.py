@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import isnan, nan
@@ -16,11 +16,10 @@ from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import differs, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Changes, Dots, Headline, Number
-from lm_eval_cora.report.headline import _digits, _percent, _with_error, headline, kept_share, lead_of, spoken
+from lm_eval_cora.report.headline import _digits, _percent, _with_error, headline, lead_of, spoken
 from lm_eval_cora.report.pictures import changes_by_kind
-from lm_eval_cora.runs.grouping import Run, read_runs
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import PROBES
-from tests.support.answers_files import write_answers
 from tests.support.by_hand import (
     HOSTILE_NAMES,
     light_run,
@@ -49,9 +48,6 @@ def made(runs: list[Run], *, alike: bool = True) -> Headline:
 
 def said(runs: list[Run], *, alike: bool = True) -> str:
     return " ".join(made(runs, alike=alike).sentences)
-
-
-# ---- simulated models
 
 
 @pytest.fixture
@@ -108,8 +104,6 @@ def test_one_of_three_equal_models_wins_in_at_most_5_percent_of_the_seeds() -> N
     """The mean of 50 seeds is 2.5, its standard deviation 1.54, and 2.5 + 1.645 * 1.54 = 5.03."""
     assert claims_of(range(20_000, 20_050), [(0.65, 0.95)] * 3, 100) <= 5
 
-
-# ---- several models, by hand
 
 KNOWN = {"original": "1" * 80 + "0" * 20, "shuffled": "1" * 80 + "0" * 20}
 UNSURE = {"original": "1" * 60 + "0" * 40, "shuffled": "1" * 30 + "0" * 70}
@@ -278,9 +272,6 @@ def test_without_questions_there_is_no_headline() -> None:
     assert lead_of([run]) == ""
 
 
-# ---- other probes and runs that stopped early
-
-
 @pytest.mark.parametrize(
     ("task", "lead"),
     [
@@ -312,9 +303,6 @@ def test_one_variant_per_question_ranks_by_its_metric(tmp_path: Path) -> None:
     assert made([run]).sentences[0].startswith("The MCQA+ of some-org/some-model is 1.00 ± 0.")
 
 
-# ---- words and names
-
-
 @pytest.mark.parametrize("name", ["right to left", "long"])
 def test_hostile_names_do_not_change_a_sentence(name: str, tmp_path: Path) -> None:
     runs = runs_by_hand(tmp_path, {HOSTILE_NAMES[name]: KNOWN, "unsure": UNSURE})
@@ -336,13 +324,6 @@ def test_shares_and_digits() -> None:
     assert spaced(_with_error(Estimate(0.5, 0.0012))) == "0.500 ± 0.001"
 
 
-def test_kept_share_of_a_model(tmp_path: Path) -> None:
-    """Of 4 right originals, 1 is right in all variants."""
-    run = run_by_hand(tmp_path, {"original": "11110", "a": "11001", "b": "10101"})
-    assert kept_share(run) == pytest.approx(1 / 4)
-    assert isnan(kept_share(run_by_hand(tmp_path, {"original": "000", "a": "000"})))
-
-
 def test_the_leading_metric_is_defined_for_all_models(tmp_path: Path) -> None:
     one, other = runs_by_hand(tmp_path, {"one": KNOWN, "other": {"a": "1" * 100, "b": "0" * 100}})
     assert lead_of([one]) == "cora"
@@ -353,40 +334,6 @@ def test_the_leading_metric_is_defined_for_all_models(tmp_path: Path) -> None:
     assert isinstance(picture, Dots)
     assert [name for name, _ in picture.models] == ["accuracy"]
     assert all(isinstance(number, Number) for _, numbers in picture.models for number in numbers.values())
-
-
-# ---- the kind that costs the most
-
-QUESTIONS = 60
-
-
-def run_of(folder: Path, correct: Callable[[int, str], bool | None]) -> Run:
-    """A run with the kinds original, shuffled and rare; None leaves out a variant."""
-    rows = [
-        {"question": f"q{number:02}", "variant": kind, "correct": value}
-        for number in range(QUESTIONS)
-        for kind in ("original", "shuffled", "rare")
-        if (value := correct(number, kind)) is not None
-    ]
-    (run,) = read_runs([write_answers(folder / "model.jsonl", rows)])
-    return run
-
-
-@pytest.fixture
-def on_hard_questions(tmp_path: Path) -> Run:
-    """Only the harder half of the questions has the rare kind, and no answer depends on the kind."""
-    return run_of(tmp_path, lambda number, kind: number < 30 if kind != "rare" else None if number < 30 else False)
-
-
-@pytest.fixture
-def on_few_questions(tmp_path: Path) -> Run:
-    """The rare kind loses 1 of 3 questions, the shuffled one 12 of 60."""
-    return run_of(
-        tmp_path,
-        lambda number, kind: (
-            True if kind == "original" else number % 5 > 0 if kind == "shuffled" else number > 0 if number < 3 else None
-        ),
-    )
 
 
 def test_one_model_and_the_kind_that_costs_the_most(tmp_path: Path) -> None:
@@ -400,22 +347,22 @@ def test_one_model_and_the_kind_that_costs_the_most(tmp_path: Path) -> None:
     assert isinstance(found.picture, Changes)
 
 
-def test_a_kind_of_harder_questions_does_not_cost_anything(on_hard_questions: Run) -> None:
-    assert changes_by_kind(on_hard_questions)["rare"].value == 0
-    assert made([on_hard_questions]).sentences[-1] == "No kind of variant certainly lowers the accuracy."
+def test_a_kind_of_harder_questions_does_not_cost_anything(tmp_path: Path) -> None:
+    """Only the harder half of the questions has the rare kind, and no answer depends on the kind."""
+    half = "1" * 30 + "0" * 30
+    run = run_by_hand(tmp_path, {"original": half, "shuffled": half, "rare": "-" * 30 + "0" * 30})
+    assert changes_by_kind(run)["rare"].value == 0
+    assert made([run]).sentences[-1] == "No kind of variant certainly lowers the accuracy."
 
 
-def test_a_certain_loss_is_told_although_an_uncertain_one_is_larger(on_few_questions: Run) -> None:
-    losses, found = changes_by_kind(on_few_questions), made([on_few_questions])
+def test_a_certain_loss_is_told_although_an_uncertain_one_is_larger(tmp_path: Path) -> None:
+    """The rare kind loses 1 of 3 questions, the shuffled one 12 of 60."""
+    run = run_by_hand(tmp_path, {"original": "1" * 60, "shuffled": "01111" * 12, "rare": "011" + "-" * 57})
+    losses, found = changes_by_kind(run), made([run])
     assert losses["rare"].value < losses["shuffled"].value < losses["shuffled"].high < 0 < losses["rare"].high
     assert found.sentences[-1].startswith("The kind shuffled certainly lowers the accuracy: -0.20 [-0.")
 
 
 def test_equal_accuracies_have_no_range(tmp_path: Path) -> None:
-    rows = [
-        {"question": f"q{number}", "variant": kind, "correct": (number + place) % 3 > 0}
-        for number in range(30)
-        for place, kind in enumerate(("x", "y", "z"))
-    ]
-    found = made(read_runs([write_answers(tmp_path / "model.jsonl", rows)]))
+    found = made([run_by_hand(tmp_path, {"x": "011" * 10, "y": "110" * 10, "z": "101" * 10})])
     assert found.sentences[-1] == "Its accuracy is the same in all kinds of variants: 0.67."

@@ -222,9 +222,7 @@ def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: 
     text = path.read_text(encoding="utf-8")
     root = ElementTree.fromstring(text)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    title = root.find("{http://www.w3.org/2000/svg}title")
-    assert title is not None
-    assert title.text == chart.title
+    assert root.findtext("{http://www.w3.org/2000/svg}title") == chart.title
     assert not re.search("var[(]|currentColor|<a |system-ui", text)
     assert {theme_colours()["text"], theme_colours()["series-1"]} <= set(re.findall("#[0-9a-f]{6}", text))
     assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', text))
@@ -291,8 +289,6 @@ def test_paper_and_pages_without_scripts_have_no_buttons(page: Page, browser: Br
     assert not any(button.is_visible() for button in still.locator("button.download").all())
     context.close()
 
-
-# ---- the page of three models
 
 STRONG = "an-organisation/strong-70b-instruct"
 ANSWERS = {

@@ -20,11 +20,9 @@ from lm_eval_cora.report.pictures import (
     paired,
     paired_by_kind,
 )
-from lm_eval_cora.runs.grouping import Run, read_runs
+from lm_eval_cora.runs.model_run import Run
 from tests.support.by_hand import run_by_hand, runs_by_hand, value_in, widths
-from tests.support.written import Written, the_run, varied, write
-
-# ---- kept, lost and gained
+from tests.support.written import Written, the_run
 
 
 def changes_of(*runs: Run) -> Changes:
@@ -94,9 +92,6 @@ def test_no_losses_with_skipped_variants(tmp_path: Path) -> None:
     assert kinds_compared(skipped, skipped) == {}
 
 
-# ---- the heat map
-
-
 def test_questions_from_the_easiest_to_the_hardest(tmp_path: Path) -> None:
     """The original is the first column, wherever the file has it; equally hard questions stay in their order."""
     run = run_by_hand(tmp_path, {"a": "0101", "original": "0111", "b": "001-"})
@@ -142,16 +137,6 @@ def test_a_heat_map_per_model(tmp_path: Path) -> None:
     assert heat_maps([run_by_hand(tmp_path / "single", {"original": "10"})]) == []
     assert len(maps[0].bands) == 2
 
-
-def test_two_models_of_one_name_have_separate_links(tmp_path: Path) -> None:
-    for number in range(2):
-        write(tmp_path / str(number), varied, "cora_demo", {"questions": 2})
-    runs = read_runs([tmp_path / "0", tmp_path / "1"])
-    assert len({run.model for run in runs}) == 2
-    assert len({band.link for found in heat_maps(runs) for band in found.bands}) == 4
-
-
-# ---- differences
 
 THREE = {
     "best": {"original": "1" * 36 + "0" * 4, "a": "1" * 35 + "0" * 5},

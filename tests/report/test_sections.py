@@ -40,9 +40,6 @@ def table_of(section: Section, title: str) -> dict[str, list[object]]:
     return {str(row[0]): list(row[1:]) for row in block.rows}
 
 
-# ---- the least consistent questions
-
-
 def share_that_agrees(records: list[Record]) -> float | None:
     outcomes = []
     for one, other in combinations([record for record in records if record.ask in ("letter", "best_answer")], 2):
@@ -67,9 +64,8 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
     for example in block.examples:
         records = sorted(by_question[example.question_id], key=lambda record: record.ordinal)
         hits = sum(record.correct for record in records)
-        assert example.summary.startswith(
-            f"{hits} of {len(records)} right, {shares[example.question_id]:.2f} of the pairs"
-        )
+        agree = f"{shares[example.question_id]:.2f} of the pairs"
+        assert example.summary.startswith(f"{hits} of {len(records)} right, {agree}")
         assert len(example.answers) == len(records)
         for answered, record in zip(example.answers, records, strict=True):
             assert answered.kind == record.kind
@@ -77,9 +73,8 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
             right = [place for place, identity in enumerate(record.printed) if identity == record.answer]
             assert [place for place, option in enumerate(answered.options) if option.right] == right
             if record.position is not None:
-                assert [option.letter for option in answered.options if option.picked] == [
-                    "ABCDEFGHIJ"[record.position]
-                ]
+                picked = [option.letter for option in answered.options if option.picked]
+                assert picked == ["ABCDEFGHIJ"[record.position]]
 
 
 def test_incomplete_questions_are_not_examples(demo: dict[str, Written], tmp_path: Path) -> None:
@@ -92,20 +87,16 @@ def test_incomplete_questions_are_not_examples(demo: dict[str, Written], tmp_pat
     assert {example.question_id for example in block.examples} <= set(run.table.question_ids)
 
 
-# ---- tables
-
-
 def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
-    task = "cora_demo"
-    run = the_run(demo[task].folder)
-    section = section_of(make_report([run]), task)
+    run = the_run(demo["cora_demo"].folder)
+    section = section_of(make_report([run]), "cora_demo")
     counts = Counter(str(record.reason) for record in run.samples.records if record.invalid)
     rows = table_of(section, "Invalid answers")
     assert {reason: row[0] for reason, row in rows.items()} == counts
     for row in rows.values():
         assert isinstance(row[1], Number)
         assert row[1].value == row[0] / len(run.samples.records)  # type: ignore[operator]
-    several = block_of(section_of(make_report([run, replace(run, model="other")]), task), "Invalid answers")
+    several = block_of(section_of(make_report([run, replace(run, model="other")]), "cora_demo"), "Invalid answers")
     assert isinstance(several, Table)
     assert {(row[0], row[1]): row[2] for row in several.rows} == {
         (reason, model): count for reason, count in counts.items() for model in (run.model, "other")
@@ -136,21 +127,16 @@ def test_questions_with_option_references_and_without(demo: dict[str, Written], 
     assert with_references([the_run(demo["cora_demo"].folder)]) is None
 
 
-# ---- SCORE's aggregated row
-
-
 def test_the_aggregated_row(demo: dict[str, Written], tmp_path: Path) -> None:
     for task in ("cora_demo_prompts", "cora_demo_order", "cora_demo_sampling"):
         copied(demo[task], tmp_path)
     section = section_of(make_report(read_runs([tmp_path])), "cora_demo: SCORE")
-    rows = list(table_of(section, "SCORE").values())
-    rows = [row for row in rows if not isinstance(row[0], str)]  # leave out the row of the probes
+    rows = [row for row in table_of(section, "SCORE").values() if not isinstance(row[0], str)]  # without the probes
     tables = {probe: the_run(demo[f"cora_demo_{probe}"].folder).table for probe in ("prompts", "order", "sampling")}
     expected = metrics.aggregated(**tables)
     names = ("acc_mean", "acc_min", "acc_max", "cr_all", "cr_prompts_order")
-    assert [(row[0].value, row[0].stderr) for row in rows[:5] if isinstance(row[0], Number)] == [
-        tuple(getattr(expected, name)) for name in names
-    ]
+    found = [(row[0].value, row[0].stderr) for row in rows[:5] if isinstance(row[0], Number)]
+    assert found == [tuple(getattr(expected, name)) for name in names]
     assert [row[0] for row in rows[5:]] == [expected.predictions, expected.questions] == [10 + 5 + 5, 12]
 
 
@@ -179,19 +165,13 @@ def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written],
     assert [str(row[1]) for row in block.rows if "prompts and order" in str(row[0])] == ["n/a"]
 
 
-# ---- ablations
-
-
 def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
     kinds = {"original", "shuffled", "with_nota", "with_nota_shuffled"}
     kept = [record for record in run.samples.records if record.kind in kinds]
     assert all(len(record.printed) == 5 for record in kept)
     cells = table_of(section_of(make_report([run]), "cora_demo"), "Ablation: only variants with as many")["mcqa_plus"]
-    shares = []
-    for question in run.table.question_ids:
-        hits = [record.correct for record in kept if record.question_id == question]
-        shares.append(mean(map(float, hits)))
+    shares = [mean(float(r.correct) for r in kept if r.question_id == name) for name in run.table.question_ids]
     assert isinstance(cells[0], Number)
     assert isinstance(cells[1], Number)
     assert cells[0].value == pytest.approx(mean(shares))

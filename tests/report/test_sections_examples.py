@@ -64,13 +64,9 @@ def test_without_questions(tmp_path: Path) -> None:
     assert asked([empty]) is None
 
 
-# ---- anchors
-
-
 def test_anchors_are_names_that_differ(tmp_path: Path) -> None:
-    runs = runs_by_hand(
-        tmp_path, {name: {"original": "11", "a": "10"} for name in (*HOSTILE_NAMES.values(), "lone \ud800 surrogate")}
-    )
+    names = (*HOSTILE_NAMES.values(), "lone \ud800 surrogate")
+    runs = runs_by_hand(tmp_path, {name: {"original": "11", "a": "10"} for name in names})
     other_task = [replace(run, name="other") for run in runs]
     anchors = [anchor(run, number) for run in (*runs, *other_task) for number in range(2)]
     assert len(set(anchors)) == len(anchors) == 4 * len(runs)
@@ -104,9 +100,6 @@ def test_the_number_of_examples_is_bounded(models: int, tmp_path: Path) -> None:
     assert models <= sum(len(block.examples) for block in blocks) <= 120
 
 
-# ---- what was asked
-
-
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas", "cora_demo_order_mc"])
 def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
@@ -138,12 +131,8 @@ def test_exemplars_are_cut_off(tmp_path: Path) -> None:
 
 def test_the_prompt_of_chat_turns_is_their_text() -> None:
     turns = json.dumps([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Ice?\nA. Fog"}])
-    for argument, text in (
-        ([turns], "Be brief.\n\nIce?\nA. Fog"),
-        ("Ice?", "Ice?"),
-        (["[1"], "['[1']"),
-        (["[1]"], "['[1]']"),
-    ):
+    lone = (("Ice?", "Ice?"), (["[1"], "['[1']"), (["[1]"], "['[1]']"))
+    for argument, text in (([turns], "Be brief.\n\nIce?\nA. Fog"), *lone):
         assert prompt_in({"arguments": {"gen_args_0": {"arg_0": argument, "arg_1": {}}}}) == text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -44,16 +45,17 @@ def test_the_cheap_mcqa_plus_has_no_ranges(tmp_path: Path) -> None:
     assert titled(section, "By category") == []
 
 
+def questions_of(folder: Path, choices: Sequence[str]) -> Path:
+    """Write a question for each text; its letters are the options, and the first one is right."""
+    rows = [{"id": str(n), "question": f"Q{n}?", "choices": list(own), "answer": 0} for n, own in enumerate(choices)]
+    return put(folder / "mine.jsonl", rows)
+
+
 def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
     def only_four(doc: Doc) -> str:
         return "" if len(doc["printed"]) == 5 else knows(doc)
 
-    source = tmp_path / "mine.jsonl"
-    rows = [
-        f'{{"id": "{number}", "question": "Q{number}?", "choices": {list("pqrst"[:count])!r}, "answer": 0}}'
-        for number, count in enumerate((4, 4, 5, 5))
-    ]
-    source.write_text("\n".join(rows).replace("'", '"'))
+    source = questions_of(tmp_path, ["pqrs", "pqrs", "pqrst", "pqrst"])
     options = {"data_files": str(source), "orders": "cyclic"}
     one = write(tmp_path / "1", only_four, "cora_local_order", options, "a/one")
     other = write(tmp_path / "2", knows, "cora_local_order", options, "a/other")
@@ -71,13 +73,8 @@ def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
 def test_even_shares_are_not_expected_with_swapped_orders(tmp_path: Path) -> None:
     """The page shows the test instead of a line."""
 
-    def says_c(doc: Doc) -> str:
-        return "The best answer is C."
-
-    source = tmp_path / "mine.jsonl"
-    question = '{{"id": "{0}", "question": "Q{0}?", "choices": ["p", "q", "r"], "answer": 0}}'
-    source.write_text("\n".join(question.format(number) for number in range(30)))
-    run = write(tmp_path / "1", says_c, "cora_local_order", {"data_files": str(source)}, "a/one")
+    options = {"data_files": str(questions_of(tmp_path, ["pqr"] * 30))}
+    run = write(tmp_path / "1", lambda doc: "The best answer is C.", "cora_local_order", options, "a/one")
     chart = picks_by_letter([the_run(run.folder)])
     assert isinstance(chart, Dots)
     assert chart.reference == ()
@@ -90,8 +87,7 @@ def test_invalid_answers_of_counted_answers_only(tmp_path: Path) -> None:
     """Repeated answers to a variant and incomplete questions do not appear in the table."""
     written = write(tmp_path, knows, "cora_demo_order", {"questions": 3})
     lines = lines_of(written.samples)
-    again = {**lines[0], "filtered_resps": [""]}
-    cut = {**lines[-1], "filtered_resps": [""]}
+    again, cut = ({**line, "filtered_resps": [""]} for line in (lines[0], lines[-1]))
     put(written.samples, [*lines[:-2], cut, again])  # a variant of the last question is missing
     assert titled(only_section(tmp_path), "Invalid answers") == []
 

@@ -16,8 +16,6 @@ import pytest
 
 from lm_eval_cora.report.writing import replace_file, temporary_file
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture
 def old(tmp_path: Path) -> Iterator[Path]:
