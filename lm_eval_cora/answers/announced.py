@@ -30,33 +30,28 @@ class Language:
     def __init__(self, table: dict[str, str]) -> None:
         self._words = table.get("words", "")
         self._spaced = bool(table.get("spaced", True))
+        phrases = {kind: filter(None, table.get(kind, "").split(", ")) for kind in (*_OF_A_RUN, "none")}
         self._phrases = {
-            kind: [plain(phrase.rstrip("*")) + "*" * phrase.endswith("*") for phrase in table.get(kind, "").split(", ")]
-            if kind in table
-            else []
-            for kind in (*_OF_A_RUN, "none")
+            kind: [plain(phrase.rstrip("*")) + "*" * phrase.endswith("*") for phrase in of_kind]
+            for kind, of_kind in phrases.items()
         }
         signs = {phrase.rstrip("*") for kind in _SIGNS for phrase in self._phrases[kind]} - _ALSO_ENGLISH
         self._signs = tuple(sign for sign in signs if len(sign) > 3 or not sign.isascii())
-        self._joints = {phrase for phrase in self._phrases["is"] if phrase not in _ALSO_ENGLISH}
+        self._joints = {*self._phrases["is"]} - _ALSO_ENGLISH
 
     def is_in(self, text: str, words: Collection[str]) -> bool:
         """Whether a lower-case text with these words may have an announcement in this language."""
         return any(sign in text for sign in self._signs) or not self._joints.isdisjoint(words)
 
-    @cached_property
-    def _token(self) -> re.Pattern[str]:
-        phrases = {phrase for kind in _OF_A_RUN for phrase in self._phrases[kind]}
-        return re.compile("|".join(map(self._pattern, sorted(phrases, key=len, reverse=True))), re.IGNORECASE)
+    @lru_cache(maxsize=4096)  # noqa: B019  # the languages live as long as the process
+    def _any_of(self, *kinds: str) -> re.Pattern[str]:
+        """Return a pattern of the phrases of some kinds; the longest one at a place matches."""
+        phrases = sorted({phrase for kind in kinds for phrase in self._phrases[kind]}, key=len, reverse=True)
+        return re.compile("|".join(map(self._pattern, phrases)) or r"(?!)", re.IGNORECASE)
 
     @cached_property
     def _run(self) -> re.Pattern[str]:
-        return re.compile(rf"(?:(?:{self._token.pattern}){_GAP})+", re.IGNORECASE)
-
-    @cached_property
-    def _none(self) -> re.Pattern[str]:
-        phrases = map(self._pattern, self._phrases["none"])
-        return re.compile("|".join(phrases) or r"(?!)", re.IGNORECASE)
+        return re.compile(rf"(?:(?:{self._any_of(*_OF_A_RUN).pattern}){_GAP})+", re.IGNORECASE)
 
     def _pattern(self, phrase: str) -> str:
         escaped = re.escape(phrase).replace(r"\*", r"\w{0,20}")
@@ -67,30 +62,27 @@ class Language:
             return escaped
         return (r"(?<!\w)" if phrase[0].isalnum() else "") + escaped + (r"(?!\w)" if phrase[-1].isalnum() else "")
 
-    @lru_cache(maxsize=4096)  # noqa: B019  # the languages live as long as the process
-    def _kinds(self, token: str) -> frozenset[str]:
-        return frozenset(
-            kind
-            for kind in _OF_A_RUN
-            if any(re.fullmatch(self._pattern(phrase), token, re.IGNORECASE) for phrase in self._phrases[kind])
-        )
+    @lru_cache(maxsize=4096)  # noqa: B019
+    def _kinds(self, token: str) -> set[str]:
+        return {kind for kind in _OF_A_RUN if self._any_of(kind).fullmatch(token)}
 
     def put_into_english(self, text: Plain, options: Collection[str]) -> None:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
         text.substitute(
-            self._none,
+            self._any_of("none"),
             lambda none: none[0] if any(lowered(none[0]) in option for option in options) else "none of these options",
         )
         text.substitute(self._run, self._in_english)
 
     def _in_english(self, run: re.Match[str]) -> str:
         text, start, end = run.string, run.start(), run.start() + len(run[0].rstrip(" \"'([-"))
-        kinds = set().union(*(self._kinds(token[0]) for token in self._token.finditer(run[0])))
+        token = self._any_of(*_OF_A_RUN)
+        kinds = set().union(*(self._kinds(match[0]) for match in token.finditer(run[0])))
         named = _AFTER.match(text, end)
         if named and named[1] in self._words and _GOES_ON.match(text, named.end()):
-            word = self._token.match(text, named.end() + 1)  # "La respuesta es A porque", but not "es A menudo"
+            word = token.match(text, named.end() + 1)  # "La respuesta es A porque", but not "es A menudo"
             named = named if word and self._kinds(word[0]) & {"because", "verdict", "ends", "is"} else None
-        english = self._announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
+        english = _announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
         if not (english and named) and _BEFORE.search(text[max(0, start - 8) : start]):
             english = _verdict(kinds)
         if english is None:
@@ -98,33 +90,31 @@ class Language:
         before = " " if english and start and text[start - 1].isalnum() else ""
         return f"{before}{english}{text[end : run.end()] or (' ' if text[end : end + 1].isalnum() else '')}"
 
-    def _announcement(self, kinds: Collection[str], *, named: bool, colon: bool) -> str | None:
-        """What the words before a letter or an option say."""
-        if "choose" in kinds and named:
-            return "I choose"
-        joined = "is" in kinds or (colon and "answer" in kinds)
-        if ("answer" in kinds and (named or joined)) or ({"right", "option", "is"} <= set(kinds)):
-            return f"{'if ' if 'if' in kinds else ''}the answer is{' not' if 'not' in kinds else ''}"
-        return "option" if "option" in kinds and named else None
+
+def _announcement(kinds: set[str], *, named: bool, colon: bool) -> str | None:
+    """What the words before a letter or an option say."""
+    if "choose" in kinds and named:
+        return "I choose"
+    if ("answer" in kinds and (named or "is" in kinds or colon)) or kinds >= {"right", "option", "is"}:
+        return f"{'if ' if 'if' in kinds else ''}the answer is{' not' if 'not' in kinds else ''}"
+    return "option" if "option" in kinds and named else None
 
 
-def _verdict(kinds: Collection[str]) -> str | None:
+def _verdict(kinds: set[str]) -> str | None:
     """What the words after a letter say about it."""
-    has = set(kinds)
-    if "not" in has:
+    if "not" in kinds:
         return "is not correct"
-    if "verdict" in has or len(has & {"is", "right", "answer"}) > 1:
+    if "verdict" in kinds or len(kinds & {"is", "right", "answer"}) > 1:
         return "is correct"
-    if "because" in has:
+    if "because" in kinds:
         return "because"
-    return "" if "ends" in has and not has & {"answer", "right", "choose"} else None
+    return "" if "ends" in kinds and not kinds & {"answer", "right", "choose"} else None
 
 
 @cache
 def languages() -> dict[str, Language]:
     """The languages with a table, by code (ISO 639-1)."""
-    tables = yaml.safe_load(_TABLES.read_text(encoding="utf-8"))
-    return {code: Language(table) for code, table in tables.items()}
+    return {code: Language(table) for code, table in yaml.safe_load(_TABLES.read_text(encoding="utf-8")).items()}
 
 
 def languages_in(text: str) -> Iterator[Language]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.plain import after_reasoning, both_ends, is_reasoning, why_nothing
+from lm_eval_cora.answers.plain import after_reasoning, announced, is_reasoning, why_nothing
 from lm_eval_cora.questions.adapters import BOX, box_content, is_box
 from lm_eval_cora.variants import template
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 1_000  # characters of an answer; the longest one of MATH has fewer than 200
 _HEAD = 200
-_NEAR = 40
-_MOST_ANNOUNCEMENTS = 20
 
 _PLACEHOLDER = re.compile(r"(?i)(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…")
 _ANNOUNCED = re.compile(
@@ -68,15 +66,15 @@ class Boxed(AnswerFormat):
         Source: SCORE, appendix B (MATH).
         """
         said = after_reasoning(response)
-        ends = [] if is_reasoning(said[:_HEAD]) else [box.end() for box in BOX.finditer(said)]
-        start = next((end for end in reversed(ends) if is_box(said, end)), None)
-        if start is None:
+        starts = (
+            [] if is_reasoning(said[:_HEAD]) else [box.end() for box in BOX.finditer(said) if is_box(said, box.end())]
+        )
+        if not starts:
             return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
-        content = box_content(said, start)
+        content = box_content(said, starts[-1])
         if content is None:
             return Answer(reason=Reason.UNCLOSED_BOX)
-        written = content.strip()
-        if not written:
+        if not (written := content.strip()):
             return Answer(reason=Reason.EMPTY_BOX)
         if _PLACEHOLDER.fullmatch(written):
             return Answer(reason=Reason.PLACEHOLDER)
@@ -94,16 +92,10 @@ class Boxed(AnswerFormat):
         boxed = self.strict(response, doc)
         if boxed.reason is not Reason.NO_BOX:
             return boxed
-        said = both_ends(after_reasoning(response))
-        starts = [
-            announced.end()
-            for announced in _ANNOUNCED.finditer(said)
-            if not _LEAVES_OPEN.search(said[max(0, announced.start() - _NEAR) : announced.start()])
-        ]
-        for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
-            if (written := _announced(said, start)) and not _PLACEHOLDER.fullmatch(written):
-                return Answer(written=written)
-        return boxed
+        answers = map(_first_answer, announced(_ANNOUNCED, response, unless=_LEAVES_OPEN))
+        return next(
+            (Answer(written=answer) for answer in answers if answer and not _PLACEHOLDER.fullmatch(answer)), boxed
+        )
 
     def is_correct(self, record: Record) -> bool:
         """Whether the written answer is equivalent to the reference."""
@@ -118,12 +110,11 @@ class Boxed(AnswerFormat):
         return [str(doc["answer"])]
 
 
-def _announced(said: str, start: int) -> str:
-    """Return the formula or phrase at a place where an answer is announced; empty if there is none."""
-    formula = _FORMULA.match(said, start)
-    if formula:
+def _first_answer(text: str) -> str:
+    """Return the formula or phrase at the beginning of a text, after an announcement; empty if there is none."""
+    if formula := _FORMULA.match(text):
         return (formula[1] or formula[2]).strip()
-    phrase = _PHRASE.match(said, start)
+    phrase = _PHRASE.match(text)
     if phrase is None or _NO_ANSWER.match(phrase.group()):
         return ""
     return _GOES_ON.split(phrase.group())[0].strip().rstrip(".").strip("*_` ")

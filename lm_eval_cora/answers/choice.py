@@ -9,22 +9,13 @@ from dataclasses import replace
 from lm_eval_cora.answers import Answer, Reason, rules
 from lm_eval_cora.answers.format import Doc, picked_at
 from lm_eval_cora.answers.places import AT_THE_END, Place, Text
-from lm_eval_cora.answers.plain import (
-    NEXT_QUESTION,
-    is_reasoning,
-    plain,
-    start_of_answer,
-    why_nothing,
-    without_later_reasoning,
-)
+from lm_eval_cora.answers.plain import NEXT_QUESTION, OPENS, is_reasoning, plain, start_of_answer, why_nothing
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
 from lm_eval_cora.questions.question import LETTERS
 
 _SHORT = 80  # up to this many characters, a response may end without a full stop and does not count as cut off
-_BARE = 60  # the most characters of a response that is one letter, perhaps repeated, and marks
+_LONGEST_BARE = 60  # characters of a response that is one letter, perhaps repeated, and marks
 _BEGUN = 2  # characters after a line break that show that a new line has begun
-
-_WORDS = re.compile(r"[^\W_]+")
 
 
 def find_letter(response: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
@@ -50,7 +41,8 @@ def find_letter(response: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
     said = response[offset:]
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
-    said = without_later_reasoning(said)
+    if (opens := OPENS.search(said)) and said[: opens.start()].strip():
+        said = said[: opens.start()]
     if question := NEXT_QUESTION.search(said):
         answer = _read(said[: question.start()], offset, doc, at_the_end=at_the_end)
         if answer.position is not None:
@@ -81,16 +73,14 @@ def _read(said: str, offset: int, doc: Doc, *, at_the_end: bool) -> Answer:
     )
 
 
+_MARKS = r"[ .,:;!?()\[\]\"']*"
+_BARE = re.compile(rf"[\W_]*([A-Z])(?:[\W_]+\1)*[\W_]*|{_MARKS}([a-z]){_MARKS}")
+
+
 def _bare(said: str, offset: int, doc: Doc) -> Answer | None:
     """Read a response that is one letter, perhaps repeated, and marks; None if it is not."""
-    if len(said) > _BARE:
-        return None
-    text = plain(said)
-    words = set(_WORDS.findall(text))
-    letter = next(iter(words), "")
-    if len(words) != 1 or len(letter) != 1 or (letter.islower() and text.strip(" .,:;!?()[]\"'") != letter):
-        return None
-    position = LETTERS[: len(doc["printed"])].find(letter.upper())
+    bare = _BARE.fullmatch(plain(said)) if len(said) <= _LONGEST_BARE else None
+    position = LETTERS[: len(doc["printed"])].find((bare[1] or bare[2]).upper()) if bare else -1
     span = (offset, offset + len(said.rstrip()))
     return None if position < 0 else picked_at(position, doc, at_front=True, rule="a letter alone", span=span)
 
@@ -100,8 +90,9 @@ def _bare(said: str, offset: int, doc: Doc) -> Answer | None:
 _PAIR = re.compile(
     r"(?P<quote>[\"'])(?P<key>[^\"'\n]{1,40})(?P=quote)\s{0,4}:\s{0,4}(?P<list>\[\s{0,4})?"
     r"(?:\"(?P<double>(?:[^\"\\]|\\.){0,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){0,4000}?)'(?=\s*[,}\]])"
-    r"|(?P<bare>true|false|null|None|True|False|-?\d[\d.]{0,30}))(?P<more>(?=\s{0,4},\s{0,4}[\"'][^\"':]{0,400}[\"']\s{0,4}[,\]]))?"
+    r"|(?P<bare>true|false|null|None|True|False|-?\d[\d.]{0,30}))"
 )
+_MORE = re.compile(r"\s{0,4},\s{0,4}[\"'][^\"':]{0,400}[\"']\s{0,4}[,\]]")
 _CALL = re.compile(
     r"\b\w{1,40}\(\s{0,4}(?P<key>[a-z_]{1,40})\s?=\s?(?P<quote>[\"'])(?P<double>[^\"'\n]{1,400})(?P=quote)\s{0,4}\)"
 )
@@ -123,38 +114,34 @@ _YES = ("true", "True", "yes", "Yes", "correct", "Correct", "right", "Right")
 
 def _of_object(said: str, offset: int, doc: Doc) -> Answer | None:
     """Read the value of an answer in a text that looks like JSON; None if it has none."""
-    values = _values(said)
-    if len(values) != 1:
-        return Answer(reason=Reason.SEVERAL) if values else None
-    ((value, start, end),) = values
-    answer = find_letter(value, doc)
+    spans = _answers_of_object(said)
+    if len(spans) != 1:
+        return Answer(reason=Reason.SEVERAL) if spans else None
+    ((start, end),) = spans
+    answer = find_letter(said[start:end], doc)
     if answer.position is None:
         return answer
     return replace(answer, rule="a value of JSON", span=(offset + start, offset + end))
 
 
-def _values(text: str) -> list[tuple[str, int, int]]:
-    """Return the values that are answers, with their places."""
+def _answers_of_object(text: str) -> list[tuple[int, int]]:
+    """Return the places of the values that are answers, or of the keys that are letters."""
     pairs = [*_PAIR.finditer(text), *_CALL.finditer(text)]
     for keys in _ANSWER_KEYS:
         found = [pair for pair in pairs if keys.fullmatch(pair["key"].strip()) and not _OTHER_KEYS.search(pair["key"])]
         if found:
             return _value(found[-1])
-    verdicts = [pair for pair in pairs if re.fullmatch(r"[A-Z]", pair["key"].strip())]
-    if len(verdicts) > 1:
-        affirmed = [pair for pair in verdicts if _value(pair)[0][0] in _YES]
-        return [(pair["key"].strip(), *pair.span("key")) for pair in affirmed or verdicts]
-    if len(pairs) == 1 and re.fullmatch(r"[A-Z]", _value(pairs[0])[0][0]):
-        return _value(pairs[0])
-    return []
+    letters = [pair for pair in pairs if re.fullmatch(r"[A-Z]", pair["key"].strip())]
+    if len(letters) > 1:
+        affirmed = [pair for pair in letters if pair[pair.lastgroup or 0] in _YES]
+        return [pair.span("key") for pair in affirmed or letters]
+    return _value(pairs[0]) if len(pairs) == 1 and re.fullmatch(r"[A-Z]", pairs[0][pairs[0].lastgroup or 0]) else []
 
 
-def _value(pair: re.Match[str]) -> list[tuple[str, int, int]]:
-    """Return the value of a pair with its place, and a second one for the rest of a list."""
-    groups = pair.groupdict()
-    group = next(name for name in ("double", "single", "bare") if groups.get(name) is not None)
-    more = groups.get("list") and pair["more"] is not None
-    return [(groups[group], *pair.span(group)), *[("", pair.end(), pair.end())] * bool(more)]
+def _value(pair: re.Match[str]) -> list[tuple[int, int]]:
+    """Return the place of the value of a pair, which is its last group, and a second one for the rest of a list."""
+    more = pair.groupdict().get("list") and _MORE.match(pair.string, pair.end())
+    return [pair.span(pair.lastgroup or 0), *[(pair.end(), pair.end())] * bool(more)]
 
 
 # ---- the place that counts
@@ -168,12 +155,10 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         return [place for place in among if place.void is None and 0 <= place.position < len(printed)]
 
     steps = _analysis(text, places)
-    places = [
-        replace(place, weight=AFFIRMED if place.rule == rules.CALLED_RIGHT else MENTIONED)
-        if place.start in steps
-        else place
-        for place in places
-    ]
+    lighter = {
+        place: AFFIRMED if place.rule == rules.CALLED_RIGHT else MENTIONED for place in places if place.start in steps
+    }
+    places = [replace(place, weight=lighter.get(place, place.weight)) for place in places]
     front = None if at_the_end else _front(text, places)
     if front is not None and front.start in steps:
         second = min((start for start in steps if start > front.start), default=front.end)  # none if it is stated

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from lm_eval_cora.answers.worker import DIFFERENT, EQUAL, READ, READY
 from lm_eval_cora.answers.workers import Pool, Worker, command, processors
 
-_PAUSES = (0.2, 1.0, 3.0, None)  # seconds after each failed start of a process, which a busy machine may refuse
+_PAUSES = (0.2, 1.0, 3.0, 0)  # seconds after each failed start of a process, which a busy machine may refuse
 _PAIRS_AT_A_TIME = 32  # that a worker gets; adjacent pairs share answers, which it parses once
 _MOST_WORKERS = 8
 _PAIRS_WORTH_A_BAR = 200
@@ -72,8 +72,7 @@ class EquivalenceChecker:
         distinct = dict.fromkeys(_in_order(*pair) for pair in pairs)
         at_once = {pair: _at_once(pair) for pair in distinct if pair not in self._verdicts}
         self._verdicts.update({pair: verdict for pair, verdict in at_once.items() if verdict is not None})
-        open_pairs = [pair for pair, verdict in at_once.items() if verdict is None]
-        if not open_pairs:
+        if not (open_pairs := [pair for pair, verdict in at_once.items() if verdict is None]):
             return
         verdicts = self._pool().compare(open_pairs, max(1, min(_MOST_WORKERS, processors() // ranks)))
         few = len(open_pairs) < _PAIRS_WORTH_A_BAR
@@ -98,13 +97,12 @@ def _at_once(pair: Pair) -> bool | None:
         return bool(one)
     if max(len(one), len(other)) > _LONGEST:
         return False
-    number = same_number(one, other)
-    return same_words(one, other) if number is None else number
+    return same_words(one, other) if (same := same_number(one, other)) is None else same
 
 
-def _in_order(one: str, other: str) -> Pair:
-    first, second = sorted((canonical(one), canonical(other)))
-    return first, second
+def _in_order(*pair: str) -> Pair:
+    one, other = sorted(map(canonical, pair))
+    return one, other
 
 
 class Workers(Pool["_Comparer"]):
@@ -128,8 +126,7 @@ class Workers(Pool["_Comparer"]):
     def _watch(self, ended: Event) -> None:
         while not ended.wait(0.2):
             for worker in self.workers:
-                process = worker.process
-                if process is not None and time.monotonic() > worker.late:
+                if (process := worker.process) and time.monotonic() > worker.late:
                     process.kill()
 
 
@@ -167,9 +164,8 @@ class _Comparer(Worker):
 
     def _replies(self, lines: str) -> Iterator[str]:
         """Send lines to the process and yield its replies; empty ones if it has died or did not start."""
-        if self.process is not None and self.process.poll() is not None:  # it died while idle
+        if self.process is None or self.process.poll() is not None:  # it died while idle
             self.stop()
-        if self.process is None:
             self._start()
         if self.process is not None:
             self.late = time.monotonic() + self._wall_seconds
@@ -186,8 +182,7 @@ class _Comparer(Worker):
                 if self._line() == READY:
                     return
             self.stop()
-            if pause:
-                time.sleep(pause)
+            time.sleep(pause)
 
     def _line(self) -> str:
         """Return the next line that the process writes; empty if it has died."""
@@ -272,7 +267,7 @@ def _number(text: str) -> tuple[Fraction, bool] | None:
     if len(text) > _LONGEST:
         return None
     if plain := _PLAIN.fullmatch(text):
-        return Fraction(text), not (plain.group(3) or plain.group(4))
+        return Fraction(text), not (plain[3] or plain[4])
     if fraction := _FRACTION.fullmatch(text):
         sign, whole, *parts = fraction.groups()
         over, under = (int(part) for part in parts if part is not None)
@@ -294,12 +289,10 @@ def _same_in_base(one: str, other: str) -> bool | None:
     if (first is None and second is None) or max(len(one), len(other)) > _LONGEST:
         return None
     if first is None or second is None:
-        return same_number(first.group(1) if first else one, second.group(1) if second else other)
-    try:
-        left, right = (int(match.group(1), int(match.group(2) or match.group(3))) for match in (first, second))
-    except ValueError:  # an invalid base, or a digit that the base does not have
-        return one == other
-    return left == right
+        return same_number(first[1] if first else one, second[1] if second else other)
+    with suppress(ValueError):  # an invalid base, or a digit that the base does not have
+        return int(first[1], int(first[2] or first[3])) == int(second[1], int(second[2] or second[3]))
+    return one == other
 
 
 def same_words(one: str, other: str) -> bool | None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from lm_eval_cora.answers import Found, Reason, rules
 from lm_eval_cora.answers.announced import languages_in
-from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, skip
+from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, plain_lower, skip
 from lm_eval_cora.answers.rules import AFFIRMED, CUES, LEAVES_OPEN, MENTIONED, STATED, Cue
 from lm_eval_cora.questions.question import LETTERS
 
@@ -30,18 +30,23 @@ AT_THE_END = "a line of its own at the end"
 class Place:
     """A place where a response names an option; `start` and `end` are characters of the plain text."""
 
-    position: int  # at least the number of options if its letter is not printed
+    position: int  # at least the number of options if its letter is not printed; -1 for "none of these"
     start: int
     end: int  # of the letter, or of the option text that follows the letter
     rule: str = ""
     weight: int = MENTIONED
     void: Reason | None = None  # why it does not count
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is only one character: a letter without the text of its option."""
+        return self.end == self.start + 1
+
 
 @lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
 def text_of_option(choice: str) -> str:
     """Return an option text in the form that is searched for: plain, in lower case, without a final full stop."""
-    return lowered(plain(choice)).rstrip(" .")
+    return plain_lower(choice).rstrip(" .")
 
 
 _LOOSE = re.compile(r"\b(?:and|or)\b|([^\W_]+|[+*=<>%°]|/|-(?= ?\d)|(?<![\w)\]])-(?=\S)|\.(?=\d))", re.IGNORECASE)
@@ -71,14 +76,13 @@ class Text(Plain):
 
     def __init__(self, response: str, choices: Sequence[str]) -> None:
         super().__init__(response)
-        options = [text_of_option(choice) for choice in choices]
+        self._options = [text_of_option(choice) for choice in choices]
         for language in languages_in(lowered(self.text)):
-            language.put_into_english(self, options)
+            language.put_into_english(self, self._options)
         self.drop(skip(rules.OPENING, self.text, 0))
         if len(self.text) == 1:
             self.text = self.text.upper()
         self.lower = lowered(self.text)
-        self._options = options
         kept, cased, self._keys = _keys(tuple(choices))
         self._cased = self.text if cased else self.lower
         self._squeezed, self._places = _squeezed(self._cased, kept)
@@ -104,8 +108,8 @@ class Text(Plain):
         # A letter next to the text of another option does not count elsewhere, either.
         wrong = {place.position for place in places if place.void is Reason.CONTRADICTION}
         return [
-            replace(place, void=Reason.CONTRADICTION)
-            if not place.void and place.position in wrong and place.end == place.start + 1
+            replace(place, void=place.void or Reason.CONTRADICTION)
+            if place.is_bare and place.position in wrong
             else place
             for place in places
         ]
@@ -119,20 +123,18 @@ class Text(Plain):
         listed = {place.start: Reason.REPEATED for place in places if rules.HEADING.search(self._before(place.start))}
         for first, second in pairwise(places):
             in_order = second.position == first.position + 1 and self.begins_line(second.start)
+            between = self.text[first.end : second.start]
             if in_order and second.weight < STATED and listed.get(first.start) is Reason.REPEATED:
                 listed[second.start] = Reason.REPEATED
-                continue
-            between = self.text[first.end : second.start]
-            if (
+            elif (
                 second.position != first.position
                 and len(between) <= _WINDOW
                 and not rules.REMARK.sub("", between).strip(" .;,\n\"'([-)")
-                and first.end > first.start + 1
-                and (second.end > second.start + 1 or second.end > self._last_line)
+                and not first.is_bare
+                and (not second.is_bare or second.end > self._last_line)
             ):
-                reason = Reason.REPEATED if in_order else Reason.SEVERAL
-                listed.setdefault(first.start, reason)
-                listed[second.start] = reason
+                listed[second.start] = Reason.REPEATED if in_order else Reason.SEVERAL
+                listed.setdefault(first.start, listed[second.start])
         return listed
 
     def _at_the_end(self, place: Place) -> Place:
@@ -148,18 +150,11 @@ class Text(Plain):
 
     def _stated(self) -> Iterator[Place]:
         for opener in rules.OPENER.finditer(self.text):
-            start = skip(rules.FILLER, self.text, opener.end())
-            place = self._named_at(start)
-            if place is not None:
+            if place := self._named_at(skip(rules.FILLER, self.text, opener.end())):
                 before = self._sentence_before(opener.start())
-                cue = next((cue for cue in CUES if self._fits(cue, opener.group(), before, place)), None)
-                if cue is not None:
+                cues = CUES if place.position >= 0 else (rules.STATES_NOTHING,)
+                if cue := next((cue for cue in cues if self._fits(cue, opener.group(), before, place)), None):
                     yield replace(place, weight=cue.weight, rule=cue.name)
-            elif rules.NOTHING_STATED.match(self.text, start):
-                before = self._sentence_before(opener.start())
-                answer = last_match(rules.ANSWER, before)
-                if answer and not answer["other"] and not LEAVES_OPEN.search(before[answer.end() :]):
-                    yield Place(-1, start, start + 4, "no option stated", STATED, Reason.NONE_FITS)
 
     def _fits(self, cue: Cue, word: str, before: str, place: Place) -> bool:
         """Whether the words before and after an option are a cue for it."""
@@ -203,25 +198,24 @@ class Text(Plain):
             place = self._letter_at(start)
             if place is None or self._option_at(start)[1] > place.end:
                 continue
-            before = self._before(place.start)
-            with_text = place.end > start + 1 or self._follows_its_text(place)
-            affirmed = self._has(rules.CALLED_RIGHT_BY, before, place) or (with_text and self.is_affirmed(place))
-            named = affirmed or with_text or rules.NAMED.search(before)
+            with_text = not place.is_bare or self._follows_its_text(place)
+            affirmed = self._has(rules.CALLED_RIGHT_BY, place) or (with_text and self.is_affirmed(place))
+            named = affirmed or with_text or self._has(rules.NAMED_BY, place)
             at_front = start == front and (place.void or rules.GIVES_REASON.match(self.text, start + 1))
-            if not (named or at_front or self._has(rules.MARKED_BY, before, place)):
+            if not (named or at_front or self._has(rules.MARKED_BY, place)):
                 continue
             if not (named or place.void) and self.text[start].islower() and self._is_step(place):
                 continue
-            voids = (void for text, after, void in rules.VOID_BY if self._has([(text, after)], before, place))
-            void = place.void or next(voids, None)
+            void = place.void or next((void for *sign, void in rules.VOID_BY if self._has([sign], place)), None)
             if affirmed and not rules.DOUBT.search(self._sentence_before(place.start)):
                 yield replace(place, weight=AFFIRMED, rule=rules.CALLED_RIGHT, void=void)
             else:
                 yield replace(place, rule="a letter with its own text" if with_text else "a letter", void=void)
 
-    def _has(self, signs: Iterable[tuple[re.Pattern[str], re.Pattern[str]]], before: str, place: Place) -> bool:
-        """Whether the text around an option has one of some signs."""
-        return any(text.search(before) and after.match(self.text, place.end) for text, after in signs)
+    def _has(self, signs: Iterable[Sequence[re.Pattern[str]]], place: Place) -> bool:
+        """Whether the text before and after an option has one of some signs."""
+        near = self._before(place.start)
+        return any(before.search(near) and after.match(self.text, place.end) for before, after in signs)
 
     def _is_step(self, place: Place) -> bool:
         """Whether a small letter numbers a step, such as "(b)" after "(a)", or "(a) First, ..."."""
@@ -230,14 +224,13 @@ class Text(Plain):
 
     def is_affirmed(self, place: Place) -> bool:
         """Whether a mark before an option, or the words after it, call it right."""
-        before = self._before(place.start)
-        return bool(rules.AFFIRMED_BEFORE.search(before) or rules.AFFIRMS.match(self.text, place.end))
+        return self._has(rules.AFFIRMED_BY, place)
 
     def is_with_text(self, place: Place) -> bool:
         """Whether a place is a letter followed by the text of its option."""
         letter = LETTERS[place.position : place.position + 1]
         named = self.text[place.start].upper() == letter and rules.LETTER.match(self.text, place.start) is not None
-        return place.end > place.start + 1 and named
+        return named and not place.is_bare
 
     def begins_line(self, start: int) -> bool:
         """Whether a place begins a line; marks and a label such as "option" may precede it."""
@@ -245,11 +238,9 @@ class Text(Plain):
 
     def _follows_its_text(self, place: Place) -> bool:
         """Whether a letter in brackets follows the text of its option: "Fog (B)"."""
-        if place.position >= len(self._options) or self.text[place.start - 1 : place.start] not in ("(", "["):
-            return False
-        option = self._options[place.position]
+        option = self._options[place.position] if place.position < len(self._options) else ""
         before = self.lower[max(0, place.start - len(option) - _NEAR) : place.start]
-        return bool(option) and before.rstrip(" ([\"'").endswith(option)
+        return bool(option) and before.endswith(("(", "[")) and before.rstrip(" ([\"'").endswith(option)
 
     # ---- named by text alone: "Fog"
 
@@ -275,36 +266,34 @@ class Text(Plain):
             is_number = any(map(str.isdigit, key)) and single and self._squeezed.endswith(self._keys)
             if not key or (sum(map(str.isalpha, key)) < _SHORTEST_TEXT and not is_number):
                 continue
-            at = self._squeezed.find(key)
-            while at >= 0:
-                start, end = self._places[at], self._places[at + len(key) - 1] + 1
+            for match in re.finditer(re.escape(key), self._squeezed):
+                at, start, end = match.start(), self._places[match.start()], self._places[match.end() - 1] + 1
                 begins = start == 0 or rules.INSIDE.match(self.lower, start - 1) is None
                 if begins and not taken[at] and self._ends_at(end) and not first < start < last:
-                    taken[at : at + len(key)] = b"\1" * len(key)
+                    taken[at : match.end()] = b"\1" * len(key)
                     rejected = rules.REJECTED_BEFORE.search(self._before(start))
                     doubted = rejected or LEAVES_OPEN.search(self._sentence_before(start))
                     void = Reason.REJECTED if doubted else self._void(start, end)
                     found.append(Place(position, start, end, rule, void=void))
-                at = self._squeezed.find(key, at + len(key))
         return sorted(found, key=lambda place: place.start)
 
     # ---- an option at a place
 
     def _named_at(self, start: int) -> Place | None:
-        """Return the option that is stated at a place, by its letter or its text; None if there is none."""
+        """Return the option that is stated at a place, by its letter or its text, or that none is; else None."""
         position, end = self._option_at(start)
         unprinted = end > start and self.text[start] not in LETTERS[: len(self._options)]
         if end - start > 1 or unprinted:
             return Place(position, start, end, void=self._void(start, end))
-        return self._letter_at(start, stated=True)
+        if (letter := self._letter_at(start, stated=True)) or not rules.NOTHING_STATED.match(self.text, start):
+            return letter
+        return Place(-1, start, start + 4, void=Reason.NONE_FITS)
 
     def _letter_at(self, start: int, *, stated: bool = False) -> Place | None:
         match = rules.LETTER.match(self.text, start) or (stated and rules.SMALL.match(self.text, start))
-        if not match or self._is_word(match, stated=stated):
+        if not match or rules.WORD.match(self.text, start) or (not stated and rules.SMALL_WORD.match(self.text, start)):
             return None
-        position = LETTERS.index(match.group().upper())
-        end = match.end()
-        void = None
+        position, end, void = LETTERS.index(match.group().upper()), match.end(), None
         is_closed = stated and self.text[start - 1 : start] == "(" and self.text.startswith(").", end)
         if not is_closed and position < len(self._options):
             behind = skip(rules.AROUND, self.text, end)
@@ -324,22 +313,13 @@ class Text(Plain):
                 void = Reason.REJECTED if self._is_asked(start, end) else None
         return Place(position, start, end, void=void)
 
-    def _is_word(self, letter: re.Match[str], *, stated: bool) -> bool:
-        """Whether a matched letter is the word "a" or "I" instead of an option, judging by the text after it."""
-        if letter.group() in "ai" and not stated:
-            return letter.group() != self.text and self.text[letter.end() : letter.end() + 1] not in (")", "]")
-        if letter.group() not in "AI" or not rules.WORD.match(self.text, letter.end()):
-            return False
-        goes_on = rules.CONJUNCTION.match(self.text, letter.end()) is not None
-        return not goes_on or (letter.group() == "I" and rules.I_SAY.match(self.text, letter.end()) is not None)
-
     def _first_words_at(self, start: int, position: int) -> int:
         """Return the end of a line that consists of the first words of an option and of no other; else 0."""
         end = self.text.find("\n", start)
         end = len(self.text) if end < 0 else end
         words = self._squeezed[bisect_left(self._places, start) : bisect_left(self._places, end)]
-        begun = [key.startswith(words) for key in self._keys]
-        return end if len(words) >= _FIRST_WORDS and begun[position] and sum(begun) == 1 else 0
+        begun = [place for place, key in enumerate(self._keys) if key.startswith(words)]
+        return end if len(words) >= _FIRST_WORDS and begun == [position] else 0
 
     def _contradicts(self, position: int, start: int, end: int) -> bool:
         """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
@@ -348,9 +328,8 @@ class Text(Plain):
         if rules.ABOUT_THE_OTHERS.match(self.lower, start) or self._leaves_out_parts(position, start):
             return True
         own, said = rules.NUMBER.fullmatch(self._options[position]), rules.NUMBER.match(self.text, start)
-        if own is None or said is None or rules.STOP.match(self.text, said.end()) is None:
-            return False
-        return _value(own) != _value(said)
+        values = {Decimal(re.sub("[, ]", "", number.group())) for number in (own, said) if number}
+        return bool(own and said and rules.STOP.match(self.text, said.end())) and len(values) > 1
 
     def _leaves_out_parts(self, position: int, start: int) -> bool:
         """Whether the options combine the same parts ("1, 3" and "1, 4") and the text after a letter lacks some."""
@@ -360,8 +339,8 @@ class Text(Plain):
         if not others or any(len(part.split()) > _LONGEST_PART for part in others) or not line.startswith(first):
             return False
         breaks_off = start + len(line) == len(self.lower) and option.startswith(line)
-        options_of_others = (other for place, other in enumerate(self._options) if place != position)
-        return not breaks_off and any(first in rules.PARTS.split(other) for other in options_of_others)
+        others = self._options[:position] + self._options[position + 1 :]
+        return not breaks_off and any(first in rules.PARTS.split(other) for other in others)
 
     def _void(self, start: int, end: int) -> Reason | None:
         """Return why a named option does not count, judging by the words after it; None if it counts."""
@@ -372,11 +351,8 @@ class Text(Plain):
         if self._is_asked(start, end) or any(rules.REJECTS.match(self.text, stop) for stop in stops):
             return Reason.REJECTED
         other = rules.AND.match(self.text, end)
-        letter = other and rules.LETTER.match(self.text, other.end())
-        if letter and letter.group().isupper() and letter.group() != self.text[start]:
-            is_word = letter.group() in "AI" and rules.WORD.match(self.text, letter.end())
-            return None if is_word or rules.BEGINS_CLAUSE.match(self.text, letter.end()) else Reason.SEVERAL
-        return None
+        letter = other and rules.OTHER_LETTER.match(self.text, other.end())
+        return Reason.SEVERAL if letter and letter.group() != self.text[start] else None
 
     def _is_asked(self, start: int, end: int) -> bool:
         """Whether a question mark follows that is not part of an option."""
@@ -388,19 +364,14 @@ class Text(Plain):
         at = bisect_left(self._places, start)
         if at == len(self._places) or self._cased[start : self._places[at]].strip(" \"'([."):
             return -1, start
-        best, longest, end = -1, 0, start
-        for position, key in enumerate(self._keys):
-            length = len(key)
-            if not length or length < longest or (length == longest and position != prefer):
-                continue
-            if self._squeezed.startswith(key, at) and self._ends_at(stop := self._places[at + length - 1] + 1):
-                best, longest, end = position, length, stop
-        return best, end
+        ends = {
+            position: stop
+            for position, key in enumerate(self._keys)
+            if key and self._squeezed.startswith(key, at) and self._ends_at(stop := self._places[at + len(key) - 1] + 1)
+        }
+        best = max(ends, key=lambda position: (len(self._keys[position]), position == prefer), default=-1)
+        return best, ends.get(best, start)
 
     def _ends_at(self, stop: int) -> bool:
         """Whether an option text may end at a place: "5" may not in "5.5" or "5/2", nor "acid" in "acid-free"."""
         return not self.lower[stop - 1].isalnum() or rules.GOES_ON.match(self.lower, stop) is None
-
-
-def _value(number: re.Match[str]) -> Decimal:
-    return Decimal(number.group().replace(",", "").replace(" ", ""))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from lm_eval_cora.answers import Reason
 
 _KIND = r"(?:think|thought|reason|scratchpad|analysis|reflect|rationale|internal|inner|monologue|\bcot\b)"
 _MARK = rf"[\w:.-]{{0,20}}?{_KIND}[\w:.-]{{0,20}}"
-_OPENS = re.compile(
+OPENS = re.compile(
     rf"(?i:(?:<|&lt;)\|?(?!end)(?:begin_of_|start_of_|start_)?{_MARK}(?<!suffix)(?:\|?>|&gt;)|\[THINK\]|◁think▷"
     r"|<unused\d+>thought|<\|channel\|?>\s?(?:analysis|commentary|thought)"
     r"|^\s*(?:analysis(?-i:(?=[A-Z\"']))|thinking\s?(?:\.\.\.|…)\s))"
 )
 """Marks at which reasoning begins: a tag of any kind whose name speaks of thinking, and a few other signs."""
-_OPENED = re.compile(rf"{_OPENS.pattern}\s*\Z")
+_OPENED = re.compile(rf"{OPENS.pattern}\s*\Z")
 _CLOSES = re.compile(
     rf"(?i)(?:<|&lt;)(?:\|?/|\|end_(?:of_)?){_MARK}\s?(?:\|?>|&gt;)|<\|inner_suffix\|>|\[/THINK\]|◁/think▷"
     r"|(?<!^)<unused\d+>(?!thought)|<channel\|>|\.\.\.\s?done thinking\.?"
@@ -53,10 +53,7 @@ _REFUSAL = re.compile(
 
 def last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     """Return the last match of a pattern in a text; None if there is none."""
-    match = None
-    for match in pattern.finditer(text):  # noqa: B007
-        pass
-    return match
+    return [None, *pattern.finditer(text)][-1]
 
 
 def skip(pattern: re.Pattern[str], text: str, start: int) -> int:
@@ -76,19 +73,26 @@ def start_of_answer(response: str) -> int:
     for close in _CLOSES.finditer(response):
         start, first = close.end(), first if start else close.start()
     if start and not response[start:].strip() and 0 < len(response[:first].strip()) <= _ALONE:
-        start = 0 if _OPENS.match(response) is None else start
+        start = 0 if OPENS.match(response) is None else start
     return skip(_ROLE, response, start)
 
 
-def without_later_reasoning(said: str) -> str:
-    """Drop the reasoning that begins within a response."""
-    opens = _OPENS.search(said)
-    return said[: opens.start()] if opens and said[: opens.start()].strip() else said
+def announced(
+    pattern: re.Pattern[str], response: str, *, unless: re.Pattern[str], inside: bool = False
+) -> Iterator[str]:
+    """Yield what follows each of the last 20 announcements in a response, the last one first.
+
+    An announcement does not count if other words (`unless`) come shortly before it, or `inside` it.
+    """
+    said = both_ends(after_reasoning(response))
+    found = (match.span() for match in pattern.finditer(said))
+    ends = [end for start, end in found if not unless.search(said[max(0, start - 60) : end if inside else start])]
+    return (said[end:] for end in reversed(ends[-20:]))
 
 
 def is_reasoning(head: str) -> bool:
     """Whether a response, without its finished reasoning, begins with reasoning that was cut off."""
-    return _OPENS.match(head) is not None
+    return OPENS.match(head) is not None
 
 
 def opens_reasoning(prompt: str) -> bool:
@@ -107,25 +111,15 @@ def why_nothing(head: str, otherwise: Reason) -> Reason:
 
 _LONGEST = 20_000  # characters that are read; half of them from each end of a longer text
 
-_SAME = {
-    **dict.fromkeys("‘’‛`´", "'"),
-    **dict.fromkeys("“”„«»「」", '"'),
-    **dict.fromkeys("‐‑‒–—―−", "-"),
-    **dict.fromkeys("【", "["),
-    **dict.fromkeys("】", "]"),
-    **dict.fromkeys("→⇒➔➜", "->"),
-    **{chr(0x1F150 + place): chr(65 + place) for place in range(26)},  # letters in black circles and squares,
-    **{chr(0x1F170 + place): chr(65 + place) for place in range(26)},  # which Unicode does not decompose
-    "×": "*",
-    "·": "*",
-    **dict.fromkeys("。।۔", ". "),
-    **dict.fromkeys("、،", ", "),
-    "؟": "? ",
-    "\r": "\n",
-}
+_STAND_FOR = [
+    *(("'", "‘’‛`´"), ('"', "“”„«»「」"), ("-", "‐‑‒–—―−"), ("[", "【"), ("]", "】"), ("->", "→⇒➔➜"), ("*", "×·")),
+    *((". ", "。।۔"), (", ", "、،"), ("? ", "؟"), ("\n", "\r")),
+    # Letters in black circles and squares, which Unicode does not decompose.
+    *((chr(65 + place), chr(0x1F150 + place) + chr(0x1F170 + place)) for place in range(26)),
+]
+_SAME = {other: usual for usual, others in _STAND_FOR for other in others}
 _END_OF_TURN = re.compile(
-    r"<\|(?:eot_id|im_end|end|endoftext|return|end_of_text|user|END_OF_TURN_TOKEN|END_RESPONSE)\|>"
-    r"|</s>|<eos>|<end_of_turn>"
+    r"<\|(?:eot_id|im_end|end(?:oftext|_of_text)?|return|user|END_OF_TURN_TOKEN|END_RESPONSE)\|>|</s>|<(?:eos|end_of_turn)>"
 )
 
 
@@ -139,12 +133,8 @@ def _character(character: str) -> str:
     return "".join(_SAME.get(one, one) for one in unicodedata.normalize("NFKC", character))
 
 
-def _shorter(blank: re.Match[str]) -> str:
-    lines = blank.group().count("\n")
-    return "\n\n" if lines > 1 else "\n" if lines else " "
-
-
-_REPLACED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+Replacement = str | Callable[[re.Match[str]], str]
+_REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (re.compile("[^\x01-\x7f]|[`\r]"), lambda unusual: _character(unusual[0])),
     (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
@@ -153,14 +143,14 @@ _REPLACED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
     (
         re.compile(
             r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|?/?[\w|]{1,30}\|>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf|bb|cal)|"
-            r"left|right|[()\[\],;!])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\x1b\[[\d;]{0,8}m|\$|\\(?![a-zA-Z])|[*_~]+(?!\w)"
-            r"|(?<!\w)[*_~]+|(?<=\s)\*\*(?=\w)"
+            r"left|right|[()\[\],;!])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\x1b\[[\d;]{0,8}m|\$|\\(?![a-zA-Z])"
+            r"|[*_~]+(?!\w)|(?<!\w)[*_~]+"
         ),
         "",
     ),
     (re.compile(r"(?<!\w)\\(?=[a-zA-Z])"), ""),
     (re.compile(r"[{}\\]|&nbsp;|[^\S\n]+"), " "),
-    (re.compile(r" ?\n[ \n]*|  +"), _shorter),
+    (re.compile(r" ?\n[ \n]*|  +"), lambda blank: "\n" * min(2, blank[0].count("\n")) or " "),
 )
 """Replacements, in order. A box and an answer tag become the label "answer:", an arrow becomes a colon."""
 
@@ -192,7 +182,7 @@ class Plain:
         first = self._at[start] if start < len(self._at) else self._length
         return first, self._at[end - 1] + 1 if start < end <= len(self._at) else first
 
-    def substitute(self, pattern: re.Pattern[str], replacement: str | Callable[[re.Match[str]], str]) -> None:
+    def substitute(self, pattern: re.Pattern[str], replacement: Replacement) -> None:
         """Replace the matches of a pattern."""
         parts: list[str] = []
         at: list[int] = []
@@ -214,6 +204,11 @@ def plain(text: str) -> str:
     return Plain(text).text
 
 
+def plain_lower(text: str) -> str:
+    """Return a text without markup in lower case."""
+    return lowered(plain(text))
+
+
 def both_ends(text: str) -> str:
     """Drop the middle of a text that has more than 20,000 characters; answers are at the beginning or the end."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n\n{text[-_LONGEST // 2 :]}"
@@ -222,6 +217,4 @@ def both_ends(text: str) -> str:
 def lowered(text: str) -> str:
     """Convert a text to lower case without changing its length."""
     lower = text.lower()
-    if len(lower) == len(text):
-        return lower
-    return "".join(small if len(small := character.lower()) == 1 else character for character in text)
+    return lower if len(lower) == len(text) else "".join(min(one.lower(), one, key=len) for one in text)

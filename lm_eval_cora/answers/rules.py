@@ -89,6 +89,7 @@ CUES = (
     Cue("called by letter and text", _any_case("is|are|:"), CLAUSE, None, None, None, LISTS, True, AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
+STATES_NOTHING = Cue("no option stated", _any_case(".+"), ANSWER, doubt=None)
 
 FIRM = frozenset(("a label", "stated as the answer", "a choice in the first person"))
 """Rules whose statement in the first sentence is the answer at the beginning."""
@@ -119,12 +120,12 @@ NOTHING_STATED = _any_case(r"none\b|not (?:listed|given|provided|among|in the)\b
 LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
 SMALL = re.compile(r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))")
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
-WORD = re.compile(r" +[a-z]")
-CONJUNCTION = re.compile(
-    r" +(?:because|since|as|and|or|which|but|due|for|in|is|given|based|from|would|was|according|therefore|so)\b"
+WORD = re.compile(
+    r"[AI](?= +[a-z])(?! +(?:because|since|as|and|or|which|but|due|for|in|is|given|based|from|would|was|according|"
+    r"therefore|so)\b)|I(?= +(?:would|was|and)\b)"
 )
+SMALL_WORD = re.compile(r"[ai](?![)\]])")
 GIVES_REASON = re.compile(r" +(?:because|since|as|and|or|but|due|given|based|according|therefore|so|for)\b")
-I_SAY = re.compile(r" +(?:would|was|and|am)\b")
 
 # ---- text before a letter
 
@@ -162,6 +163,7 @@ IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?
 IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
 SETS_OFF = re.compile(r"[,;:]| -")  # what follows "No" at the beginning, where it is an option
 BEGINS_CLAUSE = re.compile(r" (?:is|was|happens|refers|describes|represents|means|has|can|could|does|would)\b")
+OTHER_LETTER = re.compile(rf"[A-Z](?!\w|'\w|-\w)(?!(?<=[AI]) +[a-z])(?!{BEGINS_CLAUSE.pattern})")
 PARTS = re.compile(r" ?[,;] ?")
 REMARK = re.compile(r"\([^()\n]{0,80}\)")
 AND = _any_case(
@@ -194,6 +196,8 @@ IS_CHOSEN = _any_case(
 _ANY = re.compile("")
 
 MARKED_BY = ((LINE_START, MARK), (SHORT_LABEL, ENDS_LINE))
+NAMED_BY = ((NAMED, _ANY),)
+AFFIRMED_BY = ((AFFIRMED_BEFORE, _ANY), (_ANY, AFFIRMS))
 CALLED_RIGHT_BY = (
     (AFFIRMED_BEFORE, _ANY),
     (_ANY, IS_CHOSEN),

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import (
-    LABEL,
-    after_reasoning,
-    both_ends,
-    is_reasoning,
-    lowered,
-    plain,
-    skip,
-    why_nothing,
-)
+from lm_eval_cora.answers.plain import LABEL, after_reasoning, announced, is_reasoning, plain_lower, skip, why_nothing
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
@@ -26,8 +17,6 @@ if TYPE_CHECKING:
     from lm_eval_cora.answers.records import Record
 
 _HEAD = 4096
-_NEAR = 60
-_MOST_ANNOUNCEMENTS = 20
 
 # Text between letters. Without a dash, because "A-C" may mean three letters.
 _BETWEEN = re.compile(
@@ -122,19 +111,13 @@ class SelectAll(AnswerFormat):
         strict = self.strict(response, doc)
         if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
             return strict
-        said = both_ends(after_reasoning(response))
-        starts = [
-            announced.end()
-            for announced in _ANNOUNCED.finditer(said)
-            if not _NOT_SELECTED.search(said[max(0, announced.start() - _NEAR) : announced.end()])
-        ]
-        for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
-            answer = self.strict(said[start : start + _HEAD], doc)
+        for selection in announced(_ANNOUNCED, response, unless=_NOT_SELECTED, inside=True):
+            answer = self.strict(selection[:_HEAD], doc)
             if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
                 return answer
         options = dict(zip(map(text_of_option, doc["choices"]), doc["printed"], strict=True))
-        lines = [line for line in (line.strip(" .,;-•\"'") for line in lowered(plain(said)).split("\n")) if line]
-        if not lines or not options.keys() >= set(lines):
+        lines = {line.strip(" .,;-•\"'") for line in plain_lower(after_reasoning(response)).split("\n")} - {""}
+        if not lines or not options.keys() >= lines:
             return strict
         chosen = {options[line] for line in lines}
         return Answer(selected=tuple(dict.fromkeys(one for one in doc["printed"] if one in chosen)))

@@ -13,6 +13,7 @@ import re
 import sys
 from cmath import isfinite
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache, wraps
 from time import process_time
 from typing import Any
@@ -23,10 +24,7 @@ try:
 except ImportError:  # on Windows, where wall-clock time is the only limit
     resource = None  # type: ignore[assignment]
 
-READY = "ready"
-READ = "read"
-EQUAL = "equal"
-DIFFERENT = "different"
+READY, READ, EQUAL, DIFFERENT = "ready", "read", "equal", "different"  # the replies
 
 _NUMBER = re.compile(r"[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.", re.ASCII)
 _TUPLE = re.compile(r"\(.*,.*\)", re.DOTALL)
@@ -89,11 +87,10 @@ def _parsed(text: str) -> Any:
 
 
 def _apart(first: Any, second: Any) -> bool:
-    try:
+    with suppress(Exception):  # two sympy numbers that cannot be ordered
         distance = abs(first - second)
         return bool(distance > _APART and distance > _DIGITS * max(abs(first), abs(second)))
-    except Exception:  # two sympy numbers that cannot be ordered
-        return False
+    return False
 
 
 @lru_cache(maxsize=4096)
@@ -106,19 +103,19 @@ def _value(text: str) -> Any:
 
     expression = next(iter(_parsed(text)), None)
     # math-verify compares symbols by name, ignoring case, and a percentage may equal its number without the sign.
-    is_name = isinstance(expression, Symbol | MatrixExpr)
-    if not isinstance(expression, Expr) or is_name or expression.has(UnevaluatedExpr):
+    if (
+        not isinstance(expression, Expr)
+        or isinstance(expression, Symbol | MatrixExpr)
+        or expression.has(UnevaluatedExpr)
+    ):
         return None
     # A number from 1 to 2 that depends on the name; two expressions are unlikely to have equal values by chance.
     numbers = {symbol: 1 + crc32(symbol.name.encode()) / 2**32 for symbol in expression.free_symbols}
-    try:
+    with suppress(Exception):  # a pole, a sum that diverges, the floor of a symbol, ...
         value = expression.evalf(subs=numbers)
-        if not value.is_number or not value.is_finite:  # an undefined function, a division by zero, ...
-            return None
-        number = complex(value)
-    except Exception:  # a pole, a sum that diverges, the floor of a symbol, ...
-        return None
-    return number if isfinite(number) else value
+        if value.is_number and value.is_finite:  # otherwise an undefined function, a division by zero, ...
+            return number if isfinite(number := complex(value)) else value
+    return None
 
 
 def _refuse_python() -> None:
@@ -151,18 +148,14 @@ def _end_without_memory() -> None:
 
     def doit(expression: Any) -> Any:
         try:
-            return expression.doit()
-        except MemoryError:
-            raise
+            return _ending(expression.doit)()
         except Exception:  # as math-verify does
             return expression
 
     grader.safe_sympy_doit = doit
-    for owner, name in (
-        *((grader, "safe_sympy_doit"), (grader, "simplify"), (grader, "solve")),
-        *((parser, "latex2sympy"), (Expr, "evalf"), (Expr, "round"), (Expr, "__sub__")),
-    ):
-        setattr(owner, name, _ending(getattr(owner, name)))
+    for owner, names in ((grader, "simplify solve"), (parser, "latex2sympy"), (Expr, "evalf round __sub__")):
+        for name in names.split():
+            setattr(owner, name, _ending(getattr(owner, name)))
 
 
 def _ending(function: Callable[..., Any]) -> Callable[..., Any]:

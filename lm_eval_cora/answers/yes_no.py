@@ -11,7 +11,7 @@ from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
 from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import LABEL, after_reasoning, is_reasoning, lowered, plain, skip, why_nothing
+from lm_eval_cora.answers.plain import LABEL, after_reasoning, is_reasoning, plain_lower, skip, why_nothing
 from lm_eval_cora.answers.rules import LEAVES_OPEN
 from lm_eval_cora.variants import template
 
@@ -107,7 +107,7 @@ class YesNo(AnswerFormat):
         said = after_reasoning(response)
         if not said or is_reasoning(said):
             return Answer(reason=why_nothing(said, Reason.EMPTY))
-        text = lowered(plain(said))
+        text = plain_lower(said)
         proposed = text_of_option(doc["choices"][0])
         if len(proposed) >= _SHORTEST_TEXT and _OPENING.match(proposed) is None:
             text = text.replace(proposed, _PROPOSED)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from lm_eval_cora.answers.plain import after_reasoning, is_reasoning, without_later_reasoning
+from lm_eval_cora.answers.letter import LETTER
+from lm_eval_cora.answers.plain import after_reasoning, is_reasoning
 
 ENDS = (
     *("</think>", "</thinking>", "</thought>", "</thoughts>", "</reason>", "</reasoning>", "</scratchpad>"),
@@ -46,7 +47,7 @@ def test_marks_of_reasoning(opens: str, closes: str) -> None:
     assert is_reasoning(reasoning)
     assert not is_reasoning("The answer is A.")
     if not opens.startswith("Thinking"):  # words, so only at the beginning
-        assert without_later_reasoning(f"B. {reasoning}") == "B. "
+        assert LETTER.flexible(f"B. {reasoning}", {"printed": [0, 1], "choices": ["Ice", "Fog"]}).position == 1
 
 
 @pytest.mark.parametrize("response", ["assistant\n\nB", "<|im_start|>assistant\nB", "<|assistant|>B", "B</think>"])
