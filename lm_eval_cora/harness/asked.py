@@ -68,17 +68,14 @@ def asked_by(task: Any) -> list[Asked]:
         raise UserError(f"{task.task_name}: the task has no docs")
     cut = [one.printed for one in asked if one.printed is not None]
     if len(cut) == len(asked):
-        return [
-            replace(one, printed=printed, choices=printed.options)
-            for one, printed in zip(asked, of_one_task(cut), strict=True)
-        ]
+        pairs = zip(asked, of_one_task(cut), strict=True)
+        return [replace(one, printed=printed, choices=printed.options) for one, printed in pairs]
     # Options such as "1", "2", "3" may be numbers, not labels. They are if other docs of the task have texts.
     if cut or all(labels_in(one.choices) for one in asked):
         number, lost = next((number, one) for number, one in enumerate(asked) if one.printed is None)
-        raise UserError(
-            f"{task.task_name}: doc {number}: the task scores {', '.join(lost.choices)}, but its prompt prints no "
-            f"options with these labels; it ends with {task.doc_to_text(lost.doc)[-200:]!r}"
-        )
+        scores = f"the task scores {', '.join(lost.choices)}, but its prompt prints no options with these labels"
+        end = f"it ends with {task.doc_to_text(lost.doc)[-200:]!r}"
+        raise UserError(f"{task.task_name}: doc {number}: {scores}; {end}")
     return asked
 
 
@@ -169,9 +166,8 @@ class AskedTask(CoraTask):
         self._tasks, self._asked = tasks, asked
         prints = {one.printed is not None for one in asked.values()}
         if len(prints) > 1:
-            raise UserError(
-                f"{config['task']}: some of the tasks print their options, others do not. Run them separately"
-            )
+            some = "some of the tasks print their options, others do not"
+            raise UserError(f"{config['task']}: {some}. Run them separately")
         probe = PROBES.get(config["probe"])  # one without names of kinds compares prompts of ours
         ours = (probe is not None and not probe.kinds) or options.prompt or options.templates
         self._in_own_words = prints == {True} and not ours
@@ -245,11 +241,11 @@ class AskedTask(CoraTask):
         is_default = self._options.nota_text == Options.nota_text
         if is_default and self._language != "en" and any(NOTA in doc["printed"] for doc in every):
             example = json.dumps({"cora": {"task": next(iter(self._tasks)), "nota_text": "..."}})
-            raise UserError(
-                f"{self.config.task}: the language of the task is unknown, or there are several. Run tasks of "
-                f'different languages separately, and translate "None of the above": --metadata '
-                f"'{example}'"
+            why = (
+                "the language of the task is unknown, or there are several. Run tasks of different languages separately"
             )
+            remedy = f"""and translate "None of the above": --metadata '{example}'"""
+            raise UserError(f"{self.config.task}: {why}, {remedy}")
         if self._in_own_words and not begun:
             prompts = {key: _prompt_of(one) for key, one in self._asked.items()}
             for doc in every:
@@ -274,10 +270,9 @@ class AskedTask(CoraTask):
         changed = {one.task: one for one, doc in asked if len(doc["choices"]) != len(one.choices)}
         for task, one in changed.items():
             if one.printed and one.printed.joins_in(text := str(task.config.description)):
-                logger.warning(
-                    "%s: the description of %s names the labels, also before variants with more or fewer options: %r",
-                    *(self.task_name, task.task_name, shorten(text, 200)),
-                )
+                names = "names the labels, also before variants with more or fewer options"
+                about = (self.task_name, task.task_name, names, shorten(text, 200))
+                logger.warning("%s: the description of %s %s: %r", *about)
 
     def cost(self, limit: float | None = None) -> str:
         """How the first question is read, one of its variants, and the cost."""
@@ -315,10 +310,9 @@ class AskedTask(CoraTask):
             before, found, after = (text or context).rpartition(form(question))
             if found:
                 return type(context)(f"{before}{form(self.doc_to_text(doc))}{after}")
-        raise UserError(
-            f"{self.task_name}: question {doc['question_id']}: the chat template changes the text of the question, so "
-            "its options cannot be replaced. Run without --apply_chat_template"
-        )
+        why = "the chat template changes the text of the question, so its options cannot be replaced"
+        where = f"{self.task_name}: question {doc['question_id']}"
+        raise UserError(f"{where}: {why}. Run without --apply_chat_template")
 
     def doc_to_prefix(self, doc: Doc) -> Any:
         """The beginning of the answer, which may be a template for the task's own doc."""
@@ -355,9 +349,8 @@ def _in_json(ascii: bool, text: str) -> str:
 def _prompt_of(asked: Asked) -> PrintedPrompt:
     task, printed = asked.task, asked.printed
     assert printed is not None
-    words = "\0".join(
-        str(name_callables(getattr(task.config, key, ""))) for key in ("doc_to_text", "doc_to_choice", "description")
-    )
+    keys = ("doc_to_text", "doc_to_choice", "description")
+    words = "\0".join(str(name_callables(getattr(task.config, key, ""))) for key in keys)
     scored = task.doc_to_choice(asked.doc) if task.OUTPUT_TYPE == "multiple_choice" else printed.labels
     return PrintedPrompt(task.task_name, words, printed=printed, scored_as=str(scored[0]))
 
@@ -367,14 +360,11 @@ def _names_in(name: str, options: Options) -> tuple[str, ...]:
         example = """--metadata '{"cora": {"task": "mmlu_anatomy"}}'"""
         raise UserError(f"{name}: expected a task of the harness: {example}. `lm_eval ls tasks` lists them")
     if ours := [each for each in options.task if each.startswith("cora_of")]:
-        raise UserError(
-            f"{name}: option 'task': {ours[0]} asks tasks of the harness and is none itself. Name one of those"
-        )
+        why = f"{ours[0]} asks tasks of the harness and is none itself. Name one of those"
+        raise UserError(f"{name}: option 'task': {why}")
     if of_data := [*(options.declared.keys() - {"cluster"}), *(["data_files"] if options.data_files else [])]:
-        raise UserError(
-            f"{name}: option {of_data[0]!r}: the questions are those of {', '.join(options.task)}. For your own data "
-            "use cora_local or cora_hub"
-        )
+        origin = f"the questions are those of {', '.join(options.task)}. For your own data use cora_local or cora_hub"
+        raise UserError(f"{name}: option {of_data[0]!r}: {origin}")
     return options.task
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partialmethod
+from functools import partial, partialmethod
 from logging import DEBUG, INFO
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,7 @@ from lm_eval_cora.metrics.stopping import EXACT
 if TYPE_CHECKING:
     from lm_eval_cora.harness.task import CoraTask
 
-_WARM_UP = 20.0
-"""Seconds before the rate of answers is reported. A server or a GPU is slower at first."""
+_WARM_UP = 20.0  # seconds before the rate of answers is reported, because a server or a GPU is slower at first
 
 
 class AskingLM(ForwardingLM):
@@ -86,10 +85,9 @@ class AskingLM(ForwardingLM):
             self._known, self._expected, self._is_over = {}, {}, False
         self._expected[output_type] = task
         if self.budget is not None and len(self._expected) > 1:
-            raise UserError(
-                f"--budget {self.budget}: {' and '.join(self._expected.values())} cannot share a budget, because the "
-                "model writes its answers in one and scores answers in the other. Run these tasks separately"
-            )
+            why = "because the model writes its answers in one and scores answers in the other"
+            cannot = f"{' and '.join(self._expected.values())} cannot share a budget, {why}"
+            raise UserError(f"--budget {self.budget}: {cannot}. Run these tasks separately")
 
     def check(self, tasks: Sequence[CoraTask]) -> None:
         """Check that the budget is enough for at least one question."""
@@ -99,11 +97,9 @@ class AskingLM(ForwardingLM):
     def set_cache_hook(self, cache_hook: Any) -> None:
         """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer."""
         if self.settings and getattr(cache_hook, "dbdict", None) is not None:
-            raise UserError(
-                "stop_early: a cache around this model would store skipped requests as answers for later runs. Put "
-                "the cache inside, stop_early(CachingLM(lm, path)), and do not pass use_cache; or run "
-                "`lm-eval-cora run ... --stop ... --use_cache FILE`"
-            )
+            why = "a cache around this model would store skipped requests as answers for later runs"
+            remedy = "Put the cache inside, stop_early(CachingLM(lm, path)), and do not pass use_cache"
+            raise UserError(f"stop_early: {why}. {remedy}; or run `lm-eval-cora run ... --stop ... --use_cache FILE`")
         super().set_cache_hook(cache_hook)
 
     def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
@@ -112,9 +108,7 @@ class AskingLM(ForwardingLM):
             progress = Progress(len(requests), bar=False)  # the back end shows its own
             with counting(self.lm, progress):
                 return self._once(method, requests, progress)
-        ours: dict[int, Instance] = {
-            id(request): request for request in requests if rounds.task_of(request) is not None
-        }
+        ours = {id(request): request for request in requests if rounds.task_of(request) is not None}
         others = [request for request in requests if id(request) not in ours]
         answers = self._in_rounds(method, list(ours.values())) if ours else {}
         passed = iter(self._once(method, others) if others else ())
@@ -145,12 +139,9 @@ class AskingLM(ForwardingLM):
             if progress is not None:
                 progress.skip(repeats)
         answers: dict[str | int, Any] = {}
+        send = partial(generate, limits=self.limits) if method == "generate_until" else partial(ask, method=method)
         for _, asked in sorted(calls.items()):
-            if method == "generate_until":
-                fresh = generate(self.lm, list(asked.values()), self.limits, disable_tqdm=disable_tqdm)
-            else:
-                fresh = ask(self.lm, method, list(asked.values()), disable_tqdm=disable_tqdm)
-            answers |= zip(asked, fresh, strict=True)
+            answers |= zip(asked, send(self.lm, requests=[*asked.values()], disable_tqdm=disable_tqdm), strict=True)
         self._known |= {key: answer for key, answer in answers.items() if isinstance(key, str)}
         return [answers[key] if key in answers else self._known[key] for key in keys]
 

@@ -24,8 +24,8 @@ from lm_eval_cora.questions.question import shorten
 if TYPE_CHECKING:
     from lm_eval_cora.harness.asking import AskingLM
 
+# Keys of an entry in a server's list of models that describe the model, not the day or the process.
 _OF_A_MODEL = ("id", "root", "max_model_len", "meta")
-"""Keys of an entry in a server's list of models that describe the model, not the day or the process."""
 
 
 def is_served(model: Any) -> bool:
@@ -82,9 +82,7 @@ _CONTEXT, _CONTINUATION = "The first letter of the alphabet is", " Q"
 """Test request: does a server return the log-probabilities of a prompt? That of the continuation is never 0."""
 
 _QUESTION = "Which letter comes first in the alphabet, A or B? Answer with the letter."
-
 _THINKS = "vLLM does not score answers with enable_thinking=True"
-
 _REPLICAS = (
     "these options call the model many times, and with data_parallel_size={0} the harness loads it again each time. "
     "Start a server, `vllm serve MODEL --data-parallel-size {0}`, and use it: --model local-completions "
@@ -95,10 +93,8 @@ _REPLICAS = (
 def _check_address(model: Any) -> None:
     """Check the address and the key of a server: the harness reads them when it sends a request."""
     if not str(model.base_url).startswith(("http://", "https://")):
-        raise UserError(
-            f"--model_args base_url: expected an address such as http://localhost:8000/v1/chat/completions, got "
-            f"{model.base_url}"
-        )
+        expected = "expected an address such as http://localhost:8000/v1/chat/completions"
+        raise UserError(f"--model_args base_url: {expected}, got {model.base_url}")
     try:
         _ = model.header
     except Exception as error:
@@ -117,10 +113,8 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     _check_address(own)
     name = type(own).__name__
     if formats_chats(own):
-        raise _unable(
-            name, tasks, "chat APIs do not return log-probabilities of a prompt",
-            "; or use vLLM or SGLang with --model local-completions and base_url=http://HOST/v1/completions",
-        )  # fmt: skip
+        instead = "; or use vLLM or SGLang with --model local-completions and base_url=http://HOST/v1/completions"
+        raise _unable(name, tasks, "chat APIs do not return log-probabilities of a prompt", instead)
     likelihood = 0.0
     try:
         likelihood, _ = _ask_once(own, "loglikelihood", _CONTEXT, _CONTINUATION)
@@ -168,66 +162,51 @@ def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
     except Exception:
         return
     if not template:
-        raise UserError(
-            f"--apply_chat_template: the tokenizer of {tokenizer} has no chat template, so this is probably not a chat "
-            "model. Leave out --apply_chat_template"
-        )
+        lacks = f"the tokenizer of {tokenizer} has no chat template, so this is probably not a chat model"
+        raise UserError(f"--apply_chat_template: {lacks}. Leave out --apply_chat_template")
 
 
 def check_sampling(task: str, settings: Mapping[str, Any], options: Options, model: Any) -> None:
     """Check that the generation settings draw samples, and that the model accepts seeds if they are to be sent."""
     if "seed" in settings:
-        raise UserError(
-            f"{task}: --gen_kwargs seed={settings['seed']} would send this seed with every request, so all samples of "
-            "a question would be the same. Remove it. To send a different seed with each sample, pass "
-            """--metadata '{"cora": {"request_seeds": true}}'"""
-        )
+        same = "would send this seed with every request, so all samples of a question would be the same"
+        own = """To send a different seed with each sample, pass --metadata '{"cora": {"request_seeds": true}}'"""
+        raise UserError(f"{task}: --gen_kwargs seed={settings['seed']} {same}. Remove it. {own}")
     temperature = settings.get("temperature", 0)
     hot = isinstance(temperature, int | float) and temperature > 0
     if settings.get("do_sample") is not True or not hot:
-        raise UserError(
-            f"{task}: generation settings: expected do_sample=true and a temperature above 0, because this task "
-            f"compares samples; got {dict(settings)}. Remove these settings from --gen_kwargs"
-        )
+        expected = "expected do_sample=true and a temperature above 0, because this task compares samples"
+        remedy = "Remove these settings from --gen_kwargs"
+        raise UserError(f"{task}: generation settings: {expected}; got {dict(settings)}. {remedy}")
     if options.request_seeds and any(base.__name__ == "HFLM" for base in type(behind(model)).__mro__):
-        raise UserError(
-            f"{task}: option 'request_seeds': the back end 'hf' does not accept a seed with a request. Its samples "
-            "differ without one. Remove the option; --seed makes the samples reproducible"
-        )
+        why = "the back end 'hf' does not accept a seed with a request. Its samples differ without one"
+        remedy = "Remove the option; --seed makes the samples reproducible"
+        raise UserError(f"{task}: option 'request_seeds': {why}. {remedy}")
 
 
 def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int) -> None:
     """Check that the task and the model allow skipped requests."""
-    how = model.described
+    where, back_end = f"{task}: {model.described}", behind(model)
     scored_early = model.stop is not None or model.target is not None
     if scored_early and not callable(config.process_results):
-        raise UserError(
-            f"{task}: {how} needs scored answers, but --predict_only disables scoring. Remove one of the two"
-        )
+        raise UserError(f"{where} needs scored answers, but --predict_only disables scoring. Remove one of the two")
     if scored_early and filters > 1:
-        raise UserError(
-            f"{task}: {how}: expected one filter in filter_list, got {filters}. An answer that is settled under one "
-            "filter may still change under another. Run the task with one filter"
-        )
+        why = "An answer that is settled under one filter may still change under another. Run the task with one filter"
+        raise UserError(f"{where}: expected one filter in filter_list, got {filters}. {why}")
     if config.repeats > 1:
-        raise UserError(f"{task}: {how}: expected repeats: 1, got {config.repeats} in the task file")
+        raise UserError(f"{where}: expected repeats: 1, got {config.repeats} in the task file")
     has_cora = any(entry["aggregation"] is cora and "without" not in entry for entry in entries)
     if not has_cora and (options := {"target-stderr", "target"} & model.settings.keys()):
-        raise UserError(
-            f"{task}: {how}: --{min(options)} needs the metric cora, which this task does not have. Remove the option"
-        )
-    back_end = behind(model)
+        lacks = "needs the metric cora, which this task does not have. Remove the option"
+        raise UserError(f"{where}: --{min(options)} {lacks}")
     schedule = getattr(back_end, "batch_schedule", 1)
     if isinstance(schedule, int | float) and schedule > 1:
-        raise UserError(
-            f"{task}: {how}: --batch_size auto:{schedule:g} adapts batches to one long list of requests, but these "
-            "options send many short lists. Set --batch_size to a number"
-        )
+        why = "adapts batches to one long list of requests, but these options send many short lists"
+        raise UserError(f"{where}: --batch_size auto:{schedule:g} {why}. Set --batch_size to a number")
     if getattr(back_end, "batch_size", None) == "auto" and back_end.world_size > 1:
-        raise UserError(
-            f"{task}: {how}: with --batch_size auto all processes measure the batch size together in each call, but "
-            "with these options they call the model a different number of times. Set --batch_size to a number"
-        )
+        why = "with --batch_size auto all processes measure the batch size together in each call"
+        but = "but with these options they call the model a different number of times. Set --batch_size to a number"
+        raise UserError(f"{where}: {why}, {but}")
 
 
 def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], how: str) -> None:
@@ -251,10 +230,8 @@ def warn_of_small_batches(model: Any) -> None:
     """Warn if a back end that makes its own batches gets few requests at a time (--batch_size is 1 by default)."""
     size = getattr(model, "batch_size", "auto")
     if makes_batches(model) and size != "auto":
-        logger.warning(
-            "--batch_size %s sends %s only %s requests at a time and waits for the slowest one. Use --batch_size auto",
-            size, type(model).__name__, size,
-        )  # fmt: skip
+        few = "only %s requests at a time and waits for the slowest one. Use --batch_size auto"
+        logger.warning(f"--batch_size %s sends %s {few}", size, type(model).__name__, size)
 
 
 def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -> UserError:

@@ -15,7 +15,7 @@ import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
@@ -47,8 +47,7 @@ class _DocNumbers(list[int]):
 def number_samples(task: str, docs: Iterable[int], questions: Sequence[int]) -> None:
     """Give `evaluate` the docs of the questions in --samples: after the inference it reads `samples[task][doc_id]`."""
     # The caller of `simple_evaluate` owns the dict and may use it again, so the entry remembers the questions.
-    samples = of_the_run("samples")
-    if samples is not None:
+    if (samples := of_the_run("samples")) is not None:
         samples[task] = numbers = _DocNumbers(docs)
         numbers.questions = questions
 
@@ -205,10 +204,7 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        if own is None:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, own)
+        delattr(owner, name) if own is None else setattr(owner, name, own)
 
 
 @contextmanager
@@ -269,13 +265,10 @@ def payload_of_a_turn(model: Any) -> dict[str, Any]:
     """Return the payload of a chat turn, the only way to see if a back end sends turns or seeds; empty if it fails."""
     if not isinstance(model, api_models.TemplateAPI):
         return {}
-    turns = [{"role": "user", "content": "A"}]
-    try:
-        settings = {"until": ["B"], "temperature": 0.0}
-        payload: dict[str, Any] = model._create_payload(turns, generate=True, gen_kwargs=settings, seed=1)
-    except Exception:  # a user's own class may raise any error
-        return {}
-    return payload
+    turns, settings = [{"role": "user", "content": "A"}], {"until": ["B"], "temperature": 0.0}
+    with suppress(Exception):  # a user's own class may raise any error
+        return dict(model._create_payload(turns, generate=True, gen_kwargs=settings, seed=1))
+    return {}
 
 
 def leave_out_empty_stops(model: Any) -> None:
@@ -298,10 +291,8 @@ def leave_out_empty_stops(model: Any) -> None:
 def hidden_bars() -> Iterator[None]:
     """Hide the progress bars of API models: they ignore `disable_tqdm`."""
     without = SimpleNamespace(gather=lambda *tasks, desc="": asyncio.gather(*tasks))
-    with (
-        _replaced(api_models, "tqdm", partial(api_models.tqdm, disable=True)),
-        _replaced(api_models, "tqdm_asyncio", without),
-    ):
+    hidden = partial(api_models.tqdm, disable=True)
+    with _replaced(api_models, "tqdm", hidden), _replaced(api_models, "tqdm_asyncio", without):
         yield
 
 
@@ -340,19 +331,12 @@ class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
     class' 0 on every rank. `__getattr__` forwards the members that only back ends have.
     """
 
-    rank = _passed_on("rank")
-    world_size = _passed_on("world_size")
-    device = _passed_on("device")
-    tokenizer_name = _passed_on("tokenizer_name")
-    chat_template = _passed_on("chat_template")
-    apply_chat_template = _passed_on("apply_chat_template")
-    all_gather = _passed_on("all_gather")
-    gather_object = _passed_on("gather_object")
-    barrier = _passed_on("barrier")
-    set_cache_hook = _passed_on("set_cache_hook")
-    loglikelihood = _passed_on("loglikelihood")
+    rank, world_size, device = map(_passed_on, ("rank", "world_size", "device"))
+    tokenizer_name, chat_template = map(_passed_on, ("tokenizer_name", "chat_template"))
+    apply_chat_template, set_cache_hook = map(_passed_on, ("apply_chat_template", "set_cache_hook"))
+    all_gather, gather_object, barrier = map(_passed_on, ("all_gather", "gather_object", "barrier"))
+    generate_until, loglikelihood = map(_passed_on, ("generate_until", "loglikelihood"))
     loglikelihood_rolling = _passed_on("loglikelihood_rolling")
-    generate_until = _passed_on("generate_until")
 
     def __init__(self, lm: Any) -> None:
         self.lm = lm  # without the base class' constructor: rank and world size are the model's

@@ -45,13 +45,8 @@ def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
 
 def to_row(question: AnyQuestion) -> dict[str, object]:
     """What a digest is made of."""
-    return {
-        "id": question.id,
-        "question": question.stem,
-        "choices": question.choices,
-        "answer": question.answer,
-        "category": question.category,
-    }
+    about = {"id": question.id, "question": question.stem, "choices": question.choices}
+    return {**about, "answer": question.answer, "category": question.category}
 
 
 # ---- docs
@@ -128,10 +123,8 @@ class ExemplarSampler:
             drawn = self._pool.draw(self._questions[question_id], n, *self._seeds)
             closed = [question for question in drawn if isinstance(question, Question)]
             claimed = claimed_options(closed, *self._seeds, question_id) or [0] * len(drawn)
-            exemplar = format_of(self.doc).exemplar
-            self._exemplars = [
-                exemplar(question, self.doc, option) for question, option in zip(drawn, claimed, strict=True)
-            ]
+            exemplar, pairs = format_of(self.doc).exemplar, zip(drawn, claimed, strict=True)
+            self._exemplars = [exemplar(question, self.doc, option) for question, option in pairs]
             self._last = current
         return self._exemplars
 
@@ -158,10 +151,9 @@ def load_sampler(
     sampler = ExemplarSampler(pool, questions, *seeds)
     sampler.fewest = min(fewer.values(), default=shots)
     if fewer:
-        logger.warning(
-            f"{task}: {len(fewer):,} of {len(questions):,} questions have fewer than {shots} exemplars (the minimum is "
-            f"{sampler.fewest}), because {pool.source} has no more for them"
-        )
+        few = f"{len(fewer):,} of {len(questions):,} questions have fewer than {shots} exemplars"
+        why = f"(the minimum is {sampler.fewest}), because {pool.source} has no more for them"
+        logger.warning(f"{task}: {few} {why}")
     return sampler
 
 
@@ -174,18 +166,15 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
     source = QuestionSource(benchmark, options, split)
     questions, left_out, notes = source.load()
     if options.data_files and own:
-        logger.warning(
-            f"{name}: exemplars come from the scored questions, not from the split {own!r}, because 'data_files' "
-            "replaces both. Pass --num_fewshot 0 to ask without exemplars"
-        )
+        origin = f"exemplars come from the scored questions, not from the split {own!r}"
+        remedy = "Pass --num_fewshot 0 to ask without exemplars"
+        logger.warning(f"{name}: {origin}, because 'data_files' replaces both. {remedy}")
     if split != scored:  # loading the scored split has reported its notes and rows left out
         for note in notes:
             logger.warning("%s: exemplars: %s", name, note)
         if left_out:
-            logger.warning(
-                f"{name}: left out {len(left_out)} of {len(left_out) + len(questions)} possible exemplars: "
-                f"{count_left_out(left_out)}"
-            )
+            lost = f"{len(left_out)} of {len(left_out) + len(questions)} possible exemplars"
+            logger.warning(f"{name}: left out {lost}: {count_left_out(left_out)}")
     logger.info("%s: exemplars are drawn from %d questions of %s", name, len(questions), source)
     return ExemplarPool(
         questions,
@@ -230,13 +219,11 @@ def chosen_docs(
     questions = list(dict.fromkeys(doc["question_id"] for doc in docs))
     if limit is not None and not (isinstance(limit, int | float) and 0 < limit < inf):
         shown = f"{limit:g}" if isinstance(limit, int | float) else repr(limit)
-        raise UserError(
-            f"{task}: --limit {shown}: expected a number of questions from 1, or a share of them between 0 and 1"
-        )
+        expected = "expected a number of questions from 1, or a share of them between 0 and 1"
+        raise UserError(f"{task}: --limit {shown}: {expected}")
     if outside := [number for number in samples or () if type(number) is not int or not 0 <= number < len(questions)]:
-        raise UserError(
-            f"{task}: --samples {outside[0]!r}: expected the number of a question, from 0 to {len(questions) - 1}"
-        )
+        expected = f"expected the number of a question, from 0 to {len(questions) - 1}"
+        raise UserError(f"{task}: --samples {outside[0]!r}: {expected}")
     if samples:
         chosen = {questions[number] for number in samples}
     else:
@@ -245,10 +232,9 @@ def chosen_docs(
     asked = [number for number, doc in enumerate(docs) if doc["question_id"] in chosen]
     if world_size > len(asked):
         # The harness would raise on the ranks without requests, while the others wait forever.
-        raise UserError(
-            f"{task}: expected at least one variant per process, got {len(asked)} variants for {world_size} processes. "
-            f"Ask more questions, or start at most {len(asked)} processes"
-        )
+        got = f"got {len(asked)} variants for {world_size} processes"
+        remedy = f"Ask more questions, or start at most {len(asked)} processes"
+        raise UserError(f"{task}: expected at least one variant per process, {got}. {remedy}")
     return asked
 
 

@@ -6,7 +6,7 @@ import logging
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 from dataclasses import fields
 from io import StringIO
 from itertools import takewhile
@@ -88,17 +88,14 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
         register_tag()
         settings.include_path = with_tasks_folder(_listed(settings.include_path or []))  # a --config file has a list
         manager = _manager(settings, settings.include_path)
-        if not isinstance(settings.samples or {}, dict) or not all(
-            isinstance(numbers, list) for numbers in (settings.samples or {}).values()
-        ):
-            raise UserError(
-                f"--samples {settings.samples!r}: expected an object such as '{{\"cora_demo\": [0, 1, 2]}}', or a "
-                "file that contains one"
-            )
+        samples = settings.samples or {}
+        if not isinstance(samples, dict) or not all(isinstance(numbers, list) for numbers in samples.values()):
+            expected = """expected an object such as '{"cora_demo": [0, 1, 2]}', or a file that contains one"""
+            raise UserError(f"--samples {settings.samples!r}: {expected}")
         loaded = load_tasks(manager, settings.tasks, settings.model_args)
         ours = [task for task in loaded.values() if isinstance(task, CoraTask)]
-        if unknown := sorted(set(settings.samples or {}) - set(names := [*loaded])):
-            meant = did_you_mean(unknown[0], names)
+        if unknown := sorted(samples.keys() - loaded.keys()):
+            meant = did_you_mean(unknown[0], [*loaded])
             raise UserError(f"--samples: there is no task {unknown[0]!r} in this run.{meant}")
         for task in ours:
             _set(task, settings.num_fewshot)
@@ -106,8 +103,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
                 task.set_config("generation_kwargs", settings.gen_kwargs, update=True)
             if settings.predict_only:
                 task.override_metric("bypass")
-            samples = (settings.samples or {}).get(task.task_name)
-            task.prepare(model, limit=settings.limit, samples=samples)
+            task.prepare(model, limit=settings.limit, samples=samples.get(task.task_name))
     if not ours and model.settings:
         options = ", ".join(f"--{name}" for name in model.settings)
         raise UserError(f"{options}: expected a lm-eval-cora task, got none. `lm-eval-cora tasks` lists them")
@@ -157,28 +153,22 @@ def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str
             meant = did_you_mean(name, manager.all_tasks) or did_you_mean(f"cora_{name}", manager.all_tasks)
             found.append(f"there is no task {name!r}.{meant}")
     sentences = " ".join([found[0], *(text[0].upper() + text[1:] for text in found[1:])])
-    return UserError(
-        f"{sentences} `lm-eval-cora tasks` lists the tasks of this package; the groups are "
-        f"{', '.join(manager.all_groups)}"
-    )
+    groups = f"the groups are {', '.join(manager.all_groups)}"
+    return UserError(f"{sentences} `lm-eval-cora tasks` lists the tasks of this package; {groups}")
 
 
 def _why_skipped(name: str, manager: TaskManager, folders: Sequence[str | Path]) -> str:
     """Why the harness skipped the file of a task without a message; empty if there is no such file."""
     declares = re.compile(rf"""^(task|group)\s*:\s*["']?{re.escape(name)}["']?\s*(#.*)?$""", re.MULTILINE)
     for path in (path for folder in folders for path in sorted(Path(folder).rglob("*.y*ml"))):
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        if not declares.search(text):
-            continue
-        if path.suffix != ".yaml":
-            return f"{path}: the harness reads only files whose names end in .yaml"
-        try:
-            manager.load([str(path)])
-        except Exception as error:  # reading a task file may raise any error
-            return f"{path}: the harness cannot read the file: {in_a_line(error)}"
+        with suppress(OSError):
+            if declares.search(path.read_text(encoding="utf-8", errors="replace")):
+                if path.suffix != ".yaml":
+                    return f"{path}: the harness reads only files whose names end in .yaml"
+                try:
+                    manager.load([str(path)])
+                except Exception as error:  # reading a task file may raise any error
+                    return f"{path}: the harness cannot read the file: {in_a_line(error)}"
     return ""
 
 
@@ -199,8 +189,7 @@ def load_tasks(
 @contextmanager
 def silence() -> Iterator[None]:
     """Hide log messages of the harness and this package that the run will repeat."""
-    logger = logging.getLogger("lm_eval")
-    level = logger.level
+    logger, level = logging.getLogger("lm_eval"), logging.getLogger("lm_eval").level
     logger.setLevel(logging.CRITICAL)
     try:
         yield

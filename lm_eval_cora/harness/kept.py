@@ -28,16 +28,13 @@ from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.log import logger
 from lm_eval_cora.variants.variant import REPEAT
 
+# Model arguments about the transport of requests, which do not change answers.
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
-"""Model arguments about the transport of requests, which do not change answers."""
-
+# Model arguments that may name files or folders with weights.
 _WEIGHTS = {"pretrained", "peft", "delta", "lora_local_path", "gguf_file"}
-"""Model arguments that may name files or folders with weights."""
-
 _ANOTHER = "Use another file: --use_cache FILE"
 _AT_A_TIME = 2048
-_MOMENT = 0.1
-"""Minimum time in seconds between two commits. A commit can take longer than an answer."""
+_MOMENT = 0.1  # minimum time in seconds between two commits, because a commit can take longer than an answer
 
 
 def is_answer(response: Any) -> bool:
@@ -93,9 +90,8 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         """Store an answer that has a key and is not in the file. Commit at most every `_MOMENT` seconds."""
         if key is None or key in self._keys or not is_answer(response):
             return
-        if not self._write(partial(setitem, self.dbdict, key, response)):
-            return
-        self._keys.add(key)
+        if self._write(partial(setitem, self.dbdict, key, response)):
+            self._keys.add(key)
         if time.monotonic() - self._committed > _MOMENT:
             self._write(partial(self.dbdict.commit, blocking=False))
             self._committed = time.monotonic()
@@ -164,11 +160,8 @@ def key_for(method: str, request: Instance) -> str | None:
 def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], weights: object) -> str:
     """The default path of a run's answers, without the ending of the file name."""
     # Each model has its own file, because the key of an answer contains only the prompt and the settings.
-    identity = {
-        name: (str(value), _stamps(value) if name in _WEIGHTS else [])
-        for name, value in arguments.items()
-        if name not in _TRANSPORT
-    }
+    given = {name: value for name, value in arguments.items() if name not in _TRANSPORT}
+    identity = {name: (str(value), _stamps(value) if name in _WEIGHTS else []) for name, value in given.items()}
     about = repr((model, sorted(identity.items()), weights))
     return str(output_folder(output_path) / f"answers_{blake2b(about.encode(), digest_size=6).hexdigest()}")
 
@@ -200,10 +193,8 @@ def check_output(output_path: str) -> None:
         with TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise UserError(
-            f"--output_path {output_path}: cannot write to {folder}: {error.strerror}. Choose a folder that you may "
-            "write to"
-        ) from None
+        cannot = f"cannot write to {folder}: {error.strerror}. Choose a folder that you may write to"
+        raise UserError(f"--output_path {output_path}: {cannot}") from None
 
 
 def check_cache(path: str) -> None:

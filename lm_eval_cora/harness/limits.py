@@ -15,12 +15,10 @@ from lm_eval_cora.harness.compat import ask, behind
 from lm_eval_cora.harness.rounds import task_of
 from lm_eval_cora.log import logger
 
+# A response counts as complete if at least 4 tokens and an eighth of the limit are unused. The margin is for special
+# tokens, which back ends remove from the text.
 _LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
-"""A response counts as complete if at least 4 tokens and an eighth of the limit are unused. The margin is for special
-tokens, which back ends remove from the text."""
-
-_DIFFERENCE = 1
-"""A text that is tokenized again can have this number of tokens fewer than the model wrote."""
+_DIFFERENCE = 1  # a text that is tokenized again can have this number of tokens fewer than the model wrote
 
 
 def check_limits(limits: Sequence[int], budget: int | None) -> None:
@@ -31,10 +29,8 @@ def check_limits(limits: Sequence[int], budget: int | None) -> None:
     if list(limits) != sorted(set(limits)):
         raise UserError(f"{option}: expected increasing limits, such as 32,512")
     if len(limits) > 1 and budget is not None:
-        raise UserError(
-            f"{option}: several limits send some requests again, but --budget {budget} counts "
-            "each request once. Pass one limit, or --target-stderr instead of the budget"
-        )
+        why = f"several limits send some requests again, but --budget {budget} counts each request once"
+        raise UserError(f"{option}: {why}. Pass one limit, or --target-stderr instead of the budget")
 
 
 def generate(
@@ -97,8 +93,7 @@ def known(model: Any, request: Instance, response: Any) -> Any:
     said = Response.of(response)
     prompt, settings = request.args
     hides = getattr(model, "think_end_token", None) is not None
-    cut_off = said.cut_off
-    if cut_off is None:
+    if (cut_off := said.cut_off) is None:
         cut_off = _is_cut_off(model, said, settings.get("max_gen_toks"), hides=hides)
     opened = said.opened or (bool(cut_off) and said.cut_off is None if hides else opens_reasoning(str(prompt)))
     return Response(str(said), cut_off=cut_off, opened=opened, came=said.came)

@@ -80,25 +80,19 @@ def describe_stopping(left_out: Mapping[str, object], *, is_sample: bool) -> str
 
 def describe_incomplete(table: ResponseTable) -> str:
     """Count the questions and answers that were left out of the metrics; empty if there are none."""
-    parts = []
-    if table.incomplete:
-        kept = len(table.question_ids)
-        undefined = "" if kept else ", so no metric is defined"
-        parts.append(
-            f"{table.incomplete} of {table.incomplete + kept} questions are incomplete and left out{undefined}"
-        )
-    if table.duplicates:
-        parts.append(f"{table.duplicates} repeated answers to the same variant are left out")
-    return "; ".join(parts)
+    every = table.incomplete + len(table.question_ids)
+    undefined = "" if table.question_ids else ", so no metric is defined"
+    lost = f"{table.incomplete} of {every} questions are incomplete and left out{undefined}" * (table.incomplete > 0)
+    repeated = f"{table.duplicates} repeated answers to the same variant are left out" * (table.duplicates > 0)
+    return "; ".join(filter(None, (lost, repeated)))
 
 
 def describe_not_begun(table: ResponseTable) -> str:
     """Count the questions of a run that asked only a sample of them; empty if it asked all."""
-    if not table.not_begun:
-        return ""
     asked = len(table.question_ids)
     every = asked + table.incomplete + table.not_begun
-    return f"asked {asked:,} of {every:,} questions, drawn by the seed; {OTHER_QUESTIONS}"
+    told = f"asked {asked:,} of {every:,} questions, drawn by the seed; {OTHER_QUESTIONS}"
+    return told if table.not_begun else ""
 
 
 def describe_whole(phases: Phases) -> str:
@@ -159,13 +153,9 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
     return f"all samples of each of the {len(sampled)} questions are identical, so the metrics are meaningless. {why}"
 
 
-_ROOM = 4096
-"""Token limit that is enough for most reasoning models."""
-
+_ROOM = 4096  # token limit that is enough for most reasoning models
 _CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
-
 _RESPONSES = "`filtered_resps` in the samples file"
-
 _LOOK = "Look at `resps` in the samples file"
 _INSTEAD = {
     "a refusal": f"The model refuses to answer. {_LOOK}; more tokens do not help",
@@ -192,13 +182,12 @@ class Conditions:
 def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[str]:
     """Suggest what to change if more than 10% of the answers are invalid."""
     # Without this advice, a missing chat template or a token limit that is too small just looks like a CoRA of 0.
-    first = _advise_on_limit(records, setting)
     by_format: dict[str, list[Record]] = {}
     for record in records:
         by_format.setdefault(record.ask, []).append(record)
     alone = len(by_format) == 1
     notices = [_advise_on(FORMATS[name], members, setting, alone=alone) for name, members in by_format.items()]
-    return [notice for notice in (first, *notices) if notice]
+    return [notice for notice in (_advise_on_limit(records, setting), *notices) if notice]
 
 
 def _advise_on_limit(records: Sequence[Record], setting: Conditions) -> str:
@@ -210,10 +199,8 @@ def _advise_on_limit(records: Sequence[Record], setting: Conditions) -> str:
     few = lost <= TOO_MANY_INVALID * len(cut)
     limit = "the token limit" if setting.limit is None else f"the limit of {setting.limit:,} tokens"
     advice = "The others state it before the cut, so more tokens would change little" if few else _room(setting.limit)
-    return (
-        f"{len(cut):,} of {len(records):,} responses were cut off by {limit}, and {lost:,} of these have no answer. "
-        f"{advice[0].upper()}{advice[1:]}"
-    )
+    were = f"{len(cut):,} of {len(records):,} responses were cut off by {limit}, and {lost:,} of these have no answer"
+    return f"{were}. {advice[0].upper()}{advice[1:]}"
 
 
 def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditions, *, alone: bool) -> str:

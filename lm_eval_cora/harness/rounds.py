@@ -122,10 +122,8 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
             worst += agenda[end].requests
             end += 1
         if not end:
-            raise UserError(
-                f"--budget: expected at least {agenda[0].requests:,} requests, the cost of the first question of "
-                f"{agenda[0].task}; got {budget:,}"
-            )
+            needed = f"{agenda[0].requests:,} requests, the cost of the first question of {agenda[0].task}"
+            raise UserError(f"--budget: expected at least {needed}; got {budget:,}")
         if end == place or budget - spent < _REST * budget:
             return
         observed = yield agenda[place:end]
@@ -147,11 +145,8 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
             batch += of_task[task][asked[task] : until]
             asked[task] = until
         observed = yield batch
-        running = [
-            task
-            for task in running
-            if asked[task] < len(of_task[task]) and not _is_precise(observed.sums[task], target)
-        ]
+        running = [task for task in running if asked[task] < len(of_task[task])]
+        running = [task for task in running if not _is_precise(observed.sums[task], target)]
 
 
 def looks(questions: int) -> Iterator[int]:
@@ -241,8 +236,7 @@ def by_question(requests: Iterable[Instance], *, stop: bool) -> dict[Key, Questi
         variants.setdefault((request.task_name, request.doc_id), []).append(request)
     questions: dict[Key, QuestionState] = {}
     for members in variants.values():
-        task, doc = members[0].owner, members[0].doc
-        key = task.task_name, doc["question_id"]
+        task, key = members[0].owner, (members[0].owner.task_name, members[0].doc["question_id"])
         if key not in questions:
             questions[key] = QuestionState(task, stop and task.can_stop)
         questions[key].waiting.append(tuple(sorted(members, key=lambda request: request.idx)))
@@ -261,10 +255,8 @@ def collect(
         planned.key: Answered(requests, scored > 0, right > 0, not_right == 0)
         for planned, (requests, scored, right, not_right) in zip(agenda, rows, strict=True)
     }
-    sums = {
-        task: moments_of([answered[planned.key] for planned in members])
-        for task, members in of_each_task(agenda).items()
-    }
+    members = of_each_task(agenda).items()
+    sums = {task: moments_of([answered[planned.key] for planned in of_task]) for task, of_task in members}
     return Observed(sum(one.requests for one in answered.values()), sums, answered)
 
 

@@ -29,8 +29,7 @@ class RunDied(Exception):
     """A run ended before its results. The message says what happened, which answers are kept, and how to continue."""
 
 
-_LONGEST = 255
-"""Number of bytes of the longest name of a file."""
+_LONGEST = 255  # number of bytes of the longest name of a file
 
 
 class _Place:
@@ -48,10 +47,10 @@ class _Place:
             kept.check_output(settings.output_path)
             names = (settings.model_args.get(key) for key in ("pretrained", "model", "path", "engine"))
             if len((name := str(next(filter(None, names), ""))).encode()) > _LONGEST:
-                raise UserError(
-                    f"--output_path: expected a name of the model with at most {_LONGEST} bytes, because the harness "
-                    f"names a folder after it; got {shorten(name)!r}"
+                expected = (
+                    f"a name of the model with at most {_LONGEST} bytes, because the harness names a folder after it"
                 )
+                raise UserError(f"--output_path: expected {expected}; got {shorten(name)!r}")
         if settings.use_cache and not self.keeps:
             raise UserError("--no_cache and --use_cache contradict each other. Remove one of them")
         if settings.use_cache:
@@ -135,9 +134,8 @@ def run(
     harness, given = compat.parsed(arguments)
     with compat.leaving_out(config_keys):
         settings = _configured(given)
-    if early["limits"] and (given_twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
-        message = f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens. Remove one of them"
-        raise UserError(message)
+    if early["limits"] and (twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
+        raise UserError(f"--max_gen_toks and --gen_kwargs {min(twice)} both limit the tokens. Remove one of them")
     place = _Place(settings, keeps=keeps, command=command)
     place.check_disk()
     back_end = _back_end(settings.model)
@@ -162,10 +160,9 @@ def run(
             )
         back_ends.warn_of_small_batches(model)
         if back_ends.is_always_random(model):
-            logger.warning(
-                "the back end samples the answers of this model with a temperature above 0 although the tasks ask for "
-                "greedy answers. They differ from run to run and are not kept"
-            )
+            samples = "the back end samples the answers of this model with a temperature above 0"
+            greedy = "the tasks ask for greedy answers. They differ from run to run and are not kept"
+            logger.warning("%s although %s", samples, greedy)
             place.keeps = False
         asking.lm = place.with_cache(model)
         return asking

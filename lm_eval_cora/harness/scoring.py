@@ -53,19 +53,15 @@ CHECKER = EquivalenceChecker()
 
 def check_comparison(task: str) -> None:
     """Check that math-verify can compare answers."""
+    install = "pip install 'lm-eval-cora[math]'"
     if find_spec("math_verify") is None:
-        raise UserError(
-            f"{task}: comparing answers needs math-verify, which is not installed. Run pip install 'lm-eval-cora[math]'"
-        )
+        raise UserError(f"{task}: comparing answers needs math-verify, which is not installed. Run {install}")
     if CHECKER.verdict("(x+1)^2", "x^2+2x+1") is not True:
-        printed = subprocess.run(
-            Limits().command(), input="", capture_output=True, text=True, check=False
-        ).stderr.strip()
-        raise UserError(
-            f"{task}: a test comparison of two answers with math-verify, in a process of its own, failed"
-            f"{f': {printed.splitlines()[-1]}' if printed else ''}. Unless this message names another cause, reinstall "
-            "math-verify and the ANTLR version that it needs: pip install 'lm-eval-cora[math]'"
-        )
+        done = subprocess.run(Limits().command(), input="", capture_output=True, text=True, check=False)
+        cause = "".join(f": {line}" for line in done.stderr.strip().splitlines()[-1:])
+        failed = f"a test comparison of two answers with math-verify, in a process of its own, failed{cause}"
+        remedy = f"reinstall math-verify and the ANTLR version that it needs: {install}"
+        raise UserError(f"{task}: {failed}. Unless this message names another cause, {remedy}")
 
 
 def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible") -> Record:
@@ -171,11 +167,8 @@ class Scoring:
 
     def filter(self, instances: Sequence[Any]) -> None:
         """Filter the responses, except skipped ones, on which a user's own filter may fail."""
-        asked: list[Any] = []
-        left_out: list[Any] = []
-        for instance in instances:
-            is_skipped = bool(instance.resps) and isinstance(instance.resps[0], Skipped)
-            (left_out if is_skipped else asked).append(instance)
+        left_out = [one for one in instances if one.resps and isinstance(one.resps[0], Skipped)]
+        asked = [one for one in instances if not (one.resps and isinstance(one.resps[0], Skipped))]
         for ensemble in self.filters:
             if asked:
                 ensemble.apply(asked)
@@ -283,13 +276,9 @@ class Scoring:
             by_kinds: list[Callable[..., Any]] = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
             for by_kind in by_kinds + [metrics.followed_by_kind] * followed:
                 found[by_kind.__name__] = self.attempt(by_kind.__name__, by_kind, self.table)
-            if self.study:
-                found["study"] = {
-                    entry["metric"]: self.attempt(
-                        entry["metric"], lambda entry: for_json(compute(entry, self.table)), entry
-                    )
-                    for entry in self.study
-                }
+            for entry in self.study:
+                computed = self.attempt(entry["metric"], lambda entry: for_json(compute(entry, self.table)), entry)
+                found.setdefault("study", {})[entry["metric"]] = computed
         return found
 
     def _intervals(self) -> dict[str, tuple[float, float]]:
@@ -298,11 +287,7 @@ class Scoring:
         return {name: (low, high) for name, (low, high) in found.items() if not isnan(low)}
 
     def signature(
-        self,
-        about: Mapping[str, object],
-        options: Options,
-        left_out: Mapping[str, object],
-        planned: Iterable[Doc],
+        self, about: Mapping[str, object], options: Options, left_out: Mapping[str, object], planned: Iterable[Doc]
     ) -> str:
         """Describe in one line everything that determines a score; `planned` are the docs of the run."""
         records = [record for record in self.records or map(skipped, planned) if record.kind != REPEAT]
@@ -310,9 +295,8 @@ class Scoring:
         variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
         asked = sum(not record.skipped for record in records)
         questions = set(self.table.question_ids) if asked else {record.question_id for record in records}
-        passages = len(
-            {record.cluster or (record.question_id,) for record in records if record.question_id in questions}
-        )
+        units = {record.question_id: record.cluster or (record.question_id,) for record in records}
+        passages = len({units[question] for question in questions})
         invalid = sum(record.invalid for record in records) / max(1, asked)
         # The reader is in `about`, if answers are read, and the digest of the prompts, and the tasks of `cora_of`.
         changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt", "task")}

@@ -25,11 +25,10 @@ from lm_eval_cora.questions.question import shorten
 DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before each retry, a minute in total. If `max_retries` is larger, the last delay is repeated."""
 
+# No more requests are sent after this number of failed attempts in a row, over at least this number of seconds.
 _HOPELESS, _PATIENCE = 10, 60.0
-"""No more requests are sent after this number of failed attempts in a row, over at least this number of seconds."""
-
+# Maximum number of attempts if the response has no choices. After that the answer counts as empty.
 _EMPTY_AT_MOST = 3
-"""Maximum number of attempts if the response has no choices. After that the answer counts as empty."""
 
 # Of the status codes from 400 to 499, the first ones concern the server or the API key. The second ones concern one
 # request, unless no request has been answered yet. After the third ones the same request may succeed later.
@@ -253,8 +252,9 @@ class _Patient:
             self.tally.hear(str(error))
         if kind == UNREACHABLE:
             self.tally.said = ""  # about an earlier failure
-        is_empty = isinstance(error, NoChoicesError)
-        at_most = min(self.attempts, _EMPTY_AT_MOST) if is_empty else self.attempts
+        at_most = (
+            min(self.attempts, _EMPTY_AT_MOST) if (is_empty := isinstance(error, NoChoicesError)) else self.attempts
+        )
         if is_empty:
             self.tally.note_answer(0)
         elif again:
@@ -325,9 +325,7 @@ def responses_in(output: Any, think_end_token: str | None = None) -> list[Respon
     return found
 
 
-_LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")
-"""Finish reasons that name a token limit."""
-
+_LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")  # finish reasons that name a token limit
 _NO_TEXT = "no text"
 
 

@@ -39,9 +39,7 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import Form
 from lm_eval_cora.questions.randomness import draw
 
-_RATE = 10.0
-"""Assumed requests per second in a dry run. A real run reports its own rate after 20 s."""
-
+_RATE = 10.0  # assumed requests per second in a dry run; a real run reports its own rate after 20 s
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
 
@@ -72,12 +70,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             check_comparison(task)
         with _naming(task):
             features = self._features(config["metric_list"])
-        sampled = self._options.variants is not None
-        self._entries: list[Entry] = [  # of this form and this benchmark
-            entry
-            for entry in config["metric_list"]
-            if applies_to(entry, self._form, sampled=sampled, features=features)
-        ]
+        apply = partial(applies_to, form=self._form, sampled=self._options.variants is not None, features=features)
+        self._entries: list[Entry] = [*filter(apply, config["metric_list"])]  # of this form and this benchmark
         config["metric_list"] = [entry for entry in self._entries if is_in_table(entry)]
         self._docs: Docs | None = None
         self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
@@ -91,16 +85,14 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         except UserError:
             raise
         except Exception as error:
-            raise UserError(
-                f"{task}: the task file cannot be used: {back_ends.in_a_line(error)}. If the file is your own, "
-                "compare its settings with the fragments that it includes"
-            ) from error
+            remedy = "If the file is your own, compare its settings with the fragments that it includes"
+            raise UserError(f"{task}: the task file cannot be used: {back_ends.in_a_line(error)}. {remedy}") from error
         if not config["metric_list"]:
-            raise UserError(
-                f"{task}: metric_list: expected at least one metric for the table, got none for the form "
-                f"{self._form!r} with the options {self._options.changed()}. Add a metric of this form without "
-                "`table: false`, and with `sampled` if the option 'variants' is set"
+            got = f"got none for the form {self._form!r} with the options {self._options.changed()}"
+            remedy = (
+                "Add a metric of this form without `table: false`, and with `sampled` if the option 'variants' is set"
             )
+            raise UserError(f"{task}: metric_list: expected at least one metric for the table, {got}. {remedy}")
         score = self.config.process_results
         self.scoring = Scoring(task, score, self._options.reader, self._filters, writes=self._writes)
         self.scoring.check(self.task_docs[0])
@@ -173,11 +165,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             # The harness puts a delimiter after a description but not after an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
-        cost = describe_cost(
-            ((one.doc, one.args[0], self._answers_scored(one.doc)) for one in self.instances if one.idx == 0),
-            repeats=self.config.repeats,
-            ranks=ranks,
-        )
+        asked = ((one.doc, one.args[0], self._answers_scored(one.doc)) for one in self.instances if one.idx == 0)
+        cost = describe_cost(asked, repeats=self.config.repeats, ranks=ranks)
         stopping = describe_stopping(self._left_out, is_sample=self._options.questions is not None)
         logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, stopping)
 
@@ -319,12 +308,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         model, scoring = compat.behind(compat.of_the_run("lm")), self.scoring
         is_text = self.OUTPUT_TYPE == "generate_until"
         for instance in self.instances:
-            instance.resps = [
-                encodable(known(model, instance, response) if is_text else response) for response in instance.resps
-            ]
-        scoring.attempt(
-            "freeing memory", partial(compat.slim, self.instances, prompts=not compat.of_the_run("log_samples", True))
-        )
+            given = [known(model, instance, each) for each in instance.resps] if is_text else instance.resps
+            instance.resps = [*map(encodable, given)]
+        unlogged = not compat.of_the_run("log_samples", True)
+        scoring.attempt("freeing memory", partial(compat.slim, self.instances, prompts=unlogged))
         scoring.filter(self.instances)
         check = partial(describe_samples, self.instances, sent_seeds=self._sends_seeds)
         if self.probe.samples and (notice := scoring.attempt("the check of the samples", check)):
@@ -344,18 +331,14 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         functions: dict[str, Callable[..., Any]] = super().aggregation()
         if not self._is_scored:
             return functions
-        return {
-            **{name: partial(self.scoring.value, name) for name in functions},
-            **{f"{name}_stderr": partial(self.scoring.stderr, name) for name in functions},
-        }
+        errors = {f"{name}_stderr": partial(self.scoring.stderr, name) for name in functions}
+        return {**{name: partial(self.scoring.value, name) for name in functions}, **errors}
 
     def dump_config(self) -> dict[str, Any]:
         """The configuration for the results file, with names of callables and the signature of the scores."""
-        config = {
-            # The metadata also contains --model_args, which may hold live models.
-            key: value if key == "metadata" else name_callables(value)
-            for key, value in self.config.to_dict(keep_callable=True).items()
-        }
+        every = self.config.to_dict(keep_callable=True)
+        # The metadata also contains --model_args, which may hold live models.
+        config = {key: value if key == "metadata" else name_callables(value) for key, value in every.items()}
         given = {**self._declared, **self._options.declared, "name": self._benchmark.name}
         config["benchmark"] = {key: getattr(value, "name", value) for key, value in given.items()}  # an adapter
         config |= {"probe": self.probe.name, "metadata": {**(config.get("metadata") or {}), **self._data.in_metadata()}}

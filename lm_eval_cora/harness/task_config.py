@@ -24,11 +24,9 @@ from lm_eval_cora.variants.probes import PROBES, Probe, read_templates
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from lm_eval_cora.variants.template import Templates, make_templates, own_templates
 
-OWN_KEYS = ("class", "reader", "probe", "benchmark")
-"""Keys that the harness does not know."""
-
+OWN_KEYS = ("class", "reader", "probe", "benchmark")  # keys that the harness does not know
+# Keys of the harness that `benchmark` replaces.
 _REPLACED = {"custom_dataset", "dataset_path", "dataset_name", "dataset_kwargs", "test_split"}
-"""Keys of the harness that `benchmark` replaces."""
 
 
 def declared_in(config: Mapping[str, Any]) -> tuple[Probe, Benchmark, Options]:
@@ -45,42 +43,37 @@ def declared_in(config: Mapping[str, Any]) -> tuple[Probe, Benchmark, Options]:
     ignored = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
     ignored |= {key for key in ("fewshot_split", "training_split", "validation_split") if config.get(key)}
     if ignored:
+        why = "exemplars are drawn from the source in `benchmark`, and all variants of a question get the same ones"
         raise UserError(
-            f"{task}: {', '.join(sorted(ignored))} in the task file would be ignored: exemplars are drawn from the "
-            "source in `benchmark`, and all variants of a question get the same ones. Remove this setting"
+            f"{task}: {', '.join(sorted(ignored))} in the task file would be ignored: {why}. Remove this setting"
         )
     return probe, benchmark, options
 
 
 def _probe_of(config: Mapping[str, Any]) -> Probe:
-    name = config.get("probe")
+    task, name = config["task"], config.get("probe")
     if "process_docs" in config:
-        raise UserError(
-            f"{config['task']}: process_docs: expected no such key, and the name of a probe in `probe`; got "
-            f"{config['process_docs']!r} (in the task file). CONTRIBUTING.md explains how to add a probe"
-        )
+        expected = f"expected no such key, and the name of a probe in `probe`; got {config['process_docs']!r}"
+        how = "CONTRIBUTING.md explains how to add a probe"
+        raise UserError(f"{task}: process_docs: {expected} (in the task file). {how}")
     if not isinstance(name, str) or name not in PROBES:
-        expected = ", ".join(PROBES)
-        raise UserError(f"{config['task']}: probe: expected one of {expected}, got {name!r} (in the task file)")
+        raise UserError(f"{task}: probe: expected one of {', '.join(PROBES)}, got {name!r} (in the task file)")
     return PROBES[name]
 
 
 def _benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
     task = config["task"]
     if "benchmark" not in config:
-        raise UserError(
-            f"{task}: expected `benchmark` in the task file. Include a benchmark of this package, or add `benchmark` "
-            "with the keys `hub` or `data_files`, `split`, `question`, `choices`, `answer`"
-        )
+        keys = "with the keys `hub` or `data_files`, `split`, `question`, `choices`, `answer`"
+        remedy = f"Include a benchmark of this package, or add `benchmark` {keys}"
+        raise UserError(f"{task}: expected `benchmark` in the task file. {remedy}")
     if isinstance(config["benchmark"], Benchmark):
         return config["benchmark"]
     if options.task:
         raise UserError(f"{task}: option 'task': this task has its own questions. Use cora_of, or remove the option")
     if others := sorted(_REPLACED.intersection(config)):
-        raise UserError(
-            f"{task}: {', '.join(others)} in the task file: `benchmark` sets the source of the "
-            "questions and how they are read. Remove the other keys"
-        )
+        why = "`benchmark` sets the source of the questions and how they are read. Remove the other keys"
+        raise UserError(f"{task}: {', '.join(others)} in the task file: {why}")
     try:
         return declared(config["benchmark"], options.declared, options.data_files)
     except UserError as error:
@@ -99,9 +92,7 @@ def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
     """The templates of a benchmark."""
     if options.templates is not None:
         return read_templates(Path(options.templates), has_options=benchmark is None or benchmark.has_options)
-    if benchmark is None or benchmark.score_templates is None:
-        return own_templates()
-    return score_templates(benchmark)
+    return own_templates() if benchmark is None or benchmark.score_templates is None else score_templates(benchmark)
 
 
 def score_templates(benchmark: Benchmark) -> Templates:
@@ -123,16 +114,15 @@ def score_templates(benchmark: Benchmark) -> Templates:
             raise UserError("expected one of the ten templates to be the fixed one")
         return make_templates(entries, has_options=benchmark.has_options)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{where}: cannot be read: {described(error)}. lm-eval 0.4.12 and 0.4.13 contain them: "
-            "install one of these versions, or pass your own file with the option 'templates'"
-        ) from None
+        remedy = "install one of these versions, or pass your own file with the option 'templates'"
+        versions = f"lm-eval 0.4.12 and 0.4.13 contain them: {remedy}"
+        raise UserError(f"{where}: cannot be read: {described(error)}. {versions}") from None
 
 
 # ---- metadata
 
 AMBIGUOUS = frozenset(
-    ("answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split")
+    ["answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split"]
 )
 """Names of options that are also arguments of back ends, or common keys of the `metadata` in task files."""
 
@@ -144,21 +134,18 @@ def check_metadata(task: str, metadata: Mapping[str, Any]) -> None:
     known = _known_metadata()
     given = metadata if known is None else known
     if text := "".join(f"{name}{value or ''}, " for name, value in given.items() if "{" in str(name)).rstrip(", "):
-        raise UserError(  # the harness takes the text of a --config file for key=value pairs
-            f"{task}: metadata: expected an object in the --config file, got the text {shorten(text)!r}. Remove the "
-            "quotes around it"
-        )
+        # The harness takes the text of a --config file for key=value pairs.
+        got = f"got the text {shorten(text)!r}. Remove the quotes around it"
+        raise UserError(f"{task}: metadata: expected an object in the --config file, {got}")
     misplaced = [name for name, value in given.items() if _is_misplaced(name, value, task)]
     unsure = [name for name in misplaced if known is None and name in AMBIGUOUS]
     if wrong := [name for name in misplaced if name not in unsure]:
-        raise UserError(
-            f"{task}: {', '.join(map(repr, wrong))} in --metadata would be ignored, because options are read only "
-            f"inside of {_KEY!r}. Pass --metadata {_corrected(given, wrong, others=known is not None)}"
-        )
+        why = f"would be ignored, because options are read only inside of {_KEY!r}"
+        right = _corrected(given, wrong, others=known is not None)
+        raise UserError(f"{task}: {', '.join(map(repr, wrong))} in --metadata {why}. Pass --metadata {right}")
     for name in unsure:
-        logger.warning(
-            "%s: %r in the metadata is not read as an option; options belong inside {'cora': {...}}", task, name
-        )
+        where = "options belong inside {'cora': {...}}"
+        logger.warning("%s: %r in the metadata is not read as an option; %s", task, name, where)
 
 
 def _known_metadata() -> Mapping[str, Any] | None:

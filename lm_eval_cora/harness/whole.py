@@ -8,6 +8,7 @@ is narrow enough. The sizes of the samples are chosen so that this needs as few 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import ceil, isnan
 from typing import NamedTuple
 
@@ -18,27 +19,20 @@ from lm_eval_cora.harness.rounds import CAUTION, FIRST_LOOK, Observed, Planned, 
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT
 from lm_eval_cora.metrics.stopping import Phases, Share, half_width, shares_of
 
-_FIRST_FOLLOWED = 50
-"""Number of questions that are followed before the interval is tested for the first time."""
-
+_FIRST_FOLLOWED = 50  # number of questions that are followed before the interval is tested for the first time
+# Factor between two possible sizes of a sample, and the largest one by which it grows between two tests.
 _FINENESS, _MOST = 1.05, 1.25
-"""Factor between two possible sizes of a sample, and the largest one by which it grows between two tests."""
 
 
 def parse_target(text: str) -> float:
     """Read the value of --target."""
     kind, _, number = text.partition(":") if isinstance(text, str) else ("", "", "")
-    try:
-        width = float(number)
-    except ValueError:
-        width = 0.0
-    if kind != "whole" or not 0 < width < 0.5:
-        raise UserError(
-            f"--target {text!r}: expected whole:E, such as whole:0.01: half the width of the 95% interval of cora for "
-            "the full benchmark, above 0 and below 0.5. For a standard error about other questions of the same kind, "
-            "pass --target-stderr 0.01"
-        )
-    return width
+    with suppress(ValueError):
+        if kind == "whole" and 0 < (width := float(number)) < 0.5:
+            return width
+    expected = "expected whole:E, such as whole:0.01: half the width of the 95% interval of cora for the full benchmark"
+    other = "For a standard error about other questions of the same kind, pass --target-stderr 0.01"
+    raise UserError(f"--target {text!r}: {expected}, above 0 and below 0.5. {other}")
 
 
 class Sizes(NamedTuple):

@@ -95,16 +95,22 @@ def variants_of(requests: list[Any]) -> set[tuple[str, int]]:
     return {(request.doc["question_id"], request.doc["ordinal"]) for request in requests}
 
 
+def same_scores(task: str, found: dict[str, Any], full: dict[str, Any]) -> None:
+    """Check the values and standard errors that stay exact with early stopping."""
+    names = [f"{name}{end}" for name in known(task) for end in ("", "_stderr")]
+    assert {name: found[name] for name in names} == {name: full[name] for name in names}
+
+
 # ---- requests
 
 
 @pytest.mark.parametrize(
     "task", ["cora_demo", "cora_demo_mc", "cora_demo_plus", "cora_demo_order_mc", "cora_demo_prompts"]
 )
-def test_each_wave_contains_only_necessary_requests(task: str) -> None:
+def test_each_wave_contains_only_necessary_requests_and_the_others_are_marked(task: str) -> None:
     plain, model = Watched(), Watched()
-    everything = run(plain, task, options=QUESTIONS)
-    run(stop_early(model), task, options=QUESTIONS)
+    everything = run(plain, task, QUESTIONS)
+    samples = run(stop_early(model), task, QUESTIONS)["samples"][task]
 
     expected = waves_by_hand(everything, task)
     assert [variants_of(call) for call in model.calls] == expected
@@ -117,6 +123,18 @@ def test_each_wave_contains_only_necessary_requests(task: str) -> None:
         assert counts == {variant: sizes[variant] for variant in counts}
     assert len(model.arguments) < len(plain.arguments)
     assert set(model.arguments) <= set(plain.arguments)
+
+    asked = variants_of(model.requests)
+    assert 0 < len(asked) < len(samples)
+    for sample, other in zip(samples, everything["samples"][task], strict=True):
+        assert sample["doc_hash"] == other["doc_hash"]
+        (responses,), (others,) = zip(*sample["resps"], strict=True), zip(*other["resps"], strict=True)
+        if (sample["doc"]["question_id"], sample["doc"]["ordinal"]) in asked:
+            assert responses == others
+            assert not any(isinstance(response, Skipped) for response in responses)
+        else:
+            assert all(type(response) is Skipped for response in responses)
+            assert json.loads(json.dumps(sample["resps"])) == [[str(SKIPPED)]] * len(others)
 
 
 def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
@@ -142,41 +160,15 @@ def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
 # ---- skipped requests
 
 
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_prompts"])
-def test_only_skipped_requests_are_marked(task: str) -> None:
-    plain, model = Watched(), Watched()
-    everything = run(plain, task, options=QUESTIONS)["samples"][task]
-    samples = run(stop_early(model), task, options=QUESTIONS)["samples"][task]
-    asked = variants_of(model.requests)
-    assert 0 < len(asked) < len(samples) == len(everything)
-    for sample, other in zip(samples, everything, strict=True):
-        assert sample["doc_hash"] == other["doc_hash"]
-        (responses,), (others,) = zip(*sample["resps"], strict=True), zip(*other["resps"], strict=True)
-        assert len(responses) == len(others)
-        if (sample["doc"]["question_id"], sample["doc"]["ordinal"]) in asked:
-            assert responses == others
-            assert not any(isinstance(response, Skipped) for response in responses)
-        else:
-            assert all(type(response) is Skipped for response in responses)
-            assert [str(response) for response in responses] == [str(SKIPPED)] * len(others)
-            assert json.loads(json.dumps(sample["resps"])) == [[str(SKIPPED)]] * len(others)
-
-
 def test_a_response_with_the_text_of_the_marker_is_not_skipped() -> None:
-    def copies(doc: dict[str, Any]) -> str:
-        return str(SKIPPED)
-
-    assert type(copies({})) is str
-    everything = run(copies, options=QUESTIONS)
+    everything, model = run(lambda _: str(SKIPPED), options=QUESTIONS), Watched()
     assert not [sample for sample in everything["samples"]["cora_demo"] if sample["resps"] == [[str(SKIPPED)]]]
     whole = scores(everything)
     assert (whole["invalid"], whole["acc"], whole["cora"]) == (1.0, 0.0, 0.0)
-    model = Watched()
-    model.rule = copies
+    model.rule = lambda _: str(SKIPPED)
     results = run(stop_early(model), options=QUESTIONS)
     assert len(model.requests) == 6
-    found = scores(results)
-    assert {name: found[name] for name in known("cora_demo")} == {name: whole[name] for name in known("cora_demo")}
+    same_scores("cora_demo", scores(results), whole)
     # In the file, a response of the model differs from the text of a skipped request.
     texts = Counter(sample["resps"][0][0] for sample in results["samples"]["cora_demo"])
     assert texts[str(SKIPPED)] == 6 * 25
@@ -192,9 +184,7 @@ def test_scores_equal_the_full_run_for_every_likelihood(score: Any) -> None:
 
     everything = scores(run(Broken(), "cora_demo_mc", options={"questions": 4}), "cora_demo_mc")
     found = scores(run(stop_early(Broken()), "cora_demo_mc", options={"questions": 4}), "cora_demo_mc")
-    for name in known("cora_demo_mc"):
-        assert found[name] == everything[name]
-        assert found[f"{name}_stderr"] == everything[f"{name}_stderr"]
+    same_scores("cora_demo_mc", found, everything)
 
 
 # ---- caches
@@ -206,15 +196,12 @@ def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path:
     with pytest.raises(UserError, match="stop_early\\(CachingLM"):
         run(stop_early(model), task, options=QUESTIONS, use_cache=str(tmp_path / "cache"))
     assert model.calls == []
+    for options in ({"budget": 100}, {"target_stderr": 0.1}):
+        with pytest.raises(UserError, match="stop_early\\(CachingLM"):
+            stop_early(Watched(), None, **options).set_cache_hook(SimpleNamespace(dbdict={}))  # type: ignore[arg-type]
     # If no request is skipped, a cache is accepted.
     found = run(AskingLM(model), task, options={"questions": 1}, use_cache=str(tmp_path / "other"))
     assert scores(found, task) == scores(run(Watched(), task, options={"questions": 1}), task)
-
-
-@pytest.mark.parametrize("options", [{"budget": 100}, {"target_stderr": 0.1}])
-def test_a_cache_around_is_refused_without_early_stopping_too(options: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="stop_early\\(CachingLM"):
-        stop_early(Watched(), None, **options).set_cache_hook(SimpleNamespace(dbdict={}))
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
@@ -245,7 +232,6 @@ def test_a_killed_run_asks_only_for_what_is_missing(task: str, requests: int, tm
     undisturbed, killed, resumed = Watched(), Watched(dies_after=requests), Watched()
     expected = scores(run(stop_early(undisturbed), task, options=QUESTIONS), task)
     assert len(undisturbed.requests) > requests + 5
-
     cached = CachingLM(killed, str(tmp_path / "cache.db"))
     with pytest.raises(KeyboardInterrupt):
         run(stop_early(cached), task, options=QUESTIONS)
@@ -309,14 +295,22 @@ def repeated(tmp_path: Path) -> dict[str, Any]:
     return {"data_files": str(tmp_path / "rows.jsonl")}
 
 
-@pytest.mark.parametrize("task", ["cora_local", "cora_local_mc", "cora_local_plus"])
-def test_identical_requests_are_asked_once(task: str, repeated: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("task", "settings"),
+    [
+        *(("cora_local", None), ("cora_local_mc", None), ("cora_local_plus", None)),
+        *(("cora_local", "do_sample=True,temperature=0.7"), ("cora_local", "temperature=0.7")),
+    ],
+)
+def test_identical_requests_are_asked_once_unless_they_are_sampled(
+    task: str, settings: str | None, repeated: dict[str, Any]
+) -> None:
     plain, model = Reader(), Reader()
-    everything = run(plain, task, options=repeated)
-    found = run(AskingLM(model), task, options=repeated)
+    everything = run(plain, task, repeated, gen_kwargs=settings)
+    found = run(AskingLM(model), task, repeated, gen_kwargs=settings)
     counts = Counter(plain.arguments)
     assert max(counts.values()) > 1  # otherwise this tests nothing
-    assert Counter(model.arguments) == dict.fromkeys(counts, 1)
+    assert Counter(model.arguments) == (counts if settings else dict.fromkeys(counts, 1))
     assert scores(found, task) == scores(everything, task)
     assert [sample["resps"] for sample in found["samples"][task]] == [
         sample["resps"] for sample in everything["samples"][task]
@@ -329,15 +323,4 @@ def test_scores_are_exact_with_repeated_prompts_and_early_stopping(repeated: dic
         everything = scores(run(plain, "cora_local", options=repeated), "cora_local")
         found = scores(run(stop_early(model), "cora_local", options=repeated), "cora_local")
         assert max(Counter(model.arguments).values()) == 1
-        for name in known("cora_local"):
-            assert found[name] == everything[name]
-            assert found[f"{name}_stderr"] == everything[f"{name}_stderr"]
-
-
-@pytest.mark.parametrize("settings", ["do_sample=True,temperature=0.7", "temperature=0.7"])
-def test_sampled_requests_are_asked_each_time(settings: str, repeated: dict[str, Any]) -> None:
-    plain, model = Reader(), Reader()
-    everything = run(plain, "cora_local", options=repeated, gen_kwargs=settings)
-    found = run(AskingLM(model), "cora_local", options=repeated, gen_kwargs=settings)
-    assert sorted(model.arguments) == sorted(plain.arguments)
-    assert scores(found, "cora_local") == scores(everything, "cora_local")
+        same_scores("cora_local", found, everything)

@@ -1,9 +1,9 @@
-"""Early stopping in a second run, with a user's own filters, and on several ranks."""
+"""Early stopping in a second run, with a user's own filters, and on several ranks; the progress of a run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,16 +15,13 @@ from lm_eval.evaluator import evaluate
 
 from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.asking import stop_early
+from lm_eval_cora.harness.asking import Progress, counting, stop_early
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.building import build, manager, own_task
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.stopping import known
 
 QUESTIONS = {"questions": 6}
-
-
-def nothing(_: dict[str, Any]) -> str:
-    return "Z"
 
 
 def half(doc: dict[str, Any]) -> str:
@@ -39,7 +36,7 @@ def test_answers_of_one_run_are_not_used_in_the_next() -> None:
     wrapped = stop_early(model)
     assert scores(run(wrapped, options=QUESTIONS))["mcqa"] == 1.0
     asked = len(model.prompts)
-    model.rule = nothing
+    model.rule = lambda _: "Z"
     assert scores(run(wrapped, options=QUESTIONS))["mcqa"] == 0.0
     assert len(model.prompts) == asked + 6
 
@@ -89,51 +86,37 @@ def test_the_report_reads_the_first_response_if_the_harness_padded_a_rank(tmp_pa
     padded = max(number for number, line in enumerate(lines) if line["resps"] == [[SKIPPED]])
     lines[padded]["resps"] = [[SKIPPED, SKIPPED]]
     path = tmp_path / "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
-    arguments = [{"gen_args_0": {"arg_0": line["arguments"][0][0], "arg_1": line["arguments"][0][1]}} for line in lines]
-    written = [{**line, "arguments": pairs} for line, pairs in zip(lines, arguments, strict=True)]
+    named = ({"gen_args_0": dict(zip(("arg_0", "arg_1"), line["arguments"][0], strict=True))} for line in lines)
+    written = [{**line, "arguments": pairs} for line, pairs in zip(lines, named, strict=True)]
     path.write_text("".join(json.dumps(line, default=str) + "\n" for line in written), encoding="utf-8")
     (one,) = read_runs([path])
     assert one.table.answers == sum(line["resps"] != [[SKIPPED]] for line in lines) - 1
     assert not one.table.invalid[one.table.skipped].any()
-    assert {name: one.estimates[name].value for name in ("cora", "ci", "mcqa", "bmca@1.0")} == {
-        name: value for name, value in scores(results).items() if name in ("cora", "ci", "mcqa", "bmca@1.0")
-    }
-
-
-class Automatic(Simulated):
-    """Has the attributes of a back end that determines its batch size automatically."""
-
-    def __init__(self, batch_size: Any, schedule: float = 1, ranks: int = 1) -> None:
-        super().__init__(knows)
-        self.batch_size, self.batch_schedule, self._world_size = batch_size, schedule, ranks
+    assert {name: one.estimates[name].value for name in known("cora_demo")}.items() <= scores(results).items()
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("schedule", "ranks", "told"),
     [
         # All ranks would measure the batch size together in each call, but they make different numbers of calls.
-        (lambda: Automatic("auto", ranks=2), "--stop exact: .*--batch_size auto.*to a number"),
+        (1, 2, "--stop exact: .*--batch_size auto.*to a number"),
         # The batch size would be measured four times in a list of three requests: a division by zero.
-        (lambda: Automatic("auto", schedule=4.0), "--stop exact: --batch_size auto:4 .*to a number"),
+        (4.0, 1, "--stop exact: --batch_size auto:4 .*to a number"),
+        (1, 1, ""),
     ],
 )
-def test_batch_sizes_that_need_one_long_list_are_refused(model: Callable[[], Automatic], told: str) -> None:
-    asked = model()
-    with pytest.raises(UserError, match=told):
-        build("cora_demo", **QUESTIONS).prepare(stop_early(asked))
-    assert asked.prompts == []
-
-
-def test_an_automatic_batch_size_on_one_process_is_accepted() -> None:
-    assert scores(run(stop_early(Automatic("auto")), options=QUESTIONS))["mcqa"] == 1.0
+def test_batch_sizes_that_need_one_long_list_are_refused(schedule: float, ranks: int, told: str) -> None:
+    model = Simulated(knows)
+    vars(model).update(batch_size="auto", batch_schedule=schedule, _world_size=ranks)
+    with pytest.raises(UserError, match=told) if told else nullcontext():
+        build("cora_demo", **QUESTIONS).prepare(stop_early(model))
+    assert model.prompts == []
 
 
 def test_missing_responses_of_a_model_are_an_error() -> None:
     model = Simulated(knows)
-    with (
-        patch.object(model, "generate_until", lambda requests: ["A"] * (len(requests) - 1)),
-        pytest.raises(ValueError, match="expected 6 responses, got 5"),
-    ):
+    model.generate_until = lambda requests: ["A"] * (len(requests) - 1)  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match="expected 6 responses, got 5"):
         run(stop_early(model), options=QUESTIONS)
 
 
@@ -165,3 +148,66 @@ def test_a_budget_alone_needs_no_scores() -> None:
     assert sum(line["resps"] == [[SKIPPED]] for line in results["samples"]["cora_demo"]) == 4 * 26
     with pytest.raises(UserError, match=r"--stop exact.*--predict_only"):
         run(stop_early(model, budget=60), options=QUESTIONS, predict_only=True)
+
+
+# ---- progress, with a clock of the test
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_time_is_told_once_when_enough_of_it_has_passed(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "lm_eval.cora")
+    clock = Clock()
+    over = Progress(1, bar=False, clock=clock)
+    clock.now = 100.0
+    over.count()
+    assert caplog.messages == []  # the run has ended
+    clock.now = 0.0
+    progress = Progress(1000, bar=False, clock=clock)
+    for second in range(1, 31):
+        clock.now = float(second)
+        progress.count()
+    # 20 answers in 20 seconds: the other 980 take 980 s, 16 min.
+    assert caplog.messages == ["1 requests a second, about 16 min for the other 980"]
+    assert (progress.answered, progress.left) == (30, 970)
+
+
+class Hooked(Simulated):
+    """Passes each answer to a cache, as the harness' back ends do."""
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.hidden = disable_tqdm
+        answers = super().generate_until(requests)
+        for request, answer in zip(requests, answers, strict=True):
+            self.cache_hook.add_partial("generate_until", request.args, answer)
+        return answers
+
+
+def test_a_back_end_tells_of_each_answer_and_its_own_hook_is_put_back() -> None:
+    model = Hooked(knows)
+    hook, progress = model.cache_hook, Progress(5, bar=False)
+    with counting(model, progress):
+        model.cache_hook.add_partial("generate_until", ("A", {}), "B")
+    assert progress.left == 4
+    assert model.cache_hook is hook
+
+
+def test_one_bar_covers_all_waves(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[int, ...]] = []
+    monkeypatch.setattr(Progress, "after_a_wave", lambda _, *counts: shown.append(counts))
+    model = Hooked(lambda doc: "Z" if doc["kind"] == "original" and doc["question_id"] < "demo-0060" else knows(doc))
+    run(stop_early(model, "exact"), options={"questions": 6})
+    assert model.hidden, "the back end showed a bar of its own beside ours"
+    answered, left, settled, questions = zip(*shown, strict=True)
+    assert set(questions) == {6}
+    assert answered[0] == 6
+    wrong = settled[0]  # settled by their original
+    assert left[0] == (6 - wrong) * 25
+    assert (answered[-1], left[-1], settled[-1]) == (6 * 26 - wrong * 25, 0, 6)
+    assert list(answered) == sorted(answered)
+    assert list(left) == sorted(left, reverse=True)

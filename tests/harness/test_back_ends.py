@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval.api.model import LM
 from lm_eval.api.registry import get_model, register_model
 
 from lm_eval_cora.cli import main
@@ -33,6 +32,7 @@ from lm_eval_cora.harness.compat import leave_out_empty_stops
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
 from lm_eval_cora.harness.served import patient
 from tests.support.index import OURS_ALONE
+from tests.support.messages import tells
 from tests.support.server import Server
 from tests.support.simulated import TASKS, Simulated, knows
 from tests.support.simulated import run as run_simulated
@@ -81,10 +81,14 @@ def test_the_payload_of_each_api(name: str, chat: bool, seeds: bool) -> None:
         json.dumps(payload)
 
 
-def test_a_model_of_this_process_sends_nothing() -> None:
-    model = Simulated(knows)
-    assert not formats_chats(model)
-    assert not needs_seeds(model)
+def test_models_of_this_process_and_of_a_user_that_take_no_turns() -> None:
+    class Own(get_model("local-completions")):  # type: ignore[misc]
+        def _create_payload(self, messages: Any, **_: Any) -> dict[str, Any]:
+            return {"prompt": "> " + messages[0]}
+
+    own = Own(model="tiny", base_url="http://127.0.0.1:1/v1/x", tokenizer_backend=None)
+    for model in (own, Simulated(knows)):
+        assert (formats_chats(model), needs_seeds(model)) == (False, False)
     leave_out_empty_stops(model)
     assert not hasattr(model, "_create_payload")
 
@@ -124,9 +128,7 @@ def test_vllm_with_enable_thinking_cannot_score() -> None:
     model = VLLM(knows)
     check_scoring(model, ["cora_demo_mc"])
     model.enable_thinking = True
-    with pytest.raises(UserError, match=r"cora_demo_mc: .*VLLM .*enable_thinking"):
-        check_scoring(model, ["cora_demo_mc"])
-    with pytest.raises(UserError, match=r"--tasks cora_demo$"):
+    with pytest.raises(UserError, match=r"cora_demo_mc: .*VLLM .*enable_thinking.*--tasks cora_demo$"):
         run_simulated(model, "cora_demo_mc", {"questions": 1})
     assert model.prompts == []
 
@@ -170,16 +172,12 @@ def run_plainly(server: Server, *tasks: str) -> None:
     run_simulated("local-chat-completions", list(tasks), {"questions": 1}, **chat)
 
 
-def test_plain_lm_eval_refuses_a_chat_api_that_should_score() -> None:
-    with Server() as server, pytest.raises(UserError, match="chat APIs do not return log-probabilities"):
+def test_plain_lm_eval_refuses_a_chat_api_that_should_score_and_sends_no_empty_stop(server: Server) -> None:
+    with pytest.raises(UserError, match="chat APIs do not return log-probabilities"):
         run_plainly(server, "cora_demo", "cora_demo_mc")
     assert server.payloads == []
-
-
-def test_plain_lm_eval_sends_no_empty_stop_and_a_seed_for_each_sample() -> None:
-    with Server() as server:
-        run_plainly(server, "cora_demo_sampling")
-    assert len({payload["seed"] for payload in server.payloads}) == 5
+    run_plainly(server, "cora_demo_sampling")
+    assert len({payload["seed"] for payload in server.payloads}) == 5  # a seed for each sample
     assert not any("stop" in payload for payload in server.payloads)
 
 
@@ -195,60 +193,40 @@ def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model() -> None:
 
 def test_small_batches_for_an_engine_with_its_own_batching_cause_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     model = VLLM(knows)
-    warn_of_small_batches(model)
-    model.batch_size = "auto"
-    warn_of_small_batches(model)
-    assert caplog.messages == []
-    model.batch_size = 1
-    warn_of_small_batches(model)
+    for size in ({}, {"batch_size": "auto"}, {"batch_size": 1}):
+        assert caplog.messages == []
+        vars(model).update(size)
+        warn_of_small_batches(model)
     assert "Use --batch_size auto" in caplog.text
-
-
-def test_an_api_class_of_the_users_own_that_takes_no_turns() -> None:
-    class Own(get_model("local-completions")):  # type: ignore[misc]
-        def _create_payload(self, messages: Any, **_: Any) -> dict[str, Any]:
-            return {"prompt": "> " + messages[0]}
-
-    model = Own(model="tiny", base_url="http://127.0.0.1:1/v1/x", tokenizer_backend=None)
-    assert (formats_chats(model), needs_seeds(model)) == (False, False)
 
 
 # ---- a model that cannot be built
 
 
 @register_model("broken-on-purpose")
-class Broken(LM):  # type: ignore[misc]  # the harness ships no types
+class Broken(Simulated):
     """A model whose constructor fails."""
 
     def __init__(self, pretrained: str, **_: Any) -> None:
         raise OSError(f"{pretrained} is not a local folder\nand is not a valid model identifier")
 
-    def loglikelihood(self, requests: Any) -> Any: ...
-    def loglikelihood_rolling(self, requests: Any) -> Any: ...
-    def generate_until(self, requests: Any) -> Any: ...
-
 
 NOT_BUILT = [
-    (["--model", "broken-on-purpose"], "Name the model: --model_args pretrained=ORG/MODEL"),
-    (["--model", "broken-on-purpose", "--model_args", "pretrained=nobody/nothing"], "nobody/nothing is not a local"),
-    (["--model", "sglang"], "Name the model: --model_args pretrained=ORG/MODEL"),
-    pytest.param(
-        ["--model", "vllm"],
-        "pip install 'lm-eval[vllm]'",
-        marks=pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed here"),
-    ),
+    (["broken-on-purpose"], "Name the model: --model_args pretrained=ORG/MODEL"),
+    (["broken-on-purpose", "--model_args", "pretrained=nobody/nothing"], "nobody/nothing is not a local"),
+    (["sglang"], "Name the model: --model_args pretrained=ORG/MODEL"),
+    *[(["vllm"], "pip install 'lm-eval[vllm]'")] * (find_spec("vllm") is None),
 ]
 
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("arguments", "told"), NOT_BUILT)
 def test_a_model_that_cannot_be_built_is_one_line(arguments: list[str], told: str, capsys: Any) -> None:
-    command = ["run", *arguments, "--tasks", "cora_demo", "--include_path", str(TASKS)]
+    command = ["run", "--model", *arguments, "--tasks", "cora_demo", "--include_path", str(TASKS)]
     assert main(command) == 1
     err = capsys.readouterr().err
     assert "Traceback" not in err
-    assert err.splitlines()[-1].startswith(f"lm-eval-cora run: --model {arguments[1]}: the model cannot be built: ")
-    assert told in err.splitlines()[-1]
+    assert tells(err.splitlines()[-1], f"run: --model {arguments[0]}: the model cannot be built: ", told)
     assert main([*command, "--verbose"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
@@ -258,8 +236,8 @@ def test_a_model_that_cannot_be_built_is_one_line(arguments: list[str], told: st
 
 def test_an_output_path_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    check_output(str(tmp_path / "new" / "folder"))
-    check_output(str(tmp_path / "new" / "scores.json"))
+    for name in ("folder", "scores.json"):
+        check_output(str(tmp_path / "new" / name))
     for path in (tmp_path / "file", tmp_path / "file" / "out", Path("/proc/nothing/out"), tmp_path / "file" / "a.json"):
         with pytest.raises(UserError, match=r"^--output_path .*: cannot write to .*: "):
             check_output(str(path))
@@ -268,8 +246,8 @@ def test_an_output_path_that_cannot_be_written_to(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("a text of some length, which is not a database" * 40)
     (tmp_path / "folder.db").mkdir()
-    check_cache(str(tmp_path / "new" / "fine.db"))
-    check_cache(str(tmp_path / "new" / "fine.db"))
+    for _ in range(2):
+        check_cache(str(tmp_path / "new" / "fine.db"))
     for name in ("text.db", "folder.db", "text.db/inside.db"):
         with pytest.raises(UserError, match=r": cannot store answers in this file: "):
             check_cache(str(tmp_path / name))

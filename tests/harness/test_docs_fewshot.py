@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -16,6 +15,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import load_benchmark, load_exemplars
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question
+from tests.support.building import own_task
 from tests.support.hub import right_answer
 from tests.support.messages import tells
 from tests.support.rows import on_the_hub, write
@@ -65,17 +65,14 @@ def test_num_fewshot_works_everywhere(benchmark: str, form: str) -> None:
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_zero_on_the_command_line_is_heeded() -> None:
-    assert all("\nAnswer: " not in prompt for _, prompt in asked("cora_mmlu", {"questions": 1}, num_fewshot=0))
-
-
-@pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize(("task", "split"), [("cora_mmlu", "dev"), ("cora_agieval", "In")])
 def test_exemplars_are_of_the_questions_own_subject(task: str, split: str) -> None:
     for doc, prompt in asked(task, num_fewshot=2):
         # The made-up stems name split and subject: "In dev astronomy, which number follows 3?"
         topic = f"dev {doc['category']}" if split == "dev" else doc["category"]
         assert shots_of(prompt).count(f"In {topic},") == 2
+    # A zero on the command line is heeded.
+    assert all("\nAnswer: " not in prompt for _, prompt in asked(task, {"questions": 1}, num_fewshot=0))
 
 
 @pytest.mark.usefixtures("hub")
@@ -99,20 +96,11 @@ def test_exemplars_do_not_depend_on_what_else_is_asked() -> None:
         assert shots_of(prompts[0]) == shots_of(every[question][0])
 
 
-def test_the_pool_is_not_what_a_sample_leaves() -> None:
-    # One question is asked. Its exemplars come from the other 119.
-    assert len(asked("cora_demo", {"questions": 1}, num_fewshot=10)) == 26
-
-
 @pytest.mark.usefixtures("hub")
 def test_a_local_copy_is_its_own_pool(tmp_path: Path) -> None:
-    rows = [
-        f'{{"question": "{n} + 1?", "subject": "algebra", "choices": ["{n + 1}", "0", "-1", "-2"], "answer": 0}}\n'
-        for n in range(1, 5)
-    ]
-    path = tmp_path / "copy.jsonl"
-    path.write_text("".join(rows))
-    for doc, prompt in asked("cora_mmlu", {"data_files": str(path)}, num_fewshot=3):
+    row = {"subject": "algebra", "answer": 0}
+    rows = ({**row, "question": f"{n} + 1?", "choices": [f"{n + 1}", "0", "-1", "-2"]} for n in range(1, 5))
+    for doc, prompt in asked("cora_mmlu", {"data_files": write(tmp_path / "copy.jsonl", *rows)}, num_fewshot=3):
         assert "dev astronomy" not in prompt
         assert doc["question"] not in shots_of(prompt)
         assert sum(f"Question: {n} + 1?" in shots_of(prompt) for n in range(1, 5)) == 3
@@ -133,19 +121,13 @@ def test_prompts_with_shots_are_kept_whole(form: str, chat: str) -> None:
 @pytest.mark.parametrize(
     ("task", "shots", "message"),
     [
-        (
-            "cora_mmlu",
-            6,
-            r"cora_mmlu: --num_fewshot 6: question 'test-\d' can have 5 exemplars at most: those of the cat",
-        ),
-        ("cora_demo", 120, "cora_demo: --num_fewshot 120: question 'geography-09' can have 119 exemplars at most"),
-        ("cora_demo", 1.5, r"cora_demo: --num_fewshot 1\.5: expected a whole number from 0"),
-        ("cora_demo", "2", "cora_demo: --num_fewshot '2': expected a whole number from 0"),
-        ("cora_demo", -1, "cora_demo: --num_fewshot -1: expected a whole number from 0"),
+        ("cora_mmlu", 6, r"question 'test-\d' can have 5 exemplars at most: those of the cat"),
+        ("cora_demo", 120, "question 'geography-09' can have 119 exemplars at most"),  # two questions are asked
+        *(("cora_demo", shots, "expected a whole number from 0") for shots in (1.5, "2", -1)),
     ],
 )
 def test_shots_that_cannot_be_had(task: str, shots: Any, message: str) -> None:
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(UserError, match=f"{task}: --num_fewshot {shots!r}: {message}"):
         run(lambda _: pytest.fail("a request was made"), task, {"questions": 2}, num_fewshot=shots)
 
 
@@ -155,15 +137,14 @@ def test_the_default_number_is_used_as_far_as_there_are_exemplars(
 ) -> None:
     # A user's file with three questions of one subject and one of another: these have two and no exemplars.
     rows = [{"question": f"{n}?", "subject": "law", "choices": ["1", "2", "3", "4"], "answer": 0} for n in range(3)]
-    path = tmp_path / "mine.jsonl"
-    path.write_text("\n".join(map(json.dumps, [*rows, {**rows[0], "subject": "art"}])))
-    options = {"data_files": str(path)}
+    path = write(tmp_path / "mine.jsonl", *rows, {**rows[0], "subject": "art"})
+    options = {"data_files": path}
     results = run(knows, "cora_mmlu", options)
     for sample in results["samples"]["cora_mmlu"]:
         shots = 0 if sample["doc"]["category"] == "art" else 2
         assert sample["arguments"][0][0].count("\nAnswer: ") == shots
     (line,) = [record.getMessage() for record in caplog.records if "have fewer than" in record.getMessage()]
-    assert tells(line, "cora_mmlu: 4 of 4 questions", "5 exemplars", "0", str(path))
+    assert tells(line, "cora_mmlu: 4 of 4 questions", "5 exemplars", "0", path)
     assert "|shots:0-5@1234|" in results["configs"]["cora_mmlu"]["metadata"]["signature"]
     with pytest.raises(UserError, match="'test-3' can have 0 exemplars at most"):
         run(lambda _: pytest.fail("a request was made"), "cora_mmlu", options, num_fewshot=5)
@@ -171,28 +152,15 @@ def test_the_default_number_is_used_as_far_as_there_are_exemplars(
 
 @pytest.mark.usefixtures("hub")
 def test_a_fewshot_split_is_only_needed_for_shots(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        "task: mine\n"
-        f"include: [{Path(__file__).parents[2]}/tasks/medqa/cora_medqa.yaml]\n"
-        "benchmark:\n"
-        "  name: medqa\n"
-        "  hub: lavita/medical-qa-datasets\n"
-        "  config: med-qa-en-5options-source\n"
-        "  split: test\n"
-        "  fewshot_split: dev\n"
-        "  choices: options\n"
-        "  answer: answer_idx\n"
-        "metadata: {version: 1}\n"
-    )
+    source = "name: medqa, hub: lavita/medical-qa-datasets, config: med-qa-en-5options-source, split: test"
+    columns = "fewshot_split: dev, choices: options, answer: answer_idx"
+    own_task(tmp_path, f"benchmark: {{{source}, {columns}}}", of="medqa/cora_medqa")
     assert scores(run(knows, "mine", {}, tmp_path), "mine")["cora"] == 1.0
     with pytest.raises(UserError) as error:
         run(lambda _: pytest.fail("a request was made"), "mine", {}, tmp_path, num_fewshot=1)
-    message = str(error.value)
-    assert message.startswith(
-        "mine: --num_fewshot 1: medqa: cannot load 'lavita/medical-qa-datasets' (config 'med-qa-en-5options-source', "
-        "split 'dev') from the Hugging Face Hub.\n"
-    )
-    assert "'split'" in message
+    where = "(config 'med-qa-en-5options-source', split 'dev') from the Hugging Face Hub.\n"
+    told = "mine: --num_fewshot 1: medqa: cannot load 'lavita/medical-qa-datasets' "
+    assert tells(str(error.value), f"{told}{where}", "'split'")
 
 
 def test_the_signature_names_the_shots_and_their_seed() -> None:
@@ -218,14 +186,13 @@ def test_a_model_may_be_run_twice() -> None:
 
 
 AGIEVAL = on_the_hub(benchmark("agieval"), hub=("hails/agieval-sat-en", "hails/agieval-lsat-ar"))
-MEDQA = benchmark("medqa")
 MMLU = benchmark("mmlu")
 
 
 @pytest.mark.usefixtures("hub")
 def test_exemplars_come_from_the_fewshot_split_and_from_the_scored_one_where_there_is_none() -> None:
     asked = Question("x", "Which?", ("Ice", "Fog"), 0, "sat-en")
-    of_medqa = load_exemplars(options=Options(questions=1), benchmark=MEDQA)
+    of_medqa = load_exemplars(options=Options(questions=1), benchmark=benchmark("medqa"))
     assert {one.id for one in of_medqa.draw(asked, 8, 0)} == {f"train-{n}" for n in range(8)}
     of_agieval = load_exemplars(options=Options(questions=1), benchmark=AGIEVAL)
     assert {one.id for one in of_agieval.draw(asked, 5, 0)} == {f"sat-en-test-{n}" for n in range(5)}
@@ -234,17 +201,12 @@ def test_exemplars_come_from_the_fewshot_split_and_from_the_scored_one_where_the
 def test_exemplars_of_a_local_copy_are_scored_questions_and_a_warning_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    options = {key: f"Vitamin {key}" for key in "ABCDE"}
-    path = write(
-        tmp_path / "test.jsonl",
-        *({"question": f"Scurvy, {n}?", "options": options, "answer_idx": "C"} for n in range(3)),
-    )
-    load_exemplars(
-        options=Options(data_files=(path,)), benchmark=on_the_hub(MEDQA, fewshot_split=None)
-    )  # no split of its own: nothing to say
-    assert "scored" not in caplog.text
-    load_exemplars(options=Options(data_files=(path,)), benchmark=MEDQA)
-    assert tells(caplog.text, "medqa: exemplars", "scored", "'train'")
+    row = {"question": "Which?", "subject": "law", "choices": ["Ice", "Fog", "Dew", "Hail"], "answer": 0}
+    options = Options(data_files=(write(tmp_path / "mine.jsonl", row),))
+    load_exemplars(options=options, benchmark=on_the_hub(MMLU, fewshot_split=None))
+    assert "scored" not in caplog.text  # no split of its own: nothing to say
+    assert not load_exemplars(options=options, benchmark=MMLU).as_published
+    assert tells(caplog.text, "mmlu: exemplars", "scored", "'dev'")
 
 
 def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(
@@ -258,24 +220,13 @@ def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(
     pool = load_exemplars(options=Options(), benchmark=source)
     asked = Question("q", "Who?", ("Ice", "Fog"), 0, "law")
     assert [one.stem for one in pool.draw(asked, 5, 0)] == ["Which?", "Why?"]
-    lines = [record.getMessage() for record in caplog.records if "possible exemplars" in record.getMessage()]
-    assert len(lines) == 1
-    assert tells(lines[0], "mmlu: left out 1 of 3 ", "option", "(row 1)")
-
-
-def test_a_file_of_ones_own_is_not_shown_as_published(tmp_path: Path) -> None:
-    row = {"question": "Which?", "subject": "law", "choices": ["Ice", "Fog", "Dew", "Hail"], "answer": 0}
-    path = write(tmp_path / "mine.jsonl", row)
-    pool = load_exemplars(options=Options(data_files=(path,)), benchmark=MMLU)
-    assert not pool.as_published
+    (line,) = [record.getMessage() for record in caplog.records if "possible exemplars" in record.getMessage()]
+    assert tells(line, "mmlu: left out 1 of 3 ", "option", "(row 1)")
 
 
 def test_notes_on_exemplars_are_given(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    row = {"choices": ["Ice", "Fog", "Dew"]}
-    splits = {
-        "test": [{**row, "question": f"{n}?", "answer": "ABC"[n % 3]} for n in range(12)],
-        "train": [{**row, "question": f"{n}!", "answer": 1} for n in range(12)],
-    }
+    rows = [{"choices": ["Ice", "Fog", "Dew"], "question": f"{n}?", "answer": "ABC"[n % 3]} for n in range(12)]
+    splits = {"test": rows, "train": [{**row, "answer": 1} for row in rows]}
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, split, **__: splits[split])
     source = benchmark("hub", {"hub": ("a/riddles",), "split": "test", "fewshot_split": "train"})
     load_benchmark(options=Options(), benchmark=source)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from lm_eval.models.api_models import JsonChatStr
@@ -18,35 +19,26 @@ from lm_eval_cora.harness.notices import (
 )
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import Moments, Phases
+from tests.support.messages import tells
 
 
-def test_cost_on_one_of_several_ranks() -> None:
+def test_cost() -> None:
     asked = [({"question_id": f"q{n // 2}"}, "x" * 4000, 1) for n in range(3)]
     assert describe_cost(asked) == "2 questions, 3 requests, about 3,000 prompt tokens"
     assert describe_cost(asked, ranks=8).endswith("about 3,000 prompt tokens on this rank, one of 8")
     assert describe_cost(asked, repeats=5).endswith("3 variants, 15 requests, about 15,000 prompt tokens")
     shared = [({**doc, "cluster": "p"}, *more) for doc, *more in asked]
     assert describe_cost(shared).startswith("2 questions in 1 passage, 3 requests")
-
-
-def test_cost_of_messages_that_a_server_formats() -> None:
-    # The harness' type for them has an `encode` of its own, which takes no second argument.
-    assert describe_cost([({"question_id": "q"}, JsonChatStr("x" * 4000), 1)]).startswith(
-        "1 question, 1 request, about"
-    )
-
-
-def test_cost_where_letters_are_scored() -> None:
+    # The harness' type for the messages that a server formats has an `encode` of its own without a second argument.
+    messages = [({"question_id": "q"}, JsonChatStr("x" * 4000), 1)]
+    assert describe_cost(messages).startswith("1 question, 1 request, about 1,0")
     # The letters of a variant share one context: it is counted once.
-    asked = [({"question_id": "q"}, "x" * 4000, 2)]
-    assert describe_cost(asked) == "1 question, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
+    letters = [({"question_id": "q"}, "x" * 4000, 2)]
+    assert describe_cost(letters) == "1 question, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
 
 
 def test_what_was_left_out() -> None:
-    whole, cut = (
-        Record("q1", 1, 0, "original", (0, 1), 0, picked=0),
-        Record("q2", 2, 0, "original", (0, 1), 0, picked=0),
-    )
+    whole, cut = (Record(f"q{m}", m, 0, "original", (0, 1), 0, picked=0) for m in (1, 2))
     assert describe_incomplete(ResponseTable.from_records([whole])) == ""
     line = describe_incomplete(ResponseTable.from_records([whole, cut, whole]))
     assert line.startswith("1 of 2 questions are incomplete and left out")
@@ -55,19 +47,13 @@ def test_what_was_left_out() -> None:
 
 
 def test_times_are_short() -> None:
-    assert [duration(seconds) for seconds in (7, 59.4, 60, 200, 16_533)] == [
-        "7 s",
-        "59 s",
-        "1 min",
-        "3 min",
-        "4 h 36 min",
-    ]
+    told = [duration(seconds) for seconds in (7, 59.4, 60, 200, 16_533)]
+    assert told == ["7 s", "59 s", "1 min", "3 min", "4 h 36 min"]
 
 
 def test_the_bias_of_a_budget_is_told_if_it_paid_for_few_questions() -> None:
     few, enough = Moments(15, 130, 11, 126, 3, 78), Moments(300, 2600, 220, 2520, 60, 1560)
-    assert "only 15 questions" in describe_bias(few, 1273)
-    assert "mcqa by about 0.017, bmca@1.0 by 0.029" in describe_bias(few, 1273)
+    assert tells(describe_bias(few, 1273), "only 15 questions", "mcqa by about 0.017, bmca@1.0 by 0.029")
     assert describe_bias(few, 15) == describe_bias(enough, 1273) == ""  # all questions, or enough of them
 
 
@@ -80,9 +66,15 @@ def test_a_sample_in_two_phases() -> None:
 # ---- advice on invalid answers
 
 
-def records(valid: int, *reasons: Reason) -> list[Record]:
-    answered = [Record("q", 1, 0, "original", (0, 1), 0, picked=0) for _ in range(valid)]
-    return answered + [Record("q", 1, 0, "original", (0, 1), 0, picked=None, reason=reason) for reason in reasons]
+def records(valid: int, *reasons: Reason, **about: Any) -> list[Record]:
+    answered = [Record("q", 1, 0, "original", (0, 1), 0, picked=0, **about) for _ in range(valid)]
+    return answered + [replace(*records(1, **about), picked=None, reason=reason) for reason in reasons]
+
+
+def advice(reason: Reason, chat: bool = True, reader: Reader = "flexible", limit: int | None = None, **a: Any) -> str:
+    """The advice on a run of one invalid answer."""
+    (line,) = advise_on_invalid(records(0, reason, **a), Conditions(chat, reader, limit))
+    return line
 
 
 def test_a_tenth_of_invalid_answers_causes_no_line() -> None:
@@ -113,78 +105,53 @@ def test_the_most_frequent_reason_is_named() -> None:
     ],
 )
 def test_the_line_names_the_option_that_helps(reason: Reason, chat: bool, switch: str) -> None:
-    (line,) = advise_on_invalid(records(0, reason), Conditions(chat))
-    assert switch in line
+    assert switch in advice(reason, chat)
 
 
 def test_a_response_is_shown_and_its_control_characters_are_escaped() -> None:
-    (line,) = advise_on_invalid(
-        [replace(*records(0, Reason.NO_LETTER), excerpt="So\n\x1b[31m \ud83d")], Conditions(True)
-    )
-    assert r"for example 'So\n\x1b[31m \ud83d')" in line
+    assert r"for example 'So\n\x1b[31m \ud83d')" in advice(Reason.NO_LETTER, excerpt="So\n\x1b[31m \ud83d")
 
 
 def test_the_advice_depends_on_the_answer_format_and_the_reader() -> None:
-    def advice(ask: str, reason: Reason, reader: Reader = "flexible") -> str:
-        (line,) = advise_on_invalid([replace(*records(0, reason), ask=ask)], Conditions(True, reader))
-        return line
-
-    assert "--reader flexible" in advice("letter", Reason.NO_LETTER, "strict")
-    assert "--reader flexible" not in advice("letter", Reason.OUT_OF_RANGE, "strict")
-    assert "Reply with the letters first" in advice("select_all", Reason.UNCLEAR)
-    assert "first." not in advice("boxed", Reason.EMPTY_BOX)
-    assert "first." not in advice("best_answer", Reason.SEVERAL)
+    assert "--reader flexible" in advice(Reason.NO_LETTER, reader="strict")
+    assert "--reader flexible" not in advice(Reason.OUT_OF_RANGE, reader="strict")
+    assert "Reply with the letters first" in advice(Reason.UNCLEAR, ask="select_all")
+    assert "first." not in advice(Reason.EMPTY_BOX, ask="boxed")
+    assert "first." not in advice(Reason.SEVERAL, ask="best_answer")
 
 
 def test_each_answer_format_is_judged_separately() -> None:
     # One invalid answer of 31 is below the threshold, one of two is above it.
-    yes_no = [
-        Record("q", 1, 30, "true_or_false_right", (0,), 0, picked=None, ask="yes_no", selected=(0,)),
-        Record("q", 1, 31, "true_or_false_right", (0,), 0, picked=None, reason=Reason.NO_YES_OR_NO, ask="yes_no"),
-    ]
+    yes_no = [*records(1, ask="yes_no"), *records(0, Reason.NO_YES_OR_NO, ask="yes_no")]
     (line,) = advise_on_invalid(records(29) + yes_no, Conditions(True))
     assert line.startswith("50% of the answers to prompts that ask for yes or no are invalid")
-    assert "neither yes nor no (1 of 2)" in line
-    assert "--system_instruction 'Reply with yes or no first.'" in line
-
-
-def ended(reason: Reason, *, cut_off: bool | None = None, ask: str = "letter") -> Record:
-    return replace(*records(0, reason), ask=ask, cut_off=cut_off)
-
-
-def advice(record: Record, limit: int) -> str:
-    (line,) = advise_on_invalid([record], Conditions(True, limit=limit))
-    return line
+    assert tells(line, "neither yes nor no (1 of 2)", "--system_instruction 'Reply with yes or no first.'")
 
 
 def test_a_higher_limit_is_not_advised_if_the_limit_is_high() -> None:
-    assert "max_gen_toks=4096" in advice(ended(Reason.CUT_OFF), 1024)
-    assert "max_gen_toks=" not in advice(ended(Reason.CUT_OFF), 4096)
-    assert "the limit is already 4,096 tokens" in advice(ended(Reason.CUT_OFF), 4096)
-    assert "max_gen_toks" not in advice(ended(Reason.OUT_OF_RANGE), 32)
+    assert "max_gen_toks=4096" in advice(Reason.CUT_OFF, limit=1024)
+    assert "max_gen_toks=" not in advice(Reason.CUT_OFF, limit=4096)
+    assert "the limit is already 4,096 tokens" in advice(Reason.CUT_OFF, limit=4096)
+    assert "max_gen_toks" not in advice(Reason.OUT_OF_RANGE, limit=32)
 
 
 def test_a_response_that_ended_without_a_best_answer_needs_an_instruction_not_a_higher_limit() -> None:
     complete, unknown = (
-        advice(ended(Reason.NO_BEST_ANSWER, cut_off=cut_off, ask="best_answer"), 1024) for cut_off in (False, None)
+        advice(Reason.NO_BEST_ANSWER, limit=1024, cut_off=cut_off, ask="best_answer") for cut_off in (False, None)
     )
     assert "--system_instruction 'End with: The best answer is <letter>.'" in complete
     assert "max_gen_toks" not in complete
     assert "max_gen_toks=4096" in unknown
 
 
-def cut_off(count: int, *, invalid: bool) -> list[Record]:
-    every = records(0, *[Reason.CUT_OFF] * count) if invalid else records(count)
-    return [replace(record, cut_off=True) for record in every]
-
-
 def test_a_run_that_the_limit_cut_off_says_so_first() -> None:
-    first, *_ = advise_on_invalid([*cut_off(3, invalid=True), *records(2)], Conditions(True, limit=32))
+    lost = records(0, *[Reason.CUT_OFF] * 3, cut_off=True)
+    first, *_ = advise_on_invalid([*lost, *records(2)], Conditions(True, limit=32))
     assert first.startswith("3 of 5 responses were cut off by the limit of 32 tokens, and 3 of these have no answer")
     assert "--gen_kwargs max_gen_toks=4096" in first
-    (first,) = advise_on_invalid([*cut_off(3, invalid=False), *records(2)], Conditions(True, limit=32))
+    (first,) = advise_on_invalid([*records(3, cut_off=True), *records(2)], Conditions(True, limit=32))
     assert "more tokens would change little" in first
-    assert advise_on_invalid([*cut_off(2, invalid=False), *records(2)], Conditions(True)) == []
+    assert advise_on_invalid([*records(2, cut_off=True), *records(2)], Conditions(True)) == []
 
 
 @pytest.mark.parametrize(
@@ -192,6 +159,4 @@ def test_a_run_that_the_limit_cut_off_says_so_first() -> None:
     [("a refusal", "more tokens do not help"), ("a tool call", "Switch tool calls off"), ("no text", "server's log")],
 )
 def test_what_came_instead_of_text_is_named(came: str, help_: str) -> None:
-    (line,) = advise_on_invalid([replace(one, came=came) for one in records(0, Reason.EMPTY)], Conditions(True))
-    assert f"instead of text came {came}" in line
-    assert help_ in line
+    assert tells(advice(Reason.EMPTY, came=came), f"instead of text came {came}", help_)

@@ -61,15 +61,13 @@ def is_right(sample: dict[str, Any]) -> bool:
 
 def asked_of(samples: list[dict[str, Any]]) -> set[tuple[str, int]]:
     """The requests of a run that stops at the first wrong answer, from the answers of a full run."""
-    questions: dict[str, list[dict[str, Any]]] = {}
-    for sample in samples:
-        questions.setdefault(sample["doc"]["question_id"], []).append(sample)
-    asked = set()
-    for question, members in questions.items():
-        for sample in sorted(members, key=lambda one: (ORDER.index(one["doc"]["kind"]), one["doc"]["ordinal"])):
+    asked, settled = set(), set()
+    for sample in sorted(samples, key=lambda one: (ORDER.index(one["doc"]["kind"]), one["doc"]["ordinal"])):
+        question = sample["doc"]["question_id"]
+        if question not in settled:
             asked.add((question, sample["doc"]["ordinal"]))
-            if not is_right(sample):
-                break
+        if not is_right(sample):
+            settled.add(question)
     return asked
 
 
@@ -81,11 +79,9 @@ def test_it_stops_at_the_first_miss_and_prints_the_four_of_the_full_run(run: Com
     assert stopped.code == 0
     values, printed = full.results["cora_demo"], stopped.results["cora_demo"]
     assert 0 < values["cora,none"] < values["mcqa,none"] <= 1  # some questions have a wrong answer to a variant
-    for name in EXACT:
-        assert printed[f"{name},none"] == values[f"{name},none"]
-        assert printed[f"{name}_stderr,none"] == values[f"{name}_stderr,none"]
-    names = {key.removesuffix(",none") for key in printed if key.endswith(",none") and "_stderr" not in key}
-    assert names == {*EXACT}
+    names = {f"{name}{end},none" for name in EXACT for end in ("", "_stderr")}
+    assert {key: printed[key] for key in names} == {key: values[key] for key in names}
+    assert {key for key in printed if key.endswith(",none") and "_stderr_" not in key} == names
     expected = asked_of(full.samples())
     told = {(s["doc"]["question_id"], s["doc"]["ordinal"]) for s in stopped.samples() if s["resps"] != [[MARKER]]}
     assert told == expected
@@ -111,15 +107,6 @@ def test_the_results_name_the_model_as_a_plain_run_does(run: Commands, options: 
     assert ours.models[0].skill == "high"
 
 
-def test_the_dummy_model_of_the_harness(run: Commands) -> None:
-    # It always answers "lol", so only the originals are asked. 1 of 26 is 3.8%.
-    ran = run.ours("--stop", "exact", model="dummy", questions=3)
-    assert ran.code == 0
-    assert ran.results["cora_demo"]["cora,none"] == 0
-    assert {"stop:exact", "asked:3.8%", "n:3x26"} <= set(ran.signature())
-    assert ran.header.startswith("dummy ({})")
-
-
 ALL_ARGUMENTS = {
     "limit": ["--limit", "3", "--gen_kwargs", "max_gen_toks=17", "--seed", "1,2,3,4"],
     "shots": ["--num_fewshot", "2", "--system_instruction", "Be brief.", "--apply_chat_template"],
@@ -141,7 +128,7 @@ def test_all_arguments_of_the_harness_reach_it(run: Commands, name: str) -> None
         return
     stopped = run.ours(*arguments, "--stop", "exact")
     values, printed = plain.results["cora_demo"], stopped.results["cora_demo"]
-    assert {key: printed[f"{key},none"] for key in EXACT} == {key: values[f"{key},none"] for key in EXACT}
+    assert all(printed[f"{key},none"] == values[f"{key},none"] for key in EXACT)
     assert set(stopped.prompts) < set(plain.prompts)
     assert stopped.file["config"] == plain.file["config"]
     assert [s["arguments"] for s in stopped.samples()] == [s["arguments"] for s in plain.samples()]
@@ -162,22 +149,16 @@ def test_the_task_files_of_the_harness_are_read_only_if_needed(
 
 
 def test_a_config_file(run: Commands, tmp_path: Path) -> None:
-    path = tmp_path / "config.yaml"
-    path.write_text("gen_kwargs: {max_gen_toks: 33}\nlimit: 2\nmodel_args: {skill: read}\n")
-    plain, ours = run.plain("--config", path), run.ours("--config", path)
-    stopped = run.ours("--config", path, "--stop", "exact")
-    assert ours.file == plain.file
-    assert stopped.models[0].skill == ours.models[0].skill == "read"
-    assert stopped.samples()[0]["arguments"]["gen_args_0"]["arg_1"]["max_gen_toks"] == 33
-    assert len(stopped.samples()) == 52
-
-
-def test_our_options_in_a_config_file(run: Commands, tmp_path: Path) -> None:
-    path = tmp_path / "config.yaml"
-    path.write_text("stop: exact\nmax_gen_toks: 64\ntarget-stderr: null\nno_cache: true\nbudget: 60\n")
+    path, ours = tmp_path / "config.yaml", "stop: exact\nmax_gen_toks: 64\ntarget-stderr: null\nno_cache: true\n"
+    path.write_text(theirs := "gen_kwargs: {until: [x]}\nlimit: 2\nmodel_args: {skill: read}\n")
+    plain, ran = run.plain("--config", path), run.ours("--config", path)
+    assert ran.file == plain.file
+    assert ran.models[0].skill == "read"
+    path.write_text(f"{theirs}{ours}budget: 60\n")
     ran = run.ours("--config", path, "--budget", 50)
     assert {"stop:exact", "budget:50"} <= set(ran.signature()), "the command line replaces the file"
-    assert ran.samples()[0]["arguments"]["gen_args_0"]["arg_1"]["max_gen_toks"] == 64
+    settings = [sample["arguments"]["gen_args_0"]["arg_1"] for sample in ran.samples()]
+    assert [(given["max_gen_toks"], given["until"]) for given in settings] == [(64, ["x"])] * 52
     assert not list(ran.folder.rglob("*.db"))
 
 
@@ -321,50 +302,43 @@ def test_what_happens_to_a_model_is_an_error(run: Commands, error: OSError) -> N
     assert f"the run ended: {type(error).__name__}" in failed.err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("also_given", [False, True])
-def test_a_cache_that_a_file_of_settings_names_lies_inside_too(run: Commands, tmp_path: Path, also_given: bool) -> None:
+@pytest.mark.parametrize("name", ["of_the_file", "given"])
+def test_a_cache_that_a_file_of_settings_names_lies_inside_too(run: Commands, tmp_path: Path, name: str) -> None:
     (tmp_path / "settings.yaml").write_text(f"use_cache: {tmp_path}/of_the_file\n")
-    given = ("--use_cache", tmp_path / "given") if also_given else ()
+    given = ("--use_cache", tmp_path / "given") if name == "given" else ()
     assert run.ours("--config", tmp_path / "settings.yaml", *given, "--stop", "exact", questions=1).code == 0
     # There is one cache. The command line has priority over the file.
-    assert [path.name for path in tmp_path.glob("*.db")] == [f"{'given' if also_given else 'of_the_file'}_rank0.db"]
-
-
-QUESTIONS = ("--metadata", '{"cora": {"questions": 1}}')
+    assert [path.name for path in tmp_path.glob("*.db")] == [f"{name}_rank0.db"]
 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_folders_of_the_users_own_in_a_file_of_settings(several: bool, tmp_path: Path) -> None:
-    for name in ("mine", "yours"):
-        (tmp_path / name).mkdir()
-        own_task(tmp_path / name, "", name)
-    paths = [str(tmp_path / "mine"), str(tmp_path / "yours")]
+    folders = [tmp_path / "mine", tmp_path / "yours"][: 1 + several]
+    for folder in folders:
+        folder.mkdir()
+        own_task(folder, "", folder.name)
+    paths: Any = [str(folder) for folder in folders]
     (tmp_path / "settings.yaml").write_text(json.dumps({"include_path": paths if several else paths[0]}))
-    given = ("run", "--model", NAME, "--config", str(tmp_path / "settings.yaml"), *QUESTIONS)
-    assert main([*given, "--tasks", "mine,cora_demo" + ",yours" * several]) == 0
+    given = ("run", "--model", NAME, "--config", str(tmp_path / "settings.yaml"))
+    # Our tasks are found without --include_path, and in tests without the start-up module.
+    tasks = ",".join(["cora_demo", *(folder.name for folder in folders)])
+    assert main([*given, "--tasks", tasks, "--metadata", '{"cora": {"questions": 1}}']) == 0
 
 
-def test_the_command_finds_our_tasks_by_itself() -> None:
-    # Without --include_path, and in tests without the start-up module.
-    assert main(["run", "--model", NAME, "--tasks", "cora_demo", *QUESTIONS]) == 0
-
-
-def test_verbose_logs_each_wave(run: Commands, caplog: pytest.LogCaptureFixture) -> None:
+def test_verbose_logs_each_wave_and_shows_the_traceback(run: Commands, caplog: pytest.LogCaptureFixture) -> None:
     run.ours("--stop", "exact")
     assert "wave 1: " not in caplog.text
     run.ours("--stop", "exact", "--verbose")
     assert "wave 1: open questions: 4, requests: 4" in caplog.text
-
-
-def test_verbose_shows_the_traceback(run: Commands) -> None:
     failed = run.ours("--model_args", "skill=none", "--verbose")
     assert failed.code == 1
     assert 'raise RuntimeError("out of memory")' in failed.err
-    assert "lm-eval-cora run --model knows-some-of-it" in failed.err.splitlines()[-1]
-    secret = run.ours("--model_args", "skill=none,auth_token=hush")
-    assert "a secret" in secret.err.splitlines()[-1]
-    assert "hush" not in secret.err.splitlines()[-1]
-    assert failed.err.splitlines()[-1].startswith("lm-eval-cora run: the run ended: RuntimeError: out of memory. 0 ")
+    line = failed.err.splitlines()[-1]
+    assert line.startswith("lm-eval-cora run: the run ended: RuntimeError: out of memory. 0 ")
+    assert "lm-eval-cora run --model knows-some-of-it" in line
+    secret = run.ours("--model_args", "skill=none,auth_token=hush").err.splitlines()[-1]
+    assert "a secret" in secret
+    assert "hush" not in secret
 
 
 USAGE = ["run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy"]

@@ -1,16 +1,33 @@
+"""Scores of variants, and the data in the results file."""
+
 from __future__ import annotations
 
 import copy
 import json
 import math
 import pickle
+from dataclasses import replace
+from logging import CRITICAL
+from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined
-from lm_eval_cora.harness.scoring import metric_keys, score_response, spread
+from lm_eval_cora.harness.docs import questions_digest
+from lm_eval_cora.harness.scoring import digest_of, in_signature, metric_keys, score_response, spread
+from lm_eval_cora.log import logger
+from lm_eval_cora.questions.benchmark import Benchmark, Data
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.model_run import Run, not_comparable
+from lm_eval_cora.runs.signature import signature_parts
+from lm_eval_cora.variants.template import Template
+from tests.support.building import build
+from tests.support.rows import write as write_rows
+from tests.support.simulated import knows, run
+from tests.support.written import Written, lines_of, put, the_run, write
 
 DOC: dict[str, Any] = {
     "question_id": "q1",
@@ -27,40 +44,27 @@ DOC: dict[str, Any] = {
 
 
 def test_a_record_holds_what_the_metrics_need() -> None:
-    assert score_response(DOC, ["(B) since"]) == Record(
-        "q1",
-        8,
-        1,
-        "shuffled",
-        (1, 0),
-        0,
-        picked=0,
-        reason=None,
-        category="physics",
-        position=1,
-        followed=True,
-        rule="a letter at the start",
-    )
+    about: dict[str, Any] = {"category": "physics", "position": 1, "followed": True, "rule": "a letter at the start"}
+    expected = Record("q1", 8, 1, "shuffled", (1, 0), 0, picked=0, reason=None, **about)
+    assert score_response(DOC, ["(B) since"]) == expected
 
 
 @pytest.mark.parametrize("results", [[], [None], [[]], [["", "B"]], [float("nan")], [{}], ["\ud83d"], [b"B"]])
 def test_whatever_a_filter_hands_on_is_scored(results: list[Any]) -> None:
     assert score_response(DOC, results).picked is None
-
-
-def test_a_filter_that_hands_on_lists() -> None:
-    assert score_response(DOC, [["B", "A"]]).correct
+    assert score_response(DOC, [["B", "A"]]).correct  # a filter may hand on lists
 
 
 def test_what_a_line_of_the_samples_file_says() -> None:
     # As the harness writes it: values that are not JSON as their str().
     names = ["acc", "cora", "consistency_rate", "invalid"]
-    right, none = score_response(DOC, ["B"]), score_response(DOC, ["Based on"])
-    line = json.loads(json.dumps(spread(right, metric_keys(names)), default=str))
-    assert {key: value for key, value in line.items() if value != ""} == {"acc": 1.0, "consistency_rate": "0"}
-    line = json.loads(json.dumps(spread(none, metric_keys(names)), default=str))
-    assert {key: value for key, value in line.items() if value != ""} == {"acc": 0.0, "invalid": "no letter"}
-    assert list(line) == [f"{name}{end}" for name in names for end in ("", "_stderr")]
+    for said, told in (
+        ("B", {"acc": 1.0, "consistency_rate": "0"}),
+        ("Based on", {"acc": 0.0, "invalid": "no letter"}),
+    ):
+        line = json.loads(json.dumps(spread(score_response(DOC, [said]), metric_keys(names)), default=str))
+        assert {key: value for key, value in line.items() if value != ""} == told
+        assert list(line) == [f"{name}{end}" for name in names for end in ("", "_stderr")]
 
 
 def test_records_travel_between_ranks() -> None:
@@ -93,3 +97,98 @@ def test_an_undefined_value_is_nan_everywhere() -> None:
     # Weighted and plain means of groups, and copies by loggers.
     assert json.dumps([sum([value * 3, 0.5 * 4]) / 7, sum([0.5, value]) / 2]) == '["nan", "nan"]'
     assert [copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))] == ["nan"] * 3
+
+
+# ---- the data in the results file
+
+ROW = {"id": "q1", "question": "Frozen water?", "choices": ["Ice", "Fog"], "answer": 0, "category": "physics"}
+
+
+def test_the_digest_does_not_depend_on_the_order_of_the_rows() -> None:
+    rows = [{**ROW, "id": f"q{number}"} for number in range(5)]
+    assert questions_digest(rows) == questions_digest(rows[::-1])
+    assert len({questions_digest(rows[:count]) for count in range(6)}) == 6
+    # It depends on all of a question, and the parts of a row do not run together.
+    options = [{"choices": ["Fog", "Ice"]}, {"choices": ["Ice, Fog"]}]
+    changes = [{}, {"id": "q2"}, {"question": "Frozen  water?"}, {"answer": 1}, {"category": ""}, *options]
+    assert len({questions_digest([{**ROW, **change}]) for change in changes}) == len(changes)
+
+
+def of(**options: Any) -> Data:
+    """The data of a run of the demo, or of `cora_local` on rows."""
+    task = "cora_local_order" if "data_files" in options else "cora_demo_order"
+    results = run(knows, task, options)
+    metadata = results["configs"][task]["metadata"]
+    data = Data.of(metadata)
+    assert signature_parts(metadata["signature"])["data"] == data.digest
+    assert len(data.digest) == 8
+    return data
+
+
+def test_the_options_that_choose_questions_leave_the_digest() -> None:
+    assert of() == of(questions=2, seed=3) == of(categories=["physics"]) == of(skip_option_references=True)
+    assert of().name == "demo"
+
+
+def test_the_digest_of_a_users_file_is_that_of_its_questions(tmp_path: Path) -> None:
+    def written(name: str, *stems: str) -> str:
+        (path := tmp_path / name).parent.mkdir(exist_ok=True)
+        return write_rows(path, *({**ROW, "id": stem, "question": stem} for stem in stems))
+
+    one = of(data_files=written("one/my.jsonl", "a", "b"))
+    assert one == of(data_files=written("two/my.jsonl", "b", "a"))
+    assert one.digest == of(data_files=written("copy.jsonl", "a", "b")).digest
+    assert one.digest != of(data_files=written("three/my.jsonl", "a", "c")).digest
+    assert of(data_files=[written("x.jsonl", "a"), written("y.jsonl", "b")]).digest == one.digest
+
+
+@pytest.mark.parametrize("task", ["cora_demo_order", "cora_demo_order_mc"])
+def test_the_data_and_the_signature_stand_in_the_results_without_scores_too(task: str) -> None:
+    scored, bare = (
+        run(knows, task, {"questions": 2}, predict_only=alone)["configs"][task]["metadata"] for alone in (False, True)
+    )
+    assert Data.of(bare) == Data.of(scored) == of()
+    assert bare["signature"] == scored["signature"].replace("|invalid:0.0%", "")
+    assert "intervals" not in bare
+
+
+def test_a_name_that_no_file_can_hold(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    task = build("cora_demo_order")
+    assert isinstance(task._benchmark, Benchmark)
+    task._benchmark = replace(task._benchmark, name="my\udce9|x")
+    with caplog.at_level(CRITICAL, logger.name):  # pytest cannot send the name to another process
+        task.download()
+    data = task._data
+    assert (data.name, data.digest) == ("my?|x", of().digest)
+    (tmp_path / "results.json").write_text(json.dumps(data.in_metadata(), ensure_ascii=False), encoding="utf-8")
+
+
+def test_a_table_in_memory_is_named_by_its_type() -> None:
+    assert in_signature("data_files", (Path("/a/b.csv"), datasets.Dataset.from_list([ROW]))) == "b.csv,Dataset"
+
+
+def test_the_digest_of_templates_is_that_of_their_texts() -> None:
+    brief, other = Template("brief", "{question}"), Template("brief", "{question}!")
+    assert digest_of([brief, other]) == digest_of([replace(other, name="long"), brief]) != digest_of([brief])
+
+
+def test_passages_are_units_in_results_samples_and_signature(tmp_path: Path) -> None:
+    rows = [{**ROW, "id": f"q{n}", "question": f"Frozen water {n}?", "cluster": f"p{n // 3}"} for n in range(12)]
+    data, task = put(tmp_path / "rows.jsonl", rows), "cora_local_order"
+
+    def evaluated(name: str, **options: Any) -> tuple[Written, Run]:
+        given = {"data_files": str(data), **options}
+        written = write(tmp_path / name, lambda doc: "A" if doc["question_id"] < "q6" else knows(doc), task, given)
+        return written, the_run(written.folder)
+
+    shared, read_again = evaluated("shared")
+    alone, of_questions = evaluated("alone", cluster="id")
+    assert shared.printed["acc_mean,none"] == alone.printed["acc_mean,none"]
+    assert shared.printed["acc_mean_stderr,none"] > alone.printed["acc_mean_stderr,none"]
+    assert "|n:12x2|passages:4|" in read_again.signature
+    assert "passages" not in of_questions.signature
+    assert lines_of(shared.samples)[0]["doc"]["cluster"] == "p0"
+    assert (read_again.table.units, read_again.differences) == (4, [])
+    assert any("12 questions in 4 passages are few" in warning for warning in read_again.warnings)
+    assert "questions share different passages" in not_comparable(of_questions, read_again)
+    assert make_report([read_again]).sections[0].subtitle.startswith("12 questions in 4 passages")

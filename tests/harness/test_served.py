@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import Counter
 from itertools import count
 from types import SimpleNamespace
@@ -25,6 +24,7 @@ from lm_eval_cora.harness.served import (
     responses_in,
     tell_how_answers_end,
 )
+from tests.support.messages import tells
 from tests.support.served import Runs
 from tests.support.server import Server, text_of
 
@@ -33,12 +33,25 @@ pytestmark = pytest.mark.usefixtures("quick")
 M = 26
 
 
-def last(err: str) -> str:
-    """The last line of the command's output."""
-    lines = [line for line in err.splitlines() if line.startswith("lm-eval-cora run: ")]
-    assert lines[-1] == err.splitlines()[-1]
+def succeeds(ran: tuple[int, str]) -> str:
+    """Check the exit status; return the output."""
+    code, err = ran
+    assert code == 0, err
+    return err
+
+
+def fails(ran: tuple[int, str]) -> str:
+    """Check the exit status; return the last line of the output, the error."""
+    code, err = ran
+    *_, line = err.splitlines()
+    assert code == 1
+    assert line.startswith("lm-eval-cora run: ")
     assert "Traceback" not in err
-    return lines[-1]
+    return line
+
+
+def healthy(number: int, payload: dict[str, Any]) -> None:
+    """A server without faults."""
 
 
 both = pytest.mark.parametrize("protocol", ["chat", "completions"])
@@ -50,8 +63,7 @@ at_once_and_one_by_one = pytest.mark.parametrize("more", ["", ",num_concurrent=8
 def test_a_server_is_sent_each_prompt_once_and_no_empty_stop(
     run: Runs, server: Server, protocol: str, more: str
 ) -> None:
-    code, err = run(protocol=protocol, more=more)
-    assert code == 0, err
+    succeeds(run(protocol=protocol, more=more))
     assert len(server.asked()) == len(set(server.asked())) == 2 * M
     assert all(payload.get("stop") != [] for payload in server.payloads)
     assert run.kept() == 2 * M
@@ -59,8 +71,7 @@ def test_a_server_is_sent_each_prompt_once_and_no_empty_stop(
 
 @at_once_and_one_by_one
 def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run: Runs, server: Server, more: str) -> None:
-    code, err = run(protocol="completions", tasks="cora_demo_mc", more=more, questions=1)
-    assert code == 0, err
+    succeeds(run(protocol="completions", tasks="cora_demo_mc", more=more, questions=1))
     # "A" is token 65, 65 % 7 = 2, so -1.5; "B" -2; "C" -2.5; "D" -3; "E" -3.5, and " " before each -2.5.
     for sample in run.samples("cora_demo_mc"):
         likelihoods = [float(response[0][0]) for response in sample["resps"]]
@@ -82,29 +93,19 @@ def test_tasks_that_score_are_refused_by_servers_that_cannot(
     run: Runs, server: Server, protocol: str, scores: bool, why: str, more: str
 ) -> None:
     server.scores = scores
-    code, err = run(protocol=protocol, tasks="cora_demo_mc,cora_demo,cora_demo_plus_mc", more=more)
-    assert code == 1
-    assert why in last(err)
-    assert "cora_demo_mc, cora_demo_plus_mc: answers are scored" in last(err)
-    assert "--tasks cora_demo,cora_demo_plus" in last(err)
+    line = fails(run(protocol=protocol, tasks="cora_demo_mc,cora_demo,cora_demo_plus_mc", more=more))
+    assert tells(line, "cora_demo_mc, cora_demo_plus_mc: answers are scored", why, "--tasks cora_demo,cora_demo_plus")
     assert len(server.payloads) == (0 if protocol == "chat" else 1)
     assert not list(run.folder.rglob("results_*"))
 
 
-MISTAKES = [
-    ("model=other", "status 404. Check the name of the model and the address of the server. The server said: "),
-    ("model=other", "does not exist"),
-    ("base_url=http://127.0.0.1:1/v1/chat/completions,model=tiny", "no connection to the server. Start the server"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "told"), MISTAKES)
-def test_a_server_or_model_that_is_not_there_is_one_line(run: Runs, server: Server, arguments: str, told: str) -> None:
-    code, err = run(more=f",{arguments}")
-    assert code == 1
-    assert told in last(err)
-    assert "a first request to " in last(err)
-    assert len(server.payloads) <= 1
+def test_a_server_or_model_that_is_not_there_is_one_line(run: Runs, server: Server) -> None:
+    advice = "status 404. Check the name of the model and the address of the server. The server said: "
+    assert tells(fails(run(more=",model=other")), "a first request to ", advice, "does not exist")
+    assert len(server.payloads) == 1
+    line = fails(run(more=",base_url=http://127.0.0.1:1/v1/chat/completions,model=tiny"))
+    assert tells(line, "a first request to ", "no connection to the server. Start the server")
+    assert len(server.payloads) == 1
 
 
 # ---- faults
@@ -137,11 +138,10 @@ def test_a_fault_that_passes_changes_nothing(
     run: Runs, server: Server, fault: str, more: str, known: dict[str, Any]
 ) -> None:
     if more not in known:
-        assert run(more=more)[0] == 0
+        succeeds(run(more=more))
         known[more] = run.results()
     server.fault = every_third(fault)
-    code, err = run("--no_cache", more=more)
-    assert code == 0, err
+    err = succeeds(run("--no_cache", more=more))
     assert run.results() == known[more]
     assert "Such requests are sent again" in err
     assert len(err.splitlines()) < 60
@@ -162,15 +162,11 @@ def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time
         return fault if json.dumps(payload) == first.get("one") else None
 
     server.fault = of
-    code, err = run(more=more, protocol=protocol)
-    assert code == 0, err
-    empty = [sample for sample in run.samples() if sample["resps"] == [[""]]]
-    assert len(empty) == 1
-    assert empty[0]["invalid"] == "empty"
+    succeeds(run(more=more, protocol=protocol))
+    assert [sample["invalid"] for sample in run.samples() if sample["resps"] == [[""]]] == ["empty"]
     assert run.kept() == 2 * M - 1
-    server.fault = lambda number, payload: None
-    before = len(server.asked())
-    assert run(more=more, protocol=protocol)[0] == 0
+    server.fault, before = healthy, len(server.asked())
+    succeeds(run(more=more, protocol=protocol))
     assert len(server.asked()) == before + 1
     assert not [sample for sample in run.samples() if sample["resps"] == [[""]]]
 
@@ -180,29 +176,22 @@ def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run: Runs, se
     options = ("--batch_size", "4")
     for tasks in ("cora_demo_mc", "cora_demo"):
         kept = {"protocol": "completions", "tasks": tasks, "questions": 1, "more": more}
-        assert run(*options, "--no_cache", **kept)[0] == 0
+        succeeds(run(*options, "--no_cache", **kept))
         undisturbed = [sample["resps"] for sample in run.samples(tasks)]
         server.fault = every_third("one missing")
-        code, err = run(*options, **kept)
-        assert code == 0, err
+        succeeds(run(*options, **kept))
         assert [sample["resps"] for sample in run.samples(tasks)] == undisturbed
-        server.fault = lambda number, payload: None
-        asked = len(server.asked())
-        assert run(*options, **kept)[0] == 0  # from the file
+        server.fault, asked = healthy, len(server.asked())
+        succeeds(run(*options, **kept))  # from the file
         assert [sample["resps"] for sample in run.samples(tasks)] == undisturbed
         assert len(server.asked()) <= asked + 1  # the test request for log-probabilities
 
 
 def test_an_empty_list_of_choices_where_letters_are_scored(run: Runs, server: Server) -> None:
     for more in ("", ",num_concurrent=8"):
-        server.fault = lambda number, payload: "no choices" if text_ends(payload, " C") else None
-        code, err = run("--no_cache", protocol="completions", tasks="cora_demo_mc", more=more, questions=1)
-        assert code == 0, err
+        server.fault = lambda _, payload: "no choices" if bytes(payload["prompt"][0]).endswith(b" C") else None
+        succeeds(run("--no_cache", protocol="completions", tasks="cora_demo_mc", more=more, questions=1))
         assert all("nan" in str(sample["resps"]) for sample in run.samples("cora_demo_mc") if len(sample["resps"]) > 2)
-
-
-def text_ends(payload: dict[str, Any], end: str) -> bool:
-    return bytes(payload["prompt"][0]).decode().endswith(end)
 
 
 # ---- a run that dies
@@ -210,23 +199,19 @@ def text_ends(payload: dict[str, Any], end: str) -> bool:
 
 @at_once_and_one_by_one
 def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, server: Server, more: str) -> None:
-    assert run("--no_cache", questions=4)[0] == 0
+    succeeds(run("--no_cache", questions=4))
     doomed = {server.asked()[number] for number in (5, 50, 80)}
     server.fault = lambda number, payload: "status 500" if text_of(payload) in doomed else None
-    code, err = run(more=more, questions=4)
-    assert code == 1
-    line = last(err)
-    assert "status 500 (3 of 104)" in line
-    assert "The server said: " in line
-    assert "out of memory" in line
-    assert f"{4 * M - 3} answers are kept in" in line
-    assert run.kept() == 4 * M - 3
+    line = fails(ran := run(more=more, questions=4))
+    assert tells(
+        line, "status 500 (3 of 104)", "The server said: ", "out of memory", f"{4 * M - 3} answers are kept in"
+    )
     assert ": lm-eval-cora run --model local-chat-completions" in line
-    assert len(err.splitlines()) < 60
+    assert run.kept() == 4 * M - 3
+    assert len(ran[1].splitlines()) < 60
     # The same command continues the run.
-    server.fault = lambda number, payload: None
-    before = len(server.asked())
-    assert run(more=more, questions=4)[0] == 0
+    server.fault, before = healthy, len(server.asked())
+    succeeds(run(more=more, questions=4))
     assert len(server.asked()) == before + 3
 
 
@@ -236,26 +221,22 @@ def test_a_server_that_refuses_the_first_ten_requests_ends_the_run(
     run: Runs, server: Server, more: str, status: int
 ) -> None:
     server.fault = lambda number, payload: f"status {status}" if number else None
-    code, err = run(more=more)
-    assert code == 1
-    assert f"status {status} (10 of 10)" in last(err) or more
+    line = fails(run(more=more))
+    assert f"status {status} (10 of 10)" in line or more
     assert 10 <= len(server.payloads) - 1 < 18  # requests in progress are not cancelled
-    assert "more were not sent" in last(err)
+    assert "more were not sent" in line
 
 
 @at_once_and_one_by_one
 def test_a_request_that_is_refused_does_not_end_the_run(run: Runs, server: Server, more: str) -> None:
     server.fault = lambda number, payload: "status 400" if number > 12 else None
-    code, err = run(more=more)
-    assert code == 1
-    assert "status 400 (40 of 52)" in last(err)
+    assert "status 400 (40 of 52)" in fails(run(more=more))
     assert len(server.payloads) == 53
 
 
 @pytest.mark.parametrize("shots", [0, 1])
 def test_the_first_request_has_the_roles_of_the_run(run: Runs, server: Server, shots: int) -> None:
-    code, _ = run("--system_instruction", "Be brief.", "--num_fewshot", shots, questions=1)
-    assert code == 0
+    succeeds(run("--system_instruction", "Be brief.", "--num_fewshot", shots, questions=1))
     first, second = ([message["role"] for message in payload["messages"]] for payload in server.payloads[:2])
     assert first == second == ["system", "user", *(["assistant", "user"] * shots)]
     assert server.payloads[0]["messages"][0]["content"] == "Be brief."
@@ -268,18 +249,19 @@ def test_a_lost_connection_is_not_explained_by_an_earlier_message(server: Server
     assert model.tally.describe() == "100.0% of the requests failed: no connection to the server (1 of 1)"
 
 
-def test_two_runs_do_not_share_a_file(run: Runs, server: Server) -> None:
-    assert run()[0] == 0
+def test_two_runs_and_two_models_do_not_share_a_file(run: Runs, server: Server) -> None:
+    err = succeeds(run())
     (file,) = run.folder.glob("answers_*_rank0.db")
+    assert f"answers are kept in {file} (0 so far)" in err
     before = len(server.asked())
     with FileLock(f"{file}.lock"):
-        code, err = run()
-        assert code == 0
-        assert "Answers will not be kept" in err
+        assert "Answers will not be kept" in succeeds(run())
         assert len(server.asked()) == before + 2 * M
-        code, err = run("--use_cache", str(file).removesuffix("_rank0.db"))
-        assert code == 1
-        assert "Use another file" in last(err)
+        assert "Use another file" in fails(run("--use_cache", str(file).removesuffix("_rank0.db")))
+    # The file belongs to one model.
+    server.model = "another"
+    assert "(0 so far)" in succeeds(run())
+    assert len(list(run.folder.glob("answers_*_rank0.db"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -294,18 +276,14 @@ def test_a_server_that_dies_half_way_and_comes_back(
     run: Runs, server: Server, options: list[str], more: str, fault: str, told: str
 ) -> None:
     questions = 6 if options else 2
-    assert run(*options, "--no_cache", more=more, questions=questions)[0] == 0
+    succeeds(run(*options, "--no_cache", more=more, questions=questions))
     undisturbed, total, start = run.results(), len(server.asked()), len(server.payloads)
     server.fault = lambda number, payload: fault if number >= start + total // 2 else None
-    code, err = run(*options, more=more, questions=questions)
-    assert code == 1
-    assert told in last(err)
-    kept = run.kept()
-    assert 0 < kept < total
-    assert f"{kept} answers are kept in" in last(err)
-    server.fault = lambda number, payload: None
-    before = len(server.asked())
-    assert run(*options, more=more, questions=questions)[0] == 0
+    line = fails(run(*options, more=more, questions=questions))
+    assert 0 < (kept := run.kept()) < total
+    assert tells(line, told, f"{kept} answers are kept in")
+    server.fault, before = healthy, len(server.asked())
+    succeeds(run(*options, more=more, questions=questions))
     assert len(server.asked()) - before == total - kept
     assert run.results() == undisturbed
 
@@ -320,9 +298,7 @@ def test_a_timeout(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
         return post(*arguments, **named)
 
     monkeypatch.setattr(aiohttp.ClientSession, "post", posted)
-    code, err = run(more=",num_concurrent=4,max_retries=1")
-    assert code == 1
-    assert "a timeout (1 of 52)" in last(err)
+    assert "a timeout (1 of 52)" in fails(run(more=",num_concurrent=4,max_retries=1"))
     assert run.kept() == 2 * M - 1
 
 
@@ -334,8 +310,7 @@ SAMPLING = "cora_demo_sampling"
 
 @both
 def test_each_sample_is_sent_with_a_seed_of_its_own(run: Runs, server: Server, protocol: str) -> None:
-    code, err = run(tasks=SAMPLING, questions=8, protocol=protocol)
-    assert code == 0, err
+    err = succeeds(run(tasks=SAMPLING, questions=8, protocol=protocol))
     seeds = Counter(payload["seed"] for payload in server.payloads[1:])
     assert sorted(seeds.values()) == [8] * 5
     assert "all samples of each" not in err
@@ -349,23 +324,13 @@ def test_a_server_that_ignores_seeds_is_told_of(run: Runs, server: Server) -> No
     assert "No seeds were sent" in run("--metadata", json.dumps(options), tasks=SAMPLING)[1]
 
 
-# ---- the file of the answers
-
-
-def test_the_file_is_named_before_the_run_and_belongs_to_one_model(run: Runs, server: Server) -> None:
-    _, err = run()
-    (file,) = run.folder.glob("answers_*_rank0.db")
-    assert re.search(rf"answers are kept in {re.escape(str(file))} \(0 so far\)", err)
-    server.model = "another"
-    _, err = run()
-    assert len(list(run.folder.glob("answers_*_rank0.db"))) == 2
-    assert "(0 so far)" in err
-
-
-def test_no_cache_keeps_nothing(run: Runs, server: Server) -> None:
-    assert run("--no_cache")[0] == 0
+def test_no_cache_keeps_nothing(run: Runs) -> None:
+    succeeds(run("--no_cache"))
     assert not list(run.folder.glob("answers_*"))
-    assert run("--no_cache", "--use_cache", run.folder / "mine")[0] == 1
+    assert "contradict" in fails(run("--no_cache", "--use_cache", run.folder / "mine"))
+
+
+# ---- how answers end
 
 
 CALL = {"function": {"name": "reply", "arguments": '{"letter": "B"}'}}
@@ -396,12 +361,8 @@ def test_how_an_answer_ended(
 
 def test_answers_are_in_the_order_of_their_indices() -> None:
     choices = [{"index": 1, "text": "B", "finish_reason": "length"}, {"index": 0, "message": {"content": "A"}}]
-    assert [(str(one), one.cut_off) for one in responses_in({"choices": choices})] == [("A", None), ("B", True)]
-
-
-def test_reasoning_that_a_server_cut_off() -> None:
-    output = {"choices": [{"message": {"content": "The answer is A"}, "finish_reason": "length"}]}
-    assert responses_in(output, "</think>")[0].opened
+    found = responses_in({"choices": choices}, "</think>")
+    assert [(str(one), one.cut_off, one.opened) for one in found] == [("A", None, False), ("B", True, True)]
 
 
 def test_a_back_end_of_plain_lm_eval_tells_how_answers_end() -> None:
@@ -424,10 +385,7 @@ def test_an_output_in_an_unknown_format_has_no_responses(output: Any) -> None:
 
 @pytest.mark.parametrize(
     "seconds",
-    [
-        [*range(0, 58, 2), 60],  # 29 attempts in 56 seconds
-        [300 * number for number in range(10)],
-    ],
+    [[*range(0, 58, 2), 60], [300 * number for number in range(10)]],  # 29 attempts in 56 seconds, 10 in 45 minutes
     ids=["many", "slow"],
 )
 def test_a_server_is_given_up_after_ten_attempts_in_a_row_that_took_a_minute(seconds: list[int]) -> None:

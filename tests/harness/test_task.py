@@ -250,7 +250,7 @@ def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture)
     foreign = {"seed": 5, "revision": "main", "benchmark": "mmlu", "hub_path": "x", "options": "y", "dtype": "float32"}
     tasks = TaskManager(include_path=TASKS, include_defaults=False, metadata=foreign)
     assert tasks.load(["cora_demo"])["tasks"]["cora_demo"].eval_docs == build("cora_demo").eval_docs
-    # Here the source of a key is unknown. test_task_config_metadata.py has the cases with a known source.
+    # Here the source of a key is unknown. test_task_config.py has the cases with a known source.
     assert tells(caplog.text, "cora_demo: 'seed' ", "metadata", "{'cora': {...}}")
     assert "'benchmark'" not in caplog.text
 

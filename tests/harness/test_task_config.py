@@ -1,4 +1,4 @@
-"""Options outside the key `cora` of --metadata, where they would be ignored."""
+"""Options outside the key `cora` of --metadata, where they would be ignored; templates."""
 
 from __future__ import annotations
 
@@ -18,14 +18,21 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import simple_parse_args_string
 
+from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness import task_config as templates
 from lm_eval_cora.harness.dry_run import dry_run
-from lm_eval_cora.harness.task_config import AMBIGUOUS, check_metadata
+from lm_eval_cora.harness.task_config import AMBIGUOUS, check_metadata, templates_of
+from lm_eval_cora.questions.adapters import AGIEVAL, MATH
 from lm_eval_cora.questions.options import Options
+from lm_eval_cora.variants.prompts import SINGLE_LETTER
+from lm_eval_cora.variants.template import own_templates
+from tests.support.building import build, own_task
 from tests.support.commands import Commands, KnowsSome
 from tests.support.messages import tells
 from tests.support.pairs import pairs
 from tests.support.simulated import TASKS, Simulated, knows
+from tests.support.written import put
 
 
 @pytest.fixture
@@ -102,10 +109,7 @@ def test_model_arguments_are_no_mistake() -> None:
     assert pasted(told({"questions": 2}, {"seed": 1, "revision": "main"})) == {"cora": {"questions": 2}}
     assert pasted(told({"seed": 2}, {"seed": 1})) == {"cora": {"seed": 2}}
     assert told({"seed": 1, "revision": "main"}, "seed=1,revision=main") == ""
-
-
-def test_what_is_no_json_can_be_an_option_too() -> None:
-    # In Python an option may be an object of another library.
+    # In Python an option may be an object of another library, which is no JSON.
     assert pasted(told({"data_files": Path("my.jsonl")})) == {"cora": {"data_files": "my.jsonl"}}
 
 
@@ -143,19 +147,19 @@ def test_a_run_in_python_tells_model_arguments_apart() -> None:
         with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.evaluator.set_torch_seed"):
             return simple_evaluate(model=model, tasks=["cora_demo"], task_manager=manager, bootstrap_iters=0, **more)
 
-    with pytest.raises(UserError) as caught:
-        evaluate({"seed": 1, "other": 5}, model_args="dtype=auto")
-    assert pasted(str(caught.value)) == {"cora": {"seed": 1}, "other": 5}
+    given = {"seed": 1, "other": 5}
+    for call in (lambda: evaluate(given, model_args="dtype=auto"), lambda: dry_run(["cora_demo"], given)):
+        with pytest.raises(UserError) as caught:
+            call()
+        assert pasted(str(caught.value)) == {"cora": {"seed": 1}, "other": 5}
     assert evaluate({"seed": 1, "cora": {"questions": 1}}, model_args={"seed": 1})["n-samples"]
 
 
 @pytest.mark.parametrize(
     "given",
     [
-        '{"questions": 10}',
-        '{"seed": 1}',
-        pytest.param("questions=10", marks=pairs),
-        pytest.param("cora.questions=10", marks=pairs),
+        *('{"questions": 10}', '{"seed": 1}'),
+        *(pytest.param(text, marks=pairs) for text in ("questions=10", "cora.questions=10")),
     ],
 )
 def test_both_commands_refuse_before_the_first_request(run: Commands, given: str) -> None:
@@ -174,7 +178,110 @@ def test_both_commands_let_model_arguments_pass(run: Commands, caplog: pytest.Lo
     assert "is not read" not in caplog.text
 
 
-def test_a_check_refuses_too() -> None:
-    with pytest.raises(UserError) as caught:
-        dry_run(["cora_demo"], {"seed": 1, "other": 2})
-    assert pasted(str(caught.value)) == {"cora": {"seed": 1}, "other": 2}
+# ---- templates
+
+DEMO = benchmark("demo")
+MMLU_PRO = benchmark("mmlu_pro")
+
+
+@pytest.mark.parametrize("benchmark", [MMLU_PRO, AGIEVAL, MATH], ids=lambda benchmark: benchmark.name)
+def test_scores_templates_are_those_of_the_installed_harness(benchmark: Any) -> None:
+    # Read from the file of the harness: the texts are not part of this project.
+    path = templates._SCORE / benchmark.score_templates / "prompt_templates.json"
+    file = json.loads(path.read_text(encoding="utf-8"))
+    found = templates_of(benchmark, Options())
+    assert [template.prompt for template in found.all] == [entry["prompt"] for entry in file["prompt_robustness"]]
+    assert found.fixed.prompt == file["non_greedy_robustness"]["prompt"]
+    assert found.fixed in found.all
+    dropped = [number for number, template in enumerate(found.all, 1) if template.name == SINGLE_LETTER]
+    # The third one, as the paper quotes it. MATH does not have it.
+    assert dropped == ([] if benchmark is MATH else [3])
+
+
+def test_other_benchmarks_use_the_templates_of_this_package() -> None:
+    assert templates_of(DEMO, Options()) == own_templates() == templates_of(None, Options())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (None, "FileNotFoundError"),
+        ({"prompt_robustness": []}, "expected one of the ten templates to be the fixed one"),
+        ({"non_greedy_robustness": {"prompt": "another {question}{options}"}}, "expected one of the ten templates"),
+        ({"prompt_robustness": "x"}, "TypeError"),
+        ({"prompt_robustness": [{"prompt": "{question}", "options_format": ""}]}, "expected one of the ten"),
+    ],
+)
+def test_the_error_names_a_harness_without_templates(
+    change: dict[str, Any] | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if change is not None:
+        path = templates._SCORE / "mmlu_pro" / "prompt_templates.json"
+        (tmp_path / "mmlu_pro").mkdir()
+        file = {**json.loads(path.read_text(encoding="utf-8")), **change}
+        (tmp_path / "mmlu_pro" / path.name).write_text(json.dumps(file))
+    monkeypatch.setattr(templates, "_SCORE", tmp_path)
+    with pytest.raises(UserError, match=r"SCORE's templates for mmlu_pro.*lm-eval \d.*pass your own file") as error:
+        templates_of(MMLU_PRO, Options())
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "No such file"),
+        ("{", "Expecting property name"),
+        ("{}", "expected a list of templates"),
+        ('[{"prompt": "{question}"}]', r"template 1: expected \{options\} 1 times, it stands there 0"),
+        ('[{"prompt": "{question}{options}"}, {"prompt": "{question.stem}{options}"}]', "template 2: unknown field"),
+    ],
+)
+def test_an_invalid_file_of_the_user_is_an_error(text: str | None, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UserError, match=rf"cora_demo_prompts: option 'templates': .*mine.json: .*{said}"):
+        build("cora_demo_prompts", templates=str(path))
+
+
+def test_a_file_for_maths_has_no_options(tmp_path: Path) -> None:
+    path = put(tmp_path / "mine.json", [[{"prompt": r"{question} The answer in a $\boxed{{box}}$, please."}]])
+    found = templates_of(MATH, Options(templates=str(path)))
+    assert found.fixed.render("1 + 1?", ()) == r"1 + 1? The answer in a $\boxed{box}$, please."
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "named"),
+    [
+        ("cora_demo", {"orders": "cyclic"}, "orders"),
+        ("cora_demo_plus", {"templates": "x.json"}, "templates"),
+        ("cora_demo_revas", {"request_seeds": True}, "request_seeds"),
+        ("cora_demo_prompts", {"variants": 1}, "variants"),
+        ("cora_demo_order_mc", {"templates": "x.json"}, "templates"),
+    ],
+)
+def test_an_option_that_the_probe_ignores_is_refused(task: str, options: dict[str, Any], named: str) -> None:
+    with pytest.raises(UserError, match=rf"{task}: option '{named}': the probe '\w+' "):
+        build(task, **options)
+
+
+@pytest.mark.usefixtures("hub")
+def test_all_orders_of_many_options_are_refused() -> None:
+    with pytest.raises(UserError, match=r"cora_mmlu_pro_order: question '\d+' has 6 options, .* swap or cyclic"):
+        build("cora_mmlu_pro_order", orders="all")
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_probe_that_alters_options_on_questions_without(tmp_path: Path) -> None:
+    parts = ", ".join(f"{TASKS}/{part}.yaml" for part in ("_forms/generate", "_benchmarks/math", "_probes/divergent"))
+    with pytest.raises(UserError, match=r"mine: question 'algebra-test-0'.* 'divergent' alters options"):
+        own_task(tmp_path, f"include: [{parts}]").load(["mine"])
+
+
+def test_a_template_that_does_not_ask_for_what_is_read_is_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = {"name": "good", "prompt": "{question}{options} The best answer is <letter>."}
+    path = put(tmp_path / "mine.json", [[good, {"name": "silent", "prompt": "{question}{options}"}]])
+    templates_of(DEMO, Options(templates=str(path)))
+    assert "mine.json: silent: " in caplog.text
