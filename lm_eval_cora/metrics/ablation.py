@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import nan
 from typing import NamedTuple
 
@@ -26,13 +27,8 @@ CERTAIN = 0.9996
 _QUESTIONS = 5_000
 _CELLS_AT_A_TIME = 10_000_000
 
-_COMPARED: dict[str, Callable[[ResponseTable], Estimate]] = {
-    "mcqa_plus": mcqa_plus,
-    "mv": mv,
-    "bmca@1.0": lambda table: bmca(table, level=1.0),
-    "ci": ci,
-    "cora": cora,
-}
+_COMPARED: dict[str, Callable[[ResponseTable], Estimate]]
+_COMPARED = {"mcqa_plus": mcqa_plus, "mv": mv, "bmca@1.0": partial(bmca, level=1.0), "ci": ci, "cora": cora}
 
 
 def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
@@ -73,14 +69,9 @@ class Resampled(NamedTuple):
 def resampled(table: ResponseTable, *, draws: int = 100, times: int = 10_000) -> dict[str, Resampled]:
     """Spread of the scores over random draws of the variants: how much they depend on the choice of variants.
 
-    Each draw takes 100 variants with replacement, the same ones for all questions with the same number of variants.
-    `cora` keeps the benchmark's `mcqa`. The spread does not include the choice of questions; the standard error of a
-    score does.
-
-    Args:
-        table: Answers to N questions.
-        draws: Number of variants in a draw, at least 1.
-        times: Number of draws, at least 1.
+    Each of the `times` draws takes `draws` variants with replacement, the same ones for all questions with the same
+    number of variants. `cora` keeps the benchmark's `mcqa`. The spread does not include the choice of questions; the
+    standard error of a score does.
 
     Returns:
         For `mcqa_plus`, `mv` and `cora`: mean and standard deviation over the draws, and the difference of the mean
@@ -96,11 +87,8 @@ def resampled(table: ResponseTable, *, draws: int = 100, times: int = 10_000) ->
         return dict.fromkeys(("mcqa_plus", "mv", "cora"), Resampled(nan, nan, nan))
     shares, majority, full = _drawn(table, draws, times) / len(table.sizes)
     m = mcqa(table).value
-    return {
-        "mcqa_plus": _summed_up(shares, mcqa_plus(table).value),
-        "mv": _summed_up(majority, mv(table).value),
-        "cora": _summed_up(m * (1 - m + full), cora(table).value),
-    }
+    drawn = {"mcqa_plus": shares, "mv": majority, "cora": m * (1 - m + full)}
+    return {name: _summed_up(values, _COMPARED[name](table).value) for name, values in drawn.items()}
 
 
 def _check(**numbers: int) -> None:
@@ -198,10 +186,9 @@ def _bits(sets: Sets) -> NDArray[np.uint8]:
 
 def _at_random(printed: Sets) -> Ints:
     """(R,) identity of a random printed option, with a fixed seed; 0 if none is printed."""
-    bits = _bits(printed)
-    upto = bits.cumsum(axis=1, dtype=np.uint8)
+    upto = _bits(printed).cumsum(axis=1, dtype=np.uint8)
     wanted = np.random.default_rng(0).integers(0, np.maximum(upto[:, -1], 1)) + 1
-    picks: Ints = ((upto == wanted[:, None]) & (bits == 1)).argmax(axis=1)
+    picks: Ints = (upto == wanted[:, None]).argmax(axis=1)  # the first column with so many bits has the last of them
     return picks
 
 
@@ -209,12 +196,8 @@ def at_least(variants: int, rate: float) -> Floats:
     """Probability of at least p right answers to M variants if each is right with probability r.
 
     P(p) = sum over j from p to M of C(M, j) r^j (1 - r)^(M - j), for p = 0, ..., M. For p > 0 this is the regularised
-    incomplete beta function I_r(p, M - p + 1).
-
-    Args:
-        variants: M, at least 1.
-        rate: r, from 0 to 1. For a guess among k options it is 1 / k.
-
+    incomplete beta function I_r(p, M - p + 1). M, the number of `variants`, is at least 1. The `rate` r is from 0 to 1;
+    for a guess among k options it is 1 / k.
     Range: (M + 1,) probabilities, falling from 1. Source: CoRA, eq. 10 (its text says r = 1/p, but means r = 1/k).
 
     Example:
@@ -233,12 +216,8 @@ def at_least(variants: int, rate: float) -> Floats:
 def msgr(variants: int, certain: float = CERTAIN) -> Floats:
     """Minimum success guessing rate: the smallest rate r at which at least p of M answers are almost certainly right.
 
-    It solves P(p) = `certain` for r, where P(p) is the probability of at least p right answers; see `at_least`.
-
-    Args:
-        variants: M, at least 1.
-        certain: The probability that counts as certain, between 0 and 1.
-
+    It solves P(p) = `certain` for r, where P(p) is the probability of at least p right answers; see `at_least`. M, the
+    number of `variants`, is at least 1, and the probability that counts as `certain` is between 0 and 1.
     Range: (M + 1,) rates for p = 0, ..., M, rising from 0. Source: CoRA, appendix A, table 7. For M = 10 the paper
     prints 0.2 for p = 0, where any rate is enough, 0.93 for p = 6 and 0.9999 for p = 10. No single value of `certain`
     gives these together with the other rows.

@@ -103,10 +103,8 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     if answers.original_correct is None:
         return UNDEFINED
     change = mean_of(answers.hits / answers.sizes - answers.original_correct, between=(-1.0, 1.0))
-    if change.influence is None:
-        return change
     # Two models differ little in most questions, and much where the original changes. A sample may have no such one.
-    return replace(change, farthest=float(np.abs(change.influence).max()))
+    return change if change.influence is None else replace(change, farthest=float(np.abs(change.influence).max()))
 
 
 @metric("Majority voting: share of questions with more than half of their variants answered correctly.")

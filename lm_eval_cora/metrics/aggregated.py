@@ -26,6 +26,8 @@ from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 __all__ = ["Aggregated", "aggregated", "by_category"]
 
+_OF_KINDS = (acc_min, acc_max, acc_range, acc_range_by_chance)
+
 
 class Aggregated(NamedTuple):
     """Accuracy range and consistency rates of a benchmark over several probes, as `aggregated` returns them.
@@ -62,15 +64,9 @@ def aggregated(
     position (adjusted if some questions lack it), one per sample. On MMLU-Pro these are 9 + 10 + 5 = 24. Consistency
     rates use all templates and are averaged over probes.
 
-    Args:
-        prompts: Table of the prompts probe; None if it was not run.
-        order: Table of the order probe; None if it was not run.
-        sampling: Table of the sampling probe; None if it was not run.
-        macro: Whether accuracies are means over categories, as in the paper for MMLU-Pro.
-
-    Returns:
-        The row. All values are shares from 0 to 1, nan without a probe or a common question. The errors of `acc_min`
-        and `acc_max` are bootstrapped. Source: SCORE, table 7 and section 4.4.
+    `prompts`, `order` and `sampling` are the tables of the probes; None if one was not run. With `macro`, accuracies
+    are means over categories, as in the paper for MMLU-Pro. The errors of `acc_min` and `acc_max` are bootstrapped.
+    Range: 0 to 1; nan without a probe or a common question. Source: SCORE, table 7 and section 4.4.
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 1], [0, 1]])
@@ -78,9 +74,8 @@ def aggregated(
         >>> row.acc_mean.value, row.cr_all.value, row.predictions
         (0.75, 0.5, 2)
     """
-    given = [table for table in (prompts, order, sampling) if table is not None]
-    common = set.intersection(*(set(table.question_ids) for table in given)) if given else set()
-    if not common:
+    ids = [set(table.question_ids) for table in (prompts, order, sampling) if table is not None]
+    if not (common := set.intersection(*ids) if ids else set()):
         return Aggregated(UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, predictions=0, questions=0)
     prompts, order, sampling = (
         table and table.where(np.array([name in common for name in table.question_ids])[table.question])
@@ -124,9 +119,7 @@ def _mean(accuracies: KindAccuracies) -> Estimate:
 def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy range, consistency rate and share of identical answers by category (subject, subset or level).
 
-    Args:
-        table: Answers to N questions.
-        positions: Whether the kinds are positions of the right option; see `acc_min`.
+    With `positions`, the kinds are positions of the right option; see `acc_min`.
 
     Returns:
         For each category its `acc_mean`, `acc_min`, `acc_max`, `acc_range`, `acc_range_by_chance`, `acc_range_p`,
@@ -137,19 +130,13 @@ def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, d
         >>> by_category(ResponseTable.from_hits([[1, 1], [0, 1]]))[""]["all_equal"].value
         0.5
     """
-    categories = np.array(table.categories)[table.question] if len(table.sizes) else np.array([])
-    parts = {category: table.where(categories == category) for category in sorted(set(table.categories))}
-    return {
-        category: {
+    found: dict[str, dict[str, Any]] = {}
+    for category in sorted(set(table.categories)):
+        part = table.where((np.array(table.categories) == category)[table.question])
+        found[category] = {
             "acc_mean": acc_mean(part),
-            "acc_min": acc_min(part, positions=positions),
-            "acc_max": acc_max(part, positions=positions),
-            "acc_range": acc_range(part, positions=positions),
-            "acc_range_by_chance": acc_range_by_chance(part, positions=positions),
-            "acc_range_p": acc_range_p(part),
-            "consistency_rate": consistency_rate(part),
-            "all_equal": all_equal(part),
+            **{each.__name__: each(part, positions=positions) for each in _OF_KINDS},
+            **{each.__name__: each(part) for each in (acc_range_p, consistency_rate, all_equal)},
             "questions": len(part.sizes),
         }
-        for category, part in parts.items()
-    }
+    return found

@@ -31,11 +31,11 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
         >>> ci([[1, 1], [1, 1], [1, 0], [0, 1]], original=0).value
         0.75
     """
-    right, full = _original_and_full(answers)
-    if right is None:
+    if answers.original_correct is None:
         return UNDEFINED
     # 1 - x_i + y_i is 0 or 1, because y_i is 1 only if x_i is. With one variant per question it is always 1.
-    return share_of(right <= full, is_fixed=bool((answers.sizes == 1).all()))
+    is_consistent = ~answers.original_correct | (answers.hits == answers.sizes)
+    return share_of(is_consistent, is_fixed=bool((answers.sizes == 1).all()))
 
 
 @metric(
@@ -58,9 +58,9 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
         >>> ci(answers, original=0).value, cora(answers, original=0).value
         (0.75, 0.375)
     """
-    right, full = _original_and_full(answers)
-    if right is None:
+    if answers.original_correct is None:
         return UNDEFINED
+    right, full = (each.astype(np.float64) for each in (answers.original_correct, answers.hits == answers.sizes))
     m, b = right.mean(), full.mean()
     return product_of(right, 1 - right + full, value=m * (1 - m + b))
 
@@ -149,9 +149,8 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     Range: 0 to 1. Source: SCORE, section 4.1 ("at least eight equivalent predictions" of ten).
     """
     exact = exact_level(level)
-    most = np.zeros(len(table.sizes), dtype=np.int64)
-    np.maximum.at(most, table.question, table.alike)
-    return share_of(most * exact.denominator >= table.sizes * exact.numerator)
+    enough = table.alike * exact.denominator >= table.sizes[table.question] * exact.numerator
+    return share_of(table.any_by_question(enough))
 
 
 @metric("Share of comparisons of answers that ran out of time or memory; they count as not equivalent.")
@@ -168,12 +167,6 @@ def timeouts(table: ResponseTable) -> Estimate:
     valid = table.sum_by_question(table.written & ~table.invalid)
     ran_out = np.bincount(table.question[table.ran_out[:, 0]], minlength=len(table.sizes))
     return ratio_of(ran_out.astype(np.float64), valid * (valid + 1) / 2)
-
-
-def _original_and_full(table: ResponseTable) -> tuple[Floats | None, Floats]:
-    """(N,) x_i, 1 if the original is correct, or None if one is missing; and (N,) y_i, 1 if all variants are."""
-    right = table.original_correct
-    return None if right is None else right.astype(np.float64), (table.hits == table.sizes).astype(np.float64)
 
 
 def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:

@@ -149,13 +149,10 @@ def ratio_of(
     outcomes = np.where(inside, parts, nan) if is_share and (inside == wholes).all() else None
     if count < 2:
         return Estimate(float(share), nan, outcomes=outcomes)
-    mean = wholes.mean()
-    influence = without_rounding(parts / mean - share * (wholes / mean), np.abs(parts / mean).max())
-    ratio = of_influence(float(share), influence, between, questions=count)
-    ratio = replace(ratio, outcomes=outcomes, members=None if inside.all() else inside)
-    if ratio.ends is not None:
-        return ratio
-    return replace(ratio, stderr=ratio.stderr * sqrt((1 - 1 / len(wholes)) / (1 - 1 / count)))
+    part, whole = parts / wholes.mean(), wholes / wholes.mean()
+    ratio = of_influence(float(share), part - share * whole, between, scale=np.abs(part).max(), questions=count)
+    few = 1.0 if ratio.ends else sqrt((1 - 1 / len(wholes)) / (1 - 1 / count))
+    return replace(ratio, stderr=ratio.stderr * few, outcomes=outcomes, members=None if inside.all() else inside)
 
 
 def product_of(first: Floats, second: Floats, *, value: float | None = None) -> Estimate:
@@ -163,11 +160,8 @@ def product_of(first: Floats, second: Floats, *, value: float | None = None) -> 
 
     With the deviations u_i and v_i of the values from a and b, question i has the influence l_i = b u_i + a v_i. The
     standard error is what a bootstrap over questions converges to, times sqrt(N / (N - 1)). With averages E over the
-    questions, the variance in bootstrap samples is
-
-        E[l^2] / N + 2 E[l u v] / N^2 + (E[u^2 v^2] - E[u v]^2 + (N - 1) (E[u^2] E[v^2] + E[u v]^2)) / N^3.
-
-    The last part is all that is left where the influences are 0.
+    questions, the variance in bootstrap samples is E[l^2] / N + 2 E[l u v] / N^2 + (E[u^2 v^2] - E[u v]^2 +
+    (N - 1) (E[u^2] E[v^2] + E[u v]^2)) / N^3. The last part is all that is left where the influences are 0.
     """
     if not len(first):
         return UNDEFINED
@@ -176,7 +170,7 @@ def product_of(first: Floats, second: Floats, *, value: float | None = None) -> 
     if len(first) < 2:
         return Estimate(value, nan)
     u, v = (without_rounding(values - values.mean(), 1.0) for values in (first, second))
-    return of_influence(value, without_rounding(b * u + a * v, 1.0), (0.0, 1.0), bends=((1.0, u, v),))
+    return of_influence(value, b * u + a * v, (0.0, 1.0), scale=1.0, bends=((1.0, u, v),))
 
 
 def of_influence(
@@ -184,11 +178,16 @@ def of_influence(
     influence: Floats,
     between: tuple[float, float] = (0.0, 1.0),
     *,
+    scale: float = 0.0,
     bends: tuple[Bend, ...] = (),
     questions: float = 0,
     units: int = 0,
 ) -> Estimate:
-    """Estimate with the error of the influences of N questions; that of `unvaried` if none of them differs."""
+    """Estimate with the error of the influences of N questions; that of `unvaried` if none of them differs.
+
+    The values of the questions are of the size of `scale`, see `without_rounding`.
+    """
+    influence = without_rounding(influence, scale)
     error, ends = standard_error(influence, bends), None
     if not error:
         z = students(IN_95_PERCENT, units)
@@ -299,8 +298,7 @@ def bounded(
     value: float, error: float, between: tuple[float, float] = (0.0, 1.0), z: float = IN_95_PERCENT
 ) -> tuple[float, float]:
     """Interval of a mean with a known range: Wilson's, with the number of trials that has the same error."""
-    low, high = between
-    size = high - low
+    (low, high), size = between, between[1] - between[0]
     share = (value - low) / size if isfinite(size) and size else 0.0
     if not 0 < share < 1:
         return float(max(low, min(high, value) - z * error)), float(min(high, max(low, value) + z * error))
@@ -357,11 +355,8 @@ def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int
     if len(strata) == 1 and step >= REPLICATES:
         return statistics([_all_weights(strata[0]).astype(np.float64)])
     generator = np.random.default_rng(0)
-    values = []
-    for start in range(0, REPLICATES, step):
-        size = min(step, REPLICATES - start)
-        values.append(statistics([_weights(generator, size, questions) for questions in strata]))
-    return np.concatenate(values)
+    sizes = (min(step, REPLICATES - start) for start in range(0, REPLICATES, step))
+    return np.concatenate([statistics([_weights(generator, size, each) for each in strata]) for size in sizes])
 
 
 @lru_cache(maxsize=64)  # the categories of a benchmark have the same sizes for every model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial, wraps
@@ -47,8 +48,7 @@ def metric(meaning: str, **more: Any) -> Callable[[F], F]:
         def by_cluster(*args: Any, **kwargs: Any) -> Any:
             result = function(*args, **kwargs)
             tables = (each for each in (*args, *kwargs.values()) if isinstance(each, ResponseTable))
-            table = next(tables, None)
-            return result if table is None else with_clusters(result, table)
+            return with_clusters(result, next(tables, None))
 
         by_cluster.facts = Facts(meaning, **more)  # type: ignore[attr-defined]
         return cast(F, by_cluster)
@@ -56,9 +56,9 @@ def metric(meaning: str, **more: Any) -> Callable[[F], F]:
     return attached
 
 
-def with_clusters(result: Any, table: ResponseTable) -> Any:
+def with_clusters(result: Any, table: ResponseTable | None) -> Any:
     """The Estimates of a result, which may be a mapping, with the clusters of a table as the units of their errors."""
-    if table.cluster is None:
+    if table is None or table.cluster is None:
         return result
     if isinstance(result, Mapping):
         return {key: with_clusters(value, table) for key, value in result.items()}
@@ -92,9 +92,8 @@ def takes_arrays(
 
     shown = signature(metric)
     first, *others = shown.parameters.values()
-    of_answers.__signature__ = shown.replace(  # type: ignore[attr-defined]  # for help()
-        parameters=[first.replace(annotation="Answers", kind=Parameter.POSITIONAL_ONLY), *others]
-    )
+    parameters = [first.replace(annotation="Answers", kind=Parameter.POSITIONAL_ONLY), *others]
+    of_answers.__signature__ = shown.replace(parameters=parameters)  # type: ignore[attr-defined]  # for help()
     return of_answers
 
 
@@ -218,10 +217,9 @@ def check_metrics(task: str, entries: Any) -> None:
     if not entries:
         raise UserError(f"{task}: metric_list is missing. Copy the metrics that you need from _probes/divergent.yaml")
     for entry in entries:
-        try:
+        usable = False
+        with suppress(Exception):  # the function and its parameters may be anything
             usable = _is_usable(entry)
-        except Exception:  # the function and its parameters may be anything
-            usable = False
         if not usable:
             raise UserError(
                 f"{task}: metric_list: {entry!r} is not a metric of this task. Expected `aggregation` with a function "

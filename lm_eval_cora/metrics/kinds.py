@@ -1,17 +1,20 @@
-"""Accuracies of the kinds of variants as functions of the questions' weights, and their errors."""
+"""Accuracies of the kinds of variants as functions of the questions' weights, their errors, and normal draws."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import nan
 from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, of_influence
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 
 FEW_CLUSTERS = 20  # with fewer, a cluster-robust error is uncertain itself
+
+_SAMPLES = 20_000
 
 Stratum = Sequence[Ints]  # question indices of one category, or of several categories that share one variance
 
@@ -81,7 +84,7 @@ class KindAccuracies(NamedTuple):
                 defined = ~np.isnan(of_shares)
                 base, shares, have = base + of_base, shares + np.where(defined, of_shares, 0), have + defined
         with np.errstate(invalid="ignore"):
-            mean: Floats = (base / sum(map(len, self.strata)))[:, None] + shares / np.where(have > 0, have, np.nan)
+            mean: Floats = (base / sum(map(len, self.strata)))[:, None] + shares / np.where(have > 0, have, nan)
         return mean
 
     def influence(self) -> Floats:
@@ -97,11 +100,12 @@ class KindAccuracies(NamedTuple):
             influence = on_base[:, None] / len(categories) + on_shares / have
             members, inside, count = np.concatenate(stratum), int(unit.max()) + 1, len(unit)
             scale = np.sqrt(self.units * (self.units - 1) / (inside - 1) * (inside / count))
-            if self.cluster is None:
-                total[members] = influence * scale
-            else:
-                np.add.at(total, self.cluster[members], influence * scale)
+            np.add.at(total, members if self.cluster is None else self.cluster[members], influence * scale)
         return total
+
+    def draws(self) -> Floats:
+        """(20000, G) normal variables with the covariance of the accuracies."""
+        return normal_draws(covariance_of(self.influence()))
 
     def trials(self) -> Floats:
         """(G,) number of questions that have each kind; n^2 / sum n_g^2 of them in clusters of n_g.
@@ -121,8 +125,7 @@ class KindAccuracies(NamedTuple):
         count: Floats = part.present[members].sum(axis=0)
         if self.cluster is None:
             return count
-        sizes = np.zeros((self.units, len(count)))
-        np.add.at(sizes, self.cluster[members], part.present[members])
+        sizes = sums_of(self.cluster[members], part.present[members])
         alike: Floats = count**2 / np.maximum((sizes**2).sum(axis=0), 1)
         return alike
 
@@ -134,6 +137,13 @@ class KindAccuracies(NamedTuple):
         units = 0 if self.cluster is None else self.units
         kinds = zip(values, self.influence().T, self.trials().tolist(), strict=True)
         return [of_influence(value, influence, questions=trials, units=units) for value, influence, trials in kinds]
+
+
+def sums_of(groups: Ints, values: Floats) -> Floats:
+    """(G, kinds) sums of the rows of each group, numbered from 0."""
+    sums = np.zeros((int(groups.max(initial=-1)) + 1, values.shape[1]))
+    np.add.at(sums, groups, values)
+    return sums
 
 
 def _means(part: Contributions, members: Ints, weights: Floats) -> tuple[Floats, Floats]:
@@ -186,17 +196,15 @@ def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
     names, unit = np.array(table.categories), table.unit
     members = [np.flatnonzero(names == name) for name in sorted(set(table.categories))]
     members.sort(key=lambda each: (len(np.unique(unit[each])) > 1, len(each)))
-    single = sum(len(np.unique(unit[each])) == 1 for each in members)
-    pooled = single
+    pooled = sum(len(np.unique(unit[each])) == 1 for each in members)
     while 0 < pooled < len(members) and len(np.unique(unit[np.concatenate(members[:pooled])])) < 2:
         pooled += 1
-    return [*([members[:pooled]] if pooled else []), *([each] for each in members[pooled:])]
+    return [stratum for stratum in (members[:pooled], *([each] for each in members[pooled:])) if stratum]
 
 
 def note_on_small_categories(table: ResponseTable) -> str:
     """Say that the variation of categories with a single question or cluster is pooled; empty if there are none."""
-    strata = strata_of(table, macro=True)
-    count = sum(len(np.unique(table.unit[members])) == 1 for stratum in strata for members in stratum)
+    count = sum(len(np.unique(table.unit[members])) == 1 for each in strata_of(table, macro=True) for members in each)
     if not count or table.units < 2:
         return ""
     what = "question" if table.cluster is None else "cluster of questions"
@@ -212,10 +220,8 @@ def note_on_few_clusters(table: ResponseTable) -> str:
         return ""
     if table.units < 2:
         return f"{table.size}: without a second one, no error is known"
-    return (
-        f"{table.size} are few: intervals use Student's t distribution with {table.units - 1} degrees of freedom, and "
-        "may still be too short"
-    )
+    degrees = f"{table.units - 1} degrees of freedom, and may still be too short"
+    return f"{table.size} are few: intervals use Student's t distribution with {degrees}"
 
 
 def covariance_of(influence: Floats) -> Floats:
@@ -223,3 +229,33 @@ def covariance_of(influence: Floats) -> Floats:
     centred = influence - influence.mean(axis=0)
     covariance: Floats = centred.T @ centred / (len(influence) * (len(influence) - 1))
     return covariance
+
+
+def critical_value(influence: Floats) -> float:
+    """95% quantile of the largest absolute value of G standardised estimates, if all are 0 on average; at least 1.96.
+
+    (N, G) are the influences of N questions on them.
+    """
+    covariance = covariance_of(influence)
+    errors = np.sqrt(np.diag(covariance))
+    errors[errors == 0] = 1.0
+    correlation = covariance / np.outer(errors, errors)
+    np.fill_diagonal(correlation, 1.0)  # an estimate without variation in the sample may vary in the population
+    largest = np.abs(normal_draws(correlation)).max(axis=1)
+    return max(IN_95_PERCENT, float(np.quantile(largest, 0.95)))
+
+
+def normal_draws(covariance: Floats) -> Floats:
+    """(20000, G) normal variables with a covariance, (G, G), from a fixed seed."""
+    size, total = len(covariance), float(np.trace(covariance))
+    if not total:
+        return np.zeros((_SAMPLES, size))
+    root = np.linalg.cholesky(covariance / total + 1e-10 * np.eye(size))
+    draws: Floats = _standard_normal(size) @ root.T * np.sqrt(total)
+    return draws
+
+
+@lru_cache(maxsize=4)
+def _standard_normal(size: int) -> Floats:
+    """(20000, size) independent standard normal variables from a fixed seed."""
+    return np.random.default_rng(0).standard_normal((_SAMPLES, size))

@@ -34,11 +34,8 @@ _ROUNDING = 1e-9  # values that differ by less are tied, and the first one count
 def acc_permuted(table: ResponseTable) -> Estimate:
     """Accuracy of the option with the highest mean probability over all rotations of the options.
 
-    The pick of question i is the option j that maximises
-
-        (1 / A) sum over o of P_i(letter of j in o | o).
-
-    A preference for a letter favours each option once, so it cancels. Equal distractors count separately.
+    The pick of question i is the option j that maximises (1 / A) sum over o of P_i(letter of j in o | o). A preference
+    for a letter favours each option once, so it cancels. Equal distractors count separately.
     Range: 0 to 1. Ties take the first option. A question with an unscored letter counts as wrong. nan for other orders,
     and for written answers. Source: Zheng et al. 2024, debiasing by cyclic permutations.
 
@@ -67,22 +64,15 @@ def acc_permuted(table: ResponseTable) -> Estimate:
 def acc_pride(table: ResponseTable) -> Estimate:
     """Accuracy in the original order after the model's prior for the letters is divided out (PriDe).
 
-    The pick of question i is the letter d that maximises
+    The pick of question i is the letter d that maximises log P_i(d | original order) - log prior(d). The prior is the
+    mean of the `letter_prior` q_i of the other questions with as many options. It is cross-fitted: the questions are
+    divided into tenths by a hash of their ids, and the prior of a tenth comes from the other nine. The paper estimates
+    it on 5% of the questions, and answers those by `acc_permuted`. With fewer than ten questions of a number of
+    options, their prior is unknown, and their answers do not change.
 
-        log P_i(d | original order) - log prior(d).
-
-    The prior is the mean over other questions with the same number of options of `softmax(mean over o of log P_i(d |
-    o))`; see `letter_prior`. It is cross-fitted: the questions are divided into tenths by a hash of their ids, and the
-    prior of a tenth comes from the other nine. The paper estimates it on 5% of the questions, and answers those by
-    `acc_permuted`. With fewer than ten questions of a number of options, their prior is unknown, and their answers do
-    not change.
-
-    The standard error contains the error of the prior: the influence of question i is
-
-        x_i + sum over d of g_d (q_i(d) - prior(d)) / prior(d),
-
-    with x_i = 1 if i is right, its own prior q_i, and g_d the derivative by log prior(d) of the accuracy on the n
-    questions with as many options. The derivative is a central difference with steps of n^(-1/5).
+    The standard error contains the error of the prior: the influence of question i is x_i + sum over d of
+    g_d (q_i(d) - prior(d)) / prior(d), with x_i = 1 if i is right, and g_d the derivative by log prior(d) of the
+    accuracy on the n questions with as many options. The derivative is a central difference with steps of n^(-1/5).
     Range: 0 to 1. Ties take the first letter. A question with an unscored letter counts as wrong. nan if no number of
     options has ten questions, for other orders, and for written answers. Source: Zheng et al. 2024, PriDe: the prior of
     a question, its mean, and the division by it. Cross-fitting and the standard error are ours.
@@ -105,9 +95,9 @@ def acc_pride(table: ResponseTable) -> Estimate:
         by_prior[group.members] = deviations @ slopes
     influence = right + by_prior
     share = of_influence(float(right.mean()), influence - influence.mean())
-    if right.all() or not right.any():  # no question differs, but others could
-        share = replace(share, stderr=hypot(share.stderr, share_of(right).stderr))
-    return share
+    if 0 < share.value < 1:
+        return share
+    return replace(share, stderr=hypot(share.stderr, share_of(right).stderr))  # no question differs, but others could
 
 
 @metric("The model's prior for each letter, whatever is printed there, by the number of options.")
@@ -119,14 +109,14 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
 
     Returns:
         For each number of options, such as "4", the prior of each letter, from 0 to 1, without the questions with an
-        unscored letter. Empty for other orders, and for written answers. Source: Zheng et al. 2024, the prior of PriDe,
-        which uses 5% of the questions.
+        unscored letter. Empty for other orders, and for written answers. Source: Zheng et al. 2024, PriDe (on 5% of the
+        questions).
     """
     found = {}
     for group in _groups(table) if _is_scored(table) else ():
-        own = _own_priors(group.logs)
-        priors = {LETTERS[place]: mean_of(own[:, place]) for place in range(own.shape[1])}
-        found[str(own.shape[1])] = with_clusters(priors, table.where(np.isin(table.question, group.members)))
+        columns = _own_priors(group.logs).T
+        priors = {letter: mean_of(column) for letter, column in zip(LETTERS, columns, strict=False)}
+        found[str(len(columns))] = with_clusters(priors, table.where(np.isin(table.question, group.members)))
     return found
 
 
@@ -181,9 +171,7 @@ def _own_priors(logs: Floats) -> Floats:
 def _parts(table: ResponseTable, members: Ints) -> Ints:
     """(n,) the tenth of each question, from a hash of its id."""
     keys = [draw(2**64, "letter bias", table.question_ids[number]) for number in members.tolist()]
-    places = np.empty(len(keys), dtype=np.int64)
-    places[np.argsort(np.array(keys, dtype=np.uint64), kind="stable")] = np.arange(len(keys))
-    return places % PARTS
+    return np.argsort(np.argsort(np.array(keys, dtype=np.uint64), kind="stable")) % PARTS
 
 
 def _priors_of_others(own: Floats, parts: Ints) -> Floats:
@@ -211,10 +199,8 @@ def _first_best(values: Floats) -> Ints:
 def _slopes(logs: Floats, priors: Floats, right: Ints) -> Floats:
     """(A,) derivative of the number of right answers by the logarithm of each letter's prior."""
     step = len(right) ** -0.2
-    slopes = np.empty(logs.shape[1])
-    for place in range(len(slopes)):
-        change = np.zeros(len(slopes))
-        change[place] = step
+    slopes = []
+    for change in step * np.eye(logs.shape[1]):
         lower, higher = ((_without_prior(logs, priors + sign * change) == right).sum() for sign in (-1, 1))
-        slopes[place] = (higher - lower) / (2 * step)
-    return slopes
+        slopes.append((higher - lower) / (2 * step))
+    return np.array(slopes)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.responses import INVALID, NO_PICK, Bools, Ints, ResponseTable, Sets, contains
+from lm_eval_cora.metrics.responses import INVALID, NO_PICK, ResponseTable, contains
 
 __all__ = ["changed_picks", "noise"]
 
@@ -51,7 +51,8 @@ def changed_picks(table: ResponseTable) -> Estimate:
     first = np.flatnonzero(table.original)[table.question]  # the original of each record's question
     picks, both = table.picked, ~table.original & ~table.skipped & ~table.skipped[first]
     counts = both & (picks != NO_PICK) & (picks[first] != NO_PICK)
-    counts &= _prints(table.printed, picks[first]) & _prints(table.printed[first], picks)
+    for sets, pick in ((table.printed, picks[first]), (table.printed[first], picks)):
+        counts &= contains(sets, pick) | (pick == INVALID)
     differs = counts & (picks != picks[first])
     written = both & table.written & table.written[first]
     equal = table.invalid & table.invalid[first]
@@ -61,12 +62,6 @@ def changed_picks(table: ResponseTable) -> Estimate:
     total = table.sum_by_question(counts | written)
     shares = table.sum_by_question(differs) / np.maximum(total, 1)
     return mean_of(shares, total > 0)
-
-
-def _prints(sets: Sets, picks: Ints) -> Bools:
-    """Whether each set contains its pick. An invalid answer counts as contained."""
-    prints: Bools = contains(sets, picks) | (picks == INVALID)
-    return prints
 
 
 def describe_noise(table: ResponseTable) -> str:

@@ -21,11 +21,8 @@ OptionCount = int | Literal["original"]
 def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     """Accuracy in the first order of a given number of options: the source's order, with fillers last.
 
-    Args:
-        table: Answers to N questions.
-        options: Number of printed options, or `original` for each question's own number. The original counts for a
-            question that has this number itself.
-
+    `options` is the number of printed options, or `original` for each question's own number. The original counts for a
+    question that has this number itself.
     Range: 0 to 1; nan if no question is printed with this number of options. Source: MCQA+, appendix A ("Accuracy";
     REVAS, figure 3 and table 9).
 
@@ -89,13 +86,11 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     modal = _modal_picks(table, "original")
     buckets = {}
     for count in np.unique(modal.orders[modal.orders > 0]).tolist():
-        of_size = modal.orders == count
+        of_size = (modal.orders == count).astype(np.float64)
         for times in range(count, 0, -1):
-            inside = (of_size & (modal.times == times)).astype(np.float64)
-            buckets[f"{times}/{count}"] = {
-                "share": ratio_of(inside, of_size.astype(np.float64)),
-                "accuracy": ratio_of(inside * modal.credit, inside * (times > 1)),
-            }
+            inside = of_size * (modal.times == times)
+            accuracy = ratio_of(inside * modal.credit, inside * (times > 1))
+            buckets[f"{times}/{count}"] = {"share": ratio_of(inside, of_size), "accuracy": accuracy}
     return buckets
 
 
@@ -106,8 +101,7 @@ def orders(table: ResponseTable, options: OptionCount) -> Bools:
         return original
     if isinstance(options, bool) or not isinstance(options, int):
         raise ValueError(f"options is {options!r}, expected a whole number or 'original'")
-    kind = with_options(options)
-    resized = table.is_kind(kind, shuffled(kind))
+    resized = table.is_kind(with_options(options), shuffled(with_options(options)))
     found: Bools = (original | resized) & (table.options == options)
     return found
 
@@ -139,12 +133,10 @@ def _modal_picks(table: ResponseTable, options: OptionCount) -> _ModalPicks:
     valid = chosen & (table.picked >= 0)
     # Each pair of a question and an identity becomes one number.
     keys, counts = np.unique(table.question[valid] * IDENTITIES + table.picked[valid], return_counts=True)
-    question, pick = keys // IDENTITIES, keys % IDENTITIES
-    size = len(table.sizes)
-    times = np.ones(size, dtype=np.int64)
-    np.maximum.at(times, question, counts)
-    right = table.answer[table.starts]
-    modal = counts == times[question]
-    tied = np.bincount(question[modal], minlength=size)
-    hits = np.bincount(question[modal], weights=pick[modal] == right[question[modal]], minlength=size)
+    times = np.ones(len(table.sizes), dtype=np.int64)
+    np.maximum.at(times, keys // IDENTITIES, counts)
+    modal = keys[counts == times[keys // IDENTITIES]]
+    question, is_right = modal // IDENTITIES, modal % IDENTITIES == table.answer[table.starts][modal // IDENTITIES]
+    tied = np.bincount(question, minlength=len(times))
+    hits = np.bincount(question, weights=is_right, minlength=len(times))
     return _ModalPicks(table.sum_by_question(chosen).astype(np.int64), times, hits / np.maximum(tied, 1))

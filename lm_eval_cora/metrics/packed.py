@@ -1,21 +1,27 @@
-"""Many records in little memory, because equal parts are stored once."""
+"""Many records in little memory, because equal parts are stored once; and how they are grouped by question."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
-from itertools import islice
+from itertools import combinations, groupby, islice
+from math import nan
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.variants.variant import REPEAT
 
-Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Same = Callable[[str, str], "bool | None"]  # whether two written answers are equivalent; None if it is unknown
 
 T = TypeVar("T")
+
+_LARGEST = 2**31  # no variant has an ordinal like this; larger ones, of altered files, would not fit into a column
 
 _OWN = ("question_id", "category", "cluster", "likelihoods")
 _SHARED = [field.name for field in fields(Record) if field.init and field.name not in _OWN]
@@ -90,7 +96,7 @@ class PackedRecords:
         return self._parts.values
 
     @property
-    def codes(self) -> tuple[Codes, Codes]:
+    def codes(self) -> tuple[Ints, Ints]:
         """(R,) index in `questions` and in `parts` of each record."""
         return np.array(self._questions.codes, dtype=np.int64), np.array(self._parts.codes, dtype=np.int64)
 
@@ -119,3 +125,81 @@ class PackedRecords:
     def keys(self) -> set[tuple[str, int]]:
         """The question ids and ordinals of all records."""
         return {self.key(place) for place in range(len(self))}
+
+
+def grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[str, int]]:
+    """(R,) places of the records of complete questions, sorted; N ids; (N,) sizes; how many others are left out.
+
+    Repeats of the original do not count as variants.
+    """
+    names = [str(question.id) for question in records.questions]
+    ids = sorted(set(names))
+    rank = {question_id: number for number, question_id in enumerate(ids)}
+    columns = [
+        (max(-1, min(one.ordinal, _LARGEST)), max(-1, min(one.variants, _LARGEST)), one.kind != REPEAT, not one.skipped)
+        for one in records.parts
+    ]
+    question_code, part = records.codes
+    question = np.array([rank[name] for name in names], dtype=np.int64)[question_code]
+    ordinal, variants, counts, asks = np.array(columns, dtype=np.int64).reshape(-1, 4)[part].T
+    order = np.lexsort((ordinal, question))  # stable, so the first record of a variant comes first
+    order = order[counts[order] > 0]
+    repeated = np.zeros(len(order), dtype=np.bool_)
+    repeated[1:] = (np.diff(question[order]) == 0) & (np.diff(ordinal[order]) == 0)
+    order = order[~repeated]
+    question = question[order]
+    sizes = np.bincount(question, minlength=len(ids))
+    expected = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[question]
+    fits = (ordinal[order] == expected) & (variants[order] == sizes[question])
+    begun = np.bincount(question[asks[order] > 0], minlength=len(ids)) > 0
+    complete = begun & (np.bincount(question[~fits], minlength=len(ids)) == 0)
+    left_out = {
+        "incomplete": int(begun.sum() - complete.sum()),
+        "duplicates": int(repeated.sum()),
+        "not_begun": int((~begun).sum()),
+    }
+    return order[complete[question]], tuple(ids[n] for n in np.flatnonzero(complete)), sizes[complete], left_out
+
+
+def noise_of(records: PackedRecords, question_ids: Sequence[str], same: Same) -> Floats:
+    """(N,) share of the pairs of an original and its repeats that get different picks; nan without repeats."""
+    asked: dict[str, dict[int, Record]] = {}
+    if any(part.kind == REPEAT for part in records.parts):
+        for code, number in zip(*(codes.tolist() for codes in records.codes), strict=True):
+            part = records.parts[number]
+            if (part.kind == REPEAT or part.original) and not part.skipped:
+                asked.setdefault(str(records.questions[code].id), {}).setdefault(part.ordinal, part)
+    shares = {}
+    for question, answers in asked.items():
+        pairs = [_is_other(one, other, same) for one, other in combinations(answers.values(), 2)]
+        shares[question] = sum(pairs) / len(pairs) if pairs else nan
+    return np.array([shares.get(question, nan) for question in question_ids], dtype=np.float64)
+
+
+def _is_other(one: Record, other: Record, same: Same) -> bool:
+    if one.written is not None and other.written is not None:
+        return not same(one.written, other.written)
+    return (one.picked, one.selected, one.written) != (other.picked, other.selected, other.written)
+
+
+def equivalent(records: PackedRecords, part: Ints, sizes: Ints, same: Same) -> tuple[Ints, Ints]:
+    """Pairs of records with equivalent written answers, and pairs whose check ran out of time or memory."""
+    pairs: dict[bool | None, list[tuple[int, int]]] = {True: [], None: []}
+    if any(one.written is not None for one in records.parts):
+        answers = [records.parts[code] for code in part.tolist()]
+        written = [(number, answer.written) for number, answer in enumerate(answers) if answer.written is not None]
+        pairs[None] += [(number, number) for number, _ in written if answers[number].matches is None]
+        question = np.repeat(np.arange(len(sizes)), sizes).tolist()
+        for _, members in groupby(written, key=lambda each: question[each[0]]):
+            for (first, one), (second, other) in combinations(members, 2):
+                if (verdict := same(one, other)) in pairs:
+                    pairs[verdict].append((first, second))
+    return np.array(pairs[True], dtype=np.int64).reshape(-1, 2), np.array(pairs[None], dtype=np.int64).reshape(-1, 2)
+
+
+def letters(likelihoods: Sequence[bytes]) -> NDArray[np.float32]:
+    """(R, L) the log-likelihoods of each record, one row per record; nan behind the last printed letter."""
+    sizes = np.array([len(each) for each in likelihoods], dtype=np.int64) // 4
+    columns = np.full((len(sizes), sizes.max(initial=0)), nan, dtype=np.float32)
+    columns[np.arange(columns.shape[1]) < sizes[:, None]] = np.frombuffer(b"".join(likelihoods), dtype=np.float32)
+    return columns

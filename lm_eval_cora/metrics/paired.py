@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import combinations
 from math import erfc, hypot, inf, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import (
-    IN_95_PERCENT,
-    Estimate,
-    of_influence,
-    students,
-    tango,
-    unvaried,
-    without_rounding,
-)
-from lm_eval_cora.metrics.kinds import covariance_of
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence, students, tango, unvaried
+from lm_eval_cora.metrics.kinds import critical_value, normal_draws
 from lm_eval_cora.metrics.responses import Floats
 
 __all__ = ["Difference", "McNemar", "Pair"]
 __all__ += ["difference", "differences_together", "holm", "leading", "mcnemar", "pairwise"]
-
-_SAMPLES = 20_000
 
 
 class Difference(NamedTuple):
@@ -48,24 +37,16 @@ class Difference(NamedTuple):
 def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -> Difference:
     """Difference of two estimates from the same questions: after - before, paired by question.
 
-    The standard error is that of the differences within questions. A question that is equally hard in both adds nothing
-    to it. If no question differs, it is half the width of the 95% interval, divided by 1.96.
+    Both are from the same questions in the same order; another number of questions is a ValueError. The standard error
+    is that of the differences within questions. A question that is equally hard in both adds nothing to it. If no
+    question differs, it is half the width of the 95% interval, divided by 1.96.
 
     The interval stays between the largest possible differences. For shares of the same questions it is Tango's score
     interval; it also contains 0 if McNemar's mid-p test does not reject equal shares at 5%. For other functions of
     means it is value -+ z errors, where the error counts one further question whose difference is as far from the mean
-    as the farthest. If no question differs, it is `unvaried`. The lowest and highest accuracies have no error and no
-    interval, because their differences are biased if one model has more kinds of equal difficulty.
-    `differences_together` compares the kinds.
-
-    Args:
-        before: An estimate from N questions.
-        after: An estimate from the same questions in the same order. Another number of questions is a ValueError.
-        z: Quantile of the normal distribution for the interval; 1.96 for 95%.
-
-    Returns:
-        The difference with its standard error and 95% interval. Both are nan if an estimate has no standard error, or
-        none in closed form.
+    as the farthest, and `z` is 1.96 for 95%. If no question differs, it is `unvaried`. Both are nan if an estimate has
+    no standard error, or none in closed form, such as the lowest and highest accuracies: their differences are biased
+    if one model has more kinds of equal difficulty. `differences_together` compares the kinds.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
@@ -98,11 +79,11 @@ def change_of(before: Estimate, after: Estimate) -> Estimate:
     """The difference of two estimates as an Estimate; see `difference`."""
     assert before.influence is not None
     assert after.influence is not None
-    scale = float(max(np.abs(before.influence).max(), np.abs(after.influence).max()))
     change = of_influence(
         after.value - before.value,
-        without_rounding(after.influence - before.influence, scale),
+        after.influence - before.influence,
         (after.between[0] - before.between[1], after.between[1] - before.between[0]),
+        scale=float(max(np.abs(before.influence).max(), np.abs(after.influence).max())),
         bends=(*after.bends, *((-weight, u, v) for weight, u, v in before.bends)),
         units=min(before.units, after.units),
         questions=min(before.alike, after.alike),
@@ -253,13 +234,10 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list
     """
     models = range(len(estimates))
     pairs = list(combinations(models, 2)) if baseline is None else [(baseline, k) for k in models if k != baseline]
-    changes = together(estimates, pairs)
-    tests = [mcnemar(estimates[one], estimates[other]) for one, other in pairs]
-    p_values = [
-        p_value(estimates[one], estimates[other]) if test is None else test.p_value
-        for (one, other), test in zip(pairs, tests, strict=True)
-    ]
-    rows = zip(pairs, changes, tests, p_values, holm(p_values), strict=True)
+    both = [(estimates[one], estimates[other]) for one, other in pairs]
+    tests = [mcnemar(*each) for each in both]
+    p_values = [test.p_value if test else p_value(*each) for each, test in zip(both, tests, strict=True)]
+    rows = zip(pairs, together(estimates, pairs), tests, p_values, holm(p_values), strict=True)
     return [Pair(*pair, change, test, alone, adjusted) for pair, change, test, alone, adjusted in rows]
 
 
@@ -337,11 +315,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
     """The best of several models, and all that cannot be told apart from it.
 
-    A model is told apart if the interval of its difference to the best one, one of all pairs together, excludes 0.
-
-    Args:
-        estimates: A metric of K models, from the same questions.
-        higher: Whether a higher value is better.
+    A model is told apart if the interval of its difference to the best one, one of all pairs together, excludes 0. The
+    `estimates` are a metric of K models, from the same questions; `higher` says whether a higher value is better.
 
     Returns:
         Indices of models; empty if all values are undefined, or if a difference to the best one has no interval.
@@ -367,10 +342,8 @@ def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bo
     if not estimates or any(isnan(each.stderr) or (paired and each.influence is None) for each in estimates):
         return []
     everyone = list(combinations(range(len(estimates)), 2))
-    if paired:
-        z = _quantile(estimates, everyone)
-    else:
-        z = _critical_value(np.diag([estimate.stderr**2 for estimate in estimates]), everyone)
+    variances = np.diag([estimate.stderr**2 for estimate in estimates])
+    z = _quantile(estimates, everyone) if paired else _critical_value(variances, everyone)
 
     def is_apart(one: Estimate, best: Estimate) -> bool:
         if paired:
@@ -379,10 +352,9 @@ def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bo
 
     groups: list[list[int]] = []
     for k in sorted(range(len(estimates)), key=lambda k: -estimates[k].value if higher else estimates[k].value):
-        if groups and not is_apart(estimates[k], estimates[groups[-1][0]]):
-            groups[-1].append(k)
-        else:
-            groups.append([k])
+        if not groups or is_apart(estimates[k], estimates[groups[-1][0]]):
+            groups.append([])
+        groups[-1].append(k)
     return groups
 
 
@@ -396,14 +368,8 @@ def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) 
 
     All of them contain the true differences in 95% of the samples: each is that of `difference`, with the quantile of
     the largest of all standardised differences (max-t) instead of 1.96.
-
-    Args:
-        before: G estimates from N questions.
-        after: The same ones for another model, from the same questions.
-
-    Returns:
-        G differences. The ends are nan if an estimate has no standard error in closed form. Source: max-t intervals,
-        Hothorn, Bretz and Westfall 2008.
+    Both are G estimates from the same questions. The ends are nan if an estimate has no standard error in closed form.
+    Source: max-t intervals, Hothorn, Bretz and Westfall 2008.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
@@ -418,37 +384,5 @@ def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) 
         for one, two in zip(before, after, strict=True)
         if one.influence is not None and two.influence is not None and len(one.influence) == len(two.influence) > 1
     ]
-    z = critical_value(covariance_of(np.stack(influences, axis=1))) if influences else IN_95_PERCENT
+    z = critical_value(np.stack(influences, axis=1)) if influences else IN_95_PERCENT
     return [difference(one, two, z=z) for one, two in zip(before, after, strict=True)]
-
-
-def critical_value(covariance: Floats) -> float:
-    """95% quantile of the largest absolute value of G standardised normal variables; at least 1.96."""
-    errors = np.sqrt(np.diag(covariance))
-    scale = np.where(errors > 0, errors, 1.0)
-    correlation = covariance / np.outer(scale, scale)
-    np.fill_diagonal(correlation, 1.0)  # an estimate without variation in the sample may vary in the population
-    largest = np.abs(normal_draws(correlation)).max(axis=1)
-    return max(IN_95_PERCENT, float(np.quantile(largest, 0.95)))
-
-
-def range_by_chance(covariance: Floats) -> float:
-    """Expected difference between the highest and the lowest of G estimates that have the same true value."""
-    values = normal_draws(covariance)
-    return float((values.max(axis=1) - values.min(axis=1)).mean())
-
-
-def normal_draws(covariance: Floats) -> Floats:
-    """(20000, G) normal variables with a covariance, (G, G), from a fixed seed."""
-    size, total = len(covariance), float(np.trace(covariance))
-    if not total:
-        return np.zeros((_SAMPLES, size))
-    root = np.linalg.cholesky(covariance / total + 1e-10 * np.eye(size))
-    draws: Floats = _standard_normal(size) @ root.T * np.sqrt(total)
-    return draws
-
-
-@lru_cache(maxsize=4)
-def _standard_normal(size: int) -> Floats:
-    """(20000, size) independent standard normal variables from a fixed seed."""
-    return np.random.default_rng(0).standard_normal((_SAMPLES, size))

@@ -9,8 +9,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, ratio_of, wilson
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of
-from lm_eval_cora.metrics.paired import normal_draws
+from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of, normal_draws, sums_of
 from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 from lm_eval_cora.questions.question import LETTERS
@@ -54,16 +53,10 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
         picks = table.sum_by_question(valid & (table.options == options))
         expected[:, :options] += picks[:, None] / options
     picks = observed.sum(axis=1)
-    if not picks.any():
-        return {}
-    even = expected.sum(axis=0) / picks.sum()
+    even = expected.sum(axis=0) / max(picks.sum(), 1)
     return {
-        LETTERS[place]: {
-            "share": ratio_of(observed[:, place], picks),
-            "even": float(even[place]),
-            "picks": int(observed[:, place].sum()),
-        }
-        for place in range(observed.shape[1])
+        letter: {"share": ratio_of(column, picks), "even": share, "picks": int(column.sum())}
+        for letter, column, share in zip(LETTERS, observed.T, even.tolist(), strict=False)
     }
 
 
@@ -129,9 +122,7 @@ def position_p_value(table: ResponseTable) -> Estimate:
     moved, options = moved[varied], options[varied]
     by_letter = moved.reshape(-1, moved.shape[2]).T.copy()
     unmoved = np.arange(len(options)) * moved.shape[1]
-    generator = np.random.default_rng(0)
-    step = max(1, _AT_A_TIME // max(len(options), 1))
-    larger = 0
+    generator, step, larger = np.random.default_rng(0), max(1, _AT_A_TIME // max(len(options), 1)), 0
     for start in range(0, ROTATIONS, step):
         drawn = generator.random((min(step, ROTATIONS - start), len(options))) * options
         rows = unmoved + drawn.astype(np.int64)
@@ -144,16 +135,13 @@ def position_p_value(table: ResponseTable) -> Estimate:
 def position_cramers_v(table: ResponseTable) -> Estimate:
     """Cramér's V of the picks by letter: how strong a letter preference is, whatever the number of questions.
 
-    With the share p_d of the counted picks at letter d, and the share e_d if each question's picks were equally
-    frequent at its letters,
-
-        V = sqrt(sum over d of (p_d - e_d)^2 / e_d / (1 / min e - 1)).
-
-    The last divisor is the largest possible sum, letters - 1 if all questions have as many options.
-    Which picks count, and which letters are counted together, is as for `position_chi_square`. Chance alone makes V
-    positive: it is about 1 / sqrt(picks) without a preference. The shares are about normal with the covariance of the
-    sample over questions. The standard error and the 95% interval come from 20,000 such draws, as for `recall_spread`:
-    the interval contains 0 unless so large a V is rare without a preference.
+    V = sqrt(sum over d of (p_d - e_d)^2 / e_d / (1 / min e - 1)), where p_d is the share of the counted picks at letter
+    d, and e_d the share if each question's picks were equally frequent at its letters. The last divisor is the largest
+    possible sum, letters - 1 if all questions have as many options. Which picks count, and which letters are counted
+    together, is as for `position_chi_square`. Chance alone makes V positive: it is about 1 / sqrt(picks) without a
+    preference. The shares are about normal with the covariance of the sample over questions. The standard error and the
+    95% interval come from 20,000 such draws, as for `recall_spread`: the interval contains 0 unless so large a V is
+    rare without a preference.
     Range: 0 to 1; nan if `position_chi_square` is nan, or without a counted pick. Source: Cramér 1946, section 21.9,
     for a comparison with given shares.
 
@@ -166,11 +154,9 @@ def position_cramers_v(table: ResponseTable) -> Estimate:
     if counted is None or counted.letters < 2 or not counted.picks.any():
         return UNDEFINED
     last = counted.letters - 1
-    picks, even = (
-        np.column_stack([values[:, :last], values[:, last:].sum(axis=1)]) for values in (counted.picks, counted.even)
-    )
-    possible = even.any(axis=0)
-    picks, even = picks[:, possible], even[:, possible]
+    both = np.stack([counted.picks, counted.even])
+    both = np.concatenate([both[..., :last], both[..., last:].sum(axis=2, keepdims=True)], axis=2)
+    picks, even = both[..., both[1].any(axis=0)]  # without letters that cannot be picked
     total, letters = picks.sum(), picks.shape[1]
     if letters < 2:
         return UNDEFINED
@@ -182,8 +168,7 @@ def position_cramers_v(table: ResponseTable) -> Estimate:
     units = len(clusters)
     if units < 2:
         return Estimate(value, nan)
-    influence = np.zeros((units, letters))
-    np.add.at(influence, unit.reshape(-1), picks - even - away * picks.sum(axis=1, keepdims=True))
+    influence = sums_of(unit.reshape(-1), picks - even - away * picks.sum(axis=1, keepdims=True))
     covariance = covariance_of(influence * (units / total))
     if covariance.trace() < _NO_VARIANCE:  # no question's picks vary, but could
         low, high = wilson(0, units)
@@ -230,8 +215,7 @@ def _counted(table: ResponseTable) -> _Counted | None:
     cluster = np.arange(len(options))
     if table.cluster is not None:  # the questions of a cluster that have as many options move together
         groups, group = np.unique(np.stack([table.cluster[asked], options]), axis=1, return_inverse=True)
-        picks = np.stack([np.bincount(group.reshape(-1), column) for column in picks.T], axis=1)
-        cluster, options = groups
+        picks, (cluster, options) = sums_of(group.reshape(-1), picks), groups
     places = np.arange(picks.shape[1])
     printed = places < options[:, None]
     letters = int(((printed / options[:, None]).sum(axis=0) >= QUESTIONS_PER_LETTER - _ROUNDING).sum())
@@ -245,10 +229,10 @@ def _rotations(table: ResponseTable) -> _Rotations | None:
     if (counted := _counted(table)) is None or len(np.unique(counted.cluster)) < len(counted.cluster):
         return None
     picks, even, options, _, letters = counted
-    places, deviations = np.arange(picks.shape[1]), picks - even
+    places = np.arange(picks.shape[1])
     printed = places < options[:, None]
     source = (places - places[:, None]) % options[:, None, None]
-    moved = np.take_along_axis(deviations[:, None, :], source, axis=2) * printed[:, :, None] * printed[:, None, :]
+    moved = np.take_along_axis((picks - even)[:, None, :], source, axis=2) * printed[:, :, None] * printed[:, None, :]
     moved = moved[:, :, : letters - 1]
     covariance = np.einsum("nri,nrj,n->ij", moved, moved, 1 / options)
     return _Rotations(moved, options, np.linalg.pinv(covariance, rcond=_ROUNDING, hermitian=True))
@@ -270,8 +254,7 @@ def _is_swapped(table: ResponseTable) -> Bools:
     """(N,) whether the right option is at the first letter, the second, ..., in the variants of a question."""
     variant = np.arange(len(table.question)) - table.starts[table.question]
     moved = (right_letters(table) == variant) & (table.sizes[table.question] == table.options)
-    swapped: Bools = ~table.any_by_question(~moved) & (table.sizes > 2)  # of two options, they are all orders
-    return swapped
+    return ~table.any_by_question(~moved) & (table.sizes > 2)  # of two options, they are all orders
 
 
 def _counts(table: ResponseTable, counted: Bools) -> Floats:
@@ -290,13 +273,10 @@ def recall_spread(table: ResponseTable) -> Estimate:
     """Spread of the recalls of the letters: how much the accuracy depends on the letter of the right option.
 
     The recall r_d is the accuracy of the variants whose right option is printed at letter d. The spread of A letters is
-    their population standard deviation,
-
-        sqrt((1 / A) sum over d of (r_d - mean of r)^2).
-
-    All orders count, so with one number of options each question is in all recalls, and easy questions at one letter
-    cannot look like a preference. With several numbers of options the recalls are adjusted as in `acc_min`. The spread
-    is above 0 even if all letters have the same recall; see `recall_spread_by_chance`.
+    sqrt((1 / A) sum over d of (r_d - mean of r)^2). All orders count, so with one number of options each question is in
+    all recalls, and easy questions at one letter cannot look like a preference. With several numbers of options the
+    recalls are adjusted as in `acc_min`. The spread is above 0 even if all letters have the same recall; see
+    `recall_spread_by_chance`.
 
     The recalls are about normal with the covariance of the sample. The standard error is the standard deviation of the
     spread of 20,000 such draws. The 95% interval has the true spreads that give a spread at least as large, and one at
@@ -339,19 +319,14 @@ def recall_spread_by_chance(table: ResponseTable) -> Estimate:
     Source: ours.
 
     Example:
-        >>> from lm_eval_cora.answers.records import Record
-        >>> records = [
-        ...     Record(f"q{number}", 2, place, kind, (0, 1), 0, picked=number // (1 + place) % 2)
-        ...     for number in range(100)
-        ...     for place, kind in enumerate(["answer_at_A", "answer_at_B"])
-        ... ]
-        >>> round(recall_spread_by_chance(ResponseTable.from_records(records)).value, 2)
+        >>> rows = [[1, 1], [1, 0], [0, 1], [0, 0]] * 25
+        >>> table = ResponseTable.from_hits(rows, kinds=("answer_at_A", "answer_at_B"))
+        >>> round(recall_spread_by_chance(table).value, 2)
         0.03
     """
     if not has_letters_as_kinds(table) or table.units < FEWEST:
         return UNDEFINED
-    covariance = covariance_of(KindAccuracies.of(table, positions=True).influence())
-    return Estimate(float(normal_draws(covariance).std(axis=1).mean()), nan)
+    return Estimate(float(KindAccuracies.of(table, positions=True).draws().std(axis=1).mean()), nan)
 
 
 def has_letters_as_kinds(table: ResponseTable) -> bool:

@@ -24,8 +24,7 @@ from lm_eval_cora.metrics.estimate import (
     trials_with_error,
 )
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, covariance_of, means_by_question, strata_of
-from lm_eval_cora.metrics.paired import critical_value, range_by_chance
+from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, critical_value, means_by_question, strata_of
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
 __all__ = ["acc_max", "acc_mean", "acc_min", "acc_range", "acc_range_by_chance", "acc_range_p", "macro_acc"]
@@ -92,10 +91,6 @@ def macro_acc(table: ResponseTable) -> Estimate:
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy and share of invalid answers of each kind of variant.
 
-    Args:
-        table: Answers to N questions.
-        positions: Whether to include the accuracy adjusted for the questions that have the position; see `acc_min`.
-
     Returns:
         A mapping for each kind; empty without questions. Source: SCORE, figure 3 (box plots) and section 4.1 (the
         outlier). It has
@@ -103,7 +98,8 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
         - `accuracy` and `invalid`: shares from 0 to 1, means over the questions that have the kind;
         - `questions`: the number of these questions;
         - `outlier`: whether the accuracy is more than 1.5 interquartile ranges outside the quartiles of all kinds;
-        - `adjusted`: the adjusted accuracy, only with `positions`.
+        - `adjusted`: the accuracy adjusted for the questions that have the position, only with `positions`; see
+          `acc_min`.
 
     Example:
         >>> each_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))["variant"]["accuracy"].value
@@ -111,13 +107,11 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
     """
     right, present = means_by_question(table, table.correct)
     invalid, _ = means_by_question(table, table.invalid)
-    kinds: dict[str, dict[str, Any]] = {}
-    for code, kind in enumerate(table.kinds):
-        kinds[kind] = {
-            "accuracy": ratio_of(right[:, code], present[:, code]),
-            "invalid": ratio_of(invalid[:, code], present[:, code]),
-            "questions": int(present[:, code].sum()),
-        }
+    columns = zip(table.kinds, right.T, invalid.T, present.T, strict=True)
+    kinds: dict[str, dict[str, Any]] = {
+        kind: {"accuracy": ratio_of(hits, has), "invalid": ratio_of(misses, has), "questions": int(has.sum())}
+        for kind, hits, misses, has in columns
+    }
     low, high = np.percentile([part["accuracy"].value for part in kinds.values()] or [0.0], [25, 75])
     reach = _WHISKER * (high - low) + _ROUNDING  # a value exactly at the limit is not an outlier
     for part in kinds.values():
@@ -174,16 +168,14 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     (5,000 samples, each with its own lowest kind). The 95% interval goes from the lowest of the lower ends to the
     lowest of the upper ends of intervals of all kinds that hold together (max-t, Clopper and Pearson).
 
-    Args:
-        table: Answers to N questions.
-        positions: Whether the kinds are positions of the right option. Only questions with enough options have the last
-            positions, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean,
-            over the questions that have it, of (accuracy at the position - the question's mean). If all questions have
-            all positions, this is the plain accuracy.
-        macro: Whether to average over categories, each with the same weight. The accuracy of a kind is then the mean of
-            the categories' accuracies. For positions, acc_mean is averaged over all categories, and the mean difference
-            over those that have the position. Questions are resampled within categories, pooled as in `macro_acc`.
+    With `positions`, the kinds are positions of the right option. Only questions with enough options have the last
+    positions, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean, over the
+    questions that have it, of (accuracy at the position - the question's mean). If all questions have all positions,
+    this is the plain accuracy.
 
+    With `macro`, the accuracy of a kind is the mean of the categories' accuracies. For positions, acc_mean is averaged
+    over all categories, and the mean difference over those that have the position. Questions are resampled within
+    categories, pooled as in `macro_acc`.
     Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
     (accuracy range).
 
@@ -233,8 +225,8 @@ def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro:
     """
     if table.units < FEWEST:
         return UNDEFINED
-    influence = KindAccuracies.of(table, positions=positions, macro=macro).influence()
-    return Estimate(range_by_chance(covariance_of(influence)), nan)
+    draws = KindAccuracies.of(table, positions=positions, macro=macro).draws()
+    return Estimate(float(np.ptp(draws, axis=1).mean()), nan)
 
 
 @metric("P-value of Cochran's Q test that all kinds of variants have the same true accuracy.", needs=("kind",))
@@ -356,7 +348,7 @@ def _together(values: Floats, influence: Floats, questions: Floats, units: int) 
 
     Wilson's would be too short for such small tails: that of the lowest of 27 accuracies of 0.95 would hold in 87%.
     """
-    tail = NormalDist().cdf(-students(critical_value(covariance_of(influence)), units))
+    tail = NormalDist().cdf(-students(critical_value(influence), units))
     found = []
     for value, own, count in zip(values.clip(0, 1).tolist(), influence.T, questions.tolist(), strict=True):
         error = Estimate(value, standard_error(own), own).widened if count > 1 else 0.0  # with one, it is unknown

@@ -6,7 +6,6 @@ import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
-from itertools import combinations, groupby
 from math import nan
 from operator import attrgetter, eq
 from typing import Any
@@ -16,9 +15,10 @@ from numpy.typing import NDArray
 
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.metrics.packed import PackedRecords
+from lm_eval_cora.metrics.packed import Floats as Floats
+from lm_eval_cora.metrics.packed import Ints as Ints
+from lm_eval_cora.metrics.packed import PackedRecords, Same, equivalent, grouped, letters, noise_of
 from lm_eval_cora.questions.messages import counted
-from lm_eval_cora.variants.variant import REPEAT
 
 # Values of `ResponseTable.picked`
 INVALID = -1  # an answer that picks no option
@@ -27,11 +27,7 @@ NO_PICK = -2  # a variant that was skipped, or that does not ask for one option
 IDENTITIES = 64  # the largest identity in use is 52, a 26th filler
 
 Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Sets = NDArray[np.uint64]  # sets of identities: identity k is bit k
-
-_LARGEST = 2**31  # no variant has an ordinal like this; larger ones, of altered files, would not fit into a column
 
 
 def _column(dtype: type[np.generic], unknown: float, of: Callable[[Record], Any]) -> dict[str, Any]:
@@ -124,16 +120,14 @@ class ResponseTable:
     not_begun: int = 0
 
     @classmethod
-    def from_records(cls, records: Iterable[Record], same: Callable[[str, str], bool | None] = eq) -> ResponseTable:
+    def from_records(cls, records: Iterable[Record], same: Same = eq) -> ResponseTable:
         """Group records by question: those with all their variants count, and the first record of each variant."""
         return cls.from_packed(PackedRecords(records), same)[0]
 
     @classmethod
-    def from_packed(
-        cls, records: PackedRecords, same: Callable[[str, str], bool | None] = eq
-    ) -> tuple[ResponseTable, Ints]:
+    def from_packed(cls, records: PackedRecords, same: Same = eq) -> tuple[ResponseTable, Ints]:
         """Group records by question, as `from_records` does; and (R,) the place of each record of the table."""
-        rows, question_ids, sizes, left_out = _grouped(records)
+        rows, question_ids, sizes, left_out = grouped(records)
         question, part = (codes[rows] for codes in records.codes)
         parts = records.parts
         # Each column is computed once per different part.
@@ -141,45 +135,31 @@ class ResponseTable:
             column.name: np.array([column.metadata["of"](one) for one in parts], column.metadata["dtype"])[part]
             for column in _COLUMNS
         }
-        kinds = tuple(dict.fromkeys(parts[code].kind for code in part.tolist()))
-        codes = {kind: code for code, kind in enumerate(kinds)}
+        codes: dict[str, int] = {}
+        kind = np.array([codes.setdefault(parts[code].kind, len(codes)) for code in part.tolist()], dtype=np.int64)
         first = [records.questions[code] for code in question[np.cumsum(sizes) - sizes].tolist()]
-        pairs, ran_out = _compare(records, part, sizes, same)
-        table = cls(
-            question_ids=question_ids,
-            categories=tuple(each.category for each in first),
-            clusters=tuple(each.cluster for each in first),
-            noise=_noise(records, question_ids, same),
-            sizes=sizes,
-            kinds=kinds,
-            kind=np.array([codes.get(one.kind, -1) for one in parts], dtype=np.int64)[part],
-            likelihoods=_letters([records.likelihoods[place] for place in rows.tolist()]),
-            pairs=pairs,
-            ran_out=ran_out,
-            **{**columns, **left_out},
-        )
-        return table, rows
+        categories, clusters = (tuple(getattr(each, name) for each in first) for name in ("category", "cluster"))
+        shared = (noise_of(records, question_ids, same), sizes, tuple(codes), kind)
+        logs = letters([records.likelihoods[place] for place in rows.tolist()])
+        pairs = equivalent(records, part, sizes, same)
+        columns |= left_out
+        return cls(question_ids, categories, clusters, *shared, logs, *pairs, **columns), rows
 
     @classmethod
     def from_columns(cls, question_ids: Sequence[str], sizes: Ints, correct: Bools, **columns: Any) -> ResponseTable:
         """Make a table from columns that are sorted by question, and by variant within a question."""
         shape = len(correct)
-        no_pairs = np.zeros((0, 2), dtype=np.int64)
         given: dict[str, Any] = {
-            "question_ids": tuple(question_ids),
-            "sizes": sizes,
-            "pairs": no_pairs,
-            "ran_out": no_pairs,
-            "categories": ("",) * len(sizes),
-            "clusters": ("",) * len(sizes),
+            **dict.fromkeys(("categories", "clusters"), ("",) * len(sizes)),
+            **dict.fromkeys(("pairs", "ran_out"), np.zeros((0, 2), dtype=np.int64)),
             "noise": np.full(len(sizes), nan),
             "kinds": ("variant",),
             "kind": np.zeros(shape, dtype=np.int64),
             "likelihoods": np.zeros((shape, 0), dtype=np.float32),
             **{each.name: np.full(shape, each.metadata["unknown"], each.metadata["dtype"]) for each in _COLUMNS},
-            "correct": correct,
         }
-        return cls(**{**given, **columns})
+        own = {"question_ids": tuple(question_ids), "sizes": sizes, "correct": correct}
+        return cls(**{**given, **own, **columns})
 
     @classmethod
     def from_hits(cls, hits: Any, *, original: int | None = 0, **columns: Any) -> ResponseTable:
@@ -193,8 +173,7 @@ class ResponseTable:
                 f"original: expected the position of a variant that each question has, got {original}, but question "
                 f"{shortest} has {sizes[shortest]} variants. Pass original=None if there is no original"
             )
-        skipped = np.isnan(values)
-        right = values == 1
+        skipped, right = np.isnan(values), values == 1
         first = ordinal == (-1 if original is None else original)
         given = {
             "kinds": ("original", "variant"),
@@ -218,8 +197,7 @@ class ResponseTable:
     @cached_property
     def starts(self) -> Ints:
         """(N,) place of the first record of each question."""
-        found: Ints = np.cumsum(self.sizes) - self.sizes
-        return found
+        return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
     def question(self) -> Ints:
@@ -261,14 +239,11 @@ class ResponseTable:
 
     def any_by_question(self, values: Bools) -> Bools:
         """(N,) whether a value, (R,), is true for any record of each question."""
-        found: Bools = np.bincount(self.question[values], minlength=len(self.sizes)) > 0
-        return found
+        return np.bincount(self.question[values], minlength=len(self.sizes)) > 0
 
     def is_kind(self, *kinds: str) -> Bools:
         """(R,) whether each record has one of these kinds."""
-        wanted = np.array([kind in kinds for kind in self.kinds], dtype=np.bool_)
-        found: Bools = wanted[self.kind]
-        return found
+        return np.array([kind in kinds for kind in self.kinds], dtype=np.bool_)[self.kind]
 
     @cached_property
     def original_correct(self) -> Bools | None:
@@ -282,10 +257,8 @@ class ResponseTable:
         """(R,) number of answers to the same question that equal this one, including itself; 0 if it is invalid."""
         valid = self.picked >= 0
         alike = np.zeros(len(self.picked), dtype=np.int64)
-        # Each pair of a question and an identity becomes one number.
-        _, group, counts = np.unique(
-            self.question[valid] * IDENTITIES + self.picked[valid], return_inverse=True, return_counts=True
-        )
+        picks = self.question[valid] * IDENTITIES + self.picked[valid]  # a question and an identity as one number
+        _, group, counts = np.unique(picks, return_inverse=True, return_counts=True)
         alike[valid] = counts[group]
         return alike + (self.written & ~self.invalid) + np.bincount(self.pairs.ravel(), minlength=len(alike))
 
@@ -310,110 +283,21 @@ class ResponseTable:
         left = np.flatnonzero(sizes)
         codes, kind = np.unique(self.kind[kept], return_inverse=True)
         moved = np.cumsum(kept) - 1
-        return replace(
-            self,
-            question_ids=tuple(self.question_ids[number] for number in left),
-            categories=tuple(self.categories[number] for number in left),
-            clusters=tuple(self.clusters[number] for number in left),
-            noise=self.noise[left],
-            sizes=sizes[left],
-            kinds=tuple(self.kinds[code] for code in codes),
-            kind=kind.reshape(-1),
-            pairs=moved[self.pairs[kept[self.pairs].all(axis=1)]],
-            ran_out=moved[self.ran_out[kept[self.ran_out].all(axis=1)]],
-            **{column: getattr(self, column)[kept] for column in BY_RECORD},
-        )
+        named = {name: getattr(self, name) for name in ("question_ids", "categories", "clusters")}
+        paired = {"pairs": self.pairs, "ran_out": self.ran_out}
+        columns: dict[str, Any] = {
+            **{name: tuple(values[number] for number in left) for name, values in named.items()},
+            **{name: moved[pairs[kept[pairs].all(axis=1)]] for name, pairs in paired.items()},
+            **{name: getattr(self, name)[kept] for name in BY_RECORD},
+        }
+        kinds = tuple(self.kinds[code] for code in codes)
+        return replace(self, noise=self.noise[left], sizes=sizes[left], kinds=kinds, kind=kind.reshape(-1), **columns)
 
 
 _COLUMNS = [each for each in fields(ResponseTable) if each.metadata]
 
 # Columns whose values do not change if other records are removed
 BY_RECORD = ("likelihoods", *(each.name for each in _COLUMNS))
-
-
-def _grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[str, int]]:
-    """(R,) places of the records of complete questions, sorted; N ids; (N,) sizes; how many others are left out.
-
-    Repeats of the original do not count as variants.
-    """
-    question_code, part = records.codes
-    ids = sorted({str(question.id) for question in records.questions})
-    rank = {question_id: number for number, question_id in enumerate(ids)}
-
-    def column(values: Iterable[int], codes: Ints) -> Ints:
-        return np.fromiter(values, dtype=np.int64)[codes]
-
-    question = column((rank[str(question.id)] for question in records.questions), question_code)
-    ordinal = column((max(-1, min(one.ordinal, _LARGEST)) for one in records.parts), part)
-    order = np.lexsort((ordinal, question))  # stable, so the first record of a variant comes first
-    order = order[column((one.kind != REPEAT for one in records.parts), part)[order] > 0]
-    repeated = np.zeros(len(order), dtype=np.bool_)
-    repeated[1:] = (np.diff(question[order]) == 0) & (np.diff(ordinal[order]) == 0)
-    order = order[~repeated]
-    question, part = question[order], part[order]
-    sizes = np.bincount(question, minlength=len(ids))
-    expected = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[question]
-    variants = column((max(-1, min(one.variants, _LARGEST)) for one in records.parts), part)
-    fits = (ordinal[order] == expected) & (variants == sizes[question])
-    asks = column((not one.skipped for one in records.parts), part) > 0
-    begun = np.bincount(question[asks], minlength=len(ids)) > 0
-    complete = begun & (np.bincount(question[~fits], minlength=len(ids)) == 0)
-    left_out = {
-        "incomplete": int(begun.sum() - complete.sum()),
-        "duplicates": int(repeated.sum()),
-        "not_begun": int((~begun).sum()),
-    }
-    return order[complete[question]], tuple(ids[n] for n in np.flatnonzero(complete)), sizes[complete], left_out
-
-
-def _noise(records: PackedRecords, question_ids: Sequence[str], same: Callable[[str, str], bool | None]) -> Floats:
-    """(N,) share of the pairs of an original and its repeats that get different picks; nan without repeats."""
-    asked: dict[str, dict[int, Record]] = {}
-    if any(part.kind == REPEAT for part in records.parts):
-        for code, number in zip(*(codes.tolist() for codes in records.codes), strict=True):
-            part = records.parts[number]
-            if (part.kind == REPEAT or part.original) and not part.skipped:
-                asked.setdefault(str(records.questions[code].id), {}).setdefault(part.ordinal, part)
-    shares = {}
-    for question, answers in asked.items():
-        pairs = [_is_other(one, other, same) for one, other in combinations(answers.values(), 2)]
-        shares[question] = sum(pairs) / len(pairs) if pairs else nan
-    return np.array([shares.get(question, nan) for question in question_ids], dtype=np.float64)
-
-
-def _is_other(one: Record, other: Record, same: Callable[[str, str], bool | None]) -> bool:
-    if one.written is not None and other.written is not None:
-        return not same(one.written, other.written)
-    return (one.picked, one.selected, one.written) != (other.picked, other.selected, other.written)
-
-
-def _compare(
-    records: PackedRecords, part: Ints, sizes: Ints, same: Callable[[str, str], bool | None]
-) -> tuple[Ints, Ints]:
-    """Pairs of records with equivalent written answers, and pairs whose check ran out of time or memory."""
-    pairs: list[tuple[int, int]] = []
-    ran_out: list[tuple[int, int]] = []
-    if any(one.written is not None for one in records.parts):
-        answers = [records.parts[code] for code in part.tolist()]
-        written = [(number, answer.written) for number, answer in enumerate(answers) if answer.written is not None]
-        ran_out += [(number, number) for number, _ in written if answers[number].matches is None]
-        question = np.repeat(np.arange(len(sizes)), sizes).tolist()
-        for _, members in groupby(written, key=lambda each: question[each[0]]):
-            for (first, one), (second, other) in combinations(members, 2):
-                verdict = same(one, other)
-                if verdict is None:
-                    ran_out.append((first, second))
-                elif verdict:
-                    pairs.append((first, second))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(ran_out, dtype=np.int64).reshape(-1, 2)
-
-
-def _letters(likelihoods: Sequence[bytes]) -> NDArray[np.float32]:
-    """(R, L) the log-likelihoods of each record, one row per record; nan behind the last printed letter."""
-    sizes = np.array([len(each) for each in likelihoods], dtype=np.int64) // 4
-    columns = np.full((len(sizes), sizes.max(initial=0)), nan, dtype=np.float32)
-    columns[np.arange(columns.shape[1]) < sizes[:, None]] = np.frombuffer(b"".join(likelihoods), dtype=np.float32)
-    return columns
 
 
 def contains(sets: Sets, identities: Ints) -> Bools:

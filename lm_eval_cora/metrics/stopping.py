@@ -10,7 +10,7 @@ They are 0 when all originals are asked and all right ones are followed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isnan, nan, pi, sqrt
+from math import inf, isnan, nan, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,8 +41,7 @@ def requests_until_wrong(table: ResponseTable, hardest_first: Sequence[str], cos
     wrong = ~table.correct[order]
     before: Ints = np.cumsum(wrong) - wrong
     is_asked: Bools = before == before[table.starts][table.question[order]]
-    asked: Ints = np.bincount(table.question[order][is_asked], costs[order][is_asked], len(table.sizes)).astype(int)
-    return asked
+    return np.bincount(table.question[order][is_asked], costs[order][is_asked], len(table.sizes)).astype(int)
 
 
 class Moments(NamedTuple):
@@ -99,14 +98,6 @@ class Share(NamedTuple):
     fraction: float
 
     @property
-    def effective(self) -> float:
-        """Size of a sample with replacement that is as precise: n (N - 1) / (N - n); infinite if all is sampled."""
-        if self.fraction >= 1:
-            return np.inf
-        size = self.trials / self.fraction if self.trials else np.inf
-        return self.trials * (size - 1) / (size - self.trials) if self.trials else 0.0
-
-    @property
     def variance(self) -> float:
         """Estimated variance (1 - f) p (1 - p) / (n - 1), Wilson's if all are alike; nan for one of several members."""
         if self.fraction >= 1:
@@ -123,12 +114,12 @@ class Share(NamedTuple):
         certain = self.fraction * self.value, 1 - self.fraction * (1 - self.value)
         if not self.trials:
             return np.zeros_like(z), np.ones_like(z)
-        square = z**2 / self.effective
+        size = self.trials / self.fraction
+        # A sample of n of N is as precise as n (N - 1) / (N - n) with replacement.
+        square = z**2 / (self.trials * (size - 1) / (size - self.trials) if self.fraction < 1 else inf)
         middle = (self.value + square / 2) / (1 + square)
         half = np.sqrt(square * (self.value * (1 - self.value) + square / 4)) / (1 + square)
-        low: Floats = np.clip(middle - half, certain[0], self.value)
-        high: Floats = np.clip(middle + half, self.value, certain[1])
-        return low, high
+        return np.clip(middle - half, certain[0], self.value), np.clip(middle + half, self.value, certain[1])
 
 
 def shares_of(phases: Phases) -> tuple[Share, Share]:
@@ -141,29 +132,13 @@ def shares_of(phases: Phases) -> tuple[Share, Share]:
     return first, Share(always / followed if followed else 0.0, followed, fraction)
 
 
-class _Formula(NamedTuple):
-    """A metric as a function of m and r, and its first and second derivatives."""
-
-    of: Callable[[Floats, Floats], Floats]
-    by_m: Callable[[float, float], float]
-    by_r: Callable[[float, float], float]
-    by_m_twice: Callable[[float, float], float]
-    by_both: Callable[[float, float], float]
-
-
-FORMULAS: Mapping[str, _Formula] = {
-    "mcqa": _Formula(lambda m, r: m, lambda m, r: 1, lambda m, r: 0, lambda m, r: 0, lambda m, r: 0),
-    "bmca@1.0": _Formula(lambda m, r: m * r, lambda m, r: r, lambda m, r: m, lambda m, r: 0, lambda m, r: 1),
-    "ci": _Formula(lambda m, r: 1 - m * (1 - r), lambda m, r: r - 1, lambda m, r: m, lambda m, r: 0, lambda m, r: 1),
-    "cora": _Formula(
-        lambda m, r: m * (1 - m * (1 - r)),
-        lambda m, r: 1 - 2 * m * (1 - r),
-        lambda m, r: m * m,
-        lambda m, r: -2 * (1 - r),
-        lambda m, r: 2 * m,
-    ),
+FORMULAS: Mapping[str, Callable[[Any, Any], tuple[Any, Any, Any, Any, Any]]] = {
+    "mcqa": lambda m, r: (m, 1, 0, 0, 0),
+    "bmca@1.0": lambda m, r: (m * r, r, m, 0, 1),
+    "ci": lambda m, r: (1 - m * (1 - r), r - 1, m, 0, 1),
+    "cora": lambda m, r: (m * (1 - m * (1 - r)), 1 - 2 * m * (1 - r), m * m, -2 * (1 - r), 2 * m),
 }
-"""The metrics that a two-phase sample estimates."""
+"""The metrics that a two-phase sample estimates: g and its derivatives g_m, g_r, g_mm and g_mr for m and r."""
 
 
 def estimate(metric: str, phases: Phases) -> Estimate:
@@ -180,45 +155,38 @@ def estimate(metric: str, phases: Phases) -> Estimate:
     """
     if not phases.asked or (phases.right and not phases.followed):
         return UNDEFINED
-    shares, formula = shares_of(phases), FORMULAS[metric]
-    value = float(formula.of(*(np.float64(share.value) for share in shares)))
+    first, second = shares_of(phases)
+    value, by_m, by_r, by_m_twice, by_both = FORMULAS[metric](first.value, second.value)
     if phases.is_complete or (metric == "mcqa" and phases.asked == phases.questions):
         return Estimate(value, 0.0, ends=(value, value))
-    stderr = _stderr(formula, *shares)
+    of_m, of_r = first.variance, second.variance if second.trials and (by_r or by_both) else 0.0
+    squares = by_m**2 * of_m + by_m_twice**2 * of_m**2 / 2
+    stderr = sqrt(squares + by_r**2 * of_r + by_both**2 * of_m * of_r)
     if isnan(stderr):
         return Estimate(value, stderr)
-    low, high = _ends(formula, *shares)
+    low, high = _ends(metric, first, second)
     if not stderr:  # without a right original, the derivatives of bmca@1.0 are 0
         stderr = (high - low) / 2 / IN_95_PERCENT
     return Estimate(value, stderr, ends=(min(value, low), max(value, high)))  # they differ only by rounding
 
 
-def _stderr(formula: _Formula, first: Share, second: Share) -> float:
-    m, r = first.value, second.value
-    by_m, by_r, by_both = formula.by_m(m, r), formula.by_r(m, r), formula.by_both(m, r)
-    of_m, of_r = first.variance, second.variance if second.trials and (by_r or by_both) else 0.0
-    squares = by_m**2 * of_m + formula.by_m_twice(m, r) ** 2 * of_m**2 / 2
-    return sqrt(squares + by_r**2 * of_r + by_both**2 * of_m * of_r)
-
-
-def _ends(formula: _Formula, first: Share, second: Share) -> tuple[float, float]:
+def _ends(metric: str, first: Share, second: Share) -> tuple[float, float]:
     """The smallest and the largest value of a metric; on the edge, because no metric has an extreme inside of it."""
     of_m = np.concatenate(first.ends(IN_95_PERCENT * np.cos(_ANGLES)))
     lows, highs = second.ends(IN_95_PERCENT * np.sin(_ANGLES))
-    values = np.concatenate([formula.of(of_m, np.tile(ends, 2)) for ends in (lows, highs)])
+    values = np.concatenate([FORMULAS[metric](of_m, np.tile(ends, 2))[0] for ends in (lows, highs)])
     return float(values.min()), float(values.max())
 
 
 def half_width(first: Share, second: Share) -> float:
     """Half the width of the 95% interval of cora for the full benchmark."""
-    low, high = _ends(FORMULAS["cora"], first, second)
+    low, high = _ends("cora", first, second)
     return (high - low) / 2
 
 
 def phases_of(table: ResponseTable) -> Phases:
     """Count the questions of a two-phase sample; a right one is followed to a wrong answer or through all variants."""
-    count = len(table.sizes)
-    right = table.original_correct
+    count, right = len(table.sizes), table.original_correct
     if right is None:
         return Phases(count + table.not_begun)
     has_miss = table.any_by_question(~table.correct & ~table.skipped)

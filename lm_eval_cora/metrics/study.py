@@ -60,8 +60,7 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     Range: -1 to 1; nan if no question of the subset has such a variant. Source: MCQA+, table 3 (Acc, in brackets).
     """
     chosen = table.is_kind(NOTA_ANSWER)
-    before = table.sum_by_question(table.is_kind(ORIGINAL) & table.correct)
-    after = table.sum_by_question(chosen & table.correct)
+    before, after = (table.sum_by_question(each & table.correct) for each in (table.is_kind(ORIGINAL), chosen))
     inside = table.any_by_question(chosen) & _members(table, subset)
     return mean_of(after - before, inside, between=(-1.0, 1.0))
 
@@ -123,11 +122,8 @@ def multi_share(table: ResponseTable) -> Estimate:
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions whose right option the model selects if asked for all right ones.
 
-    Args:
-        table: Answers to N questions.
-        several: Whether to count only questions with several selected options, as the papers do. Their recalls, 92.5
-            and 67.5, sum to 160; with single selections, of one option each, they could not exceed 100 + %multi = 123.
-
+    With `several`, only questions with several selected options count, as in the papers. Their recalls, 92.5 and 67.5,
+    sum to 160; with single selections, of one option each, they could not exceed 100 + %multi = 123.
     Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall r).
     """
     return _recall(table, table.answer, several)
@@ -174,13 +170,9 @@ def subset_sizes(table: ResponseTable) -> dict[str, int]:
         {'all': 2, 'always_right': 1, 'wrong': 1, 'misled': 1, 'no_misleading_option': 0}
     """
     wrong, misled = _wrong_first(table), _misled(table)
-    return {
-        "all": len(table.sizes),
-        "always_right": int(always_right(table).sum()),
-        "wrong": int(wrong.sum()),
-        "misled": int(misled.sum()),
-        "no_misleading_option": int((wrong & ~misled).sum()),
-    }
+    parts = {"always_right": always_right(table), "wrong": wrong, "misled": misled}
+    parts["no_misleading_option"] = wrong & ~misled
+    return {"all": len(table.sizes), **{name: int(members.sum()) for name, members in parts.items()}}
 
 
 def _several(table: ResponseTable) -> Bools:
@@ -238,12 +230,8 @@ def _misled(table: ResponseTable) -> Bools:
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
 
-    For each question, one true-or-false variant asks whether the right option is right.
-
-    Args:
-        table: Answers to N questions, with true-or-false variants scored by likelihood.
-        normalised: Whether to use P(yes) / (P(yes) + P(no)) instead of P(yes).
-
+    For each question, one true-or-false variant, scored by likelihood, asks whether the right option is right. With
+    `normalised`, it is the mean of P(yes) / (P(yes) + P(no)) instead of P(yes).
     Range: 0 to 1; nan if no question is always answered correctly. A question with a missing probability is left out.
     Source: MCQA+, table 5.
 
@@ -312,9 +300,10 @@ def _confidences(table: ResponseTable, normalised: bool) -> tuple[Floats, Floats
     with np.errstate(over="ignore", invalid="ignore"):  # yes and no may both be -inf
         chance = 1 / (1 + np.exp(no - yes)) if normalised else np.exp(yes)
     chance = np.where(np.isnan(chance), np.inf, chance)  # a missing one becomes the maximum, which is not finite
-    right, wrong = np.full((2, len(table.sizes)), -np.inf)
-    is_right, is_wrong = table.is_kind(alterations.TRUE_OR_FALSE_RIGHT), table.is_kind(alterations.TRUE_OR_FALSE_WRONG)
-    np.maximum.at(right, table.question[is_right], chance[is_right])
-    np.maximum.at(wrong, table.question[is_wrong], chance[is_wrong])
-    inside = always_right(table) & np.isfinite(right) & np.isfinite(wrong)
-    return np.where(inside, right, 0.0), np.where(inside, wrong, 0.0), inside.astype(np.float64)
+    largest = np.full((2, len(table.sizes)), -inf)
+    for row, kind in zip(largest, (alterations.TRUE_OR_FALSE_RIGHT, alterations.TRUE_OR_FALSE_WRONG), strict=True):
+        asked = table.is_kind(kind)
+        np.maximum.at(row, table.question[asked], chance[asked])
+    inside = always_right(table) & np.isfinite(largest).all(axis=0)
+    right, wrong = np.where(inside, largest, 0.0)
+    return right, wrong, inside.astype(np.float64)

@@ -234,3 +234,5 @@ def test_letter_tests_need_as_many_options_in_a_passage() -> None:
         assert isnan(metric(mixed).value)
         assert metric(alike).value > 0
     assert 0 < metrics.position_cramers_v(mixed).value < 1
+    silent = in_clusters(ResponseTable.from_columns("ab", np.ones(2, dtype=np.int64), wrong[:2]), "x", "x")
+    assert isnan(metrics.position_cramers_v(silent).value)  # no answer picks a letter

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from lm_eval_cora.metrics.estimate import mean_of, ratio_of, share_of, standard_error
 from tests.support.probed import MADE, QUESTIONS, found_in, made
 from tests.support.study_answers import of_some
-from tests.support.tables import (
-    estimates,
-    resampled,
-    without_errors,
-)
+from tests.support.tables import estimates, resampled, without_errors
 
 NO_CLOSED_FORM = ("acc_min", "acc_max", "macro_acc_min", "macro_acc_max", "recall_spread", "position_cramers_v")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import hypot, sqrt
+from math import hypot, pi, sqrt
 
 import numpy as np
 import pytest
@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.metrics import acc_mean, macro_acc
-from lm_eval_cora.metrics.estimate import bounded
-from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of, note_on_small_categories, strata_of
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, bounded
+from lm_eval_cora.metrics.kinds import (
+    KindAccuracies,
+    covariance_of,
+    critical_value,
+    normal_draws,
+    note_on_small_categories,
+    strata_of,
+)
 from lm_eval_cora.metrics.responses import Bools, ResponseTable
 from tests.support.score_tables import hits, of_kinds
 
@@ -133,3 +140,22 @@ def test_the_covariance_by_hand() -> None:
     table = hits(["11", "10", "00", "00"])
     influence = KindAccuracies.of(table).influence()
     assert covariance_of(influence).tolist() == [pytest.approx([1 / 12, 1 / 24]), pytest.approx([1 / 24, 1 / 16])]
+
+
+def test_critical_values() -> None:
+    # The influences of two questions, or of ten: each kind differs from 0 in two of them, in opposite directions.
+    for influence in (np.array([[2.0]]), np.ones((1, 5))):
+        assert critical_value(np.concatenate([influence, -influence])) == pytest.approx(IN_95_PERCENT, abs=0.03)
+    # Independent: (2 Phi(z) - 1)^5 = 0.95, so 2 Phi(z) - 1 = 0.98979 and z = 2.569. So are those without variation.
+    for influence in (np.eye(5), np.diag([1.0, 2.0, 3.0, 1e-4, 10.0]), np.zeros((5, 5))):
+        assert critical_value(np.concatenate([influence, -influence])) == pytest.approx(2.569, abs=0.03)
+
+
+def test_the_mean_range_of_normal_draws() -> None:
+    # E |X - Y| = sqrt(2 / pi) sd(X - Y), and the variance of X - Y is 1 + 4 - 2 * 0.5 = 4.
+    pair = normal_draws(np.array([[1.0, 0.5], [0.5, 4.0]]))
+    assert np.ptp(pair, axis=1).mean() == pytest.approx(2 * sqrt(2 / pi), rel=0.02)
+    assert np.ptp(normal_draws(np.ones((4, 4))), axis=1).mean() == pytest.approx(0, abs=1e-4)
+    assert not normal_draws(np.zeros((4, 4))).any()
+    # Ten independent values: 3.078 standard deviations.
+    assert np.ptp(normal_draws(np.eye(10) * 0.0016), axis=1).mean() == pytest.approx(3.078 * 0.04, rel=0.01)

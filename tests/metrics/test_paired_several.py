@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import isnan, nan, pi, sqrt
+from math import isnan, nan
 
 import numpy as np
 import pytest
@@ -11,9 +11,8 @@ from scipy.stats import norm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import acc_min
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, mean_of, share_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of
 from lm_eval_cora.metrics.paired import (
-    critical_value,
     difference,
     differences_together,
     differs,
@@ -21,7 +20,6 @@ from lm_eval_cora.metrics.paired import (
     leading,
     p_value,
     pairwise,
-    range_by_chance,
     together,
     told_apart,
 )
@@ -132,26 +130,6 @@ def test_unpaired_groups_by_hand() -> None:
 
 def shares(rights: Bools) -> list[Estimate]:
     return [share_of(column) for column in rights.T]
-
-
-def test_critical_values() -> None:
-    assert critical_value(np.array([[4.0]])) == pytest.approx(IN_95_PERCENT, abs=0.03)
-    assert critical_value(np.ones((5, 5))) == pytest.approx(IN_95_PERCENT, abs=0.03)
-    # Independent: (2 Phi(z) - 1)^5 = 0.95, so 2 Phi(z) - 1 = 0.98979 and z = 2.569.
-    assert critical_value(np.eye(5)) == pytest.approx(2.569, abs=0.03)
-    assert critical_value(np.diag([1.0, 4.0, 9.0, 1e-8, 100.0])) == pytest.approx(2.569, abs=0.03)
-    # Estimates without variation in the sample count as independent ones.
-    assert critical_value(np.zeros((5, 5))) == pytest.approx(2.569, abs=0.03)
-
-
-def test_the_range_of_two_estimates() -> None:
-    # E |X - Y| = sqrt(2 / pi) sd(X - Y), and the variance of X - Y is 1 + 4 - 2 * 0.5 = 4.
-    assert range_by_chance(np.array([[1.0, 0.5], [0.5, 4.0]])) == pytest.approx(2 * sqrt(2 / pi), rel=0.02)
-    assert range_by_chance(np.ones((4, 4))) == pytest.approx(0, abs=1e-4)
-    assert range_by_chance(np.zeros((4, 4))) == 0
-    assert range_by_chance(np.array([[1.0]])) == 0
-    # Ten independent values: 3.078 standard deviations.
-    assert range_by_chance(np.eye(10) * 0.0016) == pytest.approx(3.078 * 0.04, rel=0.01)
 
 
 def test_intervals_together_are_wider_than_each_alone() -> None:

@@ -315,7 +315,7 @@ def slow_ends(phases: Phases, metric: str) -> tuple[float, float]:
         possible = (grid >= certain[0] - 1e-9) & (grid <= certain[1] + 1e-9)
         squares.append(np.where(possible, z, np.inf))
     inside = squares[0][:, None] + squares[1][None, :] <= 1.96**2
-    values = FORMULAS[metric].of(*np.meshgrid(grid, grid, indexing="ij"))[inside]
+    values = FORMULAS[metric](*np.meshgrid(grid, grid, indexing="ij"))[0][inside]
     return float(values.min()), float(values.max())
 
 
