@@ -26,8 +26,7 @@ from lm_eval_cora.runs.grouping import TASK, RunReader, is_answers_file, labelle
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import data_labels, how_asked
 
-REPORT = "report.html"
-"""Name of a page beside the files of a run, to which the leaderboard links."""
+REPORT = "report.html"  # name of a page beside the files of a run, to which the leaderboard links
 
 
 class Sources:

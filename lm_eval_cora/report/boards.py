@@ -22,18 +22,22 @@ from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import how_asked, is_two_phase, signature_parts
 from lm_eval_cora.variants.probes import PROBES, Probe
 
-BESIDE = ("mcqa", "bmca@1.0", "invalid")
-"""Metrics beside the one that ranks the models."""
-
-RUN_DATE = "%Y-%m-%dT%H-%M-%S"
-"""Format of the date in the harness' file names, without the fraction."""
-
+BESIDE = ("mcqa", "bmca@1.0", "invalid")  # metrics beside the one that ranks the models
+RUN_DATE = "%Y-%m-%dT%H-%M-%S"  # format of the date in the harness' file names, without the fraction
 _NAME = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\.json")  # name of a record as the schema asks for it
-
-_OF_THE_TASK = ("task", "revision", "exemplars", "data_files")
-"""Settings that belong to a benchmark. The others can be the same for several benchmarks."""
-
+_OF_THE_TASK = ("task", "revision", "exemplars", "data_files")  # settings that belong to a benchmark
 _NAMED = 3  # number of other tables that a sentence names
+_GROUPS = (
+    "The models are taken in the order of their scores. A model begins a new group if it can be told apart from the "
+    "best model of the group before it. So models of different groups may be indistinguishable, if the error of one is "
+    "large. "
+)
+PAIRED = f"{_GROUPS}The differences are paired by question, and their intervals hold for all pairs of models together."
+UNPAIRED = (
+    f"{_GROUPS}The answers of some models are not available, so the comparison uses only the standard errors. It is "
+    "unpaired and conservative: a paired comparison of the answers may tell more models apart."
+)
+UNRANKED = "The error of a score is unknown, so the models are not put into groups."
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,22 +91,6 @@ class Board:
     def lead(self) -> str:
         """The name of the metric in a sentence."""
         return spoken(self.metric)
-
-
-_GROUPS = (
-    "The models are taken in the order of their scores. A model begins a new group if it can be told apart from the "
-    "best model of the group before it. So models of different groups may be indistinguishable, if the error of one is "
-    "large. "
-)
-
-PAIRED = f"{_GROUPS}The differences are paired by question, and their intervals hold for all pairs of models together."
-
-UNPAIRED = (
-    f"{_GROUPS}The answers of some models are not available, so the comparison uses only the standard errors. It is "
-    "unpaired and conservative: a paired comparison of the answers may tell more models apart."
-)
-
-UNRANKED = "The error of a score is unknown, so the models are not put into groups."
 
 
 def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
@@ -284,10 +272,8 @@ def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Entry]:
 
 
 def _estimate(score: Mapping[str, Any]) -> Estimate:
-    uncertainty = part_of(score, "uncertainty")
-    ends = part_of(uncertainty, "confidence_interval")
+    ends, error = (part_of(part_of(score, "uncertainty"), name) for name in ("confidence_interval", "standard_error"))
     low, high = (_number(ends[end]) if end in ends else nan for end in ("lower", "upper"))
-    error = part_of(uncertainty, "standard_error")
     stderr = _number(error["value"], least=0.0) if error else nan
     return Estimate(_number(score["score"]), stderr, ends=(low, high))
 

@@ -19,6 +19,14 @@ from lm_eval_cora.report.content import Number
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+_PIECE = re.compile(r"[^\s_/-]*[\s_/-]|[^\s_/-]+")
+SERIES = tuple(f"series-{number}" for number in range(1, 9))  # the colours of the models in the style sheet
+# In inches. Its 317 points are about the pixels of a phone's width, so text on the page keeps its size there.
+_LAYOUT_WIDTH = 4.4
+_CHARACTERS = 42  # number of characters of 10 points that fit into the width of a chart on the page
+LINE = 0.19  # height of a line of text in inches
+TIP = "tip-"  # start of the id of an element that has a tooltip; its number follows
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # to distinguish models without colour
 
 
 def columns(text: str) -> int:
@@ -43,17 +51,6 @@ def wrapped(text: str, width: int, lines: int | None = None) -> str:
     if lines is not None and len(wrapped) > lines:
         wrapped = [*wrapped[: lines - 1], wrapped[lines - 1][: width - 1].rstrip(" -_/") + "…"]
     return "\n".join(wrapped)
-
-
-_PIECE = re.compile(r"[^\s_/-]*[\s_/-]|[^\s_/-]+")
-
-
-SERIES = tuple(f"series-{number}" for number in range(1, 9))
-"""Names of the colours of the models in the style sheet."""
-
-# In inches. Its 317 points are about the pixels of a phone's width, so text on the page keeps its size there.
-_LAYOUT_WIDTH = 4.4
-_CHARACTERS = 42  # number of characters of 10 points that fit into the width of a chart on the page
 
 
 @dataclass(frozen=True)
@@ -94,24 +91,13 @@ _INK = "#0b0a01"
 _MARKS = tuple(f"#0b0a1{number}" for number in range(1, len(SERIES) + 1))
 PAGE = Medium(_LAYOUT_WIDTH, 1.0, _INK, _MARKS, is_interactive=True)
 """The page of a report. Its colours are placeholders that `for_the_page` replaces."""
+_NAMES = {_INK: "text", **dict(zip(_MARKS, SERIES, strict=True))}
+_PLACEHOLDER = re.compile("|".join(_NAMES))
 
 
 def for_the_page(style: str) -> str:
     """Replace placeholder colours by the page's variables, with the light theme as fallback for a copy of the chart."""
     return _PLACEHOLDER.sub(lambda found: f"var(--{_NAMES[found[0]]}, {theme_colours()[_NAMES[found[0]]]})", style)
-
-
-_NAMES = {_INK: "text", **dict(zip(_MARKS, SERIES, strict=True))}
-_PLACEHOLDER = re.compile("|".join(_NAMES))
-
-
-LINE = 0.19
-"""Height of a line of text in inches."""
-
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # to distinguish models without colour
-
-TIP = "tip-"
-"""Start of the id of an element that has a tooltip; its number follows."""
 
 
 @dataclass

@@ -27,8 +27,7 @@ from lm_eval_cora.runs.samples import response_text
 
 KINDS_OF_CHANGE = {"lost": "right, then wrong", "won": "wrong, then right", "other": "wrong, then wrong otherwise"}
 
-_SHOWN = 20  # answers in the terminal
-_LONGEST = 50
+_SHOWN, _LONGEST = 20, 50  # number of answers in the terminal, and of characters of a text
 
 
 class Changed(NamedTuple):
@@ -88,11 +87,16 @@ class WhatChanged:
 
 def what_changed(before: Run | DocumentRun, after: Run | DocumentRun, metric: str = "") -> WhatChanged:
     """Find the answers that changed between two comparable runs; of other tasks by a metric, the first one if empty."""
-    if isinstance(before, Run) and isinstance(after, Run):
-        return _of_runs(before, after)
-    assert isinstance(before, DocumentRun)
-    assert isinstance(after, DocumentRun)
-    return _of_documents(before, after, metric)
+    if isinstance(before, DocumentRun) and isinstance(after, DocumentRun):
+        return _of_documents(before, after, metric)
+    assert isinstance(before, Run)
+    assert isinstance(after, Run)
+    table, changes = before.table, changes_of(before, after)
+    asked = table.sum_by_question(~table.skipped & ~after.table.skipped)
+    every = {"changed": np.logical_or.reduce(list(changes.values())), **changes}
+    shares = {name: ratio_of(table.sum_by_question(found), asked) for name, found in every.items()}
+    answers, models = list(_answers(before, after, changes)), (before.model, after.model)
+    return WhatChanged(models, before.task, int(asked.sum()), with_clusters(shares, table), answers)
 
 
 def changes_of(before: Run, after: Run) -> dict[str, Bools]:
@@ -119,15 +123,6 @@ def most_lost(run: Run, changes: Mapping[str, Bools]) -> list[int]:
     some = run.table.any_by_question(np.logical_or.reduce(list(changes.values())))
     order = np.lexsort((won, -lost))
     return [number for number in order.tolist() if some[number]]
-
-
-def _of_runs(before: Run, after: Run) -> WhatChanged:
-    table, changes = before.table, changes_of(before, after)
-    asked = table.sum_by_question(~table.skipped & ~after.table.skipped)
-    every = {"changed": np.logical_or.reduce(list(changes.values())), **changes}
-    shares = {name: ratio_of(table.sum_by_question(found), asked) for name, found in every.items()}
-    answers, models = list(_answers(before, after, changes)), (before.model, after.model)
-    return WhatChanged(models, before.task, int(asked.sum()), with_clusters(shares, table), answers)
 
 
 def _answers(before: Run, after: Run, changes: Mapping[str, Bools]) -> Iterator[Changed]:

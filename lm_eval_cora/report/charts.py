@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 # Dashes distinguish levels such as MCQA. Dots are left for guessing.
 _DASHES: tuple[Any, ...] = ((0, (6, 2)), (0, (6, 2, 1, 2)), (0, (3, 3)), (0, (6, 2, 1, 2, 1, 2)))
 _GUESSING: Any = (0, (1, 1.8))
+_BOXED = 5  # smallest number of values that are summarized by a box
+_KEPT: dict[str, Any] = {"alpha": 0.75, "linewidth": 0}
+_LOST: dict[str, Any] = {"facecolor": "none", "linewidth": 1}
+_GAINED: dict[str, Any] = {"facecolor": "none", "linewidth": 1, "hatch": "/////"}
+_STYLE: dict[Any, Any] = (
+    dict.fromkeys(("text.parse_math", "axes.spines.top", "axes.spines.right", "legend.frameon"), False)
+    | dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor"), "none")
+    | {"svg.hashsalt": "lm-eval-cora", "axes.axisbelow": True, "grid.alpha": 0.2, "hatch.linewidth": 0.8}
+    | {"pdf.fonttype": 42}  # TrueType, which publishers ask for
+)
+_COLOURED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color")
 
 
 def curve(canvas: Canvas, chart: Curve) -> float:
@@ -119,9 +130,6 @@ def ranges(canvas: Canvas, chart: Ranges) -> float:
     return canvas.rows(top)
 
 
-_BOXED = 5  # smallest number of values that are summarized by a box
-
-
 def _box(canvas: Canvas, line: Line, y: float, colour: str) -> None:
     if not (known := [(name, number) for name, number in line.points if not isnan(number.value)]):
         return
@@ -136,11 +144,6 @@ def _box(canvas: Canvas, line: Line, y: float, colour: str) -> None:
         beside = y + (index % 3 - 1) * 0.05  # so that each of several equal values is visible
         tip = f"{line.name}, {name}: {number}"
         canvas.point(number.value, beside, tip, color=colour, marker="o", markersize=4, alpha=0.8)
-
-
-_KEPT: dict[str, Any] = {"alpha": 0.75, "linewidth": 0}
-_LOST: dict[str, Any] = {"facecolor": "none", "linewidth": 1}
-_GAINED: dict[str, Any] = {"facecolor": "none", "linewidth": 1, "hatch": "/////"}
 
 
 def changes(canvas: Canvas, chart: Changes) -> float:
@@ -194,6 +197,8 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     axes, medium = canvas.axes, canvas.medium
     count, width = len(chart.bands), len(chart.columns)
     step = min(0.26, max(0.075, 3.2 / count))
+    # 0 is visible as a faint tint, to distinguish it from an empty background.
+    opacity = {tenths / 10: min(1.0, 0.08 + 0.92 * (tenths / 10)) for tenths in range(11)}
     cells: dict[float, list[tuple[float, float, float, float]]] = {}
     for row, band in enumerate(chart.bands):
         levels = [-1.0 if isnan(share) else round(share * 10) / 10 for share in band.values]
@@ -202,7 +207,7 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
             cells.setdefault(level, []).append((places[0], row * step, places[-1] + 1, (row + 1) * step))
     gap: dict[str, Any] = {"edgecolor": medium.ink, "facecolor": "none", "alpha": 0.5, "hatch": "////"}
     for level, boxes in sorted(cells.items()):
-        look = gap if level < 0 else {"facecolor": medium.series[0], "alpha": _opacity(level)}
+        look = gap if level < 0 else {"facecolor": medium.series[0], "alpha": opacity[level]}
         canvas.rectangles(boxes, linewidth=0, **look)
     for row, band in enumerate(chart.bands):
         known = {name: share for share, name in zip(band.values, chart.columns, strict=True) if not isnan(share)}
@@ -225,15 +230,10 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     names = [wrapped(name, 20, 2 if room >= 2.8 else 1) for name in chart.columns[::every]]
     axes.set_xticks([column + 0.5 for column in range(0, width, every)], names, rotation=90)
     for level, label in ((0.0, "0: all wrong"), (0.5, "0.5: half right"), (1.0, "1: all right")):
-        canvas.add_box(label, facecolor=medium.series[0], alpha=_opacity(level))
+        canvas.add_box(label, facecolor=medium.series[0], alpha=opacity[level])
     if -1.0 in cells:
         canvas.add_box("no answer", linewidth=0, **gap)
     return count * step + (0.12 + 0.09 * max(map(columns, names))) + 0.2
-
-
-def _opacity(level: float) -> float:
-    """0 is visible as a faint tint, to distinguish it from an empty background."""
-    return min(1.0, 0.08 + 0.92 * level)
 
 
 def history(canvas: Canvas, chart: History) -> float:
@@ -271,15 +271,6 @@ def _versions(canvas: Canvas, chart: History, line: Line, series: int) -> None:
         canvas.point(x, number.value, tip, color=colour, marker=marker, markersize=5, zorder=3)
     for part in parts:
         canvas.axes.plot(*zip(*part, strict=True), color=colour, linewidth=1.6)
-
-
-_STYLE: dict[Any, Any] = (
-    dict.fromkeys(("text.parse_math", "axes.spines.top", "axes.spines.right", "legend.frameon"), False)
-    | dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor"), "none")
-    | {"svg.hashsalt": "lm-eval-cora", "axes.axisbelow": True, "grid.alpha": 0.2, "hatch.linewidth": 0.8}
-    | {"pdf.fonttype": 42}  # TrueType, which publishers ask for
-)
-_COLOURED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color")
 
 
 def check_drawing() -> None:

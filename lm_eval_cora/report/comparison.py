@@ -32,13 +32,17 @@ NOTE = (
     "is McNemar's mid-p test. Metrics computed only on the questions that a model answered correctly or wrongly may "
     "use different questions in each run. They then have no test."
 )
-
 NOTE_ON_PASSAGES = "If questions share passages, p is instead that of a t test of the passages' sums."
-
 NOTE_ON_SEVERAL = (
     "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline. The 95% "
     "intervals hold for all pairs of a table together, and p (Holm) is corrected for their number. `lost : gained` "
     "counts the questions that changed; p is then McNemar's mid-p test."
+)
+# Ways in which the data of two runs of a task can match, the strictest first.
+_MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
+    lambda one, other: one == other,
+    lambda one, other: bool(one.digest) and one.digest == other.digest,  # the same questions in a renamed file
+    lambda one, other: not (one.digest and other.digest),
 )
 
 
@@ -104,10 +108,6 @@ def compare_models(
     return found
 
 
-def _identity(run: Run | DocumentRun) -> dict[str, str | None]:
-    return identity_of(run) if isinstance(run, Run) else {"model": run.model}
-
-
 def _size(run: Run | DocumentRun) -> tuple[int, str, str]:
     """The number of questions or documents, their noun, and both as text."""
     if isinstance(run, Run):
@@ -161,7 +161,8 @@ def _compare_two(
         | ({"p_value": row.p_value} if row.before.units else {})
         for name, row in rows.items()
     }
-    value = {"task": before.task, "before": _identity(before), "after": _identity(after), f"{noun}s": size}
+    one, other = (identity_of(run) if isinstance(run, Run) else {"model": run.model} for run in (before, after))
+    value: dict[str, Any] = {"task": before.task, "before": one, "after": other, f"{noun}s": size}
     if isinstance(before, Run) and isinstance(after, Run):
         kinds = kinds_compared(before, after)
         found.tables += filter(None, [kinds_table(before, kinds)])
@@ -187,7 +188,7 @@ def _compare_several(
         table = score_table(of_cora, alike=True)
         found.tables.append(Table(title, table.columns, table.rows))
         metrics = metrics or list(dict.fromkeys((lead_of(of_cora), "mcqa", "bmca@1.0")))
-        value["runs"] = list(map(_identity, runs))
+        value["runs"] = list(map(identity_of, of_cora))
         value["notes"] = [f"{run.model}: {note}" for run in of_cora for note in run.warnings]
     else:
         cells: list[list[Cell]] = [[name, *map(Number.of, row)] for name, row in estimates.items()]
@@ -240,14 +241,6 @@ def _table_of_two(title: str, names: Sequence[str], comparison: Mapping[str, Com
         for name, row in comparison.items()
     ]
     return Table(title, ["metric", *names, "new minus old", "95%", "lost : gained", "p"], rows)
-
-
-_MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
-    lambda one, other: one == other,
-    lambda one, other: bool(one.digest) and one.digest == other.digest,  # the same questions in a renamed file
-    lambda one, other: not (one.digest and other.digest),
-)
-"""Ways in which the data of two runs of a task can match, the strictest first."""
 
 
 def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list[str]]:

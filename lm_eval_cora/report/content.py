@@ -59,11 +59,8 @@ class Number:
         return f"{round(number, 3) + 0.0:{'+' if self.signed else ''}.3f}"  # no -0.000
 
 
-Cell = str | int | Number
-"""A cell of a table: text, a count, or a number with its standard error."""
-
-Cells = Mapping[str, Sequence[Cell]]
-"""The cells of a model by name of the row."""
+Cell = str | int | Number  # text, a count, or a number with its standard error
+Cells = Mapping[str, Sequence[Cell]]  # the cells of a model by name of the row
 
 
 @dataclass(frozen=True)

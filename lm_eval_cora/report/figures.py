@@ -21,19 +21,24 @@ from lm_eval_cora.report.writing import free_name, replace_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+WIDTH = 3.4  # in inches: a column of usual two-column papers
+FORMATS = ("svg", "pdf", "png")
+# TrueType fonts for characters that matplotlib's own font lacks. They are used if the machine has them.
+_OTHER_SCRIPTS = (
+    *("Arial Unicode MS", "Droid Sans Fallback", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei"),
+    *("Microsoft YaHei", "MS Gothic", "Malgun Gothic", "Unifont"),
+)
+_NO_METADATA: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+# Depending on its version, matplotlib writes the font family alone or after the size.
+_FAMILY = re.compile(r"(font-family: |font: [^;]*?px )[^;]*")
+_REFERENCE = re.compile(r"(?<=url\(#)[^)]+|(?<=^#).+")
+_STEP = re.compile(r"([A-Zz])([^A-Zz]*)")
+
 
 def draw(chart: Chart) -> str:
     """Draw a chart as an element of a page."""
     with drawn(chart, PAGE) as (figure, tips):
         return _for_a_page(_saved(figure, "svg", **_NO_METADATA), chart.title, tips)
-
-
-_NO_METADATA: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-
-# Depending on its version, matplotlib writes the font family alone or after the size.
-_FAMILY = re.compile(r"(font-family: |font: [^;]*?px )[^;]*")
-_REFERENCE = re.compile(r"(?<=url\(#)[^)]+|(?<=^#).+")
-_STEP = re.compile(r"([A-Zz])([^A-Zz]*)")
 
 
 def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
@@ -99,19 +104,6 @@ def _rename(elements: Sequence[ElementTree.Element], prefix: str) -> None:
             element.set(name, prefix + value if name == "id" else _REFERENCE.sub(rf"{prefix}\g<0>", value))
 
 
-WIDTH = 3.4
-"""Width in inches of a column of usual two-column papers."""
-
-FORMATS = ("svg", "pdf", "png")
-"""The formats of figures."""
-
-_OTHER_SCRIPTS = (
-    *("Arial Unicode MS", "Droid Sans Fallback", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei"),
-    *("Microsoft YaHei", "MS Gothic", "Malgun Gothic", "Unifont"),
-)
-"""TrueType fonts for characters that matplotlib's own font lacks. They are used if the machine has them."""
-
-
 def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: float | None = None) -> list[Path]:
     """Write charts as files for a paper; their titles are in the metadata only, because a paper has captions."""
     width = WIDTH if width is None else width
@@ -153,9 +145,8 @@ def _saved(figure: Figure, kind: str, dpi: float = 72, facecolor: str = "none", 
 
 
 def _paper(width: float) -> Medium:
-    colours = theme_colours()
-    series = tuple(colours[name] for name in SERIES)
-    return Medium(width, 0.8, colours["text"], series, fonts=("DejaVu Sans", *_installed()))  # 8 points
+    ink, *series = (theme_colours()[name] for name in ("text", *SERIES))
+    return Medium(width, 0.8, ink, tuple(series), fonts=("DejaVu Sans", *_installed()))  # 8 points
 
 
 @cache

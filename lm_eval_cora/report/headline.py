@@ -28,6 +28,7 @@ _SPOKEN = {
 }
 
 _NAMED = 3  # number of models that a sentence names
+_Gaps = Mapping[frozenset[Run], tuple[bool, str]]
 
 
 def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
@@ -110,9 +111,6 @@ def _what_costs_most(run: Run) -> Iterator[str]:
         yield f"Its accuracy ranges from {' to '.join(ends)}, {chance} (p = {p:.2g})."
 
 
-_Gaps = Mapping[frozenset[Run], tuple[bool, str]]
-
-
 def _gaps(runs: Sequence[Run], name: str) -> _Gaps:
     """Whether each pair of models differs, and the difference in words. The intervals hold for all pairs together."""
     lead = [run.estimates[name] for run in runs]
@@ -138,13 +136,16 @@ def _of_several(runs: Sequence[Run], name: str, gaps: _Gaps) -> Iterator[str]:
             yield f"{best} has the highest {score}, but its error is unknown."
         return
     tied = [first, *(run for run in runs[1:] if not gaps[frozenset((first, run))][0])]
-    rival = _keeps_more(runs)
+    shares = {run: share for run in runs if not isnan(share := _all_right(run).value)}
+    most = max(shares, key=shares.__getitem__, default=first)
+    rival = most if shares.get(first, inf) < shares.get(most, inf) else None  # keeps more than the first model
+    right = f"{_percent(_all_right(rival).value)} of {counted(len(rival.table.sizes), 'question')}" if rival else ""
     if len(tied) > 1:
         yield _tied(tied, runs, name, gaps)
         if rival is not None:
-            yield f"{_name(rival.model)} answers the most questions correctly in all variants: {_right(rival)}."
+            yield f"{_name(rival.model)} answers the most questions correctly in all variants: {right}."
     elif rival is not None:
-        both = f"{_right(rival)} ({best} {_percent(_all_right(first).value)})"
+        both = f"{right} ({best} {_percent(_all_right(first).value)})"
         more = f"{_name(rival.model)} answers more questions correctly in all variants: {both}"
         yield f"The scores disagree: {best} has the highest {score}, but {more}."
         half = "a model that answers half of the originals correctly and hardly any question in all variants"
@@ -152,9 +153,9 @@ def _of_several(runs: Sequence[Run], name: str, gaps: _Gaps) -> Iterator[str]:
     else:
         claim = "is the most reliable" if name == "cora" else "is the best"
         yield f"{best} {claim}: {spoken(name)} {_with_error(value)}; {gaps[frozenset((first, second))][1]}."
-        shares = [kept_share(run) for run in (first, second)]
-        if not any(map(isnan, shares)):
-            kept, of_second = map(_percent, shares)
+        kept_shares = [kept_share(run) for run in (first, second)]
+        if not any(map(isnan, kept_shares)):
+            kept, of_second = map(_percent, kept_shares)
             yield f"{best} keeps {kept} of its right answers in all variants, {_name(second.model)} {of_second}."
 
 
@@ -175,13 +176,6 @@ def _values(runs: Sequence[Run], name: str) -> str:
     return f"{values} and {len(runs) - _NAMED} more" if len(runs) > _NAMED else values
 
 
-def _keeps_more(runs: Sequence[Run]) -> Run | None:
-    """The model with the most questions that are right in all variants, if that is not the first one."""
-    shares = {run: share for run in runs if not isnan(share := _all_right(run).value)}
-    most = max(shares, key=shares.__getitem__, default=runs[0])
-    return most if shares.get(runs[0], inf) < shares.get(most, inf) else None
-
-
 def _all_right(run: Run) -> Estimate:
     """BMCA(1.0): the share of questions with all variants right. Undefined if the run has no originals."""
     if "mcqa" not in run.estimates:
@@ -194,10 +188,6 @@ def kept_share(run: Run) -> float:
     """Share of the right answers to originals whose question is right in all variants; nan if it is unknown."""
     right = run.estimates.get("mcqa", UNDEFINED).value
     return _all_right(run).value / right if right else nan
-
-
-def _right(run: Run) -> str:
-    return f"{_percent(_all_right(run).value)} of {counted(len(run.table.sizes), 'question')}"
 
 
 def _picture(runs: Sequence[Run], name: str) -> Dots:

@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.paired import Difference, together
 from lm_eval_cora.questions.messages import check_metric, first_few
 from lm_eval_cora.report.content import Cell, History, Line, Number, Report, Section, Table
 from lm_eval_cora.report.headline import first_defined, spoken
-from lm_eval_cora.runs.files import SamplesFile, find_files, short_names
+from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, short_names
 from lm_eval_cora.runs.grouping import RunReader, is_answers_file, labelled, with_labels
 from lm_eval_cora.runs.model_run import Run, not_comparable
 
@@ -70,8 +70,7 @@ def read_history(
     histories: list[TaskHistory] = []
     known: dict[str, None] = {}
     with RunReader(reader) as readers:
-        for task in sorted({file.task for file in files}):
-            of_task = [file for file in files if file.task == task]
+        for _, of_task in sorted(grouped_by(files, lambda file: file.task).items()):
             histories += _histories(of_task, names, readers, metrics, notes, known)
     for name in metrics:
         check_metric(name, known)
@@ -122,8 +121,7 @@ def _histories(
     """Make the history of each filter of a task. Only two runs are in memory at a time."""
     latest: dict[str, Run] = {}
     versions: dict[str, list[Version]] = {}
-    for date, model in sorted({(file.date, file.model) for file in files}):
-        of_version = [file for file in files if (file.date, file.model) == (date, model)]
+    for (date, model), of_version in sorted(grouped_by(files, lambda file: (file.date, file.model)).items()):
         label = names[model, date]
         runs, lost = readers.merged(of_version)
         notes += [f"{label}, {of_version[0].task}: {note}" for note in (runs[0].notes if runs else lost)]

@@ -31,6 +31,10 @@ from lm_eval_cora.runs.model_run import Run
 
 # HTML does not allow control characters. Show their Unicode pictures instead.
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
+COLUMNS = (
+    *("model", "task", "table", "metric", "value", "stderr", "low", "high", "group", "mcqa", "mcqa_stderr"),
+    *("bmca@1.0", "bmca@1.0_stderr", "invalid", "questions", "date", "signature"),
+)  # of the CSV file
 
 
 def render(report: Report) -> str:
@@ -118,13 +122,6 @@ def run_reports(folder: Path) -> Iterator[Callable[[Run], Path]]:
             folder.mkdir(parents=True, exist_ok=True)
         for page in Path(written).iterdir():
             page.replace(folder / page.name)
-
-
-COLUMNS = (
-    *("model", "task", "table", "metric", "value", "stderr", "low", "high", "group", "mcqa", "mcqa_stderr"),
-    *("bmca@1.0", "bmca@1.0_stderr", "invalid", "questions", "date", "signature"),
-)
-"""Columns of the CSV file."""
 
 
 def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: Sequence[str] = ()) -> str:

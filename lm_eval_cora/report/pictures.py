@@ -17,15 +17,13 @@ from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatM
 from lm_eval_cora.report.tables import first_numbers, kinds_of, models
 from lm_eval_cora.runs.model_run import Run
 
-BANDS = 24
-"""Largest number of groups of equally hard questions."""
-
+BANDS = 24  # largest number of groups of equally hard questions
 _MOST_PAIRS = 28  # in a chart of differences: all pairs of eight models. More models are compared with the first
-
 NOTE_ON_KINDS = (
     "The intervals by kind hold for all kinds together in 95% of the samples. So look here, and not at acc_min or "
     "acc_max, to see where the models differ."
 )
+_BEFORE, _AFTER = "mcqa", ("acc_pride", "acc_permuted")
 
 
 def changes(runs: Sequence[Run]) -> Changes | None:
@@ -91,7 +89,9 @@ def heat_map(run: Run, *, several: bool = False) -> HeatMap:
     for members in bands_of(run):
         with np.errstate(invalid="ignore"):
             shares = (right[members] * present[members]).sum(axis=0) / present[members].sum(axis=0)
-        bands.append(Band(_label(run, members), shares[columns].tolist(), anchor(run, example_of(members))))
+        name = run.table.question_ids[members[0]] if len(members) == 1 else f"{len(members):,} questions"
+        label = f"{name}: {float((run.table.hits[members] / run.table.sizes[members]).mean()):.0%} right"
+        bands.append(Band(label, shares[columns].tolist(), anchor(run, example_of(members))))
     names = [run.table.kinds[code] for code in columns]
     by = f"by {run.probe.one}{f' of {run.model}' if several else ''}"
     rows = [[band.label, *("" if isnan(share) else Number(share) for share in band.values)] for band in bands]
@@ -104,15 +104,6 @@ def heat_map(run: Run, *, several: bool = False) -> HeatMap:
         f"a {run.probe.one}. The stronger the colour, the more answers are right. Strong rows are known in every form, "
         "and pale rows in none. Stripes show what breaks the answers. Click a row to see one of its questions.",
     )
-
-
-def _label(run: Run, members: Ints) -> str:
-    share = float((run.table.hits[members] / run.table.sizes[members]).mean())
-    name = run.table.question_ids[members[0]] if len(members) == 1 else f"{len(members):,} questions"
-    return f"{name}: {share:.0%} right"
-
-
-_BEFORE, _AFTER = "mcqa", ("acc_pride", "acc_permuted")
 
 
 def letter_bias(runs: Sequence[Run]) -> Dots | None:

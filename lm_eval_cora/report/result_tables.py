@@ -17,17 +17,14 @@ from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.variants.alterations import COUNTS
 
-MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "acc", "invalid")
-"""Metrics of the table of models, after the one that leads."""
-
+MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "acc", "invalid")  # in the table of models, after the one that leads
+# Metrics at the top of the score table.
 _FIRST = (
     *("cora", "mcqa", "bmca@1.0", "ci", "mcqa_plus", "mv", "consistency_rate", "acc_mean", "acc_min", "acc_max"),
     *("invalid", "followed"),
 )
-"""Metrics at the top of the score table."""
-
+# Metrics on the questions that the model answered correctly, or wrongly. These questions differ between models.
 _OF_OWN_QUESTIONS = ("tf_", "confidence_", "multi_share", "recall_", "replaced_acc", "nota_acc_always_right")
-"""Metrics on the questions that the model answered correctly, or wrongly. These questions differ between models."""
 
 _MARKS = (
     " Bold: the best model, and all models that cannot be told apart from it. The differences are paired by question, "
@@ -100,9 +97,8 @@ def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
     for name, runs in grouped_by(chain.from_iterable(by_task.values()), lambda run: run.probe.name).items():
         probe = runs[0].probe
         shown = dict.fromkeys(key for key in (*probe.leads, *MAIN) if any(key in run.estimates for run in runs))
-        rows: list[list[Cell]] = [
-            [run.task, run.model, *(Number.of(run.estimates.get(key, UNDEFINED)) for key in shown)] for run in runs
-        ]
+        scores = ((Number.of(run.estimates.get(key, UNDEFINED)) for key in shown) for run in runs)
+        rows: list[list[Cell]] = [[run.task, run.model, *own] for run, own in zip(runs, scores, strict=True)]
         note = f"{probe.summary[:1].upper()}{probe.summary[1:]}."
         tables.append(Table(f"All runs of the probe {name}", ["task", "model", *shown], rows, note, sortable=True))
     return tables
@@ -191,6 +187,13 @@ _SUBSETS = {
     "misled": "† wrong option picked in the original",
     "no_misleading_option": "no valid answer in the original",
 }
+_ROW = {
+    "acc_mean": "Accuracy, mean of all predictions",
+    "acc_min": "Accuracy, lowest",
+    "acc_max": "Accuracy, highest",
+    "cr_all": "Consistency rate, all probes (as in SCORE's text)",
+    "cr_prompts_order": "Consistency rate, prompts and order (as in SCORE's Table 7)",
+}
 
 
 def study_tables(runs: Sequence[Run]) -> list[Table]:
@@ -223,15 +226,6 @@ def study_tables(runs: Sequence[Run]) -> list[Table]:
         ]
         tables.append(Table.by_model(title, "", names, ["", "95%"], cells, note))
     return [table for table in tables if table.rows]
-
-
-_ROW = {
-    "acc_mean": "Accuracy, mean of all predictions",
-    "acc_min": "Accuracy, lowest",
-    "acc_max": "Accuracy, highest",
-    "cr_all": "Consistency rate, all probes (as in SCORE's text)",
-    "cr_prompts_order": "Consistency rate, prompts and order (as in SCORE's Table 7)",
-}
 
 
 def aggregated_sections(runs: Iterable[Run]) -> list[Section]:

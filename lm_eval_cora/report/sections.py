@@ -18,22 +18,9 @@ from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.questions.question import LETTERS, shorten
-from lm_eval_cora.report import pictures, result_tables, tables
+from lm_eval_cora.report import content, pictures, result_tables, tables
 from lm_eval_cora.report.changed import changes_of, most_lost
-from lm_eval_cora.report.content import (
-    Answered,
-    Block,
-    Cell,
-    Chart,
-    Example,
-    Examples,
-    HeatMap,
-    Number,
-    PrintedOption,
-    Report,
-    Section,
-    Table,
-)
+from lm_eval_cora.report.content import Answered, Block, Chart, Example, Examples, Section, Table
 from lm_eval_cora.report.headline import headline, lead_of
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, by_task, not_comparable, setting_differences
@@ -50,26 +37,22 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
 }
 """The tables and charts that a probe can name in `charts` and `tables`."""
 
-_LONGEST = 1_000
-_LONGEST_EXCERPT = 200
-_LONGEST_INSTRUCTION, _LONGEST_PROMPT = 150, 400
+_LONGEST, _LONGEST_EXCERPT, _LONGEST_INSTRUCTION, _LONGEST_PROMPT = 1_000, 200, 150, 400
 _EXAMPLES = 120  # number of example questions on a page. It bounds the size of the page
-
-_LEAST_CONSISTENT = 10
-_CHANGED = 30
+_LEAST_CONSISTENT, _CHANGED = 10, 30
 
 
-def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
+def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> content.Report:
     """Make the report of runs."""
     groups = by_task(runs)
     # disable=None hides the bar unless stderr is a terminal.
     bar = tqdm(groups.items(), "computing", unit="task", disable=None, leave=False)
     sections = [_section(task, members, max(2, _EXAMPLES // len(runs))) for task, members in bar]
     overview = result_tables.overviews(groups) if len(groups) > 1 else ()
-    return Report(title, [*sections, *result_tables.aggregated_sections(runs)], overview, _glossary(runs))
+    return content.Report(title, [*sections, *result_tables.aggregated_sections(runs)], overview, _glossary(runs))
 
 
-def charts_of(report: Report) -> list[tuple[str, Chart]]:
+def charts_of(report: content.Report) -> list[tuple[str, Chart]]:
     """The charts of a report, each with the names of its task and of the chart."""
     charts: list[tuple[str, Chart]] = []
     for section in report.sections:
@@ -175,7 +158,7 @@ def _without_dead_links(blocks: Sequence[Block], more: Sequence[Block]) -> Itera
     """Remove the links of heat maps to questions that the page does not show."""
     shown = {example.anchor for block in more if isinstance(block, Examples) for example in block.examples}
     for block in blocks:
-        if isinstance(block, HeatMap):
+        if isinstance(block, content.HeatMap):
             bands = [band if band.link in shown else band._replace(link="") for band in block.bands]
             block = replace(block, bands=bands)
         yield block
@@ -285,7 +268,7 @@ def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) ->
     verdict = "invalid" if record.invalid else "right" if record.correct else "wrong"
     texts, chosen = line["doc"].get("choices") or (), set(record.selected or ())
     options = [
-        PrintedOption(
+        content.PrintedOption(
             letter, _cut(str(text)), identity == record.answer, place == record.position or identity in chosen
         )
         for place, (letter, text, identity) in enumerate(zip(LETTERS, texts, record.printed, strict=False))
@@ -316,13 +299,13 @@ def _cut(text: str) -> str:
 def invalid_answers(runs: Sequence[Run]) -> Table | None:
     """Tabulate the reasons for invalid answers, with counts and an example each; None if all answers are valid."""
     several = len(runs) > 1
-    rows: list[list[Cell]] = []
+    rows: list[list[content.Cell]] = []
     for run in runs:
         known = (record for record in run.invalid if record.reason)  # a file of answers has no reasons
         by_reason = grouped_by(known, lambda record: str(record.reason))
         for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
             example = shorten(response_text(run.line(records[0])), _LONGEST_EXCERPT) or "(empty)"
-            share = Number(len(records) / len(run.table.picked))
+            share = content.Number(len(records) / len(run.table.picked))
             rows.append([reason, *[run.model] * several, len(records), share, example])
     columns = ["reason", *["model"] * several, "answers", "share", "example"]
     return Table("Invalid answers", columns, rows, sortable=True) if rows else None

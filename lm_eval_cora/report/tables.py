@@ -16,6 +16,11 @@ from lm_eval_cora.report.content import Cell, Cells, Curve, Dots, Line, Number, 
 from lm_eval_cora.runs.model_run import Run
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
+_RANGE = ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p")
+_RANGES = (
+    "The range of several accuracies is above 0 even if all are equally good. acc_range_by_chance is its expected size "
+    "then, and acc_range_p is the p-value of Cochran's Q test."
+)
 
 
 def models(runs: Iterable[Run]) -> list[str]:
@@ -64,9 +69,6 @@ def kinds_of(run: Run) -> dict[str, dict[str, Any]]:
     return {kind: {**part, "accuracy": part.get("adjusted", part["accuracy"])} for kind, part in kinds.items()}
 
 
-_RANGE = ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p")
-
-
 def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
     """Chart the accuracy of each template, position, sample or kind, with the consistency rate."""
     what = runs[0].probe.several
@@ -86,12 +88,6 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
         note=f"A narrow range means that the accuracy depends little on the {what}. The consistency rate measures how "
         "often the answers stay the same, right or wrong.",
     )
-
-
-_RANGES = (
-    "The range of several accuracies is above 0 even if all are equally good. acc_range_by_chance is its expected size "
-    "then, and acc_range_p is the p-value of Cochran's Q test."
-)
 
 
 def _range_of(run: Run, name: str) -> Estimate:

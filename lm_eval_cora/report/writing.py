@@ -14,11 +14,8 @@ from typing import BinaryIO
 
 from lm_eval_cora.errors import UserError
 
-STDOUT = Path("-")
-"""The path that stands for standard output."""
-
-RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-"""File names that Windows reserves."""
+STDOUT = Path("-")  # the path that stands for standard output
+RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # file names that Windows reserves
 
 
 def free_name(name: str, taken: set[str]) -> str:
@@ -70,24 +67,21 @@ def replace_file(path: Path, data: bytes) -> None:
         # Not resolved in general: /dev/stdout may point to a pipe, which has no path.
         if path.exists() and not path.is_file():
             path.write_bytes(data)
-        else:
-            _replace(Path(os.path.realpath(path)), data)
+            return
+        target = Path(os.path.realpath(path))
+        mode = S_IMODE(target.stat().st_mode) if target.exists() else None
+        if mode is not None and not os.access(target, os.W_OK):  # a rename would replace a read-only file
+            raise PermissionError(EACCES, os.strerror(EACCES))
+        with temporary_file(target.parent) as (partial, file):
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # some file systems report a full disk only now
+            if mode is not None:
+                partial.chmod(mode)
+            partial.replace(target)
     except OSError as error:
         error.filename, error.filename2 = str(path), None
         raise
-
-
-def _replace(target: Path, data: bytes) -> None:
-    mode = S_IMODE(target.stat().st_mode) if target.exists() else None
-    if mode is not None and not os.access(target, os.W_OK):  # a rename would replace a read-only file
-        raise PermissionError(EACCES, os.strerror(EACCES))
-    with temporary_file(target.parent) as (partial, file):
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())  # some file systems report a full disk only now
-        if mode is not None:
-            partial.chmod(mode)
-        partial.replace(target)
 
 
 @contextmanager

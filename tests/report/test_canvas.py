@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +13,6 @@ from lm_eval_cora.report.canvas import (
     PAGE,
     SERIES,
     Canvas,
-    Medium,
     columns,
     for_the_page,
     shown_interval,
@@ -132,7 +132,7 @@ def test_placeholders_become_variables_with_the_light_colour() -> None:
 
 def test_a_narrow_chart_has_room_for_fewer_characters() -> None:
     assert (PAGE.full, PAGE.half) == (42, 18)
-    narrow = Medium(PAGE.width / 2, 1.0, PAGE.ink, PAGE.series)
-    small = Medium(PAGE.width / 2, 0.5, PAGE.ink, PAGE.series)
+    narrow = replace(PAGE, width=PAGE.width / 2)
+    small = replace(narrow, scale=0.5)
     assert (narrow.full, narrow.half) == (21, 9)
     assert (small.full, small.half) == (42, 18)

@@ -25,13 +25,12 @@ from lm_eval_cora.report.content import (
     Line,
     Number,
     Ranges,
-    Table,
 )
 from tests.support import made_up
 
 pytest.importorskip("matplotlib")
 
-NOTHING = Table("numbers", ("Name", "Value"), ())
+NOTHING = made_up.scores()
 UNKNOWN = Number(nan)
 
 

@@ -84,9 +84,8 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files: Sequence[P
 
 
 def test_an_unknown_metric_is_an_error(files: Sequence[Path]) -> None:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError, match=r"--metric mqca.*Did you mean 'mcqa'.*The metrics are"):
         compare_models(files, metrics=["mqca"])
-    assert tells(str(caught.value), "--metric mqca", "Did you mean 'mcqa'", "The metrics are")
 
 
 def test_a_baseline_is_compared_with_each_other_model(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
@@ -192,14 +191,6 @@ def test_a_single_question_has_differences_without_intervals(tmp_path: Path) -> 
     assert [pair["difference"]["value"] for pair in value["metrics"]["cora"]["pairs"]] == [1, 1, 0]
     (two,) = values_of(compare_models(paths[:2]))
     assert two["metrics"]["mcqa"]["difference"]["value"] == 1
-
-
-def test_two_models_of_one_name(files: Sequence[Path]) -> None:
-    paths = [files[0], files[0], files[1]]
-    (value,) = values_of(compare_models(paths))
-    assert value["models"] == ["low (1)", "low (2)", "middle"]
-    assert value["metrics"]["mcqa"]["pairs"][0]["difference"]["value"] == 0
-    assert value["metrics"]["mcqa"]["pairs"][0]["p_holm"] == 1
 
 
 def test_documents_of_two_models(models: Models) -> None:

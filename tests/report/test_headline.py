@@ -20,15 +20,7 @@ from lm_eval_cora.report.headline import _digits, _percent, _with_error, headlin
 from lm_eval_cora.report.pictures import changes_by_kind
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import PROBES
-from tests.support.by_hand import (
-    HOSTILE_NAMES,
-    light_run,
-    run_by_hand,
-    runs_by_hand,
-    simulated_hits,
-    simulated_runs,
-    widths,
-)
+from tests.support.by_hand import HOSTILE_NAMES, light_run, run_by_hand, runs_by_hand, simulated_hits, simulated_runs
 from tests.support.messages import tells
 from tests.support.written import Written, the_run, varied, write
 
@@ -132,7 +124,7 @@ def test_the_picture_has_a_row_per_model_and_the_best_first(tmp_path: Path) -> N
         "CoRA": pytest.approx([0.8, 0.42]),
         "all variants right": pytest.approx([0.8, 0.3]),
     }
-    assert widths(picture.numbers) == {7}
+    assert {len(row) for row in picture.numbers.rows} == {7}
     assert [row[0] for row in picture.numbers.rows] == ["sure", "unsure"]
     assert "95% intervals" in picture.note
 

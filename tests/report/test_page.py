@@ -21,7 +21,7 @@ from tests.support.browser import CUT_OFF, UNFOLD, as_opened, opened
 from tests.support.by_hand import runs_by_hand
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, FloatRect, Locator, Page
 
 PHONE = 360
 
@@ -43,6 +43,12 @@ def style(page: Page, selector: str, name: str) -> str:
 def column(page: Page, number: int) -> list[str]:
     cells = page.locator(f"table[data-sortable] tbody tr > :nth-child({number})")
     return [text.strip() for text in cells.all_text_contents()]
+
+
+def box_of(place: Locator) -> FloatRect:
+    box = place.bounding_box()
+    assert box is not None
+    return box
 
 
 @pytest.fixture
@@ -141,10 +147,9 @@ def test_on_a_phone_only_tables_scroll_sideways(phone: Page) -> None:
         phone.evaluate(UNFOLD)
     wide = phone.locator(".scroll").first
     assert wide.evaluate("(box) => box.scrollWidth > box.clientWidth")
-    name = wide.locator("tbody th").first
-    before = name.bounding_box()
+    before = box_of(wide.locator("tbody th").first)
     wide.evaluate("(box) => { box.scrollLeft = 200; }")
-    assert name.bounding_box() == before is not None
+    assert box_of(wide.locator("tbody th").first) == before
 
 
 def test_a_question_unfolds(visit: Page) -> None:
@@ -229,9 +234,7 @@ def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: 
     # As large as on a phone, also in programs that do not understand widths in percent.
     alone = browser.new_page()
     alone.goto(path.as_uri())
-    box = alone.locator("svg").bounding_box()
-    assert box is not None
-    assert box["width"] == pytest.approx(4.4 * 96, abs=1)
+    assert box_of(alone.locator("svg"))["width"] == pytest.approx(4.4 * 96, abs=1)
     alone.close()
 
 
@@ -315,8 +318,7 @@ def test_the_headline_and_the_scores_are_on_the_first_screen(
     assert expected.sentences[0].startswith(f"{STRONG} is the most reliable: CoRA 1.00")
     with opened(browser, file, width, scheme) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        box, size = page.locator(".headline p").first.bounding_box(), page.viewport_size
-        assert box is not None
+        box, size = box_of(page.locator(".headline p").first), page.viewport_size
         assert size is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
@@ -331,9 +333,7 @@ def test_the_headline_and_the_scores_are_on_the_first_screen(
         ]
         assert table.locator("thead th").nth(1).inner_text().strip().lower() == "cora"
         for row in rows.all():
-            name, cora = row.locator("th").bounding_box(), row.locator("td").first.bounding_box()
-            assert name is not None
-            assert cora is not None
+            name, cora = box_of(row.locator("th")), box_of(row.locator("td").first)
             assert 0 <= name["x"] < name["x"] + name["width"] <= cora["x"] + 1
             assert cora["x"] + cora["width"] <= width
         best = ["best" in (row.locator("td").first.get_attribute("class") or "") for row in rows.all()]

@@ -9,24 +9,15 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.report import pictures
 from lm_eval_cora.report.content import Change, Changes, Dots
-from lm_eval_cora.report.pictures import (
-    changes,
-    changes_by_kind,
-    heat_map,
-    heat_maps,
-    kinds_compared,
-    kinds_table,
-    paired,
-    paired_by_kind,
-)
 from lm_eval_cora.runs.model_run import Run
 from tests.support.by_hand import run_by_hand, runs_by_hand, value_in, widths
 from tests.support.written import Written, the_run
 
 
 def changes_of(*runs: Run) -> Changes:
-    found = changes(runs)
+    found = pictures.changes(runs)
     assert found is not None
     return found
 
@@ -42,7 +33,7 @@ def test_kept_lost_and_gained(tmp_path: Path) -> None:
 
 def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
-    losses = changes_by_kind(run)
+    losses = pictures.changes_by_kind(run)
     ((_, parts),) = changes_of(run).models
     assert set(parts) == set(losses)
     for kind, part in parts.items():
@@ -59,23 +50,23 @@ def test_models_may_have_other_kinds(tmp_path: Path) -> None:
     assert found.numbers.rows[0][4:] == ["", "", ""]
     assert list(found.numbers.columns)[1:3] == ["kept one", "lost one"]
     # One common kind makes no chart of differences.
-    assert paired_by_kind(one, other) is None
-    assert kinds_table(one, kinds_compared(one, other)) is None
-    assert list(kinds_compared(one, other)) == ["original"]
+    assert pictures.paired_by_kind(one, other) is None
+    assert pictures.kinds_table(one, pictures.kinds_compared(one, other)) is None
+    assert list(pictures.kinds_compared(one, other)) == ["original"]
 
 
 def test_without_originals_there_are_no_changes(tmp_path: Path) -> None:
     bare = run_by_hand(tmp_path, {"a": "10", "b": "11"})
-    assert changes([bare]) is None
-    assert changes_by_kind(bare) == {}
-    assert changes([run_by_hand(tmp_path / "only", {"original": "10"})]) is None
+    assert pictures.changes([bare]) is None
+    assert pictures.changes_by_kind(bare) == {}
+    assert pictures.changes([run_by_hand(tmp_path / "only", {"original": "10"})]) is None
     with_originals = run_by_hand(tmp_path / "other", {"original": "10", "b": "11"})
     assert [name for name, _ in changes_of(bare, replace(with_originals, model="known")).models] == ["known"]
 
 
 def test_losses_are_paired_with_the_originals(tmp_path: Path) -> None:
     run = run_by_hand(tmp_path, {"original": "1" * 30 + "0" * 10, "a": "1" * 10 + "0" * 30, "b": "1" * 30 + "0" * 10})
-    found = changes_by_kind(run)
+    found = pictures.changes_by_kind(run)
     assert list(found) == ["a", "b"]
     assert found["a"].value == pytest.approx(-0.5)
     assert found["a"].high < 0
@@ -88,14 +79,14 @@ def test_no_losses_with_skipped_variants(tmp_path: Path) -> None:
     (tmp_path / "skipped.jsonl").write_text(rows)
     skipped = the_run(tmp_path / "skipped.jsonl")
     assert not skipped.table.is_whole
-    assert changes_by_kind(skipped) == {}
-    assert kinds_compared(skipped, skipped) == {}
+    assert pictures.changes_by_kind(skipped) == {}
+    assert pictures.kinds_compared(skipped, skipped) == {}
 
 
 def test_questions_from_the_easiest_to_the_hardest(tmp_path: Path) -> None:
     """The original is the first column, wherever the file has it; equally hard questions stay in their order."""
     run = run_by_hand(tmp_path, {"a": "0101", "original": "0111", "b": "001-"})
-    found = heat_map(run)
+    found = pictures.heat_map(run)
     assert list(found.columns) == ["original", "a", "b"]
     assert [band.label for band in found.bands] == [
         *("q003: 100% right", "q001: 67% right", "q002: 67% right", "q000: 0% right")
@@ -111,7 +102,7 @@ def test_questions_from_the_easiest_to_the_hardest(tmp_path: Path) -> None:
 def test_many_questions_are_grouped(tmp_path: Path) -> None:
     """50 questions in 24 bands: the first two have three questions. 30 questions are right, so 10 bands are full."""
     run = run_by_hand(tmp_path, {"original": "01" * 20 + "1" * 10, "a": "01" * 20 + "1" * 10})
-    bands = heat_map(run).bands
+    bands = pictures.heat_map(run).bands
     assert [band.label for band in bands[:3]] == [
         *("3 questions: 100% right", "3 questions: 100% right", "2 questions: 100% right")
     ]
@@ -121,20 +112,20 @@ def test_many_questions_are_grouped(tmp_path: Path) -> None:
 def test_a_band_is_the_mean_of_its_questions(tmp_path: Path) -> None:
     """48 equally hard questions are 24 pairs, in their order. The kind `a` is right in every fourth."""
     run = run_by_hand(tmp_path, {"original": "1000" * 12, "a": "0111" * 12})
-    assert [list(band.values) for band in heat_map(run).bands] == [[0.5, 0.5], [0, 1]] * 12
-    found = heat_map(run_by_hand(tmp_path / "gaps", {"original": "1" * 48, "a": "1" * 24 + "-" * 24}))
+    assert [list(band.values) for band in pictures.heat_map(run).bands] == [[0.5, 0.5], [0, 1]] * 12
+    found = pictures.heat_map(run_by_hand(tmp_path / "gaps", {"original": "1" * 48, "a": "1" * 24 + "-" * 24}))
     assert [isnan(band.values[1]) for band in found.bands] == [False] * 12 + [True] * 12
     assert not any(isnan(band.values[0]) for band in found.bands)
 
 
 def test_a_heat_map_per_model(tmp_path: Path) -> None:
     one, other = runs_by_hand(tmp_path, {"one": {"original": "10", "a": "01"}, "other": {"original": "10", "a": "11"}})
-    maps = heat_maps([one, other])
+    maps = pictures.heat_maps([one, other])
     assert [found.title.rpartition(" of ")[2] for found in maps] == ["one", "other"]
     assert maps[0].bands[0].link != maps[1].bands[0].link
-    (alone,) = heat_maps([one])
+    (alone,) = pictures.heat_maps([one])
     assert not alone.title.endswith("one")
-    assert heat_maps([run_by_hand(tmp_path / "single", {"original": "10"})]) == []
+    assert pictures.heat_maps([run_by_hand(tmp_path / "single", {"original": "10"})]) == []
     assert len(maps[0].bands) == 2
 
 
@@ -146,7 +137,7 @@ THREE = {
 
 
 def paired_in(runs: list[Run], metric: str = "mcqa") -> Dots:
-    found = paired(runs, metric)
+    found = pictures.paired(runs, metric)
     assert found is not None
     assert found.is_difference
     assert [name for name, _ in found.models] == [""]
@@ -175,14 +166,14 @@ def test_more_than_eight_models_are_compared_with_the_first(tmp_path: Path) -> N
 
 
 def test_one_model_or_one_question_has_no_differences(tmp_path: Path) -> None:
-    assert paired(runs_by_hand(tmp_path, {"one": THREE["best"]}), "mcqa") is None
+    assert pictures.paired(runs_by_hand(tmp_path, {"one": THREE["best"]}), "mcqa") is None
     single = runs_by_hand(tmp_path, {"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
-    assert paired(single, "cora") is None
+    assert pictures.paired(single, "cora") is None
 
 
 def test_differences_by_kind(tmp_path: Path) -> None:
     before, after = runs_by_hand(tmp_path, {name: THREE[name] for name in ("best", "worst")})
-    found = paired_by_kind(before, after)
+    found = pictures.paired_by_kind(before, after)
     assert found is not None
     values = {kind: number.value for kind, number in found.models[0][1].items()}
     assert values == pytest.approx({"original": -26 / 40, "a": -27 / 40})

@@ -9,16 +9,9 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.metrics.paired import difference, leading
+from lm_eval_cora.report import result_tables
 from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.result_tables import (
-    MAIN,
-    differences,
-    model_table,
-    number_of_questions,
-    overviews,
-    score_table,
-)
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import Run, read_runs
 from tests.support.answers_files import answers, write_answers
@@ -38,7 +31,7 @@ def runs(tmp_path: Path) -> list[Run]:
 
 
 def test_models_that_cannot_be_told_apart_share_the_mark(runs: list[Run]) -> None:
-    table = model_table(runs, "cora", alike=True)
+    table = result_tables.model_table(runs, "cora", alike=True)
     assert [row[0] for row in table.rows] == ["good", "alike", "bad"]
     # 0.9 (1 - 0.02) for both, although their variants differ.
     assert [value_in(table, row, "cora") for row in range(3)] == pytest.approx([0.882, 0.882, 0.2 * 1.2])
@@ -46,7 +39,7 @@ def test_models_that_cannot_be_told_apart_share_the_mark(runs: list[Run]) -> Non
     assert best.keys() == {"cora", "mcqa", "bmca@1.0", "acc"}
     assert all(set(names) == {"good", "alike"} for names in best.values())
     assert "Bold" in table.note
-    table = model_table(runs, "acc", alike=True)  # the leading metric is first, with its interval
+    table = result_tables.model_table(runs, "acc", alike=True)  # the leading metric is first, with its interval
     assert list(table.columns)[:3] == ["model", "acc", "95% of acc"]
     assert list(table.columns).count("acc") == 1
     assert widths(table) == {len(table.columns)}
@@ -60,12 +53,12 @@ def test_lower_is_better_for_invalid_answers(tmp_path: Path) -> None:
     shares = {"a": 0.2, "b": 0.95}
     runs = read_runs([write_answers(tmp_path / f"{name}.jsonl", answers(name, shares[name], 40)) for name in shares])
     assert runs[0].estimates["invalid"].value > runs[1].estimates["invalid"].value
-    assert marked(model_table(runs, "cora", alike=True))["invalid"] == ["b"]
+    assert marked(result_tables.model_table(runs, "cora", alike=True))["invalid"] == ["b"]
 
 
 def test_one_model_and_models_that_were_not_asked_the_same_have_no_marks(runs: list[Run]) -> None:
     for own, alike in ((runs, True), (runs, False), (runs[:1], True)):
-        for table in (model_table(own, "cora", alike=alike), score_table(own, alike=alike)):
+        for table in (result_tables.model_table(own, "cora", alike=alike), result_tables.score_table(own, alike=alike)):
             assert bool(marked(table)) is (alike and len(own) > 1)
             assert ("Bold" in table.note) is (alike and len(own) > 1)
 
@@ -76,7 +69,7 @@ def test_consistency_of_wrong_answers_is_no_merit(tmp_path: Path) -> None:
     runs = runs_by_hand(tmp_path, {"wrong": always_wrong, "good": GOOD, "bad": BAD})
     ci = [run.estimates["ci"] for run in runs]
     assert leading(ci) != set(range(3))
-    table = score_table(runs, alike=True)
+    table = result_tables.score_table(runs, alike=True)
     row = next(row for row in table.rows if row[0] == "ci")
     assert [cell.best for cell in row if isinstance(cell, Number)] == [False] * 3
     assert "ci has no mark" in table.note
@@ -84,7 +77,7 @@ def test_consistency_of_wrong_answers_is_no_merit(tmp_path: Path) -> None:
 
 
 def test_marks_are_those_of_leading(runs: list[Run]) -> None:
-    table = score_table(runs, alike=True)
+    table = result_tables.score_table(runs, alike=True)
     assert widths(table) == {7}
     for row in table.rows:
         name = str(row[0])
@@ -95,7 +88,7 @@ def test_marks_are_those_of_leading(runs: list[Run]) -> None:
 
 def test_metrics_of_the_models_own_questions_have_no_marks(demo: dict[str, Written], tmp_path: Path) -> None:
     second = write(tmp_path, knows, "cora_demo_revas", {"questions": 12}, "org/other")
-    table = score_table(read_runs([demo["cora_demo_revas"].folder, second.folder]), alike=True)
+    table = result_tables.score_table(read_runs([demo["cora_demo_revas"].folder, second.folder]), alike=True)
     rows = {str(row[0]): [cell for cell in row if isinstance(cell, Number)] for row in table.rows}
     own = [name for name in rows if name.startswith(("tf_", "confidence_", "recall_", "replaced_acc"))]
     assert len(own) > 3
@@ -104,22 +97,22 @@ def test_metrics_of_the_models_own_questions_have_no_marks(demo: dict[str, Writt
 
 
 def test_the_first_rows_are_the_main_scores(demo: dict[str, Written], runs: list[Run]) -> None:
-    names = [str(row[0]) for row in score_table(runs, alike=True).rows]
+    names = [str(row[0]) for row in result_tables.score_table(runs, alike=True).rows]
     assert names[:4] == ["cora", "mcqa", "bmca@1.0", "ci"]
     assert names[-2:] == ["questions", "answers"]
     assert len(names) == len(set(names))
     assert set(runs[0].estimates) <= set(names)
     # The consistency of guessing is only for picks.
-    picked = score_table([the_run(demo["cora_demo"].folder)], alike=True)
+    picked = result_tables.score_table([the_run(demo["cora_demo"].folder)], alike=True)
     assert "consistency_rate by chance" in [row[0] for row in picked.rows]
     assert "consistency_rate by chance" not in names
 
 
 def test_the_number_of_questions(runs: list[Run], tmp_path: Path) -> None:
     short = run_by_hand(tmp_path / "short", {"original": "1", "a": "0"})
-    assert number_of_questions(runs) == "50 questions"
-    assert number_of_questions([short]) == "1 question"
-    assert number_of_questions([*runs, short]) == "1 to 50 questions"
+    assert result_tables.number_of_questions(runs) == "50 questions"
+    assert result_tables.number_of_questions([short]) == "1 question"
+    assert result_tables.number_of_questions([*runs, short]) == "1 to 50 questions"
 
 
 def test_scores_of_different_probes_are_in_different_tables(demo: dict[str, Written]) -> None:
@@ -140,15 +133,15 @@ def test_scores_of_different_probes_are_in_different_tables(demo: dict[str, Writ
 
 def test_an_overview_marks_nobody_because_its_rows_are_different_tasks(runs: list[Run]) -> None:
     second = [replace(run, name="other") for run in runs]
-    (table,) = overviews({"answers": runs, "other": second})
+    (table,) = result_tables.overviews({"answers": runs, "other": second})
     assert [row[0] for row in table.rows] == ["answers"] * 3 + ["other"] * 3
     assert [row[1] for row in table.rows] == ["bad", "good", "alike"] * 2
     assert not marked(table)
-    assert set(table.columns) <= {"task", "model", *runs[0].probe.leads, *MAIN}
+    assert set(table.columns) <= {"task", "model", *runs[0].probe.leads, *result_tables.MAIN}
 
 
 def test_differences_to_the_first_model(runs: list[Run]) -> None:
-    table = differences(runs)
+    table = result_tables.differences(runs)
     assert list(table.columns) == ["metric", "good", "95% good", "alike", "95% alike"]
     assert table.title == "Differences to bad, new minus old"
     row = next(row for row in table.rows if row[0] == "mcqa")
@@ -161,7 +154,7 @@ def test_differences_to_the_first_model(runs: list[Run]) -> None:
 def test_a_single_question_has_values_without_errors(tmp_path: Path) -> None:
     runs = runs_by_hand(tmp_path, {"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
     assert lead_of(runs) == "cora"
-    table = model_table(runs, "cora", alike=True)
+    table = result_tables.model_table(runs, "cora", alike=True)
     assert [value_in(table, row, "cora") for row in range(2)] == [1, 0]
     assert not marked(table)
     assert all(isnan(cell.stderr) for row in table.rows for cell in row if isinstance(cell, Number))
