@@ -15,7 +15,6 @@ _TABLES = Path(__file__).with_name("announcements.yaml")
 _OF_A_RUN = ("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "if")
 _SIGNS = ("answer", "option", "choose", "verdict", "ends", "none")
 _ALSO_ENGLISH = {"a", "is", "to", "as", "no", "me", "on", "item", "final", "literal"}
-
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
 _BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 1_000  # characters of an answer; the longest one of MATH has fewer than 200
 _HEAD = 200
-
 _PLACEHOLDER = re.compile(r"(?i)(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…")
 _ANNOUNCED = re.compile(
     r"(?i)\banswer(?: (?:to|of|for)\b[^.:\n]{0,60}?)?(?: is\b| (?:must|should) be\b| equals\b|[*_]{0,2} ?[:：])"
@@ -74,10 +73,9 @@ class Boxed(AnswerFormat):
         content = box_content(said, starts[-1])
         if content is None:
             return Answer(reason=Reason.UNCLOSED_BOX)
-        if not (written := content.strip()):
-            return Answer(reason=Reason.EMPTY_BOX)
-        if _PLACEHOLDER.fullmatch(written):
-            return Answer(reason=Reason.PLACEHOLDER)
+        written = content.strip()
+        if not written or _PLACEHOLDER.fullmatch(written):
+            return Answer(reason=Reason.PLACEHOLDER if written else Reason.EMPTY_BOX)
         return Answer(written=written) if len(written) <= _LONGEST else Answer(reason=Reason.TOO_LONG)
 
     def flexible(self, response: str, doc: Doc) -> Answer:
@@ -92,7 +90,7 @@ class Boxed(AnswerFormat):
         boxed = self.strict(response, doc)
         if boxed.reason is not Reason.NO_BOX:
             return boxed
-        answers = map(_first_answer, announced(_ANNOUNCED, response, unless=_LEAVES_OPEN))
+        answers = map(_first_answer, announced(_ANNOUNCED, response, _LEAVES_OPEN))
         return next(
             (Answer(written=answer) for answer in answers if answer and not _PLACEHOLDER.fullmatch(answer)), boxed
         )

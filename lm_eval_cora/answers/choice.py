@@ -63,14 +63,8 @@ def _read(said: str, offset: int, doc: Doc, *, at_the_end: bool) -> Answer:
     # A letter A with its text at the beginning is not settled, because an analysis of all options may begin with it.
     may_go_on = chosen.position == 0 and text.is_with_text(chosen) and _is_first(text, chosen)
     begun = len(text.text[chosen.end :].partition("\n")[2].strip()) >= _BEGUN
-    return picked_at(
-        chosen.position,
-        doc,
-        rule=chosen.rule,
-        span=text.found(chosen, offset).span,
-        settled=at_front and begun and not may_go_on,
-        at_front=at_front and chosen.end < len(text.text),
-    )
+    front = {"settled": at_front and begun and not may_go_on, "at_front": at_front and chosen.end < len(text.text)}
+    return picked_at(chosen.position, doc, rule=chosen.rule, span=text.found(chosen, offset).span, **front)
 
 
 _MARKS = r"[ .,:;!?()\[\]\"']*"
@@ -86,7 +80,6 @@ def _bare(said: str, offset: int, doc: Doc) -> Answer | None:
 
 
 # ---- JSON, a printed Python dict, or the arguments of a tool call
-
 _PAIR = re.compile(
     r"(?P<quote>[\"'])(?P<key>[^\"'\n]{1,40})(?P=quote)\s{0,4}:\s{0,4}(?P<list>\[\s{0,4})?"
     r"(?:\"(?P<double>(?:[^\"\\]|\\.){0,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){0,4000}?)'(?=\s*[,}\]])"
@@ -98,9 +91,8 @@ _CALL = re.compile(
 )
 _ANSWER_KEYS = (
     re.compile(
-        r"(?i)(?:final|correct|best|predicted|my|the|right|selected|chosen)?[\s_-]*answer"
-        r"(?:[\s_-]*(?:letter|choice|option|key|label))?"
-        r"|(?:final|correct|best|selected|chosen|predicted|right)[\s_-]*(?:choice|option|letter)"
+        r"(?i)(?:final|correct|best|predicted|my|the|right|selected|chosen)?[\s_-]*answer(?:[\s_-]*(?:letter|choice|"
+        r"option|key|label))?|(?:final|correct|best|selected|chosen|predicted|right)[\s_-]*(?:choice|option|letter)"
     ),
     re.compile(r"(?i)[\w\s-]*(?:choice|option|letter|answer|selection|selected|prediction|chosen)[\w\s-]*"),
     re.compile(r"(?i)(?:result|response|output|final|value|solution|conclusion)"),
@@ -119,9 +111,8 @@ def _of_object(said: str, offset: int, doc: Doc) -> Answer | None:
         return Answer(reason=Reason.SEVERAL) if spans else None
     ((start, end),) = spans
     answer = find_letter(said[start:end], doc)
-    if answer.position is None:
-        return answer
-    return replace(answer, rule="a value of JSON", span=(offset + start, offset + end))
+    read = replace(answer, rule="a value of JSON", span=(offset + start, offset + end))
+    return answer if answer.position is None else read
 
 
 def _answers_of_object(text: str) -> list[tuple[int, int]]:
@@ -145,7 +136,6 @@ def _value(pair: re.Match[str]) -> list[tuple[int, int]]:
 
 
 # ---- the place that counts
-
 _DECISIVE = (Reason.OUT_OF_RANGE, Reason.CONTRADICTION, Reason.SEVERAL, Reason.NONE_FITS)
 """Reasons that invalidate the response, whatever it names with less weight."""
 
@@ -155,10 +145,8 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         return [place for place in among if place.void is None and 0 <= place.position < len(printed)]
 
     steps = _analysis(text, places)
-    lighter = {
-        place: AFFIRMED if place.rule == rules.CALLED_RIGHT else MENTIONED for place in places if place.start in steps
-    }
-    places = [replace(place, weight=lighter.get(place, place.weight)) for place in places]
+    lighter = {place.rule: AFFIRMED if place.rule == rules.CALLED_RIGHT else MENTIONED for place in places}
+    places = [replace(place, weight=lighter[place.rule]) if place.start in steps else place for place in places]
     front = None if at_the_end else _front(text, places)
     if front is not None and front.start in steps:
         second = min((start for start in steps if start > front.start), default=front.end)  # none if it is stated
@@ -170,8 +158,7 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
             return later[-1]
     if front is not None and front.void is not Reason.SEVERAL and front.weight < STATED:
         raised = replace(front, weight=STATED, rule="a letter at the start")
-        places = [raised if place is front else place for place in places]
-        front = raised
+        places, front = [raised if place is front else place for place in places], raised
     for weight in (STATED, ODD_ONE, AFFIRMED, MENTIONED):
         heavy = [place for place in places if place.weight == weight]
         counted = valid(heavy)
@@ -189,7 +176,7 @@ def _front(text: Text, places: Sequence[Place]) -> Place | None:
     """Return the answer at the beginning: a letter before all other words, or a statement in the first sentence."""
     for place in places:
         if _is_first(text, place):
-            listed = text.text[place.start].islower() and place.end == place.start + 1  # "(a) First, ..."
+            listed = text.text[place.start].islower() and place.is_bare  # "(a) First, ..."
             return None if listed and not rules.ENDS_LINE.match(text.text, place.end) else place
         if place.weight == STATED and place.rule in rules.FIRM:
             return None if rules.SENTENCE_END.search(text.text[: place.start].rstrip(" \n\"'([:-")) else place
@@ -206,18 +193,17 @@ def _analysis(text: Text, places: Sequence[Place]) -> set[int]:
     for place in places:
         if place.position == len(steps) and text.begins_line(place.start):
             steps.append(place)
-    starts = {place.start for place in steps if place.weight < STATED or place.rule == AT_THE_END}
-    return starts if len(steps) > 1 else set()
+    discussed = steps if len(steps) > 1 else []
+    return {place.start for place in discussed if place.weight < STATED or place.rule == AT_THE_END}
 
 
 def _of_several(text: Text, places: Sequence[Place], front: Place | None, printed: Sequence[int]) -> Place | Reason:
     """Return the place that counts among places of the same weight."""
     first, last = places[0], places[-1]
-    if first.weight == MENTIONED:
-        if why_nothing(text.text, Reason.NO_LETTER) is Reason.REFUSED:
-            return Reason.REFUSED
-        if _breaks_off(text):
-            return Reason.CUT_OFF
+    if first.weight == MENTIONED and why_nothing(text.text, Reason.NO_LETTER) is Reason.REFUSED:
+        return Reason.REFUSED
+    if first.weight == MENTIONED and _breaks_off(text):
+        return Reason.CUT_OFF
     if len({printed[place.position] for place in places}) == 1:
         return first
     if first.weight < STATED:
@@ -238,23 +224,18 @@ def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | No
 
 def _by_text(text: Text, printed: Sequence[int]) -> Place | Reason:
     """Return the option whose text occurs in the response, if only one option's text does."""
-    reason = why_nothing(text.text, Reason.NO_LETTER)
-    if reason is not Reason.NO_LETTER:
+    if (reason := why_nothing(text.text, Reason.NO_LETTER)) is not Reason.NO_LETTER:
         return reason
     found = [place for place in text.texts() if place.void is None]
-    right = [place for place in found if text.is_affirmed(place)]
+    right = [place for place in found if text.has(rules.AFFIRMED_BY, place)]
     if not right and _breaks_off(text, found[-1].end if found else 0):
         return Reason.CUT_OFF
-    found = right or found
-    if len({printed[place.position] for place in found}) == 1:
-        return found[0]
-    if found:
-        return Reason.SEVERAL
+    if found := right or found:
+        return found[0] if len({printed[place.position] for place in found}) == 1 else Reason.SEVERAL
     return Reason.NONE_FITS if rules.NOTHING.search(text.text) else Reason.NO_LETTER
 
 
 def _breaks_off(text: Text, end: int = 0) -> bool:
     """Whether a response of more than 80 characters ends within a sentence; a short one if more follows an option."""
-    is_long = len(text.text) > _SHORT
     follows = 0 < end < len(text.text) and rules.SENTENCE_END.search(text.text) is not None
-    return (is_long or follows) and rules.UNFINISHED.search(text.text[-1:]) is not None
+    return (len(text.text) > _SHORT or follows) and rules.UNFINISHED.search(text.text[-1:]) is not None

@@ -25,7 +25,6 @@ _PAUSES = (0.2, 1.0, 3.0, 0)  # seconds after each failed start of a process, wh
 _PAIRS_AT_A_TIME = 32  # that a worker gets; adjacent pairs share answers, which it parses once
 _MOST_WORKERS = 8
 _PAIRS_WORTH_A_BAR = 200
-
 Pair = tuple[str, str]
 
 
@@ -52,16 +51,13 @@ class EquivalenceChecker:
 
     def __init__(self, limits: Limits = _USUAL) -> None:
         self._limits = limits
-        self._workers: Workers | None = None
-        self._process = 0
+        self._workers: dict[int, Workers] = {}  # of each process, because a fork copies this object
         self._verdicts: dict[Pair, bool | None] = {}
 
     def verdict(self, one: str, other: str) -> bool | None:
         """Return whether two answers are equivalent; None if math-verify ran out of time or memory."""
-        pair = _in_order(one, other)
-        if pair not in self._verdicts:
-            self.settle([pair])
-        return self._verdicts[pair]
+        self.settle([(one, other)])
+        return self._verdicts[_in_order(one, other)]
 
     def settle_within(self, groups: Iterable[Iterable[str]], *, ranks: int = 1) -> None:
         """Find the verdicts on all pairs within each group of answers."""
@@ -84,10 +80,11 @@ class EquivalenceChecker:
 
     def _pool(self) -> Workers:
         """Return the workers of this process; a forked process starts its own."""
-        if self._workers is None or self._process != os.getpid():
-            self._workers, self._process = Workers(_MOST_WORKERS, self._limits), os.getpid()
-            finalize(self, self._workers.close)
-        return self._workers
+        process = os.getpid()
+        if process not in self._workers:
+            self._workers[process] = Workers(_MOST_WORKERS, self._limits)
+            finalize(self, self._workers[process].close)
+        return self._workers[process]
 
 
 def _at_once(pair: Pair) -> bool | None:
@@ -195,11 +192,8 @@ class _Comparer(Worker):
 
 
 # ---- notation: plain numbers and words
-
 _LONGEST = 1_000  # characters of an answer that is analysed; a longer one is compared only as text
-
 _WRAPPED = re.compile(r"\\(?:text(?:bf|it|rm)?|mbox|math(?:rm|bf|it))\{([^{}\\]*)\}")
-
 _REPLACED = [
     (re.compile(r"\\left(?![a-zA-Z])|\\right(?![a-zA-Z])|\\(?:displaystyle|textstyle|limits)(?![a-zA-Z])"), ""),
     (re.compile(r"\\[dtc]frac(?![a-zA-Z])"), r"\\frac"),
@@ -222,14 +216,11 @@ _REPLACED = [
 ]
 _THOUSANDS = re.compile(r"(?<![\d,.({\[])\d{1,3}(?:,\d{3})+(?![\d,)}\]])")
 _AT_THE_END = re.compile(r"[.,;: ]+(\}*)$")
-
 _PLAIN = re.compile(r"([+-]?)(\d+)(\.\d*)?|([+-]?\.\d+)")
 _FRACTION = re.compile(r"([+-]?)(?:(\d+) ?)??(?:\\frac\{([+-]?\d+)\}\{(\d+)\}|\\frac(\d)(\d)|(?<!\d)(\d+)/(\d+))")
 _REPEATING = re.compile(r"([+-]?)(\d*)\.(\d*)\\overline\{(\d+)\}")
 _BASED = re.compile(r"(\d+)_(?:\{(\d+)\}|(\d))")
-
 _SIX_DIGITS = Fraction(1, 10**6)
-
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]{4}|\b(?:yes|no|odd|all|one|two|six|ten)\b", re.IGNORECASE)
 
@@ -237,10 +228,9 @@ _WORD = re.compile(r"[^\W\d_]{4}|\b(?:yes|no|odd|all|one|two|six|ten)\b", re.IGN
 @lru_cache(maxsize=100_000)
 def canonical(written: str) -> str:
     r"""Remove notation without meaning: spaces, \left, \dfrac, dollar signs, a final full stop, the comma in 1,000."""
-    text = written
     for pattern, replacement in _REPLACED:
-        text = pattern.sub(replacement, text)
-    text = _THOUSANDS.sub(lambda number: number.group().replace(",", ""), text)
+        written = pattern.sub(replacement, written)
+    text = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), written)
     return _AT_THE_END.sub(r"\1", text.strip())
 
 

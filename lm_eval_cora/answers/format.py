@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,16 +36,13 @@ def as_bytes(loglikelihoods: Sequence[Any]) -> bytes:
 
 def as_numbers(values: Sequence[Any]) -> list[float]:
     """Convert numbers of Python, numpy or torch to float; NaN for anything else."""
-    return [_number(value) for value in values]
+    return list(map(_number, values))
 
 
 def _number(value: Any) -> float:
-    if value is None or isinstance(value, str | bytes | bool):
-        return nan
-    try:
-        return float(value)
-    except Exception:  # no value may raise after the inference
-        return nan
+    with suppress(Exception):  # no value may raise after the inference
+        return nan if isinstance(value, str | bytes | bool) else float(value)
+    return nan
 
 
 class AnswerFormat(ABC):
@@ -72,7 +70,6 @@ class AnswerFormat(ABC):
     shows: ClassVar[tuple[int, int]] = (2, len(LETTERS))
 
     # ---- what is asked
-
     def scored(self, doc: Doc) -> list[str]:
         """Return the answers whose log-likelihoods are scored."""
         template = doc.get("template")  # of a samples file, only its name
@@ -104,7 +101,6 @@ class AnswerFormat(ABC):
         return {"text": prompt_of(doc, instruct=False), **doc}
 
     # ---- how the answer is read
-
     def read(self, response: str, doc: Doc, reader: Reader, *, cut_off: bool = False) -> Answer:
         """Parse a response with one of the readers.
 
@@ -146,7 +142,6 @@ class AnswerFormat(ABC):
         return record.picked == record.answer
 
     # ---- how the answer is shown
-
     def said(self, record: Record, *, letters: bool) -> str | None:
         """Return the answer as text: as letters (for readers) or as identities (in a samples file); None if invalid."""
         if letters:

@@ -9,7 +9,6 @@ from lm_eval_cora.answers.select_all import SELECT_ALL
 from lm_eval_cora.answers.yes_no import YES_NO
 
 __all__ = ["BEST_ANSWER", "BOXED", "FORMATS", "LETTER", "SELECT_ALL", "YES_NO", "AnswerFormat", "Doc", "format_of"]
-
 FORMATS: dict[str, AnswerFormat] = {
     answer_format.name: answer_format for answer_format in (LETTER, BEST_ANSWER, YES_NO, SELECT_ALL, BOXED)
 }

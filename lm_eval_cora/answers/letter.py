@@ -13,7 +13,6 @@ from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
 _HEAD = 256
-
 _ANSWER_LABEL = re.compile(r"(?i)[\W_]*answer[\W_]*?[:：][\s*_]*")
 
 

@@ -22,7 +22,6 @@ _LONG = 300  # in a response with more characters, an option's text counts only 
 _SHORTEST_TEXT = 3  # an option text with at least this many letters counts anywhere in a response
 _FIRST_WORDS = 12  # with at least this many letters and digits, the beginning of an option stands for the option
 _LONGEST_PART = 4  # words in each further part of an option that is a list, such as "wrong, not wrong"
-
 AT_THE_END = "a line of its own at the end"
 
 
@@ -147,7 +146,6 @@ class Text(Plain):
         return replace(place, weight=STATED, rule=AT_THE_END)
 
     # ---- stated: "the answer is B"
-
     def _stated(self) -> Iterator[Place]:
         for opener in rules.OPENER.finditer(self.text):
             if place := self._named_at(skip(rules.FILLER, self.text, opener.end())):
@@ -191,7 +189,6 @@ class Text(Plain):
                     yield Place(position, start, end, AT_THE_END, AFFIRMED)
 
     # ---- mentioned: "B. Fog"
-
     def _mentioned(self) -> Iterator[Place]:
         front = skip(rules.FRONT, self.text, 0)
         for start in (front, *(capital.start() for capital in rules.CAPITAL.finditer(self.text, front + 1))):
@@ -199,32 +196,25 @@ class Text(Plain):
             if place is None or self._option_at(start)[1] > place.end:
                 continue
             with_text = not place.is_bare or self._follows_its_text(place)
-            affirmed = self._has(rules.CALLED_RIGHT_BY, place) or (with_text and self.is_affirmed(place))
-            named = affirmed or with_text or self._has(rules.NAMED_BY, place)
+            affirmed = self.has(rules.CALLED_RIGHT_BY, place) or (with_text and self.has(rules.AFFIRMED_BY, place))
+            named = affirmed or with_text or self.has(rules.NAMED_BY, place)
             at_front = start == front and (place.void or rules.GIVES_REASON.match(self.text, start + 1))
-            if not (named or at_front or self._has(rules.MARKED_BY, place)):
+            if not (named or at_front or self.has(rules.MARKED_BY, place)):
                 continue
-            if not (named or place.void) and self.text[start].islower() and self._is_step(place):
-                continue
-            void = place.void or next((void for *sign, void in rules.VOID_BY if self._has([sign], place)), None)
+            is_small = not (named or place.void) and self.text[start].islower()
+            follows = is_small and f"({LETTERS[place.position - 1].lower()})" in self.text[:start]
+            if follows or (is_small and not rules.ENDS_LINE.match(self.text, place.end)):
+                continue  # it numbers a step: "(b)" after "(a)", or "(a) First, ..."
+            void = place.void or next((void for *sign, void in rules.VOID_BY if self.has([sign], place)), None)
             if affirmed and not rules.DOUBT.search(self._sentence_before(place.start)):
                 yield replace(place, weight=AFFIRMED, rule=rules.CALLED_RIGHT, void=void)
             else:
                 yield replace(place, rule="a letter with its own text" if with_text else "a letter", void=void)
 
-    def _has(self, signs: Iterable[Sequence[re.Pattern[str]]], place: Place) -> bool:
+    def has(self, signs: Iterable[Sequence[re.Pattern[str]]], place: Place) -> bool:
         """Whether the text before and after an option has one of some signs."""
         near = self._before(place.start)
         return any(before.search(near) and after.match(self.text, place.end) for before, after in signs)
-
-    def _is_step(self, place: Place) -> bool:
-        """Whether a small letter numbers a step, such as "(b)" after "(a)", or "(a) First, ..."."""
-        follows = f"({LETTERS[place.position - 1].lower()})" in self.text[: place.start]
-        return follows or rules.ENDS_LINE.match(self.text, place.end) is None
-
-    def is_affirmed(self, place: Place) -> bool:
-        """Whether a mark before an option, or the words after it, call it right."""
-        return self._has(rules.AFFIRMED_BY, place)
 
     def is_with_text(self, place: Place) -> bool:
         """Whether a place is a letter followed by the text of its option."""
@@ -243,7 +233,6 @@ class Text(Plain):
         return bool(option) and before.endswith(("(", "[")) and before.rstrip(" ([\"'").endswith(option)
 
     # ---- named by text alone: "Fog"
-
     def texts(self) -> list[Place]:
         """Find the texts of options, in the order of the response; a text within a longer one is skipped.
 
@@ -278,7 +267,6 @@ class Text(Plain):
         return sorted(found, key=lambda place: place.start)
 
     # ---- an option at a place
-
     def _named_at(self, start: int) -> Place | None:
         """Return the option that is stated at a place, by its letter or its text, or that none is; else None."""
         position, end = self._option_at(start)

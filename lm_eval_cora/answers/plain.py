@@ -30,15 +30,13 @@ _ROLE = re.compile(
 """The header of a turn, which some servers leave in the response."""
 
 NEXT_QUESTION = re.compile(
-    r"(?i)\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>"
-    r"|###\s?(?:instruction|human|user))"
-    r"|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}"
-    r"\W*[^\n]{0,30}?(?:answers|答案|questions)|以上)"
+    r"(?i)\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
+    r"###\s?(?:instruction|human|user))|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|"
+    r"summar|总结|compil|list|put)\w{0,8}\W*[^\n]{0,30}?(?:answers|答案|questions)|以上)"
 )
 """Where a response goes on with a question of its own, or with the answers to the exemplars."""
 
 _ALONE = 20  # up to this many characters before a closing mark are an answer if nothing follows the mark
-
 LABEL = re.compile(
     r"(?i)\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?"
     r"(?:\W*[:：]|\s+(?:are|is)\b\W*?[:：]?)"
@@ -69,22 +67,16 @@ def after_reasoning(response: str) -> str:
 
 def start_of_answer(response: str) -> int:
     """Return where the answer begins: after the last closing mark of reasoning, white space and the turn's header."""
-    start, first = 0, -1
-    for close in _CLOSES.finditer(response):
-        start, first = close.end(), first if start else close.start()
-    if start and not response[start:].strip() and 0 < len(response[:first].strip()) <= _ALONE:
+    closes = [*_CLOSES.finditer(response)]
+    start = closes[-1].end() if closes else 0
+    if start and not response[start:].strip() and 0 < len(response[: closes[0].start()].strip()) <= _ALONE:
         start = 0 if OPENS.match(response) is None else start
     return skip(_ROLE, response, start)
 
 
-def announced(
-    pattern: re.Pattern[str], response: str, *, unless: re.Pattern[str], inside: bool = False
-) -> Iterator[str]:
-    """Yield what follows each of the last 20 announcements in a response, the last one first.
-
-    An announcement does not count if other words (`unless`) come shortly before it, or `inside` it.
-    """
-    said = both_ends(after_reasoning(response))
+def announced(pattern: re.Pattern[str], text: str, unless: re.Pattern[str], *, inside: bool = False) -> Iterator[str]:
+    """Yield what follows each of the last 20 announcements, the last first, unless words are before (or inside) it."""
+    said = both_ends(after_reasoning(text))
     found = (match.span() for match in pattern.finditer(said))
     ends = [end for start, end in found if not unless.search(said[max(0, start - 60) : end if inside else start])]
     return (said[end:] for end in reversed(ends[-20:]))
@@ -102,15 +94,12 @@ def opens_reasoning(prompt: str) -> bool:
 
 def why_nothing(head: str, otherwise: Reason) -> Reason:
     """Return why a response has no answer: empty, cut off while reasoning, refused, or else `otherwise`."""
-    if not head:
-        return Reason.EMPTY
-    if is_reasoning(head):
-        return Reason.CUT_OFF
+    if not head or is_reasoning(head):
+        return Reason.CUT_OFF if head else Reason.EMPTY
     return Reason.REFUSED if _REFUSAL.match(head) else otherwise
 
 
 _LONGEST = 20_000  # characters that are read; half of them from each end of a longer text
-
 _STAND_FOR = [
     *(("'", "‘’‛`´"), ('"', "“”„«»「」"), ("-", "‐‑‒–—―−"), ("[", "【"), ("]", "】"), ("->", "→⇒➔➜"), ("*", "×·")),
     *((". ", "。।۔"), (", ", "、،"), ("? ", "؟"), ("\n", "\r")),
@@ -165,8 +154,7 @@ class Plain:
         if len(text) > _LONGEST:
             half = _LONGEST // 2
             self._at = [*range(half), half, half, *range(len(text) - half, len(text))]
-        turn = _END_OF_TURN.search(self.text)
-        if turn and self.text[: turn.start()].strip():
+        if (turn := _END_OF_TURN.search(self.text)) and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
         for pattern, replacement in _REPLACED:
             self.substitute(pattern, replacement)
@@ -184,16 +172,13 @@ class Plain:
 
     def substitute(self, pattern: re.Pattern[str], replacement: Replacement) -> None:
         """Replace the matches of a pattern."""
-        parts: list[str] = []
-        at: list[int] = []
-        end = 0
+        parts, at, end = list[str](), list[int](), 0
         for match in pattern.finditer(self.text):
             new = replacement if isinstance(replacement, str) else replacement(match)
             if new == match[0]:
                 continue
             parts += (self.text[end : match.start()], new)
-            at += self._at[end : match.start()]
-            at += [self._at[match.start()]] * len(new)
+            at += (*self._at[end : match.start()], *[self._at[match.start()]] * len(new))
             end = match.end()
         if end:
             self.text, self._at = "".join(parts) + self.text[end:], [*at, *self._at[end:]]

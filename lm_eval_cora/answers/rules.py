@@ -15,27 +15,25 @@ def _any_case(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_IS = _any_case("is|are|was|were|be|being|becomes?|seems|appears|to be|as|[:=]|-")
+def _words(pattern: str) -> re.Pattern[str]:
+    return _any_case(rf"\b(?:{pattern})\b")
+
+
+_IS = _any_case("is|are|was|were|be|being|becomes?|seems|appears|as|[:=]|-")
 
 # ---- words before an option
-
-DOUBT = _any_case(
-    r"\b(?:if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between)\b"
-)
+DOUBT = _words(r"if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between")
 CONDITION = _any_case(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))")
-NEGATION = _any_case(r"\b(?:not|never|cannot|neither|nor|without|\w{1,8}n't|none)\b")
+NEGATION = _words(r"not|never|cannot|neither|nor|without|\w{1,8}n't|none")
 LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")  # negates or doubts what follows
 SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
 CLAUSE = re.compile(r"(?:^|(?<=[,;:]))(?=[^,;:]*\Z)")  # the start of the last clause
 _NOUN = r"(?:answers?|choice|option|selection|conclusion|letter)"
 _KNOWN = r"(?:correct|final|right|best|my|your) (?:solution|response|statement|result)"
-_OTHER = (
-    r"(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)|second best|least \w{1,20}|worst|"
-    r"obvious|initial|first|previous|tempting)"
-)
 _ODD = r"(?:incorrect|wrong|false|inaccurate|untrue|least \w{1,20}|exception|not (?:correct|true|right|accurate))"
 ANSWER = _any_case(
-    rf"\b(?P<other>{_OTHER} (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b(?! \(?[a-z]\b)"
+    r"\b(?P<other>(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)|second best|least \w{1,20}|"
+    rf"worst|obvious|initial|first|previous|tempting) (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b(?! \(?[a-z]\b)"
     r"|^\W*(?:solution|response|result)(?=\W*$)"
 )
 BEST = _any_case(
@@ -44,15 +42,15 @@ BEST = _any_case(
 )
 NOT_BEST = _any_case(rf"\b(?:{_ODD}|not)\b[^,;:]*\Z")
 ODD = _any_case(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)")
-OPINION = _any_case(r"\b(?:i|i'd|i'll|i'm|i've|my|we would|we'd)\b")
-SUBJECT = _any_case(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|one)\b")
+OPINION = _words(r"i|i'd|i'll|i'm|i've|my|we would|we'd")
+SUBJECT = _words(r"i|we|i'd|i'll|i'm|i've|me|my|let's|one")
 POINTER = _any_case(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$")
 CHOICE = _any_case(
     r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|corresponds?|closest|nearest|left|"
     r"change my (?:answer|choice|mind))\s*$"
 )
 ARROW = re.compile(r"(?:\w{2}|[^\w\s]|^)\s*$")
-LISTS = _any_case(r"\b(?:each|every|all|options|choices|following|one by one|consider)\b")
+LISTS = _words(r"each|every|all|options|choices|following|one by one|consider")
 LINE = _any_case(r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$")
 ENDS_LINE = re.compile(r"[)\].!\"]{0,3}\s*(?:\n|$)")
 STOP = re.compile(
@@ -90,18 +88,13 @@ CUES = (
 )
 """The cues in order; the first one that fits counts."""
 STATES_NOTHING = Cue("no option stated", _any_case(".+"), ANSWER, doubt=None)
-
 FIRM = frozenset(("a label", "stated as the answer", "a choice in the first person"))
 """Rules whose statement in the first sentence is the answer at the beginning."""
 
 CALLED_RIGHT = "called right"
-
-OPENER = _any_case(
-    r"\b(?:is|are|was|were|be|being|becomes?|seems|appears|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|to|as|"
-    r"believe|think|say|guess|meant?|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[-=]>|[:=](?!>)"
-    r"|(?<= )-(?= )"
-)
-"""The words of all cues."""
+_WORDS = {word for cue in CUES for word in cue.words.pattern.split("|") if word[0].isalpha()}
+OPENER = _any_case(rf"\b(?:{'|'.join(sorted(_WORDS))})\b|[-=]>|[:=](?!>)|(?<= )-(?= )")
+"""The words and signs of all cues."""
 
 FILLER = _any_case(
     r"(?:[\s\"'(\[:,=]|-(?=\s)(?! \d)|(?:option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|"
@@ -116,19 +109,15 @@ NOTHING = _any_case(
 NOTHING_STATED = _any_case(r"none\b|not (?:listed|given|provided|among|in the)\b|no (?:answer|option)\b")
 
 # ---- letters, and the words "a" and "I"
-
 LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
 SMALL = re.compile(r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))")
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
-WORD = re.compile(
-    r"[AI](?= +[a-z])(?! +(?:because|since|as|and|or|which|but|due|for|in|is|given|based|from|would|was|according|"
-    r"therefore|so)\b)|I(?= +(?:would|was|and)\b)"
-)
+_REASON = "because|since|as|and|or|but|due|given|based|according|therefore|so|for"
+WORD = re.compile(rf"[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|I(?= +(?:would|was|and)\b)")
 SMALL_WORD = re.compile(r"[ai](?![)\]])")
-GIVES_REASON = re.compile(r" +(?:because|since|as|and|or|but|due|given|based|according|therefore|so|for)\b")
+GIVES_REASON = re.compile(rf" +(?:{_REASON})\b")
 
 # ---- text before a letter
-
 ENDS_IN = _any_case(r"(?:\b(?:is|are|was|be|by|from|leaves|means)\b|[:=])(?: (?:the|an?))? ")
 """Words in the last sentence after which an option's text is the conclusion."""
 OPENING = _any_case(r"^(?:sure|certainly|of course|okay|ok|absolutely|great question)\b[^\n.!:,]{0,60}[!.:,]\s?(?=\S)")
@@ -144,14 +133,11 @@ REJECTED_BEFORE = _any_case(
     r"unlike)\b|n't\b)(?: (?:option|choice|answer|letter|compound|statement|structure|be|the|a)){0,3}"
     r"[ \"'(]{0,3}\Z|(?:[☐❌✗✘✖❎]|\[ \]) ?\Z"
 )
-OF_A_LIST = _any_case(
-    r"(?<!\w)[A-Z][\")\]]{0,2}(?:, ?(?:and|or)?| ?/| ?&| (?:and|or)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$"
-)
+OF_A_LIST = _any_case(r"(?<!\w)[A-Z][\")\]]{0,2}(?:,| ?[/&]|[, ] ?(?:and|or)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$")
 SHORT_LABEL = re.compile(r"(?:^|\n)\W*(?:\w{1,20} ?){1,3}[:(]\s?$")
 AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\]) ?\Z")
 
 # ---- text after a letter or an option
-
 AROUND = re.compile(r"(?:[\s.):(\[\]\"',|]|-(?=\s)(?! \d)){0,6}")
 GLUED = re.compile(r"[)\]]\w")
 MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',!;-]|[^\w\s\x00-\x7f]|\n|$)")
@@ -171,30 +157,26 @@ AND = _any_case(
 )
 REJECTS = _any_case(
     r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|no|not (?:correct|right|true))\b(?! \w))|"
-    r"[\s\"')\].,:(|-]{0,4}(?:incorrect|wrong|false|not (?:correct|right|true))\b|"
-    r" only if\b|"
-    r"[\s\"')\].,:]{0,3}\b(?:is|are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|"
-    r"[\s\"')\]]{0,2}(?:(?:is|are|was|were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|"
-    r"[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?"
-    r"(?:incorrect|wrong|false|eliminated|ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|"
-    r"(?:is|are|was|were|would be)(?:n't| not) (?:an? |the |one )?"
-    r"(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|choice)\b)"
+    r"[\s\"')\].,:(|-]{0,4}(?:incorrect|wrong|false|not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
+    r"are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|[\s\"')\]]{0,2}(?:(?:is|are|was|"
+    r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|"
+    r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
+    r"ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|(?:is|are|was|were|would be)(?:n't|"
+    r" not) (?:an? |the |one )?(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|"
+    r"choice)\b)"
 )
 AFFIRMS = _any_case(
-    r"[\s\"')\].,:]{0,3}\b(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) "
-    r"(?:(?:the|a|my|most|likely|probably|clearly|indeed|also|definitely|therefore|thus|only|single|one) ){0,3}"
-    r"(?:correct|right|best|true|appropriate|accurate|suitable|valid|plausible|probable|answer|choice)\b"
-    r"|[ \"')\].,:(|-]{0,4}(?:[✅✔✓☑]|(?:correct|right|true|yes)\b(?! \w))|[^\n]{0,200}[✅✔✓☑]\s?(?:\n|$)"
-    r"|[ \"')\]]{0,3}(?:matches|fits)\b"
+    r"[\s\"')\].,:]{0,3}\b(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) (?:(?:the|a|my|most|"
+    r"likely|probably|clearly|indeed|also|definitely|therefore|thus|only|single|one) ){0,3}(?:correct|right|best|true|"
+    r"appropriate|accurate|suitable|valid|plausible|probable|answer|choice)\b|[ \"')\].,:(|-]{0,4}(?:[✅✔✓☑]|(?:"
+    r"correct|right|true|yes)\b(?! \w))|[^\n]{0,200}[✅✔✓☑]\s?(?:\n|$)|[ \"')\]]{0,3}(?:matches|fits)\b"
 )
 IS_CHOSEN = _any_case(
     r"[ \"')\]]{0,3}(?:the (?:best|correct|right|only) (?:answer|option|choice|match)\b|it is(?=[.,;!\n]|$))"
 )
 
 # ---- signs around a letter: the text before it and the text after it, which together tell what it means
-
 _ANY = re.compile("")
-
 MARKED_BY = ((LINE_START, MARK), (SHORT_LABEL, ENDS_LINE))
 NAMED_BY = ((NAMED, _ANY),)
 AFFIRMED_BY = ((AFFIRMED_BEFORE, _ANY), (_ANY, AFFIRMS))
@@ -210,12 +192,9 @@ VOID_BY = (
 )
 
 # ---- between two statements
-
 TAKES_BACK = _any_case(
     r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|edit|oops|i meant|misread|hold on|"
     r"recomput\w*|on second thought|on reflection|reconsider|scratch that)\b"
 )
-CONCLUDES = _any_case(
-    r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b"
-)
+CONCLUDES = _words("therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary")
 UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")

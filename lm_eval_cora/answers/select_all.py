@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
@@ -20,8 +20,7 @@ _HEAD = 4096
 
 # Text between letters. Without a dash, because "A-C" may mean three letters.
 _BETWEEN = re.compile(
-    r"(?:[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]"
-    r"|\b(?:and|plus|both|as well as|options?|choices?)\b"
+    r"(?:[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]|\b(?:and|plus|both|as well as|options?|choices?)\b"
     r"|^\s*(?:[-•–]|\d+[.)])\s)*",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -29,16 +28,14 @@ _LETTER = re.compile(r"([A-Za-z])(?![^\W_]|['’][^\W_])")
 _BEFORE_TEXT = re.compile(r"[ \t.:)(\]}*_\"'`–—-]*")
 _TAG = re.compile(r"</?[\w|]{1,30}>")
 _IN_ONE_WORD = re.compile(r"\W*([A-Z]{2,})\W*")
-
 _ALONE = re.compile(r"(?<![\w'’])(?![AI] [a-z])([A-Z])(?![\w'’])")
 _CONFIRMS = re.compile(
     r"because\b|since\b|as\b|due to\b|(?:is|are)(?: the| both| all)*(?: only)? (?:right|correct|true)\b"
 )
 _DENIES = re.compile(r"(?i)\b(?:not|wrong|incorrect|false|neither|isn['’]t|aren['’]t)\b")
 _ANNOUNCED = re.compile(
-    r"(?i)\b(?:options|choices|choose|select|pick)\b(?= [\"'(]?[a-z]\b)|"
-    r"\b(?:answers?|choices|options?|letters|selections?)\b(?: (?!not\b)[\w'’]{1,20}){0,8}?"
-    r"(?:[*_]{0,2} ?[:：]| (?:is|are)\b(?! not))"
+    r"(?i)\b(?:options|choices|choose|select|pick)\b(?= [\"'(]?[a-z]\b)|\b(?:answers?|choices|options?|letters|"
+    r"selections?)\b(?: (?!not\b)[\w'’]{1,20}){0,8}?(?:[*_]{0,2} ?[:：]| (?:is|are)\b(?! not))"
 )
 _NOT_SELECTED = re.compile(
     r"(?i)\b(?:not|\w{1,8}n['’]t|cannot|incorrect|wrong|false|exclud\w{1,4}|eliminat\w{1,4}|rule out|other|between|if|"
@@ -111,7 +108,7 @@ class SelectAll(AnswerFormat):
         strict = self.strict(response, doc)
         if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
             return strict
-        for selection in announced(_ANNOUNCED, response, unless=_NOT_SELECTED, inside=True):
+        for selection in announced(_ANNOUNCED, response, _NOT_SELECTED, inside=True):
             answer = self.strict(selection[:_HEAD], doc)
             if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
                 return answer
@@ -140,13 +137,8 @@ class SelectAll(AnswerFormat):
         return ", ".join(chosen) or "none"
 
 
-class _Named(NamedTuple):
-    """A letter that a response names; `start` and `end` include the text of its option if that follows."""
-
-    letter: str
-    start: int
-    end: int
-    with_text: bool
+_Named = tuple[re.Match[str], int]
+"""A letter that a response names, and its end or the end of the text of its option, if that follows."""
 
 
 class _Unclear(Exception):
@@ -156,55 +148,52 @@ class _Unclear(Exception):
 def _letters(text: str, choices: Sequence[str]) -> list[str]:
     """Return the letters at the beginning of a text, or after the last label that has letters."""
     parts: list[tuple[str, list[_Named]]] = []
-    while True:
-        named = _named(text, choices)
-        parts.append((text, named))
-        label = LABEL.match(text, named[-1].end if named else 0)
-        if label is None:
-            break
-        text = text[label.end() :]
+    label: re.Match[str] | None = None
+    while not parts or label:
+        text = text[label.end() :] if label else text
+        parts.append((text, _named(text, choices)))
+        label = LABEL.match(text, _end_of(parts[-1][1]))
     selections = (_in_one_word(part) or _selected(part, named, choices) for part, named in reversed(parts))
     return next(filter(None, selections), [])
+
+
+def _end_of(named: list[_Named]) -> int:
+    return named[-1][1] if named else 0
 
 
 def _in_one_word(text: str) -> list[str]:
     """Return the letters of a first line such as "ACD"; empty if it is not such a line."""
     word = _IN_ONE_WORD.fullmatch(text.strip().partition("\n")[0])
-    letters = list(word.group(1)) if word else []
+    letters = list(word[1]) if word else []
     return letters if letters == sorted(set(letters)) else []
 
 
 def _named(text: str, choices: Sequence[str]) -> list[_Named]:
     """Return the successive letters at the beginning of a text; later lines must have the style of the first one."""
     named: list[_Named] = []
-    position = 0
-    while True:
-        start = skip(_BETWEEN, text, position)
-        match = _LETTER.match(text, start)
-        if match is None or (match.group().islower() and _place(match) >= len(choices)):
-            return named
-        end = _text_of(match, text, choices)
-        if named and bool(end) != named[0].with_text and "\n" in text[position:start]:
-            if named[0].with_text and text[match.end() : match.end() + 1] in (".", ")", ":"):
+    while match := _LETTER.match(text, skip(_BETWEEN, text, _end_of(named))):
+        if match[1].islower() and _place(match) >= len(choices):
+            break
+        end = _end_of_text(match, choices)
+        with_text = bool(named) and named[0][1] > named[0][0].end()
+        if named and (end > match.end()) is not with_text and "\n" in text[_end_of(named) : match.start()]:
+            if with_text and text[match.end() : match.end() + 1] in (".", ")", ":"):
                 raise _Unclear  # "A. Steam\nB. vapour": not the text of the option, or a remark on it
-            return named  # "A\nA. Steam ...": the explanation
-        position = end or match.end()
-        named.append(_Named(match.group(1), start, position, bool(end)))
+            break  # "A\nA. Steam ...": the explanation
+        named.append((match, end))
+    return named
 
 
-def _text_of(match: re.Match[str], text: str, choices: Sequence[str]) -> int:
-    """Return the end of the option text that follows a letter; 0 if it does not follow."""
-    if _place(match) >= len(choices):
-        return 0
-    wanted = choices[_place(match)].strip().rstrip(".")
-    start = skip(_BEFORE_TEXT, text, match.end())
+def _end_of_text(letter: re.Match[str], choices: Sequence[str]) -> int:
+    """Return the end of the option text that follows a letter; that of the letter if it does not follow."""
+    text, wanted = letter.string, "".join(choices[_place(letter) : _place(letter) + 1]).strip().rstrip(".")
+    start = skip(_BEFORE_TEXT, text, letter.end())
     found = text[start : start + len(wanted)]
     end = start + len(found)
     if end == len(text):  # the response may be cut off
         wanted = wanted[: len(found)]
-    if not found or found.casefold() != wanted.casefold() or (found[-1].isalnum() and text[end : end + 1].isalnum()):
-        return 0
-    return end
+    follows = found and found.casefold() == wanted.casefold()
+    return end if follows and not (found[-1].isalnum() and text[end : end + 1].isalnum()) else letter.end()
 
 
 def _place(letter: re.Match[str]) -> int:
@@ -213,20 +202,18 @@ def _place(letter: re.Match[str]) -> int:
 
 def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[str]:
     """Return the named letters that are selected, judging by the text after them."""
-    if not named:
-        return []
-    letters = [one.letter.upper() for one in named]
-    last = named[-1]
-    start = skip(_BETWEEN, text, last.end)
-    gap = text[last.end : start]
-    if start == len(text) or "\n" in gap:
+    letters = [LETTERS[_place(letter)] for letter, _ in named]
+    start = skip(_BETWEEN, text, _end_of(named))
+    gap = text[_end_of(named) : start]
+    if not named or start == len(text) or "\n" in gap:
         return letters
-    line_start = text.rfind("\n", 0, last.end) + 1
-    if above := [letter for letter, one in zip(letters, named, strict=True) if one.start < line_start]:
+    last, end = named[-1]
+    line_start = text.rfind("\n", 0, end) + 1
+    if above := [LETTERS[_place(letter)] for letter, _ in named if letter.start() < line_start]:
         return above  # the last line explains
     rest, _, below = text[start:].partition("\n")
-    bare = not gap.strip() and last.end == last.start + 1
-    if bare and len(named) == 1 and (last.letter.islower() or (last.letter in "AI" and rest[0].islower())):
+    bare = not gap.strip() and end == last.end()
+    if bare and len(named) == 1 and (last[1].islower() or (last[1] in "AI" and rest[0].islower())):
         return []  # a word
     confirmed = _CONFIRMS.match(rest) is not None
     denied = not confirmed and _DENIES.search(rest) is not None

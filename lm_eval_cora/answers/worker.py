@@ -25,12 +25,10 @@ except ImportError:  # on Windows, where wall-clock time is the only limit
     resource = None  # type: ignore[assignment]
 
 READY, READ, EQUAL, DIFFERENT = "ready", "read", "equal", "different"  # the replies
-
 _NUMBER = re.compile(r"[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.", re.ASCII)
 _TUPLE = re.compile(r"\(.*,.*\)", re.DOTALL)
 _LIST = re.compile(r"[^()\[\]{}]*,[^()\[\]{}]*")
 _SET = re.compile(r"\\\{[^()]*\\\}", re.DOTALL)
-
 _APART = 2e-6  # values that differ by more than this are not equal; math-verify rounds decimals to six places
 _DIGITS = 1e-9  # the same for large values, as a relative difference
 

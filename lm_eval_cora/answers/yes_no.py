@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 _HEAD = 256
 _NEAR = 80
 _SHORTEST_TEXT = 3
-
 _FIRST_WORD = re.compile(r"[\W_]*([^\W\d_]+)")
 _OTHER_WORD = re.compile(r"(?i)(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b")
-
 _PROPOSED = "\x01"  # placeholder for the text of the proposed answer
-
 _STOPS = r"(?=\s?(?:[.,;:!)\]\n\"'*]|$|- )|\s(?:because|since|as|and|given|answer|choice|option|one|response)\b)"
 _OPENING = re.compile(
     r"[\W_]*(?:(?P<word>yes|nope|no)\b(?!-|\s*/|\s+(?:or|and|problem|other|doubt|more|matter|one|further)\b)|"
@@ -114,12 +111,13 @@ class YesNo(AnswerFormat):
         opening = _OPENING.match(text)
         start = opening.end() if opening else 0
         stated = [claim for pattern in (_STATED, _CONCLUDED) for claim in pattern.finditer(text, start)]
-        claims = [opening] if opening else []
-        claims += sorted((one for one in stated if not _is_open(text, one.start())), key=lambda claim: claim.start())
+        claims = [claim for claim in sorted(stated, key=re.Match.start) if not _is_open(text, claim.start())]
+        if opening:
+            claims.insert(0, opening)
         if not claims:
             return Answer(reason=why_nothing(said, Reason.NO_YES_OR_NO))
         counted = claims[0]
-        if len({_says_yes(claim) for claim in claims}) > 1:
+        if len(set(map(_says_yes, claims))) > 1:
             last = last_counts(text, counted.end(), claims[-1].start(), at_front=counted is opening)
             if last is None:
                 return Answer(reason=Reason.SEVERAL)
