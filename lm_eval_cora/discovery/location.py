@@ -44,10 +44,8 @@ def tasks_folder() -> Path:
 
 
 def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
-    """Put our folder before the folders that the harness searches for task files.
-
-    In the harness, later folders override earlier ones. A user's task therefore overrides our task of the same name.
-    """
+    """Put our folder before the folders that the harness searches for task files."""
+    # In the harness, later folders override earlier ones. A user's task therefore overrides our task of the same name.
     # The harness warns about each task that it finds twice, so our folder is never given beside one that contains it.
     folder, given = tasks_folder(), list(folders)
     ours = folder.resolve()
@@ -60,11 +58,9 @@ def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
 
 
 def register_tag() -> None:
-    """Register the tag with PyYAML's loaders, so that the harness reads `include: !cora [generate, divergent]`.
-
-    The harness derives its loader from one of these loaders. It resolves an included path relative to the file that
-    includes it, so the tag is replaced by absolute paths, which work everywhere.
-    """
+    """Register the tag with PyYAML's loaders, so that the harness reads `include: !cora [generate, divergent]`."""
+    # The harness derives its loader from one of these loaders. It resolves an included path relative to the file that
+    # includes it, so the tag is replaced by absolute paths, which work everywhere.
     for name in {"SafeLoader", "FullLoader", "CSafeLoader"} & {*dir(yaml)}:  # CSafeLoader needs PyYAML's C library
         getattr(yaml, name).add_constructor("!cora", _paths)
 
@@ -130,12 +126,10 @@ class _Loader:
 
 
 def _search_our_folder(manager: ModuleType) -> None:
-    """Replace the `TaskIndex` through which every `TaskManager` searches its folders.
-
-    `TaskManager.__init__` of 0.4.12 and 0.4.13 has no list of folders that a package could extend, but calls `build`
-    with the complete list. Our folder is inserted after the harness' own folder and before the user's, unless the list
-    contains it, because the user named it or the harness reads the entry points of the group `lm_eval.tasks`.
-    """
+    """Replace the `TaskIndex` through which every `TaskManager` searches its folders."""
+    # `TaskManager.__init__` of 0.4.12 and 0.4.13 has no list of folders that a package could extend, but calls `build`
+    # with the complete list. Our folder is inserted after the harness' own folder and before the user's, unless the
+    # list contains it, because the user named it or the harness reads the entry points of the group `lm_eval.tasks`.
     index = manager.TaskIndex
 
     @wraps(index.build)

@@ -182,11 +182,9 @@ _TO_REGISTER = (
 
 
 def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> tuple[str, str]:
-    """Make the `eval.yaml` of a dataset that lists the tasks of some runs, each with its own leaderboard.
-
-    Also return a step that the user must take before the Hub accepts the file. The id of a task on the Hub is its name,
-    with the name of the data if the task is asked with different data.
-    """
+    """Make the `eval.yaml` of a dataset that lists the tasks of some runs, each with its own leaderboard."""
+    # Also return a step that the user must take before the Hub accepts the file. The id of a task on the Hub is its
+    # name, with the name of the data if the task is asked with different data.
     _check_dataset_id(dataset)
     tasks = dict(sorted({evaluation_name(run): run for run in reversed(runs)}.items()))
     about = ["Each question is asked in several variants with lm-evaluation-harness and its plugin lm-eval-cora."]
@@ -239,9 +237,7 @@ _Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:y
 
 
 def as_yaml(value: Any) -> str:
-    """Write a value as YAML with every text in double quotes, except keys.
-
-    PyYAML writes YAML 1.1 and the Hub reads YAML 1.2. They disagree whether texts such as `08` and `1e3` are numbers.
-    """
+    """Write a value as YAML with every text in double quotes, except keys."""
+    # PyYAML writes YAML 1.1 and the Hub reads YAML 1.2. They disagree whether texts such as `08` and `1e3` are numbers.
     # An unlimited width keeps each text on one line.
     return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")))

@@ -120,10 +120,8 @@ _BETWEEN = re.compile(r"(?P<space>\s*)(?P<comma>,?)\s*")
 
 
 def parse_literal(text: str) -> Any:
-    """Parse a list, tuple or dict of texts, numbers, True, False and None (also nan), as Python or numpy prints it.
-
-    numpy prints spaces between the items of an array, whose texts Python's own parser would concatenate.
-    """
+    """Parse a list, tuple or dict of texts, numbers, True, False and None (also nan), as Python or numpy prints it."""
+    # numpy prints spaces between the items of an array, whose texts Python's own parser would concatenate.
     value, end = _value(text, 0)
     if text.lstrip()[:1] not in _CLOSING or text[end:].strip():
         raise ValueError(text)

@@ -100,10 +100,8 @@ def what_changed(before: Run | DocumentRun, after: Run | DocumentRun, metric: st
 
 
 def changes_of(before: Run, after: Run) -> dict[str, Bools]:
-    """(R,) whether the answer to each variant changed, by kind of change; False where a run did not ask it.
-
-    Wrong written answers are compared as texts.
-    """
+    """(R,) whether the answer to each variant changed, by kind of change; False where a run did not ask it."""
+    # Wrong written answers are compared as texts.
     one, other = before.table, after.table
     asked = ~one.skipped & ~other.skipped
     differs = (one.picked != other.picked) | (one.selected != other.selected) | (one.invalid != other.invalid)

@@ -244,10 +244,8 @@ def _table_of_two(title: str, names: Sequence[str], comparison: Mapping[str, Com
 
 
 def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list[str]]:
-    """Group the runs of the same task and questions, at most one per contestant.
-
-    Two single runs of a task on different questions are a group, too: the comparison then names both data sets.
-    """
+    """Group the runs of the same task and questions, at most one per contestant."""
+    # Two single runs of a task on different questions are a group, too: the comparison then names both data sets.
     groups: list[list[Run]] = []
     taken: set[Run] = set()
     for place, own in enumerate(contestants):

@@ -78,10 +78,8 @@ class Table:
     def by_model(
         cls, title: str, first: str, models: Sequence[str], heads: Sequence[str], cells: Sequence[Cells], note: str = ""
     ) -> Table:
-        """Make a table with a row per name, and the columns `heads` for each model; an empty head is its name.
-
-        `cells` has the cells of each model by name of the row. A model without the row has empty cells.
-        """
+        """Make a table with a row per name, and the columns `heads` for each model; an empty head is its name."""
+        # `cells` has the cells of each model by name of the row. A model without the row has empty cells.
         several = len(models) > 1
         columns = [f"{head} {model}" if head and several else head or model for model in models for head in heads]
         names = dict.fromkeys(name for own in cells for name in own)

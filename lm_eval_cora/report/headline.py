@@ -32,11 +32,9 @@ _Gaps = Mapping[frozenset[Run], tuple[bool, str]]
 
 
 def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
-    """Make the headline of a task.
-
-    A model is called the most reliable only if the interval of its difference to each other model is above 0. The
-    intervals hold for all pairs of models together, so with equal models this happens in at most 5% of the samples.
-    """
+    """Make the headline of a task."""
+    # A model is called the most reliable only if the interval of its difference to each other model is above 0. The
+    # intervals hold for all pairs of models together, so with equal models this happens in at most 5% of the samples.
     name = lead_of(runs)
     if not name:
         return None

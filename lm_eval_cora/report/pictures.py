@@ -197,10 +197,8 @@ def tested(change: Difference, test: McNemar | None, *p_values: float) -> list[C
 
 
 def kinds_compared(before: Run, after: Run) -> dict[str, Difference]:
-    """Difference of the accuracy of each kind of variant that both runs have, paired by question.
-
-    Empty if variants were skipped by early stopping, because the remaining answers were selected for being right.
-    """
+    """Difference of the accuracy of each kind of variant that both runs have, paired by question."""
+    # Empty if variants were skipped by early stopping, because the remaining answers were selected for being right.
     if not (before.table.is_whole and after.table.is_whole):
         return {}
     old, new = kinds_of(before), kinds_of(after)
@@ -210,10 +208,8 @@ def kinds_compared(before: Run, after: Run) -> dict[str, Difference]:
 
 
 def changes_by_kind(run: Run) -> dict[str, Difference]:
-    """Difference of the accuracy of each kind of variant to that of the originals of the questions that have it.
-
-    Empty if variants were skipped by early stopping, and if the originals are not a kind of their own.
-    """
+    """Difference of the accuracy of each kind of variant to that of the originals of the questions that have it."""
+    # Empty if variants were skipped by early stopping, and if the originals are not a kind of their own.
     original, alone = run.table.original_correct, original_kinds(run.table)
     if not run.table.is_whole or original is None or not alone:
         return {}

@@ -165,10 +165,8 @@ def _without_dead_links(blocks: Sequence[Block], more: Sequence[Block]) -> Itera
 
 
 def _built(names: Sequence[str], runs: Sequence[Run]) -> Iterator[Block | None]:
-    """Yield the named blocks of the runs that asked all variants, if any question has several variants.
-
-    The answers of the other runs are a biased selection. With the option `variants`, MCQA+ may ask one variant.
-    """
+    """Yield the named blocks of the runs that asked all variants, if any question has several variants."""
+    # The answers of the other runs are a biased selection. With the option `variants`, MCQA+ may ask one variant.
     whole = [run for run in runs if run.table.is_whole]
     for name in names if any((run.table.sizes > 1).any() for run in whole) else ():
         built = BLOCKS[name](whole)

@@ -105,10 +105,8 @@ def as_csv(runs: Sequence[Run]) -> str:
 
 
 def csv_of(columns: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
-    """Write rows as CSV; undefined numbers are empty.
-
-    A text that a spreadsheet would compute as a formula gets an apostrophe in front of it, as OWASP recommends.
-    """
+    """Write rows as CSV; undefined numbers are empty."""
+    # A text that a spreadsheet would compute as a formula gets an apostrophe in front of it, as OWASP recommends.
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

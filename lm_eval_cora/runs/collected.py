@@ -61,11 +61,9 @@ class Collected:
         return {"doc": doc, "filtered_resps": [response], "cut_off": cut_off, "opened": opens_reasoning(prompt or "")}
 
     def records(self, question: str) -> list[Record]:
-        """The records of a question, in the order of its variants. Those of all questions would fill the memory.
-
-        A pick from printed options has the identities of the options. Any other answer is a written one, which is empty
-        if the file has no picks.
-        """
+        """The records of a question, in the order of its variants. Those of all questions would fill the memory."""
+        # A pick from printed options has the identities of the options. Any other answer is a written one, which is
+        # empty if the file has no picks.
         rows = self.places[question]
         columns = ("kind" if "kind" in self.given else "variant", "category", "original", "correct")
         names = (*columns, "picked", "answer", "printed", "reason", "rule")

@@ -42,11 +42,9 @@ N = TypeVar("N", bound=Any)
 
 
 def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Labels | None = None) -> list[Run]:
-    """Read the output of the harness, and files of answers that were collected without it.
-
-    The samples files of one task, one model and the same questions in one of the paths form one run. Files with the
-    same settings and no common variant are merged; otherwise the newest file is used, and a note names the others.
-    """
+    """Read the output of the harness, and files of answers that were collected without it."""
+    # The samples files of one task, one model and the same questions in one of the paths form one run. Files with the
+    # same settings and no common variant are merged; otherwise the newest file is used, and a note names the others.
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
     with RunReader(reader) as readers:

@@ -114,10 +114,8 @@ def filler_options(question: Question, nota_text: str, seed: int) -> list[Option
 def of_mcqa_plus(
     question: Question, seed: int, nota_text: str, probe: str, *, several_orders: bool = False
 ) -> Iterator[Altered]:
-    """Yield the kinds of MCQA+: original and shuffled, other numbers of options, NOTA as the answer, true or false.
-
-    With several orders, as in REVAS, n options are printed in n orders and those with NOTA in four, instead of one.
-    """
+    """Yield the kinds of MCQA+: original and shuffled, other numbers of options, NOTA as the answer, true or false."""
+    # With several orders, as in REVAS, n options are printed in n orders and those with NOTA in four, instead of one.
     options = source_options(question, nota_text)
     right = options[question.answer][0]
     key = (seed, question.id, probe)

@@ -134,11 +134,9 @@ def _cut(prompt: str, labels: tuple[str, ...], run: Sequence[re.Match[str]]) -> 
 
 
 def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
-    """Use what the questions of a task have in common: the text after the options, and a list of the labels.
-
-    The last option may have several lines: what precedes the usual end is a part of it. A list of the labels whose kind
-    fewer than half of the questions have is a part of their text, such as "vitamins A, B, C and D".
-    """
+    """Use what the questions of a task have in common: the text after the options, and a list of the labels."""
+    # The last option may have several lines: what precedes the usual end is a part of it. A list of the labels whose
+    # kind fewer than half of the questions have is a part of their text, such as "vitamins A, B, C and D".
     (usual, _), *_ = Counter(question.end for question in questions).most_common(1)
     lists = Counter(join for question in questions for join in question.joins_in(question.before + question.end))
     joins = {join for join, count in lists.items() if 2 * count >= len(questions)}
