@@ -30,8 +30,7 @@ FIRST_LOOK = 100
 CAUTION = 4
 """Pseudo-count added to each outcome before testing a target."""
 
-_REST = 0.02
-"""Share of a budget that is not worth a further round, because each round ends with short waves."""
+_REST = 0.02  # share of a budget that is not worth a further round, because each round ends with short waves
 
 Key = tuple[str, str]
 """The name of a task and the id of one of its questions."""
