@@ -220,10 +220,8 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     packed = PackedRecords(records)
     table, _ = ResponseTable.from_packed(packed)
     if table.duplicates:
-        raise UserError(
-            f"read: expected each variant once, got {table.duplicates:,} a second time. Read different probes, or "
-            "several responses to a prompt, separately"
-        )
+        remedy = "Read different probes, or several responses to a prompt, separately"
+        raise UserError(f"read: expected each variant once, got {table.duplicates:,} a second time. {remedy}")
     entries = applicable_metrics(probe_of({}, packed), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
     asked = sorted((doc["question_id"], doc["ordinal"], doc["kind"], doc["choices"]) for doc in docs)
@@ -340,10 +338,8 @@ def _runs_of(function: str, scores: Scores | Iterable[Scores]) -> list[Run]:
         )
     (run, count), *_ = Counter((run.model, run.task) for run in runs).most_common(1)
     if count > 1:
-        raise UserError(
-            f"{function}: expected each model and task once, got {', '.join(run)} {count} times. Read all runs in one "
-            "call of read_runs, which gives them different names"
-        )
+        remedy = "Read all runs in one call of read_runs, which gives them different names"
+        raise UserError(f"{function}: expected each model and task once, got {', '.join(run)} {count} times. {remedy}")
     return runs
 
 

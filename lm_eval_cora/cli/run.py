@@ -90,10 +90,8 @@ def importing_the_harness() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise UserError(
-            f"cannot import the harness: {str(error).partition(chr(10))[0]}. Install it for {sys.executable}: "
-            f"pip install '{HARNESS}'"
-        ) from None
+        remedy = f"Install it for {sys.executable}: pip install '{HARNESS}'"
+        raise UserError(f"cannot import the harness: {str(error).partition(chr(10))[0]}. {remedy}") from None
 
 
 def run(given: console.Given) -> None:

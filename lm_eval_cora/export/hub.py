@@ -204,10 +204,8 @@ def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
     data, task = dataset_of(run), printable(run.task)
     hub, configs = (printable(", ".join(names)) for names in (data.hub, data.configs))
     if data.hub and data.hub != (dataset,):
-        raise UserError(
-            f"{task}: expected questions from {dataset}, but they come from {hub}. An eval.yaml lists the tasks of its "
-            "own dataset"
-        )
+        remedy = "An eval.yaml lists the tasks of its own dataset"
+        raise UserError(f"{task}: expected questions from {dataset}, but they come from {hub}. {remedy}")
     if len(data.configs) > 1:
         raise UserError(
             f"{task}: expected one configuration of {dataset}, got {len(data.configs)}: {configs}. An eval.yaml has "

@@ -220,10 +220,8 @@ def _usual(part: str, names: Sequence[str], free: Sequence[str]) -> Field:
     if (column := _first(part, names)) is not None:
         return Field(column)
     expected = " or ".join(map(repr, _USUAL[part][:2])) + (", or A, B, C, ..." if part == "choices" else "")
-    raise MissingColumn(
-        f"no column for the {part}: expected {expected}. If it has another name, set '{part}': 'COLUMN'."
-        f"{did_you_mean(part, free)}"
-    )
+    remedy = f"If it has another name, set '{part}': 'COLUMN'.{did_you_mean(part, free)}"
+    raise MissingColumn(f"no column for the {part}: expected {expected}. {remedy}")
 
 
 def _option_columns(names: Sequence[str]) -> list[str]:

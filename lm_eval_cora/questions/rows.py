@@ -163,10 +163,8 @@ def _csv(path: Path) -> Iterator[LocatedRow]:
                 yield where, dict(zip(header[first:], cells[first:], strict=True))
             where = f"{path.name} line {reader.line_num + 1}"  # where the next row begins
     except csv.Error as error:
-        raise UserError(
-            f"data_files: cannot read {where}: {error}. Write each quote inside a quoted cell twice, and close each "
-            "quoted cell."
-        ) from None
+        remedy = "Write each quote inside a quoted cell twice, and close each quoted cell."
+        raise UserError(f"data_files: cannot read {where}: {error}. {remedy}") from None
 
 
 def _separator(path: Path, text: str) -> str:
@@ -204,10 +202,8 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
     except UserError:
         raise
     except Exception as error:  # many types, for example for a date out of range or an unknown time zone
-        raise UserError(
-            f"data_files: cannot read {path}: {described(error)}. Write the parquet file again, with columns of texts, "
-            "numbers and lists only."
-        ) from error
+        remedy = "Write the parquet file again, with columns of texts, numbers and lists only."
+        raise UserError(f"data_files: cannot read {path}: {described(error)}. {remedy}") from error
     for number, row in enumerate(rows):
         yield f"{path.name} row {number}", _plain(row)
 

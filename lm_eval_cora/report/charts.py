@@ -276,10 +276,8 @@ def _versions(canvas: Canvas, chart: History, line: Line, series: int) -> None:
 def check_drawing() -> None:
     """Check that charts can be drawn."""
     if find_spec("matplotlib") is None:
-        raise UserError(
-            "charts need matplotlib, which is not installed: pip install 'lm-eval-cora[report]'. Or use --format md, "
-            "which does not need it"
-        )
+        remedy = "Or use --format md, which does not need it"
+        raise UserError(f"charts need matplotlib, which is not installed: pip install 'lm-eval-cora[report]'. {remedy}")
 
 
 @contextmanager

@@ -257,7 +257,5 @@ def _find(
     if given is None:
         usual_names = (f"{name!r}: {' or '.join(COLUMNS[name].names or (name,))}" for name in needed)
         how = f"Rename yours ({'; '.join(usual_names)})"
-    raise UserError(
-        f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; got "
-        f"{', '.join(map(repr, found)) or 'none'}. {how}"
-    )
+    why = f"got {', '.join(map(repr, found)) or 'none'}. {how}"
+    raise UserError(f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; {why}")
