@@ -208,10 +208,9 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
             raise UserError(f"read: variant {place}: expected a Variant as `expand` returns it, got {got.__name__}")
     docs, texts = [vars(variant) for variant in variants], list(responses)
     if len(docs) != len(texts):
-        raise UserError(
-            f"read: expected one response per variant, got {len(texts):,} for {len(docs):,} variants. "
-            "Pass None for a variant that you skipped"
-        )
+        what = f"expected one response per variant, got {len(texts):,} for {len(docs):,} variants"
+        advice = "Pass None for a variant that you skipped"
+        raise UserError(f"read: {what}. {advice}")
     for place, text in enumerate(texts):
         if text is not None and not isinstance(text, str):
             raise UserError(f"read: response {place}: expected text, or None if skipped, got {type(text).__name__}")
@@ -332,10 +331,9 @@ def _runs_of(function: str, scores: Scores | Iterable[Scores]) -> list[Run]:
         raise UserError(f"{function}: expected scores, got results of simple_evaluate. Pass cora.read_runs(results)")
     runs = [one._run for one in several if isinstance(one, Scores) and one._run is not None]
     if not runs or len(runs) < len(several):
-        raise UserError(
-            f"{function}: expected scores that read_runs returns, got {len(several) - len(runs)} others of "
-            f"{len(several)}. Save other answers to a file with the columns of `score`, and pass the file to read_runs"
-        )
+        what = f"expected scores that read_runs returns, got {len(several) - len(runs)} others of {len(several)}"
+        advice = "Save other answers to a file with the columns of `score`, and pass the file to read_runs"
+        raise UserError(f"{function}: {what}. {advice}")
     (run, count), *_ = Counter((run.model, run.task) for run in runs).most_common(1)
     if count > 1:
         remedy = "Read all runs in one call of read_runs, which gives them different names"

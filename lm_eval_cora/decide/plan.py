@@ -103,10 +103,9 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
             f"--from: expected the runs of one or two models, got {count}: {first_few(map(shorten, models))}"
         )
     if count == 2 and goal.correlation is not None:
-        raise UserError(
-            f"--correlation {goal.correlation:g}: expected one model, got {names}, whose correlation is "
-            "measured. Leave --correlation out, or pass one --from"
-        )
+        what = f"expected one model, got {names}, whose correlation is measured"
+        remedy = "Leave --correlation out, or pass one --from"
+        raise UserError(f"--correlation {goal.correlation:g}: {what}. {remedy}")
     all_groups = by_task(runs).values()
     groups = [group for group in all_groups if len(group) == count]
     if not groups:

@@ -207,10 +207,9 @@ def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
         remedy = "An eval.yaml lists the tasks of its own dataset"
         raise UserError(f"{task}: expected questions from {dataset}, but they come from {hub}. {remedy}")
     if len(data.configs) > 1:
-        raise UserError(
-            f"{task}: expected one configuration of {dataset}, got {len(data.configs)}: {configs}. An eval.yaml has "
-            "one per task: run each alone"
-        )
+        what = f"expected one configuration of {dataset}, got {len(data.configs)}: {configs}"
+        advice = "An eval.yaml has one per task: run each alone"
+        raise UserError(f"{task}: {what}. {advice}")
     texts = {"config": "".join(data.configs), "split": data.split} if data.hub else {}
     return {"id": printable(name), **{key: printable(text) for key, text in texts.items() if text}}
 

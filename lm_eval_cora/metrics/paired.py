@@ -186,10 +186,9 @@ def compared(before: Estimate, after: Estimate) -> Compared:
 
 def _check(before: int, after: int) -> None:
     if before != after:
-        raise ValueError(
-            f"difference: expected two estimates from the same questions, got {before:,} and {after:,} questions. "
-            "Compare answers to the same questions"
-        )
+        what = f"expected two estimates from the same questions, got {before:,} and {after:,} questions"
+        remedy = "Compare answers to the same questions"
+        raise ValueError(f"difference: {what}. {remedy}")
 
 
 class Pair(NamedTuple):

@@ -55,10 +55,9 @@ def subset_of(source: str, row: Row) -> str:
     named = [subset for subset in SUBSETS if subset in source]
     subset = row.get("subset") or max(named, key=source.rfind, default="")
     if subset not in SUBSETS:
-        raise UserError(
-            f"agieval: {source}: expected the name of a subset in the column 'subset' or in the path, got {subset!r}. "
-            f"The subsets are {', '.join(SUBSETS)}"
-        )
+        what = f"expected the name of a subset in the column 'subset' or in the path, got {subset!r}"
+        remedy = f"The subsets are {', '.join(SUBSETS)}"
+        raise UserError(f"agieval: {source}: {what}. {remedy}")
     return str(subset)
 
 

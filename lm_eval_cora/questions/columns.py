@@ -205,10 +205,9 @@ class Columns:
             return
         else:
             instead = "Name the column of the answer with 'answer'"
-        raise UserError(
-            f"{self.name}: 'choices' names one column per option, but 'answer' is missing. {instead}. If the first "
-            f"column, {first!r}, always contains the right option, set 'answer_is': 'first'"
-        )
+        what = f"'choices' names one column per option, but 'answer' is missing. {instead}"
+        remedy = f"If the first column, {first!r}, always contains the right option, set 'answer_is': 'first'"
+        raise UserError(f"{self.name}: {what}. {remedy}")
 
 
 def _first(part: str, names: Sequence[str]) -> str | None:

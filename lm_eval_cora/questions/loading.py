@@ -152,10 +152,9 @@ class QuestionSource:
         collected = Collected(*(list(chain.from_iterable(each)) for each in zip(*found, strict=True)))
         ids = Counter(question.id for question in collected.questions)
         if repeated := next((id for id, count in ids.items() if count > 1), None):
-            raise UserError(
-                f"{self._benchmark.name}: expected a different id for each question, got {repeated!r} in several parts "
-                f"of {self}. Leave out 'id', or make it a template that contains {{{{ config }}}}"
-            )
+            what = f"expected a different id for each question, got {repeated!r} in several parts of {self}"
+            remedy = "Leave out 'id', or make it a template that contains {{ config }}"
+            raise UserError(f"{self._benchmark.name}: {what}. {remedy}")
         return collected
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
@@ -239,10 +238,9 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
     if options.categories:
         known = sorted({question.category for question in questions})
         if unknown := [category for category in options.categories if category not in known]:
-            raise UserError(
-                f"{benchmark}: option 'categories': no question has the category {', '.join(map(repr, unknown))}. "
-                f"The categories are: {', '.join(known) if any(known) else 'none, the source has none'}"
-            )
+            what = f"no question has the category {', '.join(map(repr, unknown))}"
+            remedy = f"The categories are: {', '.join(known) if any(known) else 'none, the source has none'}"
+            raise UserError(f"{benchmark}: option 'categories': {what}. {remedy}")
         questions = [question for question in questions if question.category in options.categories]
     if options.skip_option_references:
         kept = [question for question in questions if not refers_to_options(question.choices)]
@@ -303,10 +301,9 @@ class ExemplarPool:
         if fewer := self.fewer(by_id.values(), shots):
             identifier, count = min(fewer.items(), key=lambda item: item[1])
             where = f" of the category {by_id[identifier].category!r}" if self._within_category else ""
-            raise UserError(
-                f"question {identifier!r} can have {count} exemplars at most: those{where} in {self.source}, except "
-                f"the question itself. Use --num_fewshot {count}."
-            )
+            what = f"those{where} in {self.source}, except the question itself"
+            remedy = f"Use --num_fewshot {count}."
+            raise UserError(f"question {identifier!r} can have {count} exemplars at most: {what}. {remedy}")
 
     def _pool_of(self, question: AnyQuestion) -> str:
         return question.category if self._within_category else ""

@@ -121,10 +121,9 @@ class AnswerKey:
             places = {place for reading, place in found.items() if reading in allowed}
         if len(places) > 1:
             readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
-            raise UserError(
-                f"{name}: {draft.where}: an answer with two meanings: {shown(draft.answer)} is the {readings}. "
-                f"Set 'answer_is': {' or '.join(map(repr, found))}"
-            )
+            what = f"{shown(draft.answer)} is the {readings}"
+            remedy = f"Set 'answer_is': {' or '.join(map(repr, found))}"
+            raise UserError(f"{name}: {draft.where}: an answer with two meanings: {what}. {remedy}")
         if not places:
             expected = f"{self._expected(draft)} of one of the {len(draft.options)} options"
             return UnusableQuestion("an answer outside the options", f"{shown(draft.answer)} is not {expected}")
@@ -156,10 +155,9 @@ class AnswerKey:
         below = sum(number == first - 1 for number, _ in numbers) if first else 0
         if above > lowest or below > sum(number == first + size - 1 for number, size in numbers):
             begin = first + 1 if above > lowest else first - 1
-            raise UserError(
-                f"{name}: expected answers that count the options from {first}, got numbers that seem to count from "
-                f"{begin}. If they do, set 'answer_from': {begin}"
-            )
+            what = f"expected answers that count the options from {first}, got numbers that seem to count from {begin}"
+            remedy = f"If they do, set 'answer_from': {begin}"
+            raise UserError(f"{name}: {what}. {remedy}")
         if self.first is None and not lowest and len(numbers) >= ENOUGH:
             return ["no answer is 0. If the answers count from 1, set 'answer_from': 1; otherwise set 'answer_from': 0"]
         return []

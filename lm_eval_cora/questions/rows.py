@@ -78,10 +78,9 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         start = error.start
     line = data[:start].decode(encoding, "replace").count("\n") + 1
-    raise UserError(
-        f"data_files: {path}: expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} "
-        f"(line {line}). Save the file as UTF-8."
-    )
+    what = f"expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} (line {line})"
+    remedy = "Save the file as UTF-8."
+    raise UserError(f"data_files: {path}: {what}. {remedy}")
 
 
 def _parse(text: str, name: str, number: int | None = None) -> Any:
@@ -155,10 +154,9 @@ def _csv(path: Path) -> Iterator[LocatedRow]:
                 first = 1 if header[:1] in ([""], ["Unnamed: 0"]) else 0  # the index that pandas writes
                 _check_names(header[first:], where)
             elif cells and len(cells) != len(header):
-                raise UserError(
-                    f"data_files: {where} has more or fewer cells than the header: expected {len(header)}, got "
-                    f"{len(cells)}. Put quotes around cells that contain the separator or line breaks."
-                )
+                what = f"expected {len(header)}, got {len(cells)}"
+                advice = "Put quotes around cells that contain the separator or line breaks."
+                raise UserError(f"data_files: {where} has more or fewer cells than the header: {what}. {advice}")
             elif cells:  # else an empty line
                 yield where, dict(zip(header[first:], cells[first:], strict=True))
             where = f"{path.name} line {reader.line_num + 1}"  # where the next row begins
@@ -219,10 +217,9 @@ def _table(source: Any) -> Iterator[LocatedRow]:
     """Read the rows of an object in memory."""
     if _is_dataset(source) and isinstance(source, dict):
         if len(source) != 1:
-            raise UserError(
-                f"data_files: expected a DatasetDict with one split, got the splits {', '.join(map(repr, source))}. "
-                "Pass one of them: dataset['test']."
-            )
+            what = f"expected a DatasetDict with one split, got the splits {', '.join(map(repr, source))}"
+            remedy = "Pass one of them: dataset['test']."
+            raise UserError(f"data_files: {what}. {remedy}")
         (source,) = source.values()
     try:
         if _is_dataset(source):
@@ -242,10 +239,8 @@ def _table(source: Any) -> Iterator[LocatedRow]:
     except UserError:
         raise
     except Exception as error:  # many types, for example for an image that cannot be decoded or deep nesting
-        raise UserError(
-            f"data_files: cannot read the rows of the {source_name(source)}: {described(error)}. Keep only columns of "
-            "texts, numbers and lists."
-        ) from error
+        remedy = f"{described(error)}. Keep only columns of texts, numbers and lists."
+        raise UserError(f"data_files: cannot read the rows of the {source_name(source)}: {remedy}") from error
 
 
 def _plain(value: Any) -> Any:

@@ -118,10 +118,9 @@ class AnswerColumns:
         for column in COLUMNS:
             values = found[self.names[column]] if column in self.names else [None] * count
             if _ABSENT in values and column not in _MAY_BE_ABSENT:
-                raise UserError(
-                    f"{self.where(values.index(_ABSENT))}: the key {self.names[column]!r} is missing, but other rows "
-                    "have it. Give every row the same keys"
-                )
+                what = f"the key {self.names[column]!r} is missing, but other rows have it"
+                remedy = "Give every row the same keys"
+                raise UserError(f"{self.where(values.index(_ABSENT))}: {what}. {remedy}")
             values = [None if value is _ABSENT else value for value in values]
             self.values[column] = [value or None for value in values] if is_table else values
         if is_table:

@@ -277,10 +277,9 @@ def _numbers(columns: AnswerColumns, rows: range, lists: Sequence[tuple[str, ...
             raise columns.error(row, "picked", f"one of the printed options {options}, or a missing value if invalid")
     texts = dict.fromkeys(text for row in rows for text in lists[row] or ())
     if len(texts) > IDENTITIES:
-        raise UserError(
-            f"{columns.where(rows.start)}: the question has {len(texts)} different options, expected at most "
-            f"{IDENTITIES}. Leave out the column {columns.names['printed']!r} if all variants print the same options"
-        )
+        what = f"the question has {len(texts)} different options, expected at most {IDENTITIES}"
+        remedy = f"Leave out the column {columns.names['printed']!r} if all variants print the same options"
+        raise UserError(f"{columns.where(rows.start)}: {what}. {remedy}")
     return {text: number for number, text in enumerate(texts)}
 
 

@@ -184,10 +184,9 @@ def compare_written(samples: Samples, checker: EquivalenceChecker) -> None:
     if not (references := samples.written):
         return
     if find_spec("math_verify") is None:
-        raise UserError(
-            f"{samples.paths[0][0]}: comparing answers to MATH needs math-verify, which is not installed: pip install "
-            "'lm-eval-cora[math]'. Or pass only the other files"
-        )
+        what = "comparing answers to MATH needs math-verify, which is not installed: pip install 'lm-eval-cora[math]'"
+        remedy = "Or pass only the other files"
+        raise UserError(f"{samples.paths[0][0]}: {what}. {remedy}")
     groups = {question: [reference] for question, reference in references.items()}
     for record in samples.records:
         if record.written is not None:

@@ -63,10 +63,9 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
     if orders == "all" and count <= MOST_OPTIONS_FOR_ALL:
         return list(permutations(source))
     if orders == "all":
-        raise UserError(
-            f"question {question.id!r} has {count} options, but 'orders: all' expects at most "
-            f"{MOST_OPTIONS_FOR_ALL} (120 orders). Set the option 'orders' to swap or cyclic."
-        )
+        but = f"'orders: all' expects at most {MOST_OPTIONS_FOR_ALL} (120 orders)"
+        remedy = "Set the option 'orders' to swap or cyclic."
+        raise UserError(f"question {question.id!r} has {count} options, but {but}. {remedy}")
     swaps = [{question.answer: position, position: question.answer} for position in source]
     return [tuple(swap.get(place, place) for place in source) for swap in swaps]
 
