@@ -31,7 +31,6 @@ _OTHER_FORMATS = (".pdf", ".svg", ".png", ".jpg", ".jpeg", ".docx", ".xlsx", ".p
 """Suffixes of files that no command writes as its output."""
 
 _PATHS = ("DIR", "FILE", "FOLDER", "OUT", "PATH", "RUN")  # arguments with these names in the help are paths
-
 Given = argparse.Namespace  # the arguments that a command was given
 
 
@@ -69,7 +68,6 @@ class Parser(argparse.ArgumentParser):
 
 
 REPEATED: dict[str, Any] = {"action": "append", "default": []}  # settings of an argument that may be repeated
-
 _LABEL = "name of the model of a path; may be repeated. Default: the model's name without its path"
 _OUT = "the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)"
 _READER = """how to read the saved responses: as a careful person would (flexible) or by the papers' rules (strict).

@@ -28,7 +28,6 @@ SAME_LEVEL = 0.9  # of the interval of two one-sided tests at 5%
 _MOST = 10**9  # plans with more questions do not exist
 _HALVINGS = 40
 _FAR = 6.0  # standard errors
-
 Interval = tuple[float, float]
 
 

@@ -55,8 +55,6 @@ def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
 
 
 # ---- the tag !cora
-
-
 def register_tag() -> None:
     """Register the tag with PyYAML's loaders, so that the harness reads `include: !cora [generate, divergent]`."""
     # The harness derives its loader from one of these loaders. It resolves an included path relative to the file that
@@ -78,7 +76,6 @@ def _paths(loader: Any, node: yaml.Node) -> str | list[str]:
 
 
 # ---- the import hook: it stands here and not in `harness/`, because it must not import the harness
-
 _state = threading.local()
 
 

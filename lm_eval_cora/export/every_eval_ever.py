@@ -29,7 +29,6 @@ from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, arguments_in, parsed_li
 from lm_eval_cora.variants.variant import REPEAT
 
 _SCHEMA = "0.3.0"
-
 _json = partial(json.dumps, allow_nan=False)
 """Strict JSON in ASCII, because some readers also end lines at characters such as U+2028."""
 
@@ -284,8 +283,6 @@ def _folder(name: str) -> str:
 
 
 # ---- rows
-
-
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
     """Make the rows in the order of the files, linked to the result that the rows of complete questions make up."""
     name, complete = evaluation_name(run), set(run.table.question_ids)

@@ -19,9 +19,8 @@ from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.runs.model_run import Run, check_one_model
 
+
 # ---- model cards
-
-
 def model_index(runs: Sequence[Run]) -> str:
     """Make the `model-index` of a model, to paste between the two `---` of its card, without undefined metrics."""
     from huggingface_hub import EvalResult, ModelCardData  # takes a second to import
@@ -69,7 +68,6 @@ def _dataset(run: Run) -> dict[str, Any]:
 
 
 # ---- .eval_results
-
 _DATASET = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*(?<![.-])", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _URL = re.compile(r"https?://[^\s/]+\S*")
@@ -174,7 +172,6 @@ def _digits(value: float) -> float:
 
 
 # ---- eval.yaml
-
 _TO_REGISTER = (
     "The Hub accepts evaluation frameworks of its list only. If lm-evaluation-harness is not in it, add it with a pull "
     "request: https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/eval.ts"
@@ -215,8 +212,6 @@ def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
 
 
 # ---- YAML
-
-
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
     """Writes lists inside mappings indented, as the Hub's documentation does, and every text but keys in quotes."""
 

@@ -119,7 +119,6 @@ class AskingLM(ForwardingLM):
     loglikelihood = partialmethod(_answers, "loglikelihood")
 
     # ---- repeated requests
-
     def _once(
         self, method: str, requests: Sequence[Instance], progress: Progress | None = None, *, disable_tqdm: bool = False
     ) -> list[Any]:
@@ -146,7 +145,6 @@ class AskingLM(ForwardingLM):
         return [answers[key] if key in answers else self._known[key] for key in keys]
 
     # ---- early stopping, budgets and targets
-
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
         """Send requests in rounds, each in several waves; return the answers by id of the request."""
         questions = rounds.by_question(requests, stop=self.stop is not None)
@@ -298,8 +296,6 @@ def stop_early(
 
 
 # ---- progress
-
-
 class Progress:
     """Counts answers as soon as the back end has them (`left` at most remain), and shows a bar over all waves."""
 

@@ -30,9 +30,8 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.answers.records import Record
 
+
 # ---- the evaluation that is running
-
-
 def of_the_run(name: str, default: Any = None) -> Any:
     """Return a local variable of the `evaluate` that is running, which passes none of these to the tasks."""
     # `lm` is the model; `log_samples` tells whether prompts and responses are kept; `limit_arg` is --limit as the user
@@ -96,8 +95,6 @@ def seed_rank(rank: int) -> None:
 
 
 # ---- what a task returns
-
-
 class RecordScore(float):
     """The score of a Record, 1.0 or 0.0, with the Record, because `evaluate` passes these values to the aggregations.
 
@@ -172,7 +169,6 @@ class Undefined(str):
 
 
 # ---- requests
-
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 """Other names of `max_gen_toks` in the harness. If several are given, the last one here has priority."""
 
@@ -194,8 +190,6 @@ def slim(instances: Iterable[Any], prompts: bool) -> None:
 
 
 # ---- the command line
-
-
 @contextmanager
 def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
     """Temporarily replace an attribute of a class or module."""
@@ -259,8 +253,6 @@ def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
 
 
 # ---- back ends that ask a server
-
-
 def payload_of_a_turn(model: Any) -> dict[str, Any]:
     """Return the payload of a chat turn, the only way to see if a back end sends turns or seeds; empty if it fails."""
     if not isinstance(model, api_models.TemplateAPI):
@@ -318,8 +310,6 @@ def heard(hear: Callable[[str], None]) -> Iterator[None]:
 
 
 # ---- wrappers of models
-
-
 def _passed_on(name: str) -> Any:
     return property(lambda layer: getattr(layer.lm, name))
 

@@ -28,8 +28,6 @@ Doc = dict[str, Any]
 
 
 # ---- questions
-
-
 def load_benchmark(*, options: Options, benchmark: Benchmark) -> tuple[list[AnyQuestion], str]:
     """Load the questions that the options select, with the digest of all: the harness' `custom_dataset`."""
     chosen, questions = load_questions(benchmark, options)
@@ -50,8 +48,6 @@ def to_row(question: AnyQuestion) -> dict[str, object]:
 
 
 # ---- docs
-
-
 class Docs(list[Doc]):
     """The docs of a task. The harness reads `features`; a Dataset has it too, but copies docs in each iteration."""
 
@@ -102,8 +98,6 @@ def doc_to_target(doc: Doc) -> str:
 
 
 # ---- exemplars
-
-
 class ExemplarSampler:
     """Few-shot sampler. The harness calls it once per variant; `fewest` is the smallest number for a question."""
 
@@ -204,8 +198,6 @@ def claimed_options(exemplars: Sequence[Question], *key: str | int) -> list[int]
 
 
 # ---- the docs of a run
-
-
 def chosen_docs(
     task: str,
     docs: Sequence[Doc],

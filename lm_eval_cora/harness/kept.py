@@ -155,8 +155,6 @@ def key_for(method: str, request: Instance) -> str | None:
 
 
 # ---- the file
-
-
 def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], weights: object) -> str:
     """The default path of a run's answers, without the ending of the file name."""
     # Each model has its own file, because the key of an answer contains only the prompt and the settings.

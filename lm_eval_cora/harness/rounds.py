@@ -31,7 +31,6 @@ CAUTION = 4
 """Pseudo-count added to each outcome before testing a target."""
 
 _REST = 0.02  # share of a budget that is not worth a further round, because each round ends with short waves
-
 Key = tuple[str, str]
 """The name of a task and the id of one of its questions."""
 
@@ -72,7 +71,6 @@ class Observed:
 
 
 # ---- strategies
-
 Rounds = Generator[Sequence[Planned], Observed, None]
 
 
@@ -176,7 +174,6 @@ def cora_error(sums: Moments) -> float:
 
 
 # ---- the state of each question
-
 Requests = tuple["Instance", ...]
 """The requests of a variant: one if the answer is written, one per letter if letters are scored."""
 

@@ -158,7 +158,6 @@ class Scoring:
             return None
 
     # ---- responses
-
     def _record(self, doc: Doc, results: Sequence[Any]) -> Record:
         """The Record of a variant. A user's own `process_results` gets no reader."""
         if self._score is score_response:
@@ -220,7 +219,6 @@ class Scoring:
             _settle(chain(references, written), ranks=self.ranks)
 
     # ---- metrics
-
     def value(self, name: str, items: Sequence[RecordScore | RecordCell]) -> float | Undefined:
         """Aggregate a metric."""
         value = self._estimate(name, items).value
@@ -336,8 +334,6 @@ def _describe(instance: Any, name: str) -> None:
 
 
 # ---- values for the results file
-
-
 def name_callables(value: Any) -> Any:
     """Replace callables by their dotted names: the harness would write their source code.
 

@@ -33,7 +33,6 @@ _EMPTY_AT_MOST = 3
 # Of the status codes from 400 to 499, the first ones concern the server or the API key. The second ones concern one
 # request, unless no request has been answered yet. After the third ones the same request may succeed later.
 _REFUSED, _REFUSED_AT_FIRST, _WORTH_A_RETRY = (401, 403, 404), (400, 422), (408, 409, 425, 429)
-
 UNREACHABLE, MALFORMED = "no connection to the server", "a response in an unexpected format"
 
 _WHAT_TO_DO = {
@@ -145,8 +144,6 @@ def kind_of(error: BaseException) -> tuple[str, bool]:
 
 
 # ---- back ends
-
-
 def patient(back_end: type) -> type:
     """Make a back end retry failed requests for a minute, and raise only after all others are answered."""
     return type(back_end.__name__, (_Patient, back_end), {"__module__": back_end.__module__})
@@ -180,7 +177,6 @@ class _Patient:
     loglikelihood_rolling = partialmethod(_send, "loglikelihood_rolling")
 
     # ---- one request
-
     async def amodel_call(self, *arguments: Any, sem: asyncio.Semaphore, **named: Any) -> list[Any]:
         """Send a request while others are in progress."""
         size, session = len(named["messages"]), named.get("session")

@@ -100,7 +100,6 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._directions: Mapping[str, Any] = self.higher_is_better()
 
     # ---- before the first request
-
     def download(self, *_: Any, **__: Any) -> None:
         """Load the benchmark with our options only: the metadata also contains all `--model_args`."""
         questions, digest = docs.load_benchmark(options=self._options, benchmark=self._benchmark)
@@ -249,7 +248,6 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._higher_is_better = {name: self._directions[name] for name in self._aggregation_list}
 
     # ---- requests
-
     def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **_: Any) -> Iterator[tuple[int, Doc]]:
         """The selected docs of a rank, numbered: whole questions, so that one rank can stop and compare them."""
         every = list(enumerate(self._selected.values()))
@@ -297,7 +295,6 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
     # ---- after the inference
-
     @property
     def _is_scored(self) -> bool:
         """False with --predict_only."""

@@ -81,9 +81,7 @@ def _benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
 
 
 # ---- templates
-
 _SCORE = Path(lm_eval.tasks.__file__).parent / "score"
-
 _FIXED = ("option_order_robustness", "non_greedy_robustness")
 """Keys of the fixed template in SCORE's file. MATH has only the second, because its problems have no options."""
 
@@ -120,7 +118,6 @@ def score_templates(benchmark: Benchmark) -> Templates:
 
 
 # ---- metadata
-
 AMBIGUOUS = frozenset(
     ["answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split"]
 )

@@ -23,10 +23,8 @@ __all__ = ["Resampled", "at_least", "chance_bmca", "chance_consistency_rate", "m
 
 # Probability that counts as certain. Truncated to two digits, it gives the paper's rates for p = 1-5 and 7-9 of 10.
 CERTAIN = 0.9996
-
 _QUESTIONS = 5_000
 _CELLS_AT_A_TIME = 10_000_000
-
 _COMPARED: dict[str, Callable[[ResponseTable], Estimate]]
 _COMPARED = {"mcqa_plus": mcqa_plus, "mv": mv, "bmca@1.0": partial(bmca, level=1.0), "ci": ci, "cora": cora}
 

@@ -25,7 +25,6 @@ from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 __all__ = ["Aggregated", "aggregated", "by_category"]
-
 _OF_KINDS = (acc_min, acc_max, acc_range, acc_range_by_chance)
 
 

@@ -9,7 +9,6 @@ from lm_eval_cora.metrics.facts import exact_level, metric, takes_arrays
 from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
 __all__ = ["all_equal", "ci", "consistency_rate", "cora", "core", "equal_at", "timeouts"]
-
 _PAIRS_AT_A_TIME = 4_000_000
 
 

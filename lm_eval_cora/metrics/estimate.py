@@ -14,15 +14,12 @@ from numpy.typing import NDArray
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints
 
 __all__ = ["Estimate"]
-
 IN_95_PERCENT = 1.959963984540054  # half the width of a 95% confidence interval, in standard errors
 REPLICATES = 5_000  # number of bootstrap samples
-
 _MOST_TRIALS = 1e300
 _HALVINGS = 50
 _DRAWS_AT_A_TIME = 2_000_000
 _ROUNDING = 1e-12  # smaller influences, relative to the largest value of a question, come from rounding
-
 Bend = tuple[float, Floats, Floats]
 """A product of two means in a metric: its weight, and (N,) deviations of the questions' factors from their means."""
 

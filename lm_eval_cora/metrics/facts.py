@@ -131,9 +131,7 @@ Entry = Mapping[str, Any]
 
 # Keys that are not passed to the metric
 _ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
-
 MACRO_AVERAGE, DROPPED_TEMPLATE, CYCLIC_ORDERS = "macro_average", "dropped_template", "cyclic_orders"
-
 FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE, CYCLIC_ORDERS, "repeats")
 """Features that the key `only` can name: questions without options, whose answers are written in a box; templates that
 include the one dropped in SCORE's paper; benchmarks averaged over categories; the rotations of the options as orders;

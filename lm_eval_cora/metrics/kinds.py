@@ -13,9 +13,7 @@ from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 
 FEW_CLUSTERS = 20  # with fewer, a cluster-robust error is uncertain itself
-
 _SAMPLES = 20_000
-
 Stratum = Sequence[Ints]  # question indices of one category, or of several categories that share one variance
 
 

@@ -22,7 +22,6 @@ from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.questions.randomness import draw
 
 __all__ = ["acc_permuted", "acc_pride", "letter_prior"]
-
 PARTS = 10  # of the questions; the prior for each part comes from the others
 _ROUNDING = 1e-9  # values that differ by less are tied, and the first one counts
 

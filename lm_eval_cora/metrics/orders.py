@@ -13,7 +13,6 @@ from lm_eval_cora.variants.alterations import COUNTS, ORIGINAL, shuffled, with_o
 from lm_eval_cora.variants.order import POSITIONS
 
 __all__ = ["acc_at", "acc_h", "sc", "sc_buckets"]
-
 OptionCount = int | Literal["original"]
 
 

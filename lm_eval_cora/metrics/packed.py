@@ -18,11 +18,8 @@ from lm_eval_cora.variants.variant import REPEAT
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Same = Callable[[str, str], "bool | None"]  # whether two written answers are equivalent; None if it is unknown
-
 T = TypeVar("T")
-
 _LARGEST = 2**31  # no variant has an ordinal like this; larger ones, of altered files, would not fit into a column
-
 _OWN = ("question_id", "category", "cluster", "likelihoods")
 _SHARED = [field.name for field in fields(Record) if field.init and field.name not in _OWN]
 

@@ -20,7 +20,6 @@ __all__ += ["recall_spread", "recall_spread_by_chance"]
 
 QUESTIONS_PER_LETTER = 10  # smallest number for a test
 ROTATIONS = 1_999  # random ones of a test; the smallest p-value is 1 / 2,000
-
 _AT_A_TIME = 200_000
 _ROUNDING = 1e-9
 _LARGEST_SPREAD = 0.5  # largest standard deviation of numbers from 0 to 1

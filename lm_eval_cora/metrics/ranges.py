@@ -32,7 +32,6 @@ __all__ += ["accuracy_by_kind", "each_kind", "followed_by_kind", "invalid_by_kin
 
 FEWEST = 10  # smallest number of questions for which the range by chance and the test of equal accuracies are computed
 NEED_TEN = {"acc_range_p", "acc_range_by_chance", "recall_spread_by_chance", "acc_pride"}  # undefined for fewer
-
 _WHISKER = 1.5  # accuracies more than this many interquartile ranges outside the quartiles are outliers
 _ROUNDING = 1e-9
 _ZERO = 1e-12  # a bootstrapped error below this is 0, and so is this share of a variance

@@ -23,9 +23,7 @@ from lm_eval_cora.questions.messages import counted
 # Values of `ResponseTable.picked`
 INVALID = -1  # an answer that picks no option
 NO_PICK = -2  # a variant that was skipped, or that does not ask for one option
-
 IDENTITIES = 64  # the largest identity in use is 52, a 26th filler
-
 Bools = NDArray[np.bool_]
 Sets = NDArray[np.uint64]  # sets of identities: identity k is bit k
 

@@ -22,7 +22,6 @@ EXACT = "exact"
 """The only stopping rule: a question ends with its first wrong answer. CoRA, CI, MCQA and BMCA(1.0) stay exact."""
 
 ENOUGH = 300  # number of questions from which the bias of a budget is small compared with the standard error
-
 _ANGLES = np.linspace(0, pi / 2, 46)
 
 

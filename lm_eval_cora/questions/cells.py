@@ -18,7 +18,6 @@ _FORMATS = (
     "Python prints it, or a text with a `separator`"
 )
 _LARGEST = 1e300  # upper limit of the absolute value of a numeric option; it also excludes infinity and NaN
-
 TEXT_NAMES = ("text", "texts", "value", "choices", "choice", "option")
 LABEL_NAMES = ("label", "labels", "key", "id", "letter")
 """Keys of objects that are options."""

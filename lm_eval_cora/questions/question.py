@@ -15,7 +15,6 @@ MAX_OPTIONS = len(LETTERS)
 # Identities of options; those of the source have the identities 0 to 25.
 NOTA = MAX_OPTIONS  # the option "None of the above"
 FIRST_FILLER = NOTA + 1  # a question's first filler (an option without meaning); the others have the next numbers
-
 Form = Literal["generate", "loglikelihood"]  # the model writes an answer, or the possible answers are scored
 Reader = Literal["flexible", "strict"]  # responses are parsed as a careful person would, or by the papers' rules
 Row = Mapping[str, Any]

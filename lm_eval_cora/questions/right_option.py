@@ -16,7 +16,6 @@ Reading = Literal["label", "letter", "index", "text", "first"]
 
 READINGS: tuple[Reading, ...] = get_args(Reading)
 LABEL, LETTER, INDEX, TEXT, FIRST = READINGS
-
 _FRAME = " \t\r\n()[]{}.:"
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")

@@ -26,7 +26,6 @@ from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import response_text
 
 KINDS_OF_CHANGE = {"lost": "right, then wrong", "won": "wrong, then right", "other": "wrong, then wrong otherwise"}
-
 _SHOWN, _LONGEST = 20, 50  # number of answers in the terminal, and of characters of a text
 
 

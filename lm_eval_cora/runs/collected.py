@@ -289,8 +289,6 @@ def _pairs(count: int) -> Ints:
 
 
 # ---- metrics
-
-
 @metric(facts_of(metrics.sc).meaning, needs=("picked", "original"))
 def sc(table: ResponseTable) -> Estimate:
     """Share of the most frequent pick among the variants that print the options of the original."""

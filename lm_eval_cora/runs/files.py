@@ -23,7 +23,6 @@ _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 # A model in the cache of the Hub. The harness replaces slashes in the names of its folders.
 _SNAPSHOT = re.compile(r".*models--(.+?)(?:/|__)snapshots(?:/|__)([0-9a-f]{40})/?")
 _LARGEST = 200_000_000  # size in bytes of a JSON file that is certainly not a results file or a record
-
 R = TypeVar("R", bound=Any)
 T = TypeVar("T")
 K = TypeVar("K")

@@ -27,7 +27,6 @@ from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, me
 from lm_eval_cora.variants.variant import Probe
 
 Labels = Mapping[Path, str]  # the name of the model in some of the paths
-
 TASK = "answers"  # the name of the task of all files of answers, and of their probe
 _SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 _OF_THE_HARNESS = re.compile(r"samples.*\.jsonl|results.*\.json|.*\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d.*\.jsonl?")

@@ -190,8 +190,6 @@ def _same(printed: Any, found: float) -> bool:
 
 
 # ---- whether two runs can be compared question by question: they must have been asked the same
-
-
 def by_task(runs: Iterable[Run]) -> dict[str, list[Run]]:
     """The runs of each task."""
     return grouped_by(runs, lambda run: run.task)

@@ -53,7 +53,6 @@ def _word(*key: str | int) -> str:
 
 
 COUNTS = (2, 3, 6, 8, 10)  # the numbers of options to which MCQA+ and REVAS shorten or extend a question
-
 ORIGINAL = "original"
 NOTA_ANSWER = "nota_answer"
 TRUE_OR_FALSE_RIGHT = "true_or_false_right"
