@@ -24,8 +24,6 @@ Everything else is private and may change. The data flows in one direction, a pa
     dataset row -> Question -> Variants -> prompt -> [model] -> response -> Answer -> Record -> ResponseTable -> metrics
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

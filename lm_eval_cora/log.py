@@ -1,7 +1,5 @@
 """The logger for messages of a run."""
 
-from __future__ import annotations
-
 import logging
 
 logger = logging.getLogger("lm_eval.cora")

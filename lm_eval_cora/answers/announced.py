@@ -1,7 +1,5 @@
 """Announcements of an answer in other languages, put into English: "Die Antwort ist B" becomes "the answer is B"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from functools import cache, cached_property, lru_cache

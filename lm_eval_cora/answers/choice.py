@@ -1,7 +1,5 @@
 """Find the option that a response chooses, as a careful person would read it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

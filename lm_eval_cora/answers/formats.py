@@ -1,7 +1,5 @@
 """The answer formats, by name: which answer a prompt asks for, and how it is read and scored."""
 
-from __future__ import annotations
-
 from lm_eval_cora.answers.boxed import BOXED
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.letter import BEST_ANSWER, LETTER

@@ -1,7 +1,5 @@
 """The formats that ask for the letter of one option: first (CoRA, MCQA+ and REVAS), or in a final sentence (SCORE)."""
 
-from __future__ import annotations
-
 import re
 from string import ascii_letters
 

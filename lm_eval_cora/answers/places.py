@@ -1,7 +1,5 @@
 """Find the places where a response names printed options, and judge each by the words around it."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The text of a response that is read: without its reasoning, and without markup."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence

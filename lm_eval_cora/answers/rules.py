@@ -1,7 +1,5 @@
 """The rules of the flexible reader as data: which words around an option state, affirm, doubt or reject it."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The answers are LaTeX from a model, and math-verify may need any amount of time 
 here, under limits of the operating system, and never in the main process.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

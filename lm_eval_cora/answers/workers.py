@@ -1,7 +1,5 @@
 """Processes that work for this one: they compare answers, or read parts of large files."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

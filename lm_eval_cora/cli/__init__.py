@@ -1,7 +1,5 @@
 """The command line of `lm-eval-cora`. Results go to stdout or a file, messages to stderr."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -11,8 +11,6 @@ hold for all pairs together and p-values corrected by Holm's method. Runs of oth
 compared document by document.
 """
 
-from __future__ import annotations
-
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import for_json

@@ -1,7 +1,5 @@
 """What the commands share: the parser, arguments, checks of paths, and how results and messages are written."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -11,8 +11,6 @@ eval-results is a file for .eval_results/ of a model repository on the Hub; eval
 Hub a benchmark. Nothing is uploaded. Exit status 3: one of these two cannot be made, nothing is written.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import get_args
 

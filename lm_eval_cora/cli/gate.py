@@ -10,8 +10,6 @@ fails if no part of it does, and is undecided otherwise. Exit status 0: all pass
 2: none fails, but some is undecided; 3: the policy or a run cannot be read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 lm-eval-cora guess --options 5 --variants 10
 """
 
-from __future__ import annotations
-
 from math import floor
 
 from lm_eval_cora.cli.console import Given, Parser, between, write_json

@@ -9,8 +9,6 @@ question by question if the samples are there, else by their standard errors, wh
 page links to a report.html beside the files of a run. Exit status: 0 on success, 3 after an error.
 """
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 

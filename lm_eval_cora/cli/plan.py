@@ -9,8 +9,6 @@ One run shows how much questions vary; two runs on the same questions also show 
 Without a run, the models of the CoRA paper's tables are used. Exit status 3: something cannot be read.
 """
 
-from __future__ import annotations
-
 from lm_eval_cora.cli import console
 from lm_eval_cora.decide.plan import CORRELATION, Goal, as_json, as_table, make_plans
 from lm_eval_cora.decide.sample_size import LEVEL, POWER, SAME_LEVEL

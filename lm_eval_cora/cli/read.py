@@ -4,8 +4,6 @@ lm-eval-cora read --options Steam Ice Fog --response 'So the answer is B.'
 lm-eval-cora read --options Steam Ice Fog < response.txt
 """
 
-from __future__ import annotations
-
 import sys
 from typing import get_args
 

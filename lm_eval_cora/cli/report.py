@@ -6,8 +6,6 @@ lm-eval-cora report out/ --format md
 lm-eval-cora report out/ --figures figures/
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -7,8 +7,6 @@ All options of `lm_eval run` work here, too: lm_eval run --help. Identical reque
 without the options above.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -12,8 +12,6 @@ report, compare, plan, gate and export accept such a file in place of a folder. 
 columns.
 """
 
-from __future__ import annotations
-
 from lm_eval_cora.api import scores_of
 from lm_eval_cora.cli import console
 from lm_eval_cora.metrics.estimate import for_json

@@ -6,8 +6,6 @@ lm-eval-cora tasks --check cora_medqa
 lm-eval-cora tasks --check cora_local --metadata '{"cora": {"data_files": "my.jsonl"}}'
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plans of comparisons: the questions and requests with which a difference between two models is found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial

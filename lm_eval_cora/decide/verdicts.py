@@ -1,7 +1,5 @@
 """Requirements of a gate, and verdicts about them: pass, fail or undecided, by the intervals of a run."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

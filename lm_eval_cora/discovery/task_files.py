@@ -1,7 +1,5 @@
 """The tasks that the task files define, and the metrics of each probe."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import import_module

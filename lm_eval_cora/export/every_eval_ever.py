@@ -1,7 +1,5 @@
 """Export runs as records of Every Eval Ever, schema 0.3: one file per model, and one with a row per variant."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Export runs for the Hugging Face Hub: results of a model card, entries of `.eval_results/`, and `eval.yaml` files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

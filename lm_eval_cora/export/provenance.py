@@ -1,7 +1,5 @@
 """The model, the data and the settings of a run, from its results file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

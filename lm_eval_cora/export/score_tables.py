@@ -1,7 +1,5 @@
 """Export the main scores as tables for papers and README files: LaTeX (booktabs) and Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan

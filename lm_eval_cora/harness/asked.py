@@ -1,7 +1,5 @@
 """Multiple-choice tasks of the harness as a benchmark: their questions, in their own words."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

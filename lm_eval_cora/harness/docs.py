@@ -1,7 +1,5 @@
 """From a benchmark to the harness' docs, one per variant: hooks of the task files, exemplars, the docs of a run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """Dry run: load tasks and build their requests without a model, to find mistakes and the cost."""
 
-from __future__ import annotations
-
 import logging
 import re
 from argparse import Namespace

@@ -1,7 +1,5 @@
 """Cache of answers on disk, so that an interrupted run can resume."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time

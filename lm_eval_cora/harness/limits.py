@@ -1,7 +1,5 @@
 """Generation with increasing token limits: only responses that one limit cut off are asked for with the next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Log messages of a run about its cost and about answers that its metrics leave out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

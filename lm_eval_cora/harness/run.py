@@ -1,7 +1,5 @@
 """`lm-eval-cora run`: the command `lm_eval run` with a model that skips unnecessary requests."""
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """From responses to Records, and from Records to metrics and a signature. Nothing raises after the inference."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

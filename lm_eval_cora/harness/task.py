@@ -1,7 +1,5 @@
 """The task class: makes docs and requests from a benchmark, checks a run, and writes its results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial

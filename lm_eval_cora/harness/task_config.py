@@ -1,7 +1,5 @@
 """What this package reads in a task file and in --metadata: probe, benchmark, reader and options."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

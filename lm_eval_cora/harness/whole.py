@@ -5,8 +5,6 @@ questions with a right original to their first miss. Both samples grow until the
 is narrow enough. The sizes of the samples are chosen so that this needs as few requests as possible.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from math import ceil, isnan

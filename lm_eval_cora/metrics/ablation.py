@@ -1,7 +1,5 @@
 """CoRA's ablation, and guessing: what fewer options, a choice of variants and random picks do to the scores."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """SCORE's aggregated row: one result for a benchmark from all probes that were run on it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import nan
 from typing import Any, NamedTuple

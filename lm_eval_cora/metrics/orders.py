@@ -1,7 +1,5 @@
 """Metrics over the orders of a question's options: accuracy in the first order, hard accuracy, consistency score."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Comparison of answers to the same questions: paired differences, McNemar's test, and several models or estimates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

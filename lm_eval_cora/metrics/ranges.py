@@ -1,7 +1,5 @@
 """Accuracy of each kind of variant, their mean, the lowest and the highest, their range, and the range by chance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from math import hypot, inf, nan

@@ -6,8 +6,6 @@ Some metrics use a subset of the questions, which depends on the answers; withou
 - misled: the model picked a wrong option in the original, the misleading one (a dagger in the papers).
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import Literal
 

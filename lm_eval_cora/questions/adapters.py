@@ -1,7 +1,5 @@
 """Adapters for benchmarks whose rows need code: AGIEval's English subsets (`hails/agieval-*`), and MATH."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Read the options of a question from the cells of a row, in any of several formats."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The language of a task of the harness, from its name or the script of its questions."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """Load the questions of a benchmark, from the Hub, from files or from the package, and draw exemplars from them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Parts of messages: numbers with a noun, errors of other libraries, and the first few of many names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 from traceback import extract_tb

@@ -1,7 +1,5 @@
 """Questions and the identity of their options."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Random choices: each is a hash of its key, and so the same in every process and with every version of Python."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

@@ -3,8 +3,6 @@ r"""Repair damage that file formats and encodings did to published texts, by rul
 A defect in only some options can reveal the answer. Each rule was tested on all rows of the benchmarks that use it.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Sequence

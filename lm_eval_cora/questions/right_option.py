@@ -1,7 +1,5 @@
 """Find the right option from the answer: a label, a letter, an index, the option's text, or a list of 0 and 1."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

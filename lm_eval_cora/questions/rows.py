@@ -1,7 +1,5 @@
 """Read the rows of a json, jsonl, csv, tsv or parquet file, of a pandas DataFrame, or of a `datasets.Dataset`."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

@@ -1,7 +1,5 @@
 """Read many runs and records, one after another, and make the boards of each task."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Group the scores of a task into tables of comparable models, from runs and records, and rank the models of each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What changed between two models on the same questions: answers lost, won and otherwise different, with responses."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Compare two or more models on the same questions, or on the same documents of other tasks of the harness."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain

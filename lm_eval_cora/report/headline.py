@@ -1,7 +1,5 @@
 """The headline of a task: which model holds up, and how sure that is, in plain sentences and one chart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations

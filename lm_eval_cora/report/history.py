@@ -1,7 +1,5 @@
 """The versions of a model over time: scores by date, and the paired difference to the version before."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

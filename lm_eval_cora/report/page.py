@@ -1,7 +1,5 @@
 """Render reports and leaderboards as HTML pages that need neither a network nor other files."""
 
-from __future__ import annotations
-
 import os
 import re
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """Charts of what became of the right answers, of the questions by kind, and of the differences between models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import isnan

@@ -1,7 +1,5 @@
 """Tables of scores: the models of a task, all metrics, all runs of a probe, the REVAS study, and SCORE's row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain

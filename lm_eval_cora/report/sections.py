@@ -1,7 +1,5 @@
 """Make the report of runs: a section per task with its tables, charts and examples from the answers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tables and charts that show the runs of one or more models on one task side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan

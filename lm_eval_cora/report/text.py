@@ -1,7 +1,5 @@
 """Write a report as Markdown, and the metrics of runs as JSON or CSV."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterable, Sequence

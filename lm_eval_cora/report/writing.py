@@ -1,7 +1,5 @@
 """Names of files, and writing so that a full disk or a crash never destroys the previous content of a file."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Answers collected without the harness: a table or file -> ResponseTable, its metrics, and the texts of answers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Find the samples files of the harness and the results file of each."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Group samples files into runs, and read them: files of one model, one task and the same questions."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The run of a task by a model: its answers, their metrics, and whether it can be compared with another run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial

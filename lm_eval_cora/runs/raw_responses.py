@@ -1,7 +1,5 @@
 """Responses in a table or file: read which option each picks, with the readers of the harness' tasks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Parse signatures and make the signature of merged runs."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

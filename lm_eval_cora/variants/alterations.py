@@ -1,7 +1,5 @@
 """Changes to the options of a question, and the names of the kinds of variants, that several probes share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 

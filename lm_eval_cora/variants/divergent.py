@@ -1,7 +1,5 @@
 """The divergent probe of CoRA (section 5): questions with their options reordered, removed, or replaced by NOTA."""
 
-from __future__ import annotations
-
 from lm_eval_cora.questions.question import NOTA, Question
 from lm_eval_cora.questions.randomness import reordering
 from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, letters, shuffled, source_options

@@ -1,7 +1,5 @@
 """The order probe of SCORE (section 3.2): questions with the right option at each position."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """The probe of MCQA+ (section 4, appendix B): more or fewer options, NOTA as the answer, true-or-false questions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from lm_eval_cora.questions.question import Question

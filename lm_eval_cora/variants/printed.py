@@ -1,7 +1,5 @@
 """Questions as a task of the harness prints them: find the options in a prompt, and print others in their place."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """The probes, by name, and how they make variants of questions with the user's options, prompt and templates."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The prompts probe of SCORE (section 3.2), and its sampling probe: the same prompt five times, at random."""
 
-from __future__ import annotations
-
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.template import BEST_ANSWER, BOXED, Template, Templates

@@ -1,7 +1,5 @@
 """The probe of the REVAS study (sections 3 and 4; MCQA+, sections 2 and 3), with all variants for its tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from lm_eval_cora.questions.question import Question

@@ -1,7 +1,5 @@
 """The prompts of the answer formats, and the templates of benchmarks and users that replace them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
