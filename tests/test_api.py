@@ -1,7 +1,5 @@
 """The public names: imported when they are used, documented, and the only ones; reports and records."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import pydoc

@@ -1,7 +1,5 @@
 """Scores from tables in memory, from files of every kind, and from responses to prompts."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from math import nan

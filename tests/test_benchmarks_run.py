@@ -1,7 +1,5 @@
 """Each script in benchmarks/ runs from the checkout at a tiny size and prints numbers."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The versions in constraints.txt satisfy pyproject.toml, on every supported version of Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

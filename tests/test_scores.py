@@ -1,7 +1,5 @@
 """Return values of the Python API: a mapping of metrics, tables, a plot, and comparisons."""
 
-from __future__ import annotations
-
 import pickle
 from math import isnan
 from typing import Any

@@ -1,7 +1,5 @@
 """Allowed imports between modules, and the layout of the tests."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The script that writes the task files. The task files in the repository equal its output."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

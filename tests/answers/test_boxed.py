@@ -1,7 +1,5 @@
 """An answer in a box."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The flexible reader finds the option that a response chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

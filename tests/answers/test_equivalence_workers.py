@@ -1,7 +1,5 @@
 """Worker processes and their limits, with hostile answers and with answers that take too long."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

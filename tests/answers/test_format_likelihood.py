@@ -1,7 +1,5 @@
 """Answers that are scored by their log-likelihoods."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import inf, nan

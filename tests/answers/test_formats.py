@@ -1,7 +1,5 @@
 """What all answer formats share."""
 
-from __future__ import annotations
-
 from time import process_time
 from typing import Any, get_args
 

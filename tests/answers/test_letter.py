@@ -1,7 +1,5 @@
 """The formats that ask for the letter of one option, first or in a final sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

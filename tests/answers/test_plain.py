@@ -1,7 +1,5 @@
 """The end of reasoning in the notation of each family of models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Responses that are read: random ones by every reader, and one that is explained."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

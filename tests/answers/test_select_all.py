@@ -1,7 +1,5 @@
 """The letters of all right options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import combinations
 

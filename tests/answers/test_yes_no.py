@@ -1,7 +1,5 @@
 """Yes or no."""
 
-from __future__ import annotations
-
 import pytest
 
 from lm_eval_cora.answers import Answer, Reason

@@ -1,7 +1,5 @@
 """A caller of commands, and the folder of runs and files of answers in which they run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

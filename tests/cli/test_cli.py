@@ -1,7 +1,5 @@
 """The command line: help, wrong arguments and their suggestions, and errors of every command; `score` and `guess`."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from math import comb

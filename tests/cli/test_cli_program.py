@@ -1,7 +1,5 @@
 """The commands as a program: closed streams, a full disk, and what is imported."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`lm-eval-cora compare`: two models, several, other tasks of the harness, and `--history`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

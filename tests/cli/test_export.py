@@ -1,7 +1,5 @@
 """`lm-eval-cora export`: every format from the command line."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

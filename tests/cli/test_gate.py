@@ -1,7 +1,5 @@
 """The commands `gate` and `plan`: exit statuses, files, and every kind of run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """`lm-eval-cora leaderboard`: what it writes, and `--strict`."""
 
-from __future__ import annotations
-
 from errno import ENOSPC
 from pathlib import Path
 

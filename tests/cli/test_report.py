@@ -1,7 +1,5 @@
 """`lm-eval-cora report`: formats, labels, figures, and messages."""
 
-from __future__ import annotations
-
 import csv
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`lm-eval-cora tasks`: the list, the folder, and the check."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Plans of typical models, of one run and of two runs, and their requests compared with what reaches a model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from math import ceil, isnan

@@ -1,7 +1,5 @@
 """The number of questions: values worked out by hand, and the power in simulations."""
 
-from __future__ import annotations
-
 from math import inf, isnan
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Verdicts: each outcome, each direction, several tasks, a baseline, and the number of questions that would decide."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The folder, and the start-up module with a small imitation of the harness and in one test with the real harness."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

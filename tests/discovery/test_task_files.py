@@ -1,7 +1,5 @@
 """The descriptions of the tasks, read without the harness, agree with the runs of the tasks."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

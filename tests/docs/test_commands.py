@@ -1,7 +1,5 @@
 """Every command of the README and of the documentation is run, or says why not."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The script that writes parts of the documentation: the files are what it writes."""
 
-from __future__ import annotations
-
 import doctest
 import runpy
 from pathlib import Path

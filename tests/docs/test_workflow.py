@@ -1,7 +1,5 @@
 """The example of a CI workflow: its YAML, its scripts, and the arguments of our commands."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """Runs of three tasks: written by the harness, read by the report, exported."""
 
-from __future__ import annotations
-
 from unittest.mock import patch
 
 import pytest

@@ -1,7 +1,5 @@
 """The source of the questions of a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of scores in LaTeX and Markdown, read back cell by cell."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

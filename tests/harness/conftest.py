@@ -1,7 +1,5 @@
 """Fixtures for runs of the command with a local server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

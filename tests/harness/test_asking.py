@@ -1,7 +1,5 @@
 """Which requests reach the model, and what is returned for skipped ones."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from math import inf, nan

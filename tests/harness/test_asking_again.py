@@ -1,7 +1,5 @@
 """Early stopping in a second run, with a user's own filters, and on several ranks; the progress of a run."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from pathlib import Path

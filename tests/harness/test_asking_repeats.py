@@ -1,7 +1,5 @@
 """The option `repeats`: every repeat is sent, none is counted, and no cache merges them."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs with `--target whole:E`, and the shares of a budget, through the harness and back from its files."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from pathlib import Path

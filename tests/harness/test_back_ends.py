@@ -1,7 +1,5 @@
 """Payloads of the harness' API classes, and back ends that are refused before the first request."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

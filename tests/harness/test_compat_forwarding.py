@@ -1,7 +1,5 @@
 """A wrapper has the same attributes and methods as the wrapped model."""
 
-from __future__ import annotations
-
 import copy
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exemplars in whole prompts: which ones, in which form, and the checks before the first request."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Errors for unknown tasks, and for arguments that the harness' parser refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

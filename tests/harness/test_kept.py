@@ -1,7 +1,5 @@
 """The cache of answers: what is kept, what is asked again, and the number of requests per call."""
 
-from __future__ import annotations
-
 import sqlite3
 from math import nan
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Generation with increasing token limits."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The number of questions to ask: the strategies alone, against other arithmetic, and in the harness."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """`lm-eval-cora run`: the results of `lm_eval run` with fewer requests, and errors before a model is built."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

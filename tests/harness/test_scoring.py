@@ -1,7 +1,5 @@
 """Scores of variants, and the data in the results file."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """Runs of the command with a server that fails in many ways."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

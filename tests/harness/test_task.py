@@ -1,7 +1,5 @@
 """The task files: all names, that each task can be built, and its prompts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Options outside the key `cora` of --metadata, where they would be ignored; templates."""
 
-from __future__ import annotations
-
 import ast
 import json
 import shlex

@@ -1,7 +1,5 @@
 """Two-phase sampling: which questions are asked and followed, when it ends, and what it costs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from math import inf

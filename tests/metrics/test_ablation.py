@@ -1,7 +1,5 @@
 """CoRA's ablation, random picks and guessing rates: by hand, with oracles, exact means, and the paper's tables."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace

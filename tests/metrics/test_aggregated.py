@@ -1,7 +1,5 @@
 """SCORE's aggregated row: values worked out by hand, and values from its tables."""
 
-from __future__ import annotations
-
 from math import isnan
 
 import pytest

@@ -1,7 +1,5 @@
 """Standard errors, the bootstrap and confidence intervals: published values, values by hand, and properties."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from math import comb, inf, isfinite, sqrt

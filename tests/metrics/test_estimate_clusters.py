@@ -1,7 +1,5 @@
 """Clusters as the units of errors: by hand, an oracle, and repeated questions, which tell nothing more."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from math import isnan, nan, sqrt

@@ -1,7 +1,5 @@
 """Influences of the questions on an estimate, compared with leaving one question out; and outcomes by question."""
 
-from __future__ import annotations
-
 from math import isnan, sqrt
 
 import numpy as np

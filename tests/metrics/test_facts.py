@@ -1,7 +1,5 @@
 """Facts of metrics, metrics on arrays, and skipped variants: a metric is defined only if they cannot change it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product

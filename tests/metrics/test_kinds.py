@@ -1,7 +1,5 @@
 """Accuracies of kinds from weights of questions, categories with one question, and covariances."""
 
-from __future__ import annotations
-
 from math import hypot, pi, sqrt
 
 import numpy as np

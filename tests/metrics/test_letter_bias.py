@@ -1,7 +1,5 @@
 """Letter bias: values worked out by hand, a planted prior, and errors and intervals compared with repeated samples."""
 
-from __future__ import annotations
-
 from math import isnan, pi, sqrt
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Metrics with known values, from the papers or by hand, and their errors, compared with a plain bootstrap."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Metrics of SCORE's probes: values worked out by hand."""
 
-from __future__ import annotations
-
 from math import isnan, sqrt
 
 import pytest

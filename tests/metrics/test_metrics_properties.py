@@ -1,7 +1,5 @@
 """Every metric compared with its slow oracle, and properties that hold for any answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf, isnan, nan

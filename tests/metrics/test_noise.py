@@ -1,7 +1,5 @@
 """Noise of equal prompts and changed picks: by hand, and as computed for a model that changes answers by chance."""
 
-from __future__ import annotations
-
 from math import isnan, nan
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Differences between two sets of answers to the same questions, and McNemar's test."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Several models or estimates: Holm's correction, intervals that hold together, and the models that lead."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import isnan, nan
 

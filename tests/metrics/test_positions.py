@@ -1,7 +1,5 @@
 """The test of letter preference: values by hand, an oracle, its level and its power."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from itertools import product

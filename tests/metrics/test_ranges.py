@@ -1,7 +1,5 @@
 """Lowest and highest accuracy of kinds: errors, intervals, the range by chance, and Cochran's Q."""
 
-from __future__ import annotations
-
 from itertools import permutations, product
 from math import hypot, isfinite, isnan, sqrt
 

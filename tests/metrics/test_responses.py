@@ -1,7 +1,5 @@
 """Tables of records: columns, and packed records, which are the same records and whose table is a slow reference's."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Early stopping compared with the full run, the bias of a budget, and two-phase samples of a finite benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations

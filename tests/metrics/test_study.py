@@ -1,7 +1,5 @@
 """Metrics of MCQA+ and REVAS: values worked out by hand."""
 
-from __future__ import annotations
-
 from math import exp, isnan, sqrt
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows of the package's benchmarks, as their sources have them, and the demo questions."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any

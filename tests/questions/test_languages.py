@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from lm_eval_cora.questions.languages import language_of

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from lm_eval_cora.questions.messages import did_you_mean, first_few

@@ -1,7 +1,5 @@
 """Repairs of published texts, and similar texts that must stay unchanged. All examples come from real rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Leaderboards of real runs, of their records, and of both."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from shutil import copytree
 

@@ -1,7 +1,5 @@
 """Boards: which models are in one table, how they are grouped, and what is said about other tables."""
 
-from __future__ import annotations
-
 from math import nan
 from pathlib import Path
 from typing import Any

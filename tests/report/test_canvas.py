@@ -1,7 +1,5 @@
 """The canvas of a chart, names on it, and the colours of both themes: contrast, and distance for the colour-blind."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 

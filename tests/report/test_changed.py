@@ -1,7 +1,5 @@
 """Answers that changed between two models: by hand, from files, from samples with both responses, and documents."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from shutil import copytree

@@ -1,7 +1,5 @@
 """What each kind of chart draws, read from the figure of matplotlib."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

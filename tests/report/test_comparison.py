@@ -1,7 +1,5 @@
 """Comparisons of two, three and more models: pairs, baselines, Holm's correction, and what cannot be compared."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

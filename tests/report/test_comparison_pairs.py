@@ -1,7 +1,5 @@
 """Differences between two runs, paired by question, and runs that cannot be compared."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from math import isnan

@@ -1,7 +1,5 @@
 """Figures for a paper, read from their files."""
 
-from __future__ import annotations
-
 import re
 import struct
 import sys

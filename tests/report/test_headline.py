@@ -1,7 +1,5 @@
 """Headlines: the right model is named, equal models are not ranked, and every sentence has the numbers of its runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Headlines and reports of runs that did not ask every variant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The versions of a model over time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

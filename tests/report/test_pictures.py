@@ -1,7 +1,5 @@
 """Charts of changes, the heat map, and differences between models, from answers written out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isnan
 from pathlib import Path

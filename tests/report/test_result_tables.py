@@ -1,7 +1,5 @@
 """Tables of scores: marks, which models share that cannot be told apart, and a table per probe."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isnan
 from pathlib import Path

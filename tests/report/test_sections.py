@@ -1,7 +1,5 @@
 """The section of each task: marks of the best models, and tables checked by a slow count."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations, pairwise

@@ -1,7 +1,5 @@
 """Example questions from easy to hard, prompts by kind, and anchors."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

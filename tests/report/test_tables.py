@@ -1,7 +1,5 @@
 """Tables and warnings of reports: undefined values, marks and invalid answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reports as text: hostile names stay in their cells, and all numbers can be read back."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Files are replaced as a whole: an error leaves the previous file as it was, and nothing else beside it."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

@@ -1,7 +1,5 @@
 """Files of answers collected without the harness: the same scores as in the harness, or one clear error."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import isnan, nan

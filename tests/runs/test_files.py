@@ -1,7 +1,5 @@
 """Samples files are found through links, once each, an unreadable folder is named, and settings are compared."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

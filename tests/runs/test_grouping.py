@@ -1,7 +1,5 @@
 """Metrics recomputed from samples equal those of the harness, and files are grouped into runs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of answers that were collected without the harness, in reports and comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

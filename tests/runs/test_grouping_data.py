@@ -1,7 +1,5 @@
 """Which data, models, files and runs belong together, and their names."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable, Mapping

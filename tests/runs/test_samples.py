@@ -1,7 +1,5 @@
 """Samples files: broken, altered and hostile lines, parts that several processes read, and results in memory."""
 
-from __future__ import annotations
-
 import gc
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """The identity of the data in metadata and signature, and its name in reports."""
 
-from __future__ import annotations
-
 import pytest
 
 from lm_eval_cora.answers.records import Record

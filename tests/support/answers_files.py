@@ -1,7 +1,5 @@
 """Files of answers that were collected without the harness."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Build tasks from the task files of the checkout, without a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from lm_eval.tasks import TaskManager

@@ -1,7 +1,5 @@
 """Runs of models with answers that a test spells out, and of models that answer by chance."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ As a script this is one rank:
     python -m tests.support.distributed runs.json outcomes.json --rank 0 --ranks 2 --store FOLDER
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import hashlib

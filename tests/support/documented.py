@@ -15,8 +15,6 @@ are commands and the other lines are their output. A text block directly after a
 is compared; `...` matches any text.
 """
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import functools

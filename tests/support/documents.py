@@ -1,7 +1,5 @@
 """Tasks of the harness that are not ours, over a local file, and runs of them by models with known answers."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

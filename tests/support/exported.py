@@ -1,7 +1,5 @@
 """Runs as the harness writes them, for tests of the export."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ The facts are those of the files `eval.schema.json` and `instance_level_eval.sch
 name is an error everywhere, where the schema forbids it at the top level and in `generation_args` alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Made-up rows of every benchmark, in a folder where `load_dataset("owner/name")` finds them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path

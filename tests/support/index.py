@@ -1,7 +1,5 @@
 """Read the task files of the checkout only once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

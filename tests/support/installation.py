@@ -5,8 +5,6 @@ than everything else here. Its dependencies are those of the Python that runs th
 environment has on its path; only uv installs them anew.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

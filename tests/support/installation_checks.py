@@ -4,8 +4,6 @@ python -m tests.support.installation_checks              # all ways, as a table:
 python -m tests.support.installation_checks upgrade uv   # those with one of these words in their name
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

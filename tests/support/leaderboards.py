@@ -1,7 +1,5 @@
 """Runs and records for leaderboards."""
 
-from __future__ import annotations
-
 import json
 from math import sqrt
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models with a planted prior for letters: tables of answers in cyclic orders, and a model for runs in the harness."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from math import exp, log

@@ -1,7 +1,5 @@
 """A made-up report with everything that a page can show, including a model with hostile texts."""
 
-from __future__ import annotations
-
 from math import nan
 
 from lm_eval_cora.report.content import (

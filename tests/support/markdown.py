@@ -1,7 +1,5 @@
 """What a page of the documentation contains: code blocks, headings, links. Read as a code host reads it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Check the content of a message, independent of its wording."""
 
-from __future__ import annotations
-
 
 def tells(message: str, *parts: str) -> bool:
     """Whether a message contains these parts in this order.

@@ -1,7 +1,5 @@
 """Names of the tasks and of the metrics in their tables."""
 
-from __future__ import annotations
-
 BENCHMARKS = [
     *("agieval", "arc_challenge", "demo", "hub", "local", "medmcqa", "medqa", "mmlu", "mmlu_pro", "of", "truthfulqa")
 ]

@@ -4,8 +4,6 @@ They share no code with the package. Questions are assumed complete, the first v
 that it is. Those of SCORE's probes are in `oracles_score.py`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal

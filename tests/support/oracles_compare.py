@@ -3,8 +3,6 @@
 They share no code with the package. The metrics of one table are in `oracles.py` and `oracles_score.py`.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 They share no code with the package. Only few questions are possible.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import factorial, inf, log, prod, sqrt

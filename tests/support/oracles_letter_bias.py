@@ -1,7 +1,5 @@
 """Slow and obvious versions of the metrics of letter bias, straight from the definitions."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from math import exp, fsum, inf, isnan, log

@@ -3,8 +3,6 @@
 The rest is in `oracles.py`. `same` tells whether two written answers are equivalent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations

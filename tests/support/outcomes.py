@@ -1,7 +1,5 @@
 """Answers of two models with known shares of outcomes, and their comparison without the package's code."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
 
 import numpy as np

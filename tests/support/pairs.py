@@ -1,7 +1,5 @@
 """Whether the harness takes `--metadata key=value`."""
 
-from __future__ import annotations
-
 import pytest
 
 from lm_eval_cora.harness.dry_run import UsageError, harness_arguments

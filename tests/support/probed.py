@@ -1,7 +1,5 @@
 """A table of answers to each probe, with its metrics and their estimates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

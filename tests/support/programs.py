@@ -4,8 +4,6 @@ Importing what commands need takes longer than the commands, so it is done once 
 this process, which ends as a program does: the interpreter flushes its streams. What became of them is printed as JSON.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Made-up questions, and what holds for every variant of MCQA+ and of the REVAS study."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from hypothesis import strategies as st

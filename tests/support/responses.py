@@ -1,7 +1,5 @@
 """Made-up responses: the ways in which chat models wrap an answer, whole and broken."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar

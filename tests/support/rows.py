@@ -1,7 +1,5 @@
 """Rows of benchmarks as questions."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

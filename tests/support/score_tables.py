@@ -1,7 +1,5 @@
 """Questions of SCORE's three probes: random ones for property tests, larger tables, and given answers."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

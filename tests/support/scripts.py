@@ -5,8 +5,6 @@
 The exit status, the output and the errors of NAME are in the files NAME.status, NAME.out and NAME.err of the folder.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Runs of the command with a local test server."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

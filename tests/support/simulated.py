@@ -1,7 +1,5 @@
 """Models with known answers, for runs in the harness."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import log
 from pathlib import Path

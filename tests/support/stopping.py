@@ -1,7 +1,5 @@
 """The metrics that stay exact with early stopping, and a model with many wrong answers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

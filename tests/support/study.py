@@ -1,7 +1,5 @@
 """Runs of the MCQA+ and REVAS tasks, and a model whose scores can be computed by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

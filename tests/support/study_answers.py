@@ -1,7 +1,5 @@
 """Answers to the variants of the REVAS study, question by question, and the error of a mean over some questions."""
 
-from __future__ import annotations
-
 from math import inf, log, sqrt
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The metrics that the task files name, random questions for property tests, and larger random tables."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -9,8 +9,6 @@ that --folder names. `local` asks the questions of TruthfulQA from a file, `hub`
 tokens are estimated at four bytes each, time and memory are those of the whole process, the harness included.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

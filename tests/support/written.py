@@ -1,7 +1,5 @@
 """Files of the harness, made by its own writer from models with known answers, and ways to damage them."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

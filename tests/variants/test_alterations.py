@@ -1,7 +1,5 @@
 """Fillers, and what several probes do with the options of a question in the same way."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache

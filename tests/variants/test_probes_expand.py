@@ -1,7 +1,5 @@
 """Variants for users who query a model themselves: the same as in the task `cora_local`, from any kind of table."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Templates, and the prompts of the answer formats."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

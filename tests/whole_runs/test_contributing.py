@@ -1,7 +1,5 @@
 """Follow the steps in CONTRIBUTING for a new benchmark, probe and answer format, with the files of the guide."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Whole runs with the harness: their output, their files, and errors that do not end them."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random

@@ -1,7 +1,5 @@
 """Real rows in the layout of the Hub; skipped without the folder of samples beside the checkout."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The readers on labelled answers of real chat models; skipped where the folder with them is absent."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Common file layouts, and how a task reads each of them. docs/data.md lists them in a table."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

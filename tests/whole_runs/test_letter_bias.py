@@ -1,7 +1,5 @@
 """Letter bias in runs of the order probe: which metrics are printed, and that a samples file gives the same numbers."""
 
-from __future__ import annotations
-
 from math import isnan
 from pathlib import Path
 from typing import Any

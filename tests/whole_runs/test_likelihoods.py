@@ -1,7 +1,5 @@
 """The loglikelihood form: the model scores all letters of a variant after one prompt."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import defaultdict

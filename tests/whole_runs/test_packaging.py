@@ -1,7 +1,5 @@
 """The wheel in new environments: tasks are found and run, and uninstalling the package removes all files."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from email.parser import HeaderParser

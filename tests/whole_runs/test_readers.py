@@ -1,7 +1,5 @@
 """The option `reader` in the harness: results of chat models that know the answers."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real model answers a question or two of each probe in both forms: SmolLM2-135M-Instruct on the CPU, from PyPI."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A run that is killed and started again with the harness' `--use_cache`."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sqlite3

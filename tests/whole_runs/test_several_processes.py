@@ -1,7 +1,5 @@
 """Runs with several real processes: scores equal those of one process, however docs are distributed."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Models with known answers in the harness' simple_evaluate: all scores can be computed by hand."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from itertools import combinations

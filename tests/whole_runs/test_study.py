@@ -1,7 +1,5 @@
 """MCQA+ and the REVAS study in simple_evaluate, with models whose scores can be computed by hand."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every option of `lm_eval run` with these tasks: it works, or an error explains why not before a request."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The consistency rate of the harness' SCORE tasks and of ours, for runs with a known value."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The whole public benchmarks; skipped without their folder. `nox -s whole` runs every task."""
 
-from __future__ import annotations
-
 import json
 import logging
 from dataclasses import replace
