@@ -64,8 +64,6 @@ def test_every_column_is_an_argument_of_score() -> None:
 
 
 # ---- reports and records of what `read_runs` returns
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return put(tmp_path / "answers.jsonl", answers(questions=2))

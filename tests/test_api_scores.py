@@ -214,8 +214,6 @@ def test_nothing_but_skipped_variants_and_two_originals_by_their_kind() -> None:
 
 
 # ---- read
-
-
 QUESTIONS = [
     {"id": "ice", "question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "Ice"},
     {"id": "dew", "question": "What lies on grass in the morning?", "choices": ["Sand", "Dew"], "answer": "Dew"},

@@ -96,8 +96,6 @@ def test_text_and_html_show_the_metrics_and_escape_names() -> None:
 
 
 # ---- compare
-
-
 def test_a_difference_is_paired_by_question(scores: cora.Scores) -> None:
     better = cora.score(rows([[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 1], [1, 1, 1, 0]]))
     row = cora.compare(scores, better)["bmca@1.0"]

@@ -356,7 +356,6 @@ def test_an_invalid_answer_says_what_was_found_and_why_it_does_not_count() -> No
 
 
 # ---- the value of JSON that is the answer
-
 KEYS = ("answer", "final_answer", "Correct Answer", "correctAnswer", "selected_option", "answer_choice", "choice")
 OTHER_KEYS = ("letter", "prediction", "result", "response", "output")
 

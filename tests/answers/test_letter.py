@@ -65,7 +65,6 @@ def test_a_printed_letter_is_read_back(options: int, data: st.DataObject) -> Non
 
 
 # ---- the best answer
-
 BEST = {
     0: (
         *(" B", ": B", ":B", " : B", "：B", "\nB", ":\n\nB\n", "\r\nB", "\u200bB", " B.", " B, because"),

@@ -55,7 +55,6 @@ def test_a_response_outside_the_format_is_read_by_the_flexible_reader_only() -> 
 
 
 # ---- one response, read and explained: in Python, on the command line and on the page
-
 OPTIONS = ["Steam", "Ice", "Fog"]
 
 

@@ -142,8 +142,6 @@ def test_choices_as_each_python_prints_them(capsys: pytest.CaptureFixture[str]) 
 
 
 # ---- tasks --check --metadata, as the harness parses it
-
-
 def checked(cli: Cli, *arguments: str) -> tuple[Any, ...]:
     """The tasks and the metadata that `tasks --check` passes to the dry run."""
     with patch("lm_eval_cora.harness.dry_run.dry_run", return_value={}) as dry_run:
@@ -184,8 +182,6 @@ def test_metadata_of_several_values_with_json_is_refused(cli: Cli) -> None:
 
 
 # ---- score
-
-
 def test_scores(cli: Cli, tmp_path: Path) -> None:
     common: dict[str, Any] = {"question_id": "q", "answer": "a"}
     rows = [{**common, "kind": kind, "ordinal": n, "picked": "a" if n == 0 else None} for n, kind in enumerate("xy")]
@@ -206,8 +202,6 @@ def test_scores(cli: Cli, tmp_path: Path) -> None:
 
 
 # ---- guess
-
-
 def test_guessing_is_table_7(cli: Cli) -> None:
     tails = [
         sum(comb(10, j) * Fraction(1, 5) ** j * Fraction(4, 5) ** (10 - j) for j in range(p, 11)) for p in range(11)

@@ -35,7 +35,6 @@ STREAMS = [(KEPT, KEPT), (CLOSED, CLOSED), (UNREAD, KEPT)]
 
 MORE_STREAMS = [*STREAMS, (CLOSED, KEPT), (UNREAD, UNREAD), (FULL, KEPT), (FULL, CLOSED)]
 STREAMS_OF = {command: MORE_STREAMS if command in ("guess --json", "report", PASSES) else STREAMS for command in STATUS}
-
 Results = dict[str, dict[tuple[str, str], Ended]]
 
 

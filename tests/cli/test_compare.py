@@ -56,8 +56,6 @@ def test_documents_of_other_tasks(cli: Cli, models: Models) -> None:
 
 
 # ---- --history
-
-
 @pytest.mark.parametrize(
     ("suffix", "start"), [("html", b"<!DOCTYPE html>"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")]
 )

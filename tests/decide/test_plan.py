@@ -90,8 +90,6 @@ def test_models_that_cannot_be_planned_together(tmp_path: Path) -> None:
 
 
 # ---- runs of the harness
-
-
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_order"])
 def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) -> None:
     full, stopped = Moody(3), Moody(3)
@@ -114,8 +112,6 @@ def test_a_two_phase_run(tmp_path: Path) -> None:
 
 
 # ---- typical models
-
-
 def test_typical_plans() -> None:
     plans, notes = make_plans([], Goal(0.02))
     assert [plan.questions for plan in plans] == sorted(plan.questions for plan in plans)

@@ -94,8 +94,6 @@ def test_one_question_has_no_interval_and_none_has_no_value(tmp_path: Path) -> N
 
 
 # ---- a baseline
-
-
 def test_losses_within_the_margin(runs: list[Run]) -> None:
     good, worse = runs
     change = difference(good.estimates["mcqa"], worse.estimates["mcqa"])
@@ -186,8 +184,6 @@ def test_a_benchmark_with_too_few_questions(runs: list[Run]) -> None:
 
 
 # ---- the table, JSON and JUnit XML
-
-
 def made_up(outcome: verdicts.Outcome, task: str = "cora_medqa", requirement: str = "cora >= 0.45") -> Verdict:
     needed = 500 if outcome == "undecided" else None
     return Verdict(requirement, task, "cora", outcome, 0.5, 0.03, 0.44, 0.56, False, 100, needed, None, "s")
@@ -244,8 +240,6 @@ def test_the_table_and_the_overall_outcome() -> None:
 
 
 # ---- requirements as texts, and policies in files
-
-
 READ = {
     "cora>=0.45": Requirement("cora", ">=", 0.45),
     " invalid <= 5e-2 ": Requirement("invalid", "<=", 0.05),

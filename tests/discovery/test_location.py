@@ -235,8 +235,6 @@ print(json.dumps([[one.all_tasks, str(one.task_index["cora_demo"].yaml_path)] fo
 
 
 # ---- the tag !cora
-
-
 DECLARED = """\
 task: mine
 include: !cora [generate, divergent]

@@ -19,7 +19,6 @@ GENERATED = "api.md"
 
 PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name != GENERATED)]
 MODULES = {"lm-eval-cora": "lm_eval_cora", "lm_eval": "lm_eval", "lm-eval": "lm_eval"}
-
 BLOCKS = {page: blocks(page.read_text(encoding="utf-8")) for page in PAGES}
 WITH_COMMANDS = [page for page in PAGES if any(block.comment.startswith("run") for block in BLOCKS[page])]
 

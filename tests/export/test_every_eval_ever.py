@@ -347,8 +347,6 @@ def test_an_export_that_fails_leaves_nothing_behind(
 
 
 # ---- files of answers
-
-
 RIGHT = [{"question": q, "variant": n, "correct": n < q, "original": n == 0} for q in range(4) for n in range(3)]
 
 

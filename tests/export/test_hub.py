@@ -168,8 +168,6 @@ def test_wrong_places() -> None:
 
 
 # ---- model cards
-
-
 def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:
     card = ModelCard(f"---\n{model_index(runs)}---\n# Some model\n")
     found = {(one.metric_args["task"], one.metric_type): one for one in card.data.eval_results}
@@ -222,8 +220,6 @@ def test_cards_that_cannot_be_made(runs: list[Run]) -> None:
 
 
 # ---- eval.yaml
-
-
 def content_of(runs: list[Run], metric: str = "") -> dict[str, Any]:
     text, note = eval_yaml(runs, "org/bench", metric)
     assert text.startswith(f"# {note}\n")
@@ -280,7 +276,6 @@ def test_hostile_names_in_an_eval_yaml(runs: list[Run], text: str) -> None:
 
 
 # ---- YAML
-
 TRICKY = ["08", "1e3", "0o7", "on", "null", "2026-11-24", "- a: b", "a: b # c", "&x", "*x", "!!python/none", "", "%"]
 
 

@@ -100,8 +100,6 @@ def same_scores(task: str, found: dict[str, Any], full: dict[str, Any]) -> None:
 
 
 # ---- requests
-
-
 @pytest.mark.parametrize(
     "task", ["cora_demo", "cora_demo_mc", "cora_demo_plus", "cora_demo_order_mc", "cora_demo_prompts"]
 )
@@ -156,8 +154,6 @@ def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
 
 
 # ---- skipped requests
-
-
 def test_a_response_with_the_text_of_the_marker_is_not_skipped() -> None:
     everything, model = run(lambda _: str(SKIPPED), options=QUESTIONS), Watched()
     assert not [sample for sample in everything["samples"]["cora_demo"] if sample["resps"] == [[str(SKIPPED)]]]
@@ -186,8 +182,6 @@ def test_scores_equal_the_full_run_for_every_likelihood(score: Any) -> None:
 
 
 # ---- caches
-
-
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
 def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path: Path) -> None:
     model = Watched()
@@ -240,7 +234,6 @@ def test_a_killed_run_asks_only_for_what_is_missing(task: str, requests: int, tm
 
 
 # ---- tasks of other packages
-
 FOREIGN = """\
 task: foreign
 dataset_path: json
@@ -279,8 +272,6 @@ def test_other_tasks_are_not_affected(make: Any, tmp_path: Path, monkeypatch: py
 
 
 # ---- repeated requests
-
-
 @pytest.fixture
 def repeated(tmp_path: Path) -> dict[str, Any]:
     """Questions with two options, two of which differ only in their id, and one with three options."""

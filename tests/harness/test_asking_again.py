@@ -149,8 +149,6 @@ def test_a_budget_alone_needs_no_scores() -> None:
 
 
 # ---- progress, with a clock of the test
-
-
 class Clock:
     now = 0.0
 

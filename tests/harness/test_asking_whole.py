@@ -124,8 +124,6 @@ def test_the_log_says_what_the_errors_are_about(caplog: pytest.LogCaptureFixture
 
 
 # ---- from the files
-
-
 def test_reports_show_the_same_estimates_and_comparisons_are_refused(tmp_path: Path) -> None:
     sampled = write(tmp_path / "a", stop_early(Moody(8), target="whole:0.04"), "cora_demo", {})
     again = write(tmp_path / "b", stop_early(Moody(9), target="whole:0.04"), "cora_demo", {}, "an-org/another")
@@ -162,8 +160,6 @@ def test_samples_of_two_runs_are_not_merged(tmp_path: Path) -> None:
 
 
 # ---- mistakes
-
-
 @pytest.mark.parametrize(
     ("task", "arguments", "how", "told"),
     [
@@ -190,8 +186,6 @@ def test_whole_questions_of_a_limit_are_the_benchmark() -> None:
 
 
 # ---- budgets
-
-
 @pytest.mark.parametrize(("stop", "budget", "biased"), [("exact", 200, 1), (None, 200, 0), ("exact", 4_000, 0)])
 def test_a_budget_with_few_questions_and_early_stopping_warns_of_its_bias(
     stop: str | None, budget: int, biased: int, caplog: pytest.LogCaptureFixture

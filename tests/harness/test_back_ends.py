@@ -92,8 +92,6 @@ def test_models_of_this_process_and_of_a_user_that_take_no_turns() -> None:
 
 
 # ---- refused before the first request
-
-
 class VLLM(Simulated):
     """Has the name and the attributes of the harness' back end for vLLM."""
 
@@ -199,8 +197,6 @@ def test_small_batches_for_an_engine_with_its_own_batching_cause_a_warning(caplo
 
 
 # ---- a model that cannot be built
-
-
 @register_model("broken-on-purpose")
 class Broken(Simulated):
     """A model whose constructor fails."""
@@ -230,8 +226,6 @@ def test_a_model_that_cannot_be_built_is_one_line(arguments: list[str], told: st
 
 
 # ---- the disk
-
-
 def test_an_output_path_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for name in ("folder", "scores.json"):

@@ -24,7 +24,6 @@ DEMO = benchmark("demo")
 MEDQA = benchmark("medqa")
 MMLU = benchmark("mmlu")
 AGIEVAL = on_the_hub(benchmark("agieval"), hub=("hails/agieval-sat-en", "hails/agieval-lsat-ar"))
-
 PLAIN = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
 
 
@@ -250,8 +249,6 @@ def test_what_is_wrong_with_files(source: Benchmark, files: tuple[str, ...], par
 
 
 # ---- the docs of a run
-
-
 def test_equal_settings_become_one_object_and_prompts_go_if_nobody_reads_them() -> None:
     instances = [SimpleNamespace(arguments=(f"prompt {n}", {"until": [], "limit": n // 2})) for n in range(4)]
     for freed in (False, True):

@@ -181,8 +181,6 @@ def test_a_model_may_be_run_twice() -> None:
 
 
 # ---- the pool of exemplars
-
-
 AGIEVAL = on_the_hub(benchmark("agieval"), hub=("hails/agieval-sat-en", "hails/agieval-lsat-ar"))
 MMLU = benchmark("mmlu")
 

@@ -107,8 +107,6 @@ def test_a_path_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 # ---- arguments
-
-
 def test_the_options_of_the_harness() -> None:
     runs = HarnessCLI()._subparsers.choices["run"]
     taken = {action.dest for action in runs._actions}

@@ -62,8 +62,6 @@ def test_a_sample_in_two_phases() -> None:
 
 
 # ---- advice on invalid answers
-
-
 def records(valid: int, *reasons: Reason, **about: Any) -> list[Record]:
     answered = [Record("q", 1, 0, "original", (0, 1), 0, picked=0, **about) for _ in range(valid)]
     return answered + [replace(*records(1, **about), picked=None, reason=reason) for reason in reasons]

@@ -36,7 +36,6 @@ from tests.support.simulated import run, scores
 from tests.support.stopping import Moody, chance
 
 COUNTS = st.integers(0, 40)
-
 OUTCOMES = ("always", "once", "never")
 """Right in all variants, in the original but not in all, or not in the original."""
 
@@ -62,8 +61,6 @@ def error_of_the_metric(always: int, once: int, never: int) -> float:
 
 
 # ---- the error
-
-
 @given(COUNTS, COUNTS, COUNTS)
 @settings(deadline=None)
 def test_the_error_is_that_of_the_metric_for_the_same_questions(always: int, once: int, never: int) -> None:
@@ -79,8 +76,6 @@ def test_the_error_worked_out_by_hand() -> None:
 
 
 # ---- the tests of the error
-
-
 @given(st.integers(1, 100_000))
 def test_the_looks_increase_and_end_with_all_questions(questions: int) -> None:
     schedule = list(looks(questions))
@@ -93,7 +88,6 @@ def test_the_looks_increase_and_end_with_all_questions(questions: int) -> None:
 
 
 # ---- a budget
-
 COSTS = st.lists(st.integers(1, 30), min_size=1, max_size=60)
 
 
@@ -164,8 +158,6 @@ def test_a_large_task_does_not_get_more_of_a_budget_than_a_small_one() -> None:
 
 
 # ---- a precision
-
-
 def asked_until_precise(
     sizes: dict[str, int], target: float, come_out: Callable[[Planned], str]
 ) -> dict[str, list[int]]:
@@ -243,8 +235,6 @@ def test_the_variants_of_a_question_may_be_on_several_ranks() -> None:
 
 
 # ---- through the harness
-
-
 def questions_of(model: Moody) -> list[str]:
     return list(dict.fromkeys(question for question, _ in model.asked))
 
@@ -291,8 +281,6 @@ def test_a_target_is_met_or_all_questions_are_asked(target: float) -> None:
 
 
 # ---- the interval at the end
-
-
 @pytest.mark.parametrize(("m", "b"), [(0.74, 0.18), (0.34, 0.05), (0.85, 0.73)])
 def test_the_interval_at_the_stop_covers_the_truth_in_95_of_100_runs(m: float, b: float) -> None:
     """The shares, mcqa and bmca@1.0, are those of models in the CoRA paper's tables."""

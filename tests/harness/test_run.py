@@ -22,7 +22,6 @@ from tests.support.simulated import TASKS
 
 M = 26
 MARKER = "[lm-eval-cora: skipped]"
-
 ORDER = ["original", *PROBES["divergent"].hardest_first]
 EXACT = ["cora", "ci", "mcqa", "bmca@1.0"]
 
@@ -70,8 +69,6 @@ def asked_of(samples: list[dict[str, Any]]) -> set[tuple[str, int]]:
 
 
 # ---- early stopping
-
-
 def test_it_stops_at_the_first_miss_and_prints_the_four_of_the_full_run(run: Commands) -> None:
     full, stopped = run.plain(questions=12), run.ours("--stop", "exact", questions=12)
     assert stopped.code == 0

@@ -98,7 +98,6 @@ def test_an_undefined_value_is_nan_everywhere() -> None:
 
 
 # ---- the data in the results file
-
 ROW = {"id": "q1", "question": "Frozen water?", "choices": ["Ice", "Fog"], "answer": 0, "category": "physics"}
 
 

@@ -27,7 +27,6 @@ from tests.support.served import Runs
 from tests.support.server import Server, text_of
 
 pytestmark = pytest.mark.usefixtures("quick")
-
 M = 26
 
 
@@ -77,8 +76,6 @@ def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run: Runs
 
 
 # ---- before the first request
-
-
 CANNOT = [
     ("chat", True, "chat APIs do not return log-probabilities of a prompt"),
     ("completions", False, "does not return log-probabilities"),
@@ -107,8 +104,6 @@ def test_a_server_or_model_that_is_not_there_is_one_line(run: Runs, server: Serv
 
 
 # ---- faults
-
-
 def every_third(fault: str) -> Any:
     """Every third request fails in its first attempt."""
     seen: Counter[str] = Counter()
@@ -193,8 +188,6 @@ def test_an_empty_list_of_choices_where_letters_are_scored(run: Runs, server: Se
 
 
 # ---- a run that dies
-
-
 @at_once_and_one_by_one
 def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, server: Server, more: str) -> None:
     succeeds(run("--no_cache", questions=4))
@@ -301,8 +294,6 @@ def test_a_timeout(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---- samples
-
-
 SAMPLING = "cora_demo_sampling"
 
 
@@ -329,8 +320,6 @@ def test_no_cache_keeps_nothing(run: Runs) -> None:
 
 
 # ---- how answers end
-
-
 CALL = {"function": {"name": "reply", "arguments": '{"letter": "B"}'}}
 
 
@@ -379,8 +368,6 @@ def test_an_output_in_an_unknown_format_has_no_responses(output: Any) -> None:
 
 
 # ---- counts of failed requests, with a clock of the test
-
-
 @pytest.mark.parametrize(
     "seconds",
     [[*range(0, 58, 2), 60], [300 * number for number in range(10)]],  # 29 attempts in 56 seconds, 10 in 45 minutes

@@ -177,7 +177,6 @@ def test_both_commands_let_model_arguments_pass(run: Commands, caplog: pytest.Lo
 
 
 # ---- templates
-
 DEMO = benchmark("demo")
 MMLU_PRO = benchmark("mmlu_pro")
 

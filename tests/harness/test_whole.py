@@ -78,8 +78,6 @@ def width(phases: Phases) -> float:
 
 
 # ---- which questions
-
-
 @given(st.integers(1, 400), st.floats(0.005, 0.3), st.integers(0, 1_000), st.floats(0, 1), st.floats(0, 1))
 @example(101, 0.25, 1, 1 / 128, 0.0)  # 100 of 101 questions asked, and one is right
 @settings(max_examples=40, deadline=None)
@@ -126,8 +124,6 @@ def test_each_task_ends_on_its_own() -> None:
 
 
 # ---- sizes
-
-
 def test_the_sizes_are_from_a_list_that_does_not_depend_on_the_answers() -> None:
     possible = set(possible_sizes(14_042))
     for seed in range(5):
@@ -185,8 +181,6 @@ def test_the_samples_grow_to_the_next_size_on_the_way_to_the_cheapest_ones() -> 
 
 
 # ---- the option
-
-
 @pytest.mark.parametrize(
     "text",
     ["0.01", "whole", "whole:", "whole:0", "whole:-1", "whole:0.5", "whole:x", "whole:nan", "stderr:0.1", "", 0.1],

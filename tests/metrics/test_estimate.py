@@ -64,7 +64,6 @@ def test_large_tables_are_drawn_in_parts_and_the_seed_is_fixed() -> None:
 
 
 Rows = Sequence[Sequence[float]]
-
 SHARES = (0.0, 0.05, 0.1, 0.5, 0.9, 1.0)
 
 

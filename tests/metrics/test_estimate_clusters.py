@@ -71,8 +71,6 @@ def test_clusters_that_do_not_vary(names: str, units: int) -> None:
 
 
 # ---- tables of every probe
-
-
 @pytest.mark.parametrize("probe", MADE)
 def test_a_cluster_for_each_question_changes_nothing(probe: str) -> None:
     chosen, table = made(probe)
@@ -172,8 +170,6 @@ def test_the_tests_have_clusters_as_units(metric: Callable[[ResponseTable], Esti
 
 
 # ---- categories, notes, and functions of the user
-
-
 def test_categories_of_one_cluster_are_pooled() -> None:
     table = ResponseTable.from_hits([[1], [0]] * 6, categories=("x",) * 4 + ("y",) * 8)
     table = in_clusters(table, *"aaaabbbccddd")

@@ -13,7 +13,6 @@ from tests.support.study_answers import of_some
 from tests.support.tables import estimates, resampled, without_errors
 
 NO_CLOSED_FORM = ("acc_min", "acc_max", "macro_acc_min", "macro_acc_max", "recall_spread", "position_cramers_v")
-
 OF_A_TEST = ("recall_spread_by_chance", "acc_range", "macro_acc_range", "position_chi_square", "position_p_value")
 
 

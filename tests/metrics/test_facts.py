@@ -142,7 +142,6 @@ def test_the_same_as_records(correct: list[list[bool]]) -> None:
 
 
 ENTRIES = probe_metrics("divergent")
-
 PRINTED = ((0, 1), (0, 1, 2), (0, 2))
 """The right option is 0."""
 
@@ -261,8 +260,6 @@ def test_the_four_metrics_of_a_run_that_stops_at_the_first_miss() -> None:
 
 
 # ---- questions and records
-
-
 @pytest.mark.parametrize("ask", ["letter", "best_answer", "yes_no", "select_all", "boxed"])
 def test_a_skipped_record_of_each_answer_format(ask: Any) -> None:
     asked = one("q0", 0, 2, (0, 1), 0)

@@ -44,8 +44,6 @@ def errors(table: ResponseTable, *, positions: bool = False, macro: bool = True)
 
 
 # ---- categories with one question
-
-
 def test_which_categories_are_pooled() -> None:
     assert grouped(2, 3) == [[[0, 1]], [[2, 3, 4]]]
     assert grouped(1, 2, 1) == [[[0], [3]], [[1, 2]]]
@@ -88,8 +86,6 @@ def test_the_note_on_categories_with_one_question() -> None:
 
 
 # ---- weights
-
-
 @given(st.integers(0, 10**6), st.booleans())
 def test_weights_are_numbers_of_copies(seed: int, positions: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -115,8 +111,6 @@ def test_number_of_trials() -> None:
 
 
 # ---- covariance
-
-
 @pytest.mark.parametrize("positions", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_the_covariance_agrees_with_a_bootstrap(positions: bool, missing: float) -> None:

@@ -34,8 +34,6 @@ def twins(count: int, *chances: list[float], answer: int = 0) -> list[list[Recor
 
 
 # ---- values worked out by hand
-
-
 def test_permuted_takes_the_highest_mean_over_the_orders() -> None:
     """Options X, Y, Z print as XYZ, YZX, ZXY. X has 0.5, 0.3 and 0.2; Y has 0.3, 0.6 and 0.2; Z the rest."""
     chances = [[0.5, 0.3, 0.2], [0.6, 0.1, 0.3], [0.6, 0.2, 0.2]]
@@ -120,8 +118,6 @@ def test_equal_recalls_may_differ_in_other_questions() -> None:
 
 
 # ---- what is missing
-
-
 def test_an_unscored_letter_is_wrong_and_has_no_prior() -> None:
     whole = twins(12, [0.7, 0.3], [0.6, 0.4])
     gone = scored("x", [[0.7, 0.3], [None, 0.4]])
@@ -174,8 +170,6 @@ def test_other_orders_have_the_spread_alone(orders: Orders, options: int, cyclic
 
 
 # ---- a planted prior
-
-
 def test_pride_recovers_a_planted_prior() -> None:
     answers, fair = planted(np.random.default_rng(1), 8000, varied=0.0)
     found = letter_prior(answers)["4"]
@@ -189,8 +183,6 @@ def test_pride_recovers_a_planted_prior() -> None:
 
 
 # ---- errors and intervals
-
-
 class Repeated(NamedTuple):
     """The same metric in many samples: its standard deviation, its reported error, its coverage and its mean."""
 

@@ -25,7 +25,6 @@ from tests.support.score_tables import (
 from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, table_of, without_errors
 
 Members = list[list[Record]]
-
 LISTS: dict[Probe, Metrics] = {"prompts": PROMPTS, "order": ORDER, "sampling": SAMPLING}
 
 ORACLES: dict[Probe, Callable[[Members], oracles_score.Values]] = {

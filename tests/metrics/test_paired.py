@@ -22,7 +22,6 @@ from tests.support import oracles_compare as compared
 from tests.support.tables import METRICS, Metrics, estimates, questions, table_of
 
 Members = list[list[Record]]
-
 FEW = mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)
 """Fewer samples, for properties that hold for any number of samples."""
 

@@ -149,7 +149,6 @@ def test_p_value_agrees_with_all_rotations() -> None:
 
 
 RUNS = 20
-
 NO_PREFERENCE = [prefers_a_wrong_option, is_70_percent_right, has_preferences, has_a_letter_per_question]
 
 

@@ -18,8 +18,6 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 # ---- values, errors and intervals
-
-
 @pytest.mark.parametrize(("questions", "kinds"), [(10, 2), (12, 6), (100, 10)])
 def test_the_errors_agree_with_a_bootstrap_of_all_questions(questions: int, kinds: int) -> None:
     rng = np.random.default_rng(kinds)
@@ -100,8 +98,6 @@ def test_nothing_is_undefined_from_two_questions_on(seed: int, positions: bool) 
 
 
 # ---- the range by chance
-
-
 @pytest.mark.parametrize(("questions", "expected"), [(100, 0.122), (500, 0.055), (2_340, 0.026)])
 def test_the_range_of_ten_equal_kinds_by_chance(questions: int, expected: float) -> None:
     # Ten independent kinds, accuracy 0.8: 3.078 * sqrt(0.16 / N) = 0.123, 0.055, 0.0255.
@@ -110,8 +106,6 @@ def test_the_range_of_ten_equal_kinds_by_chance(questions: int, expected: float)
 
 
 # ---- Cochran's Q
-
-
 def test_cochrans_q_by_hand() -> None:
     # 3 kinds, 120 questions: 40 times 100, 30 times 010, 50 times 011. Right answers by kind 40, 80, 50, T = 170, row
     # totals 70 times 1 and 50 times 2. Q = (k - 1) (k sum C^2 - T^2) / (k T - sum R^2)

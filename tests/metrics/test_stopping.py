@@ -44,7 +44,6 @@ QUESTION = Question("q", "Q?", ("a", "b", "c", "d", "e"), 2)
 
 
 QUESTIONS = {"questions": 6}
-
 SEED = 3
 """That of a model that knows some of these questions in all variants, some in the original, and some not."""
 
@@ -55,8 +54,6 @@ def full(task: str) -> dict[str, Any]:
 
 
 # ---- the rule
-
-
 @pytest.mark.parametrize("text", ["", "EXACT", "exactly", "bmca@1.0"])
 def test_another_rule_is_refused_and_the_one_that_there_is_named(text: str) -> None:
     with pytest.raises(UserError, match=rf"--stop '{text}': expected 'exact'"):
@@ -95,8 +92,6 @@ def test_only_cora_and_what_it_is_made_of_are_worth_stopping_for() -> None:
 
 
 # ---- through the harness
-
-
 @pytest.mark.parametrize("task", STOPPABLE)
 def test_what_is_printed_is_the_full_run(task: str) -> None:
     everything = full(task)
@@ -178,8 +173,6 @@ def samples(draw: st.DrawFn) -> Phases:
 
 
 # ---- by hand
-
-
 def test_the_values_and_errors_by_hand() -> None:
     # 50 of 100 originals, 40 right; 21 of these followed, 7 always right: m = 0.8, r = 1/3.
     phases = Phases(questions=100, asked=50, right=40, followed=21, always=7)
@@ -225,8 +218,6 @@ def test_a_table_without_questions_is_undefined() -> None:
 
 
 # ---- nothing is estimated if everything is asked
-
-
 @given(st.lists(st.sampled_from([(0, 0), (1, 0), (1, 1)]), min_size=2, max_size=60))
 def test_if_everything_is_asked_the_values_are_those_of_the_full_run_without_an_error(
     answers: list[tuple[int, int]],
@@ -256,7 +247,6 @@ def test_an_interval_is_inside_the_range_and_has_a_width_unless_nothing_can_vary
 
 
 # ---- all samples of a benchmark
-
 N, RIGHT, ALWAYS = 8, 5, 3
 """A benchmark with 8 questions, of which 5 are right and 3 of these always."""
 
@@ -296,8 +286,6 @@ def test_over_all_samples_the_squared_errors_are_the_variance() -> None:
 
 
 # ---- the interval, slowly
-
-
 def slow_ends(phases: Phases, metric: str) -> tuple[float, float]:
     """Try a million pairs of shares, and keep those within 1.96 standard errors of the sample."""
     first, second = shares_of(phases)

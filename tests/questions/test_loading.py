@@ -59,8 +59,6 @@ def test_many_kinds_of_defects_are_not_all_printed() -> None:
 
 
 # ---- exemplars
-
-
 def question(number: int, category: str = "") -> Question:
     return Question(f"q{number}", f"What follows {number}?", (str(number + 1), "0"), 0, category)
 

@@ -22,7 +22,6 @@ from lm_eval_cora.questions.rows import read_rows, source_name
 from tests.support.messages import tells
 
 ROWS = [{"question": "2 + 2?", "answer": "B"}, {"question": 'He said: "שלום"\nWhy?', "answer": "A"}]
-
 LINES = '{"question": "2 + 2?", "answer": "B"}\n\n{"question": "He said: \\"שלום\\"\\nWhy?", "answer": "A"}\n'
 LIST = '[\n  {"question": "2 + 2?", "answer": "B"},\n  {"question": "He said: \\"שלום\\"\\nWhy?", "answer": "A"}\n]\n'
 CSV = 'question,answer\n2 + 2?,B\n\n"He said: ""שלום""\nWhy?",A\n'

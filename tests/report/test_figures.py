@@ -20,7 +20,6 @@ from tests.support import made_up
 from tests.support.messages import tells
 
 matplotlib = pytest.importorskip("matplotlib")
-
 NOTHING = Table("numbers", ("Name", "Value"), ())
 OF_MODELS = ("curve", "ranges", "dots", "changes")
 ALL = (*OF_MODELS, "heat_map")

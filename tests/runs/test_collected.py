@@ -149,7 +149,6 @@ def test_options_that_some_rows_lack_do_not_describe_what_was_asked() -> None:
 
 
 # ---- names of variants as kinds
-
 NAMES_OF_VARIANTS: dict[str, tuple[list[Any], set[str] | None]] = {
     "shared names": (["original", "shuffled", "original", "shuffled"], {"original", "shuffled"}),
     "a kind that one question has": (["original", "x", "original", "y", "original", "x"], {"original", "x", "y"}),
@@ -186,7 +185,6 @@ def test_at_most_sixty_names_are_kinds_and_a_column_goes_before_names() -> None:
 
 
 # ---- any small file
-
 IDENTITIES = "abcd"
 
 
@@ -239,8 +237,6 @@ def test_any_file(tmp_path_factory: pytest.TempPathFactory, asked: list[list[Rec
 
 
 # ---- metrics
-
-
 def test_directions_are_those_of_the_tasks() -> None:
     ours = {entry["metric"]: entry.get("higher_is_better") for entry in ENTRIES}
     assert len(ours) == len(ENTRIES)
@@ -266,8 +262,6 @@ def test_columns_that_are_missing() -> None:
 
 
 # ---- records
-
-
 def records_of(found: Collected) -> list[Record]:
     return [record for question in found.places for record in found.records(question)]
 

@@ -189,8 +189,6 @@ def test_estimate_of_is_the_mean_with_its_error(values: list[float], is_share: b
 
 
 # ---- lines
-
-
 def test_the_address_of_an_image_is_not_part_of_a_document(tmp_path: Path) -> None:
     """The harness writes an image as its `repr`, so its hash of the document is another one in each run."""
 

@@ -124,8 +124,6 @@ def test_the_probe_of_a_single_kind_of_variant(demo: Demo, tmp_path: Path) -> No
 
 
 # ---- which files are a run
-
-
 def test_folders_with_two_models_and_models_of_one_name(demo: Demo, other: Written, tmp_path: Path) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     copied(demo["cora_demo"], before)

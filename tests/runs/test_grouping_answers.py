@@ -88,8 +88,6 @@ def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> No
 
 
 # ---- which files are answers
-
-
 def test_files_of_answers(tmp_path: Path) -> None:
     lines: list[tuple[str, Any, bool]] = [
         ("a.jsonl", {"question": 1, "variant": 0, "correct": True}, True),
@@ -121,8 +119,6 @@ def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
 
 
 # ---- comparison
-
-
 def pair_of(*paths: Path) -> tuple[Run, Run]:
     ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
     assert not alone

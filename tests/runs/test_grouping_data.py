@@ -156,8 +156,6 @@ def test_scores_row_does_not_mix_data(tmp_path: Path) -> None:
 
 
 # ---- in Python
-
-
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_order", "cora_demo_mc"])
 def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: Demo, tmp_path: Path) -> None:
     run = the_run(demo[task].folder)
@@ -199,8 +197,6 @@ def test_scores_of_runs_have_the_numbers_of_the_harness_and_are_compared_by_sign
 
 
 # ---- which models, files and runs belong together, and the messages about it
-
-
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Written:
     return write(tmp_path_factory.mktemp("small"), varied, TASK, {"questions": 2})

@@ -22,13 +22,10 @@ from tests.support.messages import tells
 from tests.support.written import Line, Written, check_numbers, copied, edit, everything, lines_of, put, save, the_run
 
 ORDERS = 5  # variants per question of the probe `order`, which most of these tests use because it has the fewest
-
 Demo = dict[str, Written]
 
 
 # ---- lines that are not samples
-
-
 def hellaswag(number: int) -> Line:
     return {
         "doc_id": number,
@@ -132,8 +129,6 @@ def test_lines_without_names_of_metrics(demo: Demo, tmp_path: Path) -> None:
 
 
 # ---- scored answers, which the harness writes as text
-
-
 @pytest.mark.parametrize(
     ("scores", "picked", "reason"),
     [
@@ -164,8 +159,6 @@ def test_the_likelihoods_of_yes_and_no(demo: Demo) -> None:
 
 
 # ---- incomplete questions
-
-
 FEW = ("cora_demo_mc", "cora_demo_revas", "cora_demo_sampling")
 
 
@@ -206,8 +199,6 @@ def test_each_line_is_found_again(demo: Demo, tmp_path: Path) -> None:
 
 
 # ---- a file that is read in parts by several processes gives what one process reads
-
-
 def test_every_partition_gives_the_same(demo: Demo) -> None:
     path = demo["cora_demo_order"].samples
     size = path.stat().st_size
@@ -288,8 +279,6 @@ def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_no
 
 
 # ---- what `simple_evaluate` returns is read as its files are
-
-
 SOME = {"questions": 2}
 
 

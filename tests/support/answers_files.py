@@ -11,7 +11,6 @@ import pandas as pd
 from tests.support.written import put
 
 Row = dict[str, Any]
-
 KINDS = ("original", "shuffled", "nota", "fewer")
 
 

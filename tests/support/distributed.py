@@ -30,7 +30,6 @@ from tests.support.index import reading_task_files_once
 from tests.support.simulated import TASKS
 
 ROOT = Path(__file__).parents[2]
-
 SECONDS = 600
 """Seconds after which a group of processes counts as stuck. Three ranks take seconds, or minutes on a busy machine."""
 
@@ -66,7 +65,6 @@ class Hashing(LM):
         self.questions: list[str] = []
 
     # ---- the interface of a rank, as in the harness' transformers back end, without accelerate
-
     def join(self, rank: int, ranks: int, store: Path) -> None:
         from torch import distributed
 
@@ -108,7 +106,6 @@ class Hashing(LM):
             distributed.barrier()
 
     # ---- answers
-
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         return self._answer("generate_until", requests, self._write, "")
 

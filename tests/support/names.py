@@ -11,7 +11,6 @@ WITH_FEWER_PROBES = [
 """Benchmarks with the divergent probe, MCQA+ and SCORE's order probe. Other probes are available with cora_hub."""
 
 FEWER_PROBES = ("divergent", "plus", "order")
-
 PROBES = {"divergent": "", **{name: f"_{name}" for name in ("plus", "revas", "prompts", "order", "sampling")}}
 """The suffix of task names for each probe."""
 
@@ -58,7 +57,6 @@ REVAS = [
 CONFIDENCE = [f"confidence_{what}{norm}" for norm in ("", "_norm") for what in ("right", "wrong", "ratio")]
 SCORED = [*CONFIDENCE, "yes_no_mass"]
 SELECTIONS = ["multi_share", *(f"recall_{what}{multi}" for multi in ("", "_multi") for what in ("right", "misleading"))]
-
 RANGE = ["acc_mean", "acc_min", "acc_max"]
 MACRO = ["macro_acc", "macro_acc_min", "macro_acc_max"]
 

@@ -11,7 +11,6 @@ import numpy as np
 
 Row = Sequence[float]
 Statistic = Callable[..., float]
-
 Z = 1.959963984540054
 
 

@@ -15,7 +15,6 @@ from tests.support.oracles import Questions, Same
 from tests.support.oracles_letter_bias import acc_permuted, acc_pride, letter_prior
 
 Values = dict[str, float | None]
-
 DROPPED = "single_letter_only"
 
 

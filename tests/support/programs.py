@@ -22,7 +22,6 @@ from lm_eval_cora.cli import main
 from tests.support.documented import from_start
 
 ROOT = Path(__file__).parents[2]
-
 CLOSED, UNREAD, FULL, KEPT = "closed", "unread", "full", "kept"
 """A stream is closed before the start, is a pipe that nobody reads, is a full disk, or is kept."""
 

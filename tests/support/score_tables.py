@@ -21,14 +21,10 @@ from lm_eval_cora.variants.variant import Variant
 from tests.support.tables import answer_to
 
 Probe = Literal["prompts", "order", "sampling"]
-
 TEMPLATES = (*(f"template {number}" for number in range(1, 10)), SINGLE_LETTER)
-
 ALL = tuple(Template(name, "{question}{options}") for name in TEMPLATES)
 FIXED = ALL[3]
-
 CATEGORIES = ("", "law", "physics")
-
 STYLES = ("knows", "one letter", "one text", "guesses", "says nothing")
 
 

@@ -18,7 +18,6 @@ from typing import NamedTuple
 from tests.support.documented import forked
 
 ROOT = Path(__file__).parents[2]
-
 PACKAGES = ("numpy", "scipy.stats", "pandas", "datasets", "hypothesis", "lm_eval.evaluator", "lm_eval.tasks", "tqdm")
 
 

@@ -10,7 +10,6 @@ from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
 
 Part = list[dict[str, Any]]
-
 FOUR = (0, 1, 2, 3)
 TEN = tuple(range(10))
 NOTA = 26

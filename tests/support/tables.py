@@ -26,7 +26,6 @@ from lm_eval_cora.variants.revas import revas
 from lm_eval_cora.variants.variant import Variant
 
 _PROBES = Path(__file__).parents[2] / "tasks" / "_probes"
-
 Metrics = dict[str, Callable[[ResponseTable], Any]]
 
 
@@ -202,7 +201,6 @@ def random_questions(count: int, variants: int = 26, seed: int = 0) -> list[list
 
 
 SKILLS = ("knows", "sticks", "guesses", "says nothing")
-
 _LIKELIHOODS = (-inf, -801.0, -800.0, -30.0, -3.0, -1.5, -0.7, -0.1, -0.0)
 
 

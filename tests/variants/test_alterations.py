@@ -111,7 +111,6 @@ def test_a_filler_does_not_occur_in_the_taken_texts(written: Callable[[str], str
 
 
 # ---- what several probes do in the same way
-
 Make = Callable[..., list[Variant]]
 WITH_FILLERS = pytest.mark.parametrize("make", [plus, revas])
 

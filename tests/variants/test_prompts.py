@@ -8,7 +8,6 @@ from tests.support.questions import questions
 
 WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Steam "), 1)
 HALF = OpenQuestion("q2", "What is half of a half?", r"\frac14", "Level 1")
-
 TEN = own_templates()
 
 

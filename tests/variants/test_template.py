@@ -162,7 +162,6 @@ def test_our_own_templates() -> None:
 
 
 # ---- the prompts change scores: if you change one on purpose, raise the version of its tasks
-
 KEPT = Path(__file__).parents[1] / "prompts"
 QUESTION = Question("water-1", "What is the name for frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
 OF_FIVE = replace(QUESTION, choices=(*QUESTION.choices, "Rain"))

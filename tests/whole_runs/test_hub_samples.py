@@ -13,7 +13,6 @@ from tests.support.building import build
 from tests.support.simulated import knows, run, scores
 
 HUB = Path(__file__).parents[3] / "shared" / "hub"
-
 pytestmark = pytest.mark.skipif(not HUB.is_dir(), reason=f"no samples in {HUB}")
 
 

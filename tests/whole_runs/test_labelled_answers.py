@@ -8,7 +8,6 @@ import pytest
 from benchmarks.readers import READERS, Labelled, labelled, outcome
 
 FILE = Path(__file__).parents[3] / "shared" / "answers" / "dev.jsonl"
-
 pytestmark = pytest.mark.skipif(not FILE.exists(), reason=f"{FILE} is absent")
 
 

@@ -28,7 +28,6 @@ COLUMNS = [
 ]
 
 FRAGE = [{("Frage" if key == "question" else key): value for key, value in row.items()} for row in COLUMNS]
-
 Make = Callable[[Path], Any]
 
 

@@ -84,8 +84,6 @@ def test_missing_likelihoods_cost_only_their_questions(written: Written, read: R
 
 
 # ---- the page
-
-
 def test_the_chart_of_the_accuracy_before_and_after(read: Run) -> None:
     chart = letter_bias([read])
     assert isinstance(chart, Dots)

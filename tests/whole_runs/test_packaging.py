@@ -14,12 +14,10 @@ from tests.support.names import GROUPS, NAMES
 from tests.support.tables import without_variation
 
 pytestmark = pytest.mark.packaging
-
 USUAL = "uv, editable harness"
 """The most common way to install the two packages. `nox -s install` tests all ways."""
 
 IMPORT = "import lm_eval; print(lm_eval.__file__)"
-
 ABSENT = "import importlib.util as u; print([name for name in ('torch', 'transformers') if u.find_spec(name)])"
 
 ENTRY_POINTS = """

@@ -68,9 +68,7 @@ TOO_FEW = {
 """One variant, and several ranks."""
 
 RANKS = 3
-
 Outcomes = dict[tuple[str, str], dict[str, Any]]
-
 MATHS = ("cora_math_prompts", "boxed")
 """A task that compares the answers of all ranks to a question."""
 
@@ -173,8 +171,6 @@ def test_answers_of_all_ranks_are_compared_with_each_other(alone: Outcomes, toge
 
 
 # ---- stopping early
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_the_runs_are_worth_comparing(alone: Outcomes, form: str) -> None:
     # Otherwise the tests below would compare zeros with zeros, or runs that asked everything.

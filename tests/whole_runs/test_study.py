@@ -23,8 +23,6 @@ def values_of(study: dict[str, Any]) -> dict[str, Any]:
 
 
 # ---- a model that always says A
-
-
 def always_a(doc: dict[str, Any]) -> str:
     return "no" if doc["ask"] == "yes_no" else "A"
 
@@ -73,8 +71,6 @@ def test_always_a(tmp_path: Path) -> None:
 
 
 # ---- a model that believes two options right and prefers one
-
-
 def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> None:
     task = "cora_local_revas"
     results = run(believes_two, task, four_options(tmp_path, [0, 1, 2, 3] * 2))
@@ -148,8 +144,6 @@ def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
 
 
 # ---- the cheap version of MCQA+
-
-
 def test_one_variant_of_each_question() -> None:
     def rule(doc: dict[str, Any]) -> str:
         return knows(doc) if doc["ask"] == "letter" else "?"
@@ -177,8 +171,6 @@ def test_one_variant_of_each_question() -> None:
 
 
 # ---- requests
-
-
 def test_each_form_asks_what_it_can() -> None:
     written, scored = build("cora_demo_revas").eval_docs, build("cora_demo_revas_mc").eval_docs
     assert len(written) == 120 * 48
@@ -291,8 +283,6 @@ def test_what_a_line_of_the_samples_file_says(tmp_path: Path) -> None:
 
 
 # ---- exemplars
-
-
 @pytest.mark.parametrize("task", ["cora_demo_revas", "cora_demo_plus", "cora_demo_plus_mc", "cora_demo_revas_mc"])
 def test_exemplars_ask_what_their_question_asks(task: str) -> None:
     samples = run(knows, task, {"questions": 6}, num_fewshot=4)["samples"][task]

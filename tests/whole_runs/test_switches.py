@@ -15,7 +15,6 @@ from tests.support.tables import without_variation
 
 FORMS = ["cora_demo", "cora_demo_mc"]
 M = 26
-
 both_forms = pytest.mark.parametrize("task", FORMS)
 
 

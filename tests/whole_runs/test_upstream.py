@@ -16,7 +16,6 @@ from tests.support.simulated import run, scores
 pytest.importorskip("math_verify")
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "consistency_rates.md"
-
 Doc = dict[str, Any]
 Rule = Callable[[Doc], str]
 
