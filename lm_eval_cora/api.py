@@ -1,5 +1,7 @@
 """The functions of the Python API: scores of answers, prompts, responses and runs; reports and records of runs."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """The result of parsing a response: picked or selected options, a written answer, or the reason why it is invalid."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from enum import Enum
 

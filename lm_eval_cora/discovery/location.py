@@ -1,5 +1,7 @@
 """The folder of the task files, and how the harness finds it. Plain `lm_eval` runs the patch with every task."""
 
+from __future__ import annotations
+
 import os
 import sys
 import threading

@@ -22,6 +22,8 @@ with fewer than two units a standard error is nan. Arguments and arrays that are
 Papers: CoRA, MCQA+, REVAS, SCORE and Zheng et al. 2024; docs/metrics.md has the formulas with worked examples.
 """
 
+from __future__ import annotations
+
 # ruff: noqa: F403, I001  # each module names its public functions, and the modules are in the order of the API page
 from lm_eval_cora.metrics.accuracy import *
 from lm_eval_cora.metrics.consistency import *

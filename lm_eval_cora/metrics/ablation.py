@@ -1,5 +1,7 @@
 """CoRA's ablation, and guessing: what fewer options, a choice of variants and random picks do to the scores."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -65,9 +67,14 @@ class Resampled(NamedTuple):
 def resampled(table: ResponseTable, *, draws: int = 100, times: int = 10_000) -> dict[str, Resampled]:
     """Spread of the scores over random draws of the variants: how much they depend on the choice of variants.
 
-    Each of the `times` draws takes `draws` variants with replacement, the same ones for all questions with the same
-    number of variants. `cora` keeps the benchmark's `mcqa`. The spread does not include the choice of questions; the
-    standard error of a score does.
+    Each draw takes 100 variants with replacement, the same ones for all questions with the same number of variants.
+    `cora` keeps the benchmark's `mcqa`. The spread does not include the choice of questions; the standard error of a
+    score does.
+
+    Args:
+        table: Answers to N questions.
+        draws: Number of variants in a draw, at least 1.
+        times: Number of draws, at least 1.
 
     Returns:
         For `mcqa_plus`, `mv` and `cora`: mean and standard deviation over the draws, and the difference of the mean
@@ -192,8 +199,12 @@ def at_least(variants: int, rate: float) -> Floats:
     """Probability of at least p right answers to M variants if each is right with probability r.
 
     P(p) = sum over j from p to M of C(M, j) r^j (1 - r)^(M - j), for p = 0, ..., M. For p > 0 this is the regularised
-    incomplete beta function I_r(p, M - p + 1). M, the number of `variants`, is at least 1. The `rate` r is from 0 to 1;
-    for a guess among k options it is 1 / k.
+    incomplete beta function I_r(p, M - p + 1).
+
+    Args:
+        variants: M, at least 1.
+        rate: r, from 0 to 1. For a guess among k options it is 1 / k.
+
     Range: (M + 1,) probabilities, falling from 1. Source: CoRA, eq. 10 (its text says r = 1/p, but means r = 1/k).
 
     Example:
@@ -212,8 +223,12 @@ def at_least(variants: int, rate: float) -> Floats:
 def msgr(variants: int, certain: float = CERTAIN) -> Floats:
     """Minimum success guessing rate: the smallest rate r at which at least p of M answers are almost certainly right.
 
-    It solves P(p) = `certain` for r, where P(p) is the probability of at least p right answers; see `at_least`. M, the
-    number of `variants`, is at least 1, and the probability that counts as `certain` is between 0 and 1.
+    It solves P(p) = `certain` for r, where P(p) is the probability of at least p right answers; see `at_least`.
+
+    Args:
+        variants: M, at least 1.
+        certain: The probability that counts as certain, between 0 and 1.
+
     Range: (M + 1,) rates for p = 0, ..., M, rising from 0. Source: CoRA, appendix A, table 7. For M = 10 the paper
     prints 0.2 for p = 0, where any rate is enough, 0.93 for p = 6 and 0.9999 for p = 10. No single value of `certain`
     gives these together with the other rows.

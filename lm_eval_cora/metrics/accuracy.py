@@ -1,5 +1,7 @@
 """Shares of right answers: acc, mcqa, mcqa_plus, mcqa_plus_diff, mv, bmca; and of invalid answers, formats and ties."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

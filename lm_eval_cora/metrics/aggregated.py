@@ -1,5 +1,7 @@
 """SCORE's aggregated row: one result for a benchmark from all probes that were run on it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import nan
 from typing import Any, NamedTuple
@@ -61,9 +63,15 @@ def aggregated(
     position (adjusted if some questions lack it), one per sample. On MMLU-Pro these are 9 + 10 + 5 = 24. Consistency
     rates use all templates and are averaged over probes.
 
-    `prompts`, `order` and `sampling` are the tables of the probes; None if one was not run. With `macro`, accuracies
-    are means over categories, as in the paper for MMLU-Pro. The errors of `acc_min` and `acc_max` are bootstrapped.
-    Range: 0 to 1; nan without a probe or a common question. Source: SCORE, table 7 and section 4.4.
+    Args:
+        prompts: Table of the prompts probe; None if it was not run.
+        order: Table of the order probe; None if it was not run.
+        sampling: Table of the sampling probe; None if it was not run.
+        macro: Whether accuracies are means over categories, as in the paper for MMLU-Pro.
+
+    Returns:
+        The row. All values are shares from 0 to 1, nan without a probe or a common question. The errors of `acc_min`
+        and `acc_max` are bootstrapped. Source: SCORE, table 7 and section 4.4.
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 1], [0, 1]])
@@ -116,7 +124,9 @@ def _mean(accuracies: KindAccuracies) -> Estimate:
 def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy range, consistency rate and share of identical answers by category (subject, subset or level).
 
-    With `positions`, the kinds are positions of the right option; see `acc_min`.
+    Args:
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option; see `acc_min`.
 
     Returns:
         For each category its `acc_mean`, `acc_min`, `acc_max`, `acc_range`, `acc_range_by_chance`, `acc_range_p`,

@@ -1,5 +1,7 @@
 """Consistency of the answers to each question: ci, cora, core, consistency_rate, all_equal, equal_at, timeouts."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, product_of, ratio_of, share_of

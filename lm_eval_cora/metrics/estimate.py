@@ -1,5 +1,7 @@
 """Estimate, a value with its standard error and 95% interval, and the functions that compute one from the questions."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache

@@ -1,5 +1,7 @@
 """What is known of a metric: facts of its function, arrays instead of tables, and entries of a task's `metric_list`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

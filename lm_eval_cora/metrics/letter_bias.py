@@ -4,6 +4,8 @@ Symbols: P_i(d | o) is the probability of letter d for question i with its optio
 printed letters. The orders are the A rotations of the A options (`orders: cyclic`): each option is once at each letter.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from math import hypot, inf

@@ -4,6 +4,8 @@ A server, or a model in bfloat16, may answer the same prompt differently. That l
 The option `repeats` asks the original again, unchanged. No other metric uses these answers.
 """
 
+from __future__ import annotations
+
 from math import isnan
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Metrics over the orders of a question's options: accuracy in the first order, hard accuracy, consistency score."""
 
+from __future__ import annotations
+
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,8 +20,11 @@ OptionCount = int | Literal["original"]
 def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     """Accuracy in the first order of a given number of options: the source's order, with fillers last.
 
-    `options` is the number of printed options, or `original` for each question's own number. The original counts for a
-    question that has this number itself.
+    Args:
+        table: Answers to N questions.
+        options: Number of printed options, or `original` for each question's own number. The original counts for a
+            question that has this number itself.
+
     Range: 0 to 1; nan if no question is printed with this number of options. Source: MCQA+, appendix A ("Accuracy";
     REVAS, figure 3 and table 9).
 

@@ -1,5 +1,7 @@
 """Comparison of answers to the same questions: paired differences, McNemar's test, and several models or estimates."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -35,16 +37,24 @@ class Difference(NamedTuple):
 def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -> Difference:
     """Difference of two estimates from the same questions: after - before, paired by question.
 
-    Both are from the same questions in the same order; another number of questions is a ValueError. The standard error
-    is that of the differences within questions. A question that is equally hard in both adds nothing to it. If no
-    question differs, it is half the width of the 95% interval, divided by 1.96.
+    The standard error is that of the differences within questions. A question that is equally hard in both adds nothing
+    to it. If no question differs, it is half the width of the 95% interval, divided by 1.96.
 
     The interval stays between the largest possible differences. For shares of the same questions it is Tango's score
     interval; it also contains 0 if McNemar's mid-p test does not reject equal shares at 5%. For other functions of
     means it is value -+ z errors, where the error counts one further question whose difference is as far from the mean
-    as the farthest, and `z` is 1.96 for 95%. If no question differs, it is `unvaried`. Both are nan if an estimate has
-    no standard error, or none in closed form, such as the lowest and highest accuracies: their differences are biased
-    if one model has more kinds of equal difficulty. `differences_together` compares the kinds.
+    as the farthest. If no question differs, it is `unvaried`. The lowest and highest accuracies have no error and no
+    interval, because their differences are biased if one model has more kinds of equal difficulty.
+    `differences_together` compares the kinds.
+
+    Args:
+        before: An estimate from N questions.
+        after: An estimate from the same questions in the same order. Another number of questions is a ValueError.
+        z: Quantile of the normal distribution for the interval; 1.96 for 95%.
+
+    Returns:
+        The difference with its standard error and 95% interval. Both are nan if an estimate has no standard error, or
+        none in closed form.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
@@ -312,8 +322,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
     """The best of several models, and all that cannot be told apart from it.
 
-    A model is told apart if the interval of its difference to the best one, one of all pairs together, excludes 0. The
-    `estimates` are a metric of K models, from the same questions; `higher` says whether a higher value is better.
+    A model is told apart if the interval of its difference to the best one, one of all pairs together, excludes 0.
+
+    Args:
+        estimates: A metric of K models, from the same questions.
+        higher: Whether a higher value is better.
 
     Returns:
         Indices of models; empty if all values are undefined, or if a difference to the best one has no interval.
@@ -365,8 +378,14 @@ def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) 
 
     All of them contain the true differences in 95% of the samples: each is that of `difference`, with the quantile of
     the largest of all standardised differences (max-t) instead of 1.96.
-    Both are G estimates from the same questions. The ends are nan if an estimate has no standard error in closed form.
-    Source: max-t intervals, Hothorn, Bretz and Westfall 2008.
+
+    Args:
+        before: G estimates from N questions.
+        after: The same ones for another model, from the same questions.
+
+    Returns:
+        G differences. The ends are nan if an estimate has no standard error in closed form. Source: max-t intervals,
+        Hothorn, Bretz and Westfall 2008.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of

@@ -1,5 +1,7 @@
 """Letter preference: how often each letter is picked, whether the letters matter, and the spread of their recalls."""
 
+from __future__ import annotations
+
 from math import inf, nan, sqrt
 from typing import Any, NamedTuple
 

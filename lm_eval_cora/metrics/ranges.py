@@ -1,5 +1,7 @@
 """Accuracy of each kind of variant, their mean, the lowest and the highest, their range, and the range by chance."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from math import hypot, inf, nan
@@ -88,6 +90,10 @@ def macro_acc(table: ResponseTable) -> Estimate:
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy and share of invalid answers of each kind of variant.
 
+    Args:
+        table: Answers to N questions.
+        positions: Whether to include the accuracy adjusted for the questions that have the position; see `acc_min`.
+
     Returns:
         A mapping for each kind; empty without questions. Source: SCORE, figure 3 (box plots) and section 4.1 (the
         outlier). It has
@@ -95,8 +101,7 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
         - `accuracy` and `invalid`: shares from 0 to 1, means over the questions that have the kind;
         - `questions`: the number of these questions;
         - `outlier`: whether the accuracy is more than 1.5 interquartile ranges outside the quartiles of all kinds;
-        - `adjusted`: the accuracy adjusted for the questions that have the position, only with `positions`; see
-          `acc_min`.
+        - `adjusted`: the adjusted accuracy, only with `positions`.
 
     Example:
         >>> each_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))["variant"]["accuracy"].value
@@ -165,14 +170,16 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     (5,000 samples, each with its own lowest kind). The 95% interval goes from the lowest of the lower ends to the
     lowest of the upper ends of intervals of all kinds that hold together (max-t, Clopper and Pearson).
 
-    With `positions`, the kinds are positions of the right option. Only questions with enough options have the last
-    positions, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean, over the
-    questions that have it, of (accuracy at the position - the question's mean). If all questions have all positions,
-    this is the plain accuracy.
+    Args:
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option. Only questions with enough options have the last
+            positions, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean,
+            over the questions that have it, of (accuracy at the position - the question's mean). If all questions have
+            all positions, this is the plain accuracy.
+        macro: Whether to average over categories, each with the same weight. The accuracy of a kind is then the mean of
+            the categories' accuracies. For positions, acc_mean is averaged over all categories, and the mean difference
+            over those that have the position. Questions are resampled within categories, pooled as in `macro_acc`.
 
-    With `macro`, the accuracy of a kind is the mean of the categories' accuracies. For positions, acc_mean is averaged
-    over all categories, and the mean difference over those that have the position. Questions are resampled within
-    categories, pooled as in `macro_acc`.
     Range: 0 to 1; with `positions` it may be slightly outside because of the adjustment. Source: SCORE, section 3.4
     (accuracy range).
 

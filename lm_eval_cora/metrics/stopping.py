@@ -7,6 +7,8 @@ and cora = m (1 - m (1 - r)). The errors are about the finite benchmark, not abo
 They are 0 when all originals are asked and all right ones are followed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, isnan, nan, pi, sqrt
 from typing import Any, NamedTuple

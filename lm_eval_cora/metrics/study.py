@@ -6,6 +6,8 @@ Some metrics use a subset of the questions, which depends on the answers; withou
 - misled: the model picked a wrong option in the original, the misleading one (a dagger in the papers).
 """
 
+from __future__ import annotations
+
 from math import inf
 from typing import Literal
 
@@ -120,8 +122,11 @@ def multi_share(table: ResponseTable) -> Estimate:
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions whose right option the model selects if asked for all right ones.
 
-    With `several`, only questions with several selected options count, as in the papers. Their recalls, 92.5 and 67.5,
-    sum to 160; with single selections, of one option each, they could not exceed 100 + %multi = 123.
+    Args:
+        table: Answers to N questions.
+        several: Whether to count only questions with several selected options, as the papers do. Their recalls, 92.5
+            and 67.5, sum to 160; with single selections, of one option each, they could not exceed 100 + %multi = 123.
+
     Range: 0 to 1; nan if there is no such question. Source: MCQA+, table 6 (Recall r).
     """
     return _recall(table, table.answer, several)
@@ -228,8 +233,12 @@ def _misled(table: ResponseTable) -> Bools:
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
 
-    For each question, one true-or-false variant, scored by likelihood, asks whether the right option is right. With
-    `normalised`, it is the mean of P(yes) / (P(yes) + P(no)) instead of P(yes).
+    For each question, one true-or-false variant asks whether the right option is right.
+
+    Args:
+        table: Answers to N questions, with true-or-false variants scored by likelihood.
+        normalised: Whether to use P(yes) / (P(yes) + P(no)) instead of P(yes).
+
     Range: 0 to 1; nan if no question is always answered correctly. A question with a missing probability is left out.
     Source: MCQA+, table 5.
 

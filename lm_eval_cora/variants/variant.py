@@ -1,5 +1,7 @@
 """Variants: altered forms of a question, with the same fields from the probe to the samples file. Probes make them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
