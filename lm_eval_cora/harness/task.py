@@ -22,17 +22,7 @@ from lm_eval_cora.harness.scoring import Scoring, check_comparison, digest_of, e
 from lm_eval_cora.harness.served import tell_how_answers_end
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics.facts import (
-    DROPPED_TEMPLATE,
-    Entry,
-    applies_to,
-    check_metrics,
-    features_of,
-    is_estimated,
-    is_in_table,
-    is_known_early,
-    saves_requests,
-)
+from lm_eval_cora.metrics import facts
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import Form
 from lm_eval_cora.questions.randomness import draw
@@ -61,16 +51,17 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._declared = config["benchmark"] if isinstance(config["benchmark"], Mapping) else {}
         config = {key: value for key, value in config.items() if key not in OWN_KEYS}
         config |= {"process_docs": docs.process_docs, "custom_dataset": docs.load_benchmark, "test_split": SPLIT}
-        check_metrics(task, config.get("metric_list"))
+        facts.check_metrics(task, config.get("metric_list"))
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
         self._writes = not self._benchmark.has_options  # answers are compared with a reference
         if self._writes:
             check_comparison(task)
         with _naming(task):
             features = self._features(config["metric_list"])
-        apply = partial(applies_to, form=self._form, sampled=self._options.variants is not None, features=features)
-        self._entries: list[Entry] = [*filter(apply, config["metric_list"])]  # of this form and this benchmark
-        config["metric_list"] = [entry for entry in self._entries if is_in_table(entry)]
+        sampled = self._options.variants is not None
+        apply = partial(facts.applies_to, form=self._form, sampled=sampled, features=features)
+        self._entries: list[facts.Entry] = [*filter(apply, config["metric_list"])]  # of this form and this benchmark
+        config["metric_list"] = [entry for entry in self._entries if facts.is_in_table(entry)]
         self._docs: Docs | None = None
         self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
         self._selection: dict[str, object] = {}
@@ -114,10 +105,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 )
         return self._docs
 
-    def _features(self, entries: Sequence[Entry]) -> set[str]:
+    def _features(self, entries: Sequence[facts.Entry]) -> set[str]:
         """The features of the benchmark. Templates are read only if a metric depends on them."""
-        reads = any(DROPPED_TEMPLATE in str(entry.get("only", "")).split() for entry in entries)
-        return features_of(
+        reads = any(facts.DROPPED_TEMPLATE in str(entry.get("only", "")).split() for entry in entries)
+        return facts.features_of(
             is_open=self._writes,
             macro_average=self._benchmark.macro_average,
             kinds=[each.name for each in templates_of(self._benchmark, self._options).all] if reads else [],
@@ -185,7 +176,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             numbers = docs.questions_digest({"number": number} for number in set(samples or ()))
             self._selection = {"samples": numbers} if samples else {"limit": f"{limit or 0:g}"}
         if self._is_scored:
-            table = [entry for entry in self._entries if is_in_table(entry)]
+            table = [entry for entry in self._entries if facts.is_in_table(entry)]
             self._print_only(table, self._entries if len(table) < len(self._entries) else [])
         if self.config.num_fewshot:
             self.sampler = self._load_sampler()
@@ -232,13 +223,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             return
         back_ends.check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
         if model.stop is not None and self.can_stop:
-            is_printed = is_known_early if model.whole is None else is_estimated
+            is_printed = facts.is_known_early if model.whole is None else facts.is_estimated
             self._print_only([entry for entry in self.config.metric_list if is_printed(entry)], [])
         elif model.stop is not None:
             logger.warning("%s: --stop has no effect: the metrics of this task need all answers", self.task_name)
         self._left_out = {key: value for key, value in model.settings.items() if self.can_stop or key != "stop"}
 
-    def _print_only(self, entries: list[Entry], study: list[Entry]) -> None:
+    def _print_only(self, entries: list[facts.Entry], study: list[facts.Entry]) -> None:
         self.config.metric_list = entries
         self.scoring.print_only(entries, study)
         # `ConfigurableTask.__init__` reads `metric_list` once, but the metrics that are printed depend on the run.
@@ -282,7 +273,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     @property
     def can_stop(self) -> bool:
         """Whether a question may end with its first wrong answer, without changes to CoRA, CI or BMCA(1.0)."""
-        return saves_requests(self._entries)
+        return facts.saves_requests(self._entries)
 
     def agenda(self) -> list[Planned]:
         """The questions of all ranks in random order. The first n are those of the option `questions: n`."""
