@@ -44,11 +44,7 @@ def is_answer(response: Any) -> bool:
 
 
 class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no types
-    """Variant of the harness' cache, in the same file format, that does not store samples and missing answers.
-
-    Attributes:
-        when_found: Callback. It gets the number of requests of a call whose answers are in the file.
-    """
+    """Variant of the harness' cache, in the same file format, that does not store samples and missing answers."""
 
     def __init__(self, lm: Any, path: str) -> None:
         check_cache(path)
@@ -65,6 +61,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         self._keys = set(self.dbdict.keys())
         self._committed = time.monotonic()
         self._is_broken = False
+        # It gets the number of requests of a call whose answers are in the file.
         self.when_found: Callable[[int], None] = lambda count: None
         lm.set_cache_hook(self.get_cache_hook())
 

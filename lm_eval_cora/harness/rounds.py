@@ -180,17 +180,12 @@ Requests = tuple["Instance", ...]
 
 @dataclass
 class QuestionState:
-    """State of a question on this rank: its results so far, and the variants still to ask.
-
-    Attributes:
-        stops: Whether it ends with its first wrong answer.
-        original: Whether the original is right; None if unknown.
-    """
+    """State of a question on this rank: its results so far, and the variants still to ask."""
 
     task: CoraTask
-    stops: bool
+    stops: bool  # whether it ends with its first wrong answer
     waiting: list[Requests] = field(default_factory=list)
-    original: bool | None = None
+    original: bool | None = None  # whether the original is right; None if unknown
     wrong: int = 0
     unscored: int = 0
     requests: int = 0

@@ -107,15 +107,7 @@ def encodable(response: Any) -> Any:
 
 
 class Scoring:
-    """The answers to a task, and the metrics computed from them.
-
-    Attributes:
-        entries: The metrics of the harness' table.
-        study: The metrics that only the results file has.
-        is_two_phase: Whether metrics are estimates for all questions, after `--target whole:E`.
-        ranks: Number of processes that score at the same time.
-        records: The Records of the current table.
-    """
+    """The answers to a task, and the metrics computed from them."""
 
     def __init__(
         self, task: str, score: Callable[..., Record], reader: Reader, filters: Sequence[Any], *, writes: bool
@@ -123,12 +115,12 @@ class Scoring:
         """Prepare the scoring of a task; `writes` if answers are compared with references and with each other."""
         self.task, self.filters = task, filters
         self._score, self._reader, self._writes = score, reader, writes
-        self.entries: Sequence[Entry] = ()
-        self.study: Sequence[Entry] = ()
-        self.is_two_phase = False
-        self.ranks = 1
+        self.entries: Sequence[Entry] = ()  # the metrics of the harness' table
+        self.study: Sequence[Entry] = ()  # the metrics that only the results file has
+        self.is_two_phase = False  # whether metrics are estimates for all questions, after `--target whole:E`
+        self.ranks = 1  # number of processes that score at the same time
         self.conditions = notices.Conditions(chat=False, reader=reader)
-        self.records: Sequence[Record] = ()
+        self.records: Sequence[Record] = ()  # of the current table
         self.table = ResponseTable.from_records(())
         self._estimates: dict[str, Estimate] = {}
         self._keys: list[str] = []

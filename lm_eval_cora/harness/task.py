@@ -35,12 +35,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     """A ConfigurableTask whose docs are variants and whose metrics are functions of a ResponseTable.
 
     In the YAML file, `aggregation` is the function of a metric, such as `lm_eval_cora.metrics.bmca`. Further keys of
-    the entry, such as `level`, are parameters of this function. `process_results` returns a Record, and `process_docs`
-    gets the options.
-
-    Attributes:
-        probe: The probe that makes the variants.
-        scoring: The answers and metrics.
+    the entry, such as `level`, are parameters of this function. `process_results` returns a Record.
     """
 
     _separates = True  # a system instruction from the question
