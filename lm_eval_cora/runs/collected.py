@@ -21,9 +21,8 @@ from lm_eval_cora.metrics.facts import Entry, despite_skipped, facts_of, metric,
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
 from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
-from lm_eval_cora.runs.answer_columns import AnswerColumns
+from lm_eval_cora.runs.answer_columns import AnswerColumns, read_raw
 from lm_eval_cora.runs.files import grouped_by, listed
-from lm_eval_cora.runs.raw_responses import read_raw
 from lm_eval_cora.variants.alterations import ORIGINAL
 
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
