@@ -311,10 +311,9 @@ def _check_alike(before: Scores, after: Scores) -> None:
         return
     one, other = before._table, after._table
     if before._asked and after._asked and before._asked != after._asked and one.question_ids == other.question_ids:
-        raise UserError(
-            "compare: expected answers to the same variants, but the two were expanded with different arguments, such "
-            "as another seed. Use the variants of one call of expand for both"
-        )
+        but = "but the two were expanded with different arguments, such as another seed"
+        remedy = "Use the variants of one call of expand for both"
+        raise UserError(f"compare: expected answers to the same variants, {but}. {remedy}")
     if one.question_ids != other.question_ids:
         lost = sorted(set(one.question_ids) ^ set(other.question_ids))
         raise UserError(

@@ -43,10 +43,8 @@ def describe_cost(
     time = f"; {duration(requests / rate)} at {rate:g} requests a second" if rate else ""
     passages = len({*questions.values()})
     shared = f" in {counted(passages, 'passage')}" if passages < len(questions) else ""
-    return (
-        f"{counted(len(questions), 'question')}{shared}, {in_variants}{counted(requests, 'request')}{per_letter}, "
-        f"about {size * repeats // 4:,} prompt tokens{share}{time}"
-    )
+    sent = f"{in_variants}{counted(requests, 'request')}{per_letter}, about {size * repeats // 4:,} prompt tokens"
+    return f"{counted(len(questions), 'question')}{shared}, {sent}{share}{time}"
 
 
 def describe_time(requests: int, seconds: float, left: int) -> str:

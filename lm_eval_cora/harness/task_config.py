@@ -116,9 +116,7 @@ def score_templates(benchmark: Benchmark) -> Templates:
 
 
 # ---- metadata
-AMBIGUOUS = frozenset(
-    ["answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split"]
-)
+AMBIGUOUS = {"answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split"}
 """Names of options that are also arguments of back ends, or common keys of the `metadata` in task files."""
 
 _KEY = "cora"

@@ -206,10 +206,8 @@ def note_on_small_categories(table: ResponseTable) -> str:
     if not count or table.units < 2:
         return ""
     what = "question" if table.cluster is None else "cluster of questions"
-    return (
-        f"{count} {'category has' if count == 1 else 'categories have'} one {what}. The errors of the macro metrics "
-        "take their variation from questions of several categories"
-    )
+    few = f"{count} {'category has' if count == 1 else 'categories have'} one {what}"
+    return f"{few}. The errors of the macro metrics take their variation from questions of several categories"
 
 
 def note_on_few_clusters(table: ResponseTable) -> str:

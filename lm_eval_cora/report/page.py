@@ -124,20 +124,11 @@ def run_reports(folder: Path) -> Iterator[Callable[[Run], Path]]:
 
 def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: Sequence[str] = ()) -> str:
     """Render boards as one page that needs neither a network nor other files."""
-    return _framed(
-        "leaderboard.html.j2",
-        title,
-        ["page.js", "leaderboard.js"],
-        ["leaderboard.css"],
-        boards=boards,
-        models=_by_model(boards),
-        tasks=list(dict.fromkeys(board.task for board in boards)),
-        all_settings=list(dict.fromkeys(board.settings for board in boards)),
-        csv=b64encode(boards_as_csv(boards).encode("utf-8", "backslashreplace")).decode(),
-        notes=notes,
-        href=lambda path: href(path, folder),
-        beside=beside,
-    )
+    content: dict[str, Any] = {"boards": boards, "models": _by_model(boards), "notes": notes, "beside": beside}
+    content |= {"tasks": [*dict.fromkeys(board.task for board in boards)], "href": lambda path: href(path, folder)}
+    content["all_settings"] = [*dict.fromkeys(board.settings for board in boards)]
+    content["csv"] = b64encode(boards_as_csv(boards).encode("utf-8", "backslashreplace")).decode()
+    return _framed("leaderboard.html.j2", title, ["page.js", "leaderboard.js"], ["leaderboard.css"], **content)
 
 
 def _by_model(boards: Sequence[Board]) -> dict[str, list[Row | None]]:

@@ -260,16 +260,13 @@ def _files_differ(before: Run, after: Run) -> str:
     described, also = before.collected.described, after.collected.described
     for which, columns, others in (("first", described, also), ("second", also, described)):
         if lacking := [repr(name) for name in columns if name not in others]:
-            return (
-                f"only the {which} has the column{'s' * (len(lacking) > 1)} {', '.join(lacking)} in every row, so it "
-                "is unknown whether both were asked the same. Give both files the same columns"
-            )
+            has = f"has the column{'s' * (len(lacking) > 1)} {', '.join(lacking)} in every row"
+            why = "so it is unknown whether both were asked the same. Give both files the same columns"
+            return f"only the {which} {has}, {why}"
     one, other = before.collected.asked(), after.collected.asked()
     if unlike := [repr(question) for question in one if one[question] != other[question]]:
-        return (
-            f"{len(unlike):,} of {len(one):,} questions were asked differently ({first_few(unlike)}): the columns "
-            f"{', '.join(map(repr, ('variant', *described)))} must be equal in both files"
-        )
+        equal = f"the columns {', '.join(map(repr, ('variant', *described)))} must be equal in both files"
+        return f"{len(unlike):,} of {len(one):,} questions were asked differently ({first_few(unlike)}): {equal}"
     if skipped := sorted({*before.table.question_ids} ^ {*after.table.question_ids}):
         which = f"{len(skipped):,} of {len(one):,} questions were skipped ({first_few(map(repr, skipped))})"
         return f"in one of the two all variants of {which}. Give both files answers to the same questions"
