@@ -56,8 +56,9 @@ class EquivalenceChecker:
 
     def verdict(self, one: str, other: str) -> bool | None:
         """Return whether two answers are equivalent; None if math-verify ran out of time or memory."""
-        self.settle([(one, other)])
-        return self._verdicts[_in_order(one, other)]
+        if (pair := _in_order(one, other)) not in self._verdicts:
+            self.settle([pair])
+        return self._verdicts[pair]
 
     def settle_within(self, groups: Iterable[Iterable[str]], *, ranks: int = 1) -> None:
         """Find the verdicts on all pairs within each group of answers."""

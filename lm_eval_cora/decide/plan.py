@@ -260,10 +260,8 @@ def chosen(metric: str) -> list[tuple[str, Model]]:
 def _typical(goal: Goal) -> list[Plan]:
     metric = goal.metric or "cora"
     if metric not in METRICS:
-        raise UserError(
-            f"--metric {metric}: typical values exist for {', '.join(METRICS)} only.{did_you_mean(metric, METRICS)} "
-            "Pass a run with --from OUT for another metric"
-        )
+        meant = f"{did_you_mean(metric, METRICS)} Pass a run with --from OUT for another metric"
+        raise UserError(f"--metric {metric}: typical values exist for {', '.join(METRICS)} only.{meant}")
     plans = []
     for word, model in chosen(metric):
         variants = 2 + 6 * (model.options - 1)  # of the divergent probe

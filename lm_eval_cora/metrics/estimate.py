@@ -297,8 +297,9 @@ def bounded(
     """Interval of a mean with a known range: Wilson's, with the number of trials that has the same error."""
     (low, high), size = between, between[1] - between[0]
     share = (value - low) / size if isfinite(size) and size else 0.0
-    if not 0 < share < 1:
-        return float(max(low, min(high, value) - z * error)), float(min(high, max(low, value) + z * error))
+    if not 0 < share < 1:  # a value outside of its range, by rounding or by the adjustment for positions, is inside
+        lower, upper = max(low, min(high, value) - z * error), min(high, max(low, value) + z * error)
+        return float(min(value, lower)), float(max(value, upper))
     trials = trials_with_error(share, error / size)
     first, last = wilson(share * trials, trials, z)
     return float(min(value, low + size * first)), float(max(value, low + size * last))

@@ -215,7 +215,7 @@ HOSTILE = [
 @pytest_maths
 def test_hostile_maths_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     monkeypatch.setattr(CHECKER, "_limits", Limits(cpu_seconds=1))
-    monkeypatch.setattr(CHECKER, "_workers", None)  # those of other tests have another limit
+    monkeypatch.setattr(CHECKER, "_workers", {})  # those of other tests have another limit
     task = "cora_math_prompts"
     results = run(lambda doc: HOSTILE[doc["ordinal"]], task, {"questions": 1})
     values = scores(results, task)
