@@ -87,7 +87,7 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
     _state.searching = True  # our own finder returns None during this search
     try:
         finders = (find for finder in sys.meta_path if (find := getattr(finder, "find_spec", None)))
-        spec = next(filter(None, (find(name, path, target) for find in finders)), None)
+        spec: ModuleSpec | None = next(filter(None, (find(name, path, target) for find in finders)), None)
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # it delegates the rest of the interface
         return spec
