@@ -112,6 +112,21 @@ def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"split": "dev"}, r"-5options-source', split 'dev'\) .*\n  ValueError: Unknown split"),
+        ({"config": ("v2",)}, r"\(config 'v2', split 'test'\) from the Hugging Face Hub\.\n  ValueError: Build"),
+        ({"hub": ("lavita/renamed",)}, r"medqa: cannot load 'lavita/renamed' \(config .*, split 'test'\) from"),
+    ],
+)
+def test_what_the_hub_no_longer_offers(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message) as error:
+        ids(on_the_hub(MEDQA, **changed))
+    assert str(error.value).count("--metadata") == 1
+
+
+@pytest.mark.usefixtures("hub")
 def test_a_benchmark_in_several_parts_and_a_local_copy_of_it(tmp_path: Path) -> None:
     # A part that is missing is an error, not a smaller benchmark.
     with pytest.raises(UserError, match=r"agieval: cannot load 'hails/.*-lsat-xy'(?s:.*)--metadata"):
