@@ -253,11 +253,12 @@ class Text(Plain):
             is_number = any(map(str.isdigit, key)) and single and self._squeezed.endswith(self._keys)
             if not key or (sum(map(str.isalpha, key)) < _SHORTEST_TEXT and not is_number):
                 continue
-            for match in re.finditer(re.escape(key), self._squeezed):
-                at, start, end = match.start(), self._places[match.start()], self._places[match.end() - 1] + 1
+            at = -len(key)
+            while (at := self._squeezed.find(key, at + len(key))) >= 0:
+                start, end = self._places[at], self._places[at + len(key) - 1] + 1
                 begins = start == 0 or rules.INSIDE.match(self.lower, start - 1) is None
                 if begins and not taken[at] and self._ends_at(end) and not first < start < last:
-                    taken[at : match.end()] = b"\1" * len(key)
+                    taken[at : at + len(key)] = b"\1" * len(key)
                     rejected = rules.REJECTED_BEFORE.search(self._before(start))
                     doubted = rejected or LEAVES_OPEN.search(self._sentence_before(start))
                     void = Reason.REJECTED if doubted else self._void(start, end)
@@ -350,13 +351,14 @@ class Text(Plain):
         at = bisect_left(self._places, start)
         if at == len(self._places) or self._cased[start : self._places[at]].strip(" \"'([."):
             return -1, start
-        ends = {
-            position: stop
-            for position, key in enumerate(self._keys)
-            if key and self._squeezed.startswith(key, at) and self._ends_at(stop := self._places[at + len(key) - 1] + 1)
-        }
-        best = max(ends, key=lambda position: (len(self._keys[position]), position == prefer), default=-1)
-        return best, ends.get(best, start)
+        best, longest, end = -1, 0, start
+        for position, key in enumerate(self._keys):
+            size = len(key)
+            if size < longest or not size or (size == longest and position != prefer):
+                continue
+            if self._squeezed.startswith(key, at) and self._ends_at(stop := self._places[at + size - 1] + 1):
+                best, longest, end = position, size, stop
+        return best, end
 
     def _ends_at(self, stop: int) -> bool:
         """Whether an option text may end at a place: "5" may not in "5.5" or "5/2", nor "acid" in "acid-free"."""

@@ -170,13 +170,16 @@ class Plain:
 
     def substitute(self, pattern: re.Pattern[str], replacement: Replacement) -> None:
         """Replace the matches of a pattern."""
-        parts, at, end = list[str](), list[int](), 0
+        parts: list[str] = []
+        at: list[int] = []
+        end = 0
         for match in pattern.finditer(self.text):
             new = replacement if isinstance(replacement, str) else replacement(match)
             if new == match[0]:
                 continue
             parts += (self.text[end : match.start()], new)
-            at += (*self._at[end : match.start()], *[self._at[match.start()]] * len(new))
+            at += self._at[end : match.start()]
+            at += [self._at[match.start()]] * len(new)
             end = match.end()
         if end:
             self.text, self._at = "".join(parts) + self.text[end:], [*at, *self._at[end:]]
