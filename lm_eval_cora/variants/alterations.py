@@ -31,7 +31,8 @@ after them. A filler does not begin with them, so it is not such a word, its plu
 
 def fillers(number: int, taken: Iterable[str], *key: str | int) -> tuple[str, ...]:
     """Make different words without meaning, such as "Tuvozur", that do not occur in the texts `taken` in any case."""
-    text, words = "\n".join(taken).casefold(), list[str]()
+    text = "\n".join(taken).casefold()
+    words: list[str] = []
     drawn = (_word(*key, "filler", attempt) for attempt in count())
     while len(words) < number:
         lowered = (word := next(drawn)).casefold()
@@ -109,7 +110,7 @@ def filler_options(question: Question, nota_text: str, seed: int) -> list[Option
 
 
 def of_mcqa_plus(
-    question: Question, seed: int, nota_text: str, probe: str, *, several_orders: bool = False
+    question: Question, more: Sequence[Option], seed: int, nota_text: str, probe: str, *, several_orders: bool = False
 ) -> Iterator[Altered]:
     """Yield the kinds of MCQA+: original and shuffled, other numbers of options, NOTA as the answer, true or false."""
     # With several orders, as in REVAS, n options are printed in n orders and those with NOTA in four, instead of one.
@@ -117,7 +118,6 @@ def of_mcqa_plus(
     right = options[question.answer][0]
     key = (seed, question.id, probe)
     yield from in_orders(ORIGINAL, options, right, len(options) if several_orders else 1 + 3, *key)
-    more = filler_options(question, nota_text, seed)
     distractors = [position for position in range(len(options)) if position != question.answer]
     for number in COUNTS:
         kind, added = with_options(number), number - len(options)
@@ -139,8 +139,8 @@ def in_orders(kind: str, options: Sequence[Option], right: int, number: int, *ke
     """Yield a variant in the given order, then shuffled ones; `number` in total if so many distinct orders exist."""
     yield letters(kind, options, right)
     text = dict(reversed(options))
-    orders = distinct_orders([identity for identity, _ in options], number, *key, shuffled(kind))
-    for order in orders[1:]:
+    identities = [identity for identity, _ in options]
+    for order in distinct_orders(identities, number, *key, shuffled(kind))[1:] if number > 1 else ():
         yield letters(shuffled(kind), [(identity, text[identity]) for identity in order], right)
 
 

@@ -40,7 +40,8 @@ def plus(question: Question, *, seed: int = 0, nota_text: str = "None of the abo
     Source: MCQA+, section 4 and appendix B. There a chat model rewrites each option as a statement. Here a template
     asks whether the option is the right answer.
     """
-    return variants_of(question, alterations.of_mcqa_plus(question, seed, nota_text, NAME))
+    more = alterations.filler_options(question, nota_text, seed)
+    return variants_of(question, alterations.of_mcqa_plus(question, more, seed, nota_text, NAME))
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:

@@ -49,12 +49,12 @@ def revas(
 
 
 def _altered(question: Question, seed: int, nota_text: str, select_all: bool) -> Iterator[Altered]:
-    yield from alterations.of_mcqa_plus(question, seed, nota_text, NAME, several_orders=True)
+    more = alterations.filler_options(question, nota_text, seed)
+    yield from alterations.of_mcqa_plus(question, more, seed, nota_text, NAME, several_orders=True)
     options = alterations.source_options(question, nota_text)
     right = options[question.answer][0]
     if select_all:
         yield Altered(alterations.SELECT_ALL, options, right, template.SELECT_ALL)
-    more = alterations.filler_options(question, nota_text, seed)
     for distractor, _ in alterations.once_each(options):
         if distractor != right:
             replaced = [more[p] if option[0] == distractor else option for p, option in enumerate(options)]
