@@ -195,8 +195,7 @@ def compared(before: Estimate, after: Estimate) -> Compared:
 def _check(before: int, after: int) -> None:
     if before != after:
         what = f"expected two estimates from the same questions, got {before:,} and {after:,} questions"
-        remedy = "Compare answers to the same questions"
-        raise ValueError(f"difference: {what}. {remedy}")
+        raise ValueError(f"difference: {what}. Compare answers to the same questions")
 
 
 class Pair(NamedTuple):
@@ -283,10 +282,8 @@ def p_value(before: Estimate, after: Estimate) -> float:
     if before.influence is None or after.influence is None:
         return nan
     value, change = after.value - before.value, change_of(before, after)
-    if not value:
-        return 1.0
-    if before.stderr == after.stderr == 0:
-        return 0.0
+    if not value or before.stderr == after.stderr == 0:
+        return 0.0 if value else 1.0
     if change.ends is None:
         z = abs(value) / change.widened
     else:  # no question differs: the interval ends at 0 if w (value - lowest) = value, with w = z^2 / (N + z^2)
@@ -314,8 +311,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = sorted((number for number, p in enumerate(p_values) if not isnan(p)), key=lambda number: p_values[number])
     largest = 0.0
     for rank, number in enumerate(order):
-        largest = max(largest, min(1.0, (len(order) - rank) * p_values[number]))
-        corrected[number] = largest
+        corrected[number] = largest = max(largest, min(1.0, (len(order) - rank) * p_values[number]))
     return corrected
 
 
