@@ -1,18 +1,13 @@
 r"""The format of MATH in SCORE, which asks for an answer in a box: "\boxed{\frac{1}{2}}"."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.plain import after_reasoning, announced, is_reasoning, why_nothing
 from lm_eval_cora.questions.adapters import BOX, box_content, is_box
 from lm_eval_cora.variants import template
-
-if TYPE_CHECKING:
-    from lm_eval_cora.answers.records import Record
 
 _LONGEST = 1_000  # characters of an answer; the longest one of MATH has fewer than 200
 _HEAD = 200
@@ -65,10 +60,8 @@ class Boxed(AnswerFormat):
         Source: SCORE, appendix B (MATH).
         """
         said = after_reasoning(response)
-        starts = (
-            [] if is_reasoning(said[:_HEAD]) else [box.end() for box in BOX.finditer(said) if is_box(said, box.end())]
-        )
-        if not starts:
+        starts = [box.end() for box in BOX.finditer(said) if is_box(said, box.end())]
+        if not starts or is_reasoning(said[:_HEAD]):
             return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
         content = box_content(said, starts[-1])
         if content is None:
@@ -91,17 +84,12 @@ class Boxed(AnswerFormat):
         if boxed.reason is not Reason.NO_BOX:
             return boxed
         answers = map(_first_answer, announced(_ANNOUNCED, response, _LEAVES_OPEN))
-        return next(
-            (Answer(written=answer) for answer in answers if answer and not _PLACEHOLDER.fullmatch(answer)), boxed
-        )
+        written = next((answer for answer in answers if answer and not _PLACEHOLDER.fullmatch(answer)), None)
+        return Answer(written=written) if written else boxed
 
-    def is_correct(self, record: Record) -> bool:
-        """Whether the written answer is equivalent to the reference."""
-        return record.written is not None and record.matches is True
-
-    def said(self, record: Record, *, letters: bool) -> str | None:
+    def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
         """Return the written answer."""
-        return record.written
+        return answer.written
 
     def reference(self, doc: Doc) -> list[str]:
         """Return the reference answer."""

@@ -39,8 +39,7 @@ def find_letter(response: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
     said = response[offset:]
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
-    if (opens := OPENS.search(said)) and said[: opens.start()].strip():
-        said = said[: opens.start()]
+    said = OPENS.split(said, maxsplit=1)[0]
     if question := NEXT_QUESTION.search(said):
         answer = _read(said[: question.start()], offset, doc, at_the_end=at_the_end)
         if answer.position is not None:
@@ -143,8 +142,8 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         return [place for place in among if place.void is None and 0 <= place.position < len(printed)]
 
     steps = _analysis(text, places)
-    lighter = {place.rule: AFFIRMED if place.rule == rules.CALLED_RIGHT else MENTIONED for place in places}
-    places = [replace(place, weight=lighter[place.rule]) if place.start in steps else place for place in places]
+    lighter = {place for place in places if place.start in steps and place.rule != rules.CALLED_RIGHT}
+    places = [replace(place, weight=MENTIONED) if place in lighter else place for place in places]
     front = None if at_the_end else _front(text, places)
     if front is not None and front.start in steps:
         second = min((start for start in steps if start > front.start), default=front.end)  # none if it is stated

@@ -24,7 +24,7 @@ from lm_eval_cora.answers.workers import Pool, Worker, command, processors
 _PAUSES = (0.2, 1.0, 3.0, 0)  # seconds after each failed start of a process, which a busy machine may refuse
 _PAIRS_AT_A_TIME = 32  # that a worker gets; adjacent pairs share answers, which it parses once
 _MOST_WORKERS = 8
-_PAIRS_WORTH_A_BAR = 200
+_WORTH_A_BAR = 200
 Pair = tuple[str, str]
 
 
@@ -72,8 +72,7 @@ class EquivalenceChecker:
         if not (open_pairs := [pair for pair, verdict in at_once.items() if verdict is None]):
             return
         verdicts = self._pool().compare(open_pairs, max(1, min(_MOST_WORKERS, processors() // ranks)))
-        few = len(open_pairs) < _PAIRS_WORTH_A_BAR
-        bar = tqdm(verdicts, "comparing answers", len(open_pairs), unit="pair", disable=few)
+        bar = tqdm(verdicts, "comparing answers", len(open_pairs), unit="pair", disable=len(open_pairs) < _WORTH_A_BAR)
         try:
             self._verdicts.update(zip(open_pairs, bar, strict=True))
         except RuntimeError:  # no thread can be started, but nothing may raise after the inference

@@ -1,21 +1,16 @@
 """Base class of the answer formats."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
 from lm_eval_cora.variants.template import Template, prompt_of
-
-if TYPE_CHECKING:
-    from lm_eval_cora.answers.records import Record
 
 Doc = Mapping[str, Any]
 """A Variant as a mapping, as the harness passes it to its hooks and writes it to the samples file."""
@@ -79,8 +74,7 @@ class AnswerFormat(ABC):
 
     def target(self, doc: Doc) -> str:
         """Return the right answer as the model should write it; exemplars end with it."""
-        target: str = self.scored(doc)[doc["printed"].index(doc["answer"])]
-        return target
+        return self.scored(doc)[int(doc["printed"].index(doc["answer"]))]
 
     def tokens(self, doc: Doc) -> int:
         """Return how many tokens an answer needs; 0 if the limit in the task file is enough."""
@@ -137,16 +131,12 @@ class AnswerFormat(ABC):
         best = [position for position, value in enumerate(values) if value == highest]
         return picked_at(best[0], doc, tied=len({printed[position] for position in best}) > 1)
 
-    def is_correct(self, record: Record) -> bool:
-        """Whether the answer is right, compared by identity. An invalid answer is never right."""
-        return record.picked == record.answer
-
     # ---- how the answer is shown
-    def said(self, record: Record, *, letters: bool) -> str | None:
-        """Return the answer as text: as letters (for readers) or as identities (in a samples file); None if invalid."""
+    def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
+        """Return an answer as text: as letters (for readers) or as identities (in a samples file); None if invalid."""
         if letters:
-            return None if record.position is None else LETTERS[record.position]
-        return None if record.picked is None else str(record.picked)
+            return None if answer.position is None else LETTERS[answer.position]
+        return None if answer.picked is None else str(answer.picked)
 
     def reference(self, doc: Doc) -> list[str]:
         """Return the letter and the text of the right option; empty if it is not printed."""

@@ -6,7 +6,7 @@ from string import ascii_letters
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.format import AnswerFormat, Doc, picked_at
-from lm_eval_cora.answers.plain import after_reasoning, is_reasoning, last_match, why_nothing
+from lm_eval_cora.answers.plain import after_reasoning, is_reasoning, last_match, skip, why_nothing
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
@@ -51,9 +51,7 @@ class Letter(AnswerFormat):
         """
         head = after_reasoning(response)[:_HEAD]
         line = (head.splitlines() or [""])[0]
-        letter = _leading_letter(line)
-        if letter is None and (label := _ANSWER_LABEL.match(line)):
-            letter = _leading_letter(line[label.end() :])
+        letter = _leading_letter(line) or _leading_letter(line[skip(_ANSWER_LABEL, line, 0) :])
         if letter is None:
             return Answer(reason=why_nothing(head, Reason.NO_LETTER))
         start = response.find(head)

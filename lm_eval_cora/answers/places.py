@@ -104,12 +104,8 @@ class Text(Plain):
         places = [self._at_the_end(replace(place, void=voids.get(place.start, place.void))) for place in places]
         # A letter next to the text of another option does not count elsewhere, either.
         wrong = {place.position for place in places if place.void is Reason.CONTRADICTION}
-        return [
-            replace(place, void=place.void or Reason.CONTRADICTION)
-            if place.is_bare and place.position in wrong
-            else place
-            for place in places
-        ]
+        also = {place for place in places if place.is_bare and place.position in wrong and not place.void}
+        return [replace(place, void=Reason.CONTRADICTION) if place in also else place for place in places]
 
     def _listed(self, places: Sequence[Place]) -> dict[int, Reason]:
         """Find lists of options: adjacent places, each with the text of its option; the last text may be cut off.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, get_args
 
 from lm_eval_cora.answers import Answer
@@ -44,8 +43,17 @@ class Record(Variant, Answer):
 
     @property
     def correct(self) -> bool:
-        """Whether the answer is right, compared by identity. An invalid answer is never right."""
-        return FORMATS[self.ask].is_correct(self)
+        """Whether the answer is right, compared by identity. An invalid answer is never right.
+
+        A selection is right if it is exactly the right option, or nothing where the right option is not printed.
+        """
+        if self.selected is not None:
+            return set(self.selected) == {self.answer}.intersection(self.printed)
+        return self.picked == self.answer if self.written is None else self.matches is True
+
+    def said(self, *, letters: bool) -> str:
+        """Return the answer as text, as letters or as identities; empty if it is invalid."""
+        return FORMATS[self.ask].said(self, self.printed, letters=letters) or ""
 
     @property
     def invalid(self) -> bool:
@@ -216,8 +224,7 @@ def said(answer: Answer, format: str, options: Sequence[str]) -> str:
     """Return an answer as a person would write it; empty if there is none."""
     if answer.position is not None:
         return f"{LETTERS[answer.position]}. {options[answer.position]}"
-    record: Any = SimpleNamespace(**vars(answer), printed=range(len(options)))
-    return FORMATS[format].said(record, letters=True) or ""
+    return FORMATS[format].said(answer, range(len(options)), letters=True) or ""
 
 
 def around(response: str, span: tuple[int, int] | None, size: int = 300) -> tuple[str, str, str]:

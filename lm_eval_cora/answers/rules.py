@@ -154,7 +154,7 @@ AND = _any_case(
     r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
 )
 REJECTS = _any_case(
-    r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|no|not (?:correct|right|true))\b(?! \w))|"
+    r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|no\b(?! \w))|"
     r"[\s\"')\].,:(|-]{0,4}(?:incorrect|wrong|false|not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
     r"are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|[\s\"')\]]{0,2}(?:(?:is|are|was|"
     r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|"
@@ -178,16 +178,9 @@ _ANY = re.compile("")
 MARKED_BY = ((LINE_START, MARK), (SHORT_LABEL, ENDS_LINE))
 NAMED_BY = ((NAMED, _ANY),)
 AFFIRMED_BY = ((AFFIRMED_BEFORE, _ANY), (_ANY, AFFIRMS))
-CALLED_RIGHT_BY = (
-    (AFFIRMED_BEFORE, _ANY),
-    (_ANY, IS_CHOSEN),
-    *((before, AFFIRMS) for before in (NAMED, SENTENCE_START, LINE_START)),
-)
-VOID_BY = (
-    (REJECTED_BEFORE, _ANY, Reason.REJECTED),
-    (BOTH, AND, Reason.SEVERAL),
-    (OF_A_LIST, _ANY, Reason.SEVERAL),
-)
+_WITH_LABEL = tuple((before, AFFIRMS) for before in (NAMED, SENTENCE_START, LINE_START))
+CALLED_RIGHT_BY = ((AFFIRMED_BEFORE, _ANY), (_ANY, IS_CHOSEN), *_WITH_LABEL)
+VOID_BY = ((REJECTED_BEFORE, _ANY, Reason.REJECTED), (BOTH, AND, Reason.SEVERAL), (OF_A_LIST, _ANY, Reason.SEVERAL))
 
 # ---- between two statements
 TAKES_BACK = _any_case(

@@ -1,10 +1,7 @@
 """The format of multi-selection in REVAS and MCQA+, which asks for the letters of all right options."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
@@ -12,9 +9,6 @@ from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import LABEL, after_reasoning, announced, is_reasoning, plain_lower, skip, why_nothing
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
-
-if TYPE_CHECKING:
-    from lm_eval_cora.answers.records import Record
 
 _HEAD = 4096
 
@@ -123,18 +117,13 @@ class SelectAll(AnswerFormat):
         """Whether the line of the selection is complete."""
         return super().is_complete(response, answer, doc) and "\n" in after_reasoning(response).rstrip()
 
-    def is_correct(self, record: Record) -> bool:
-        """Whether exactly the right option is selected, or nothing if the right option is not printed."""
-        return record.selected is not None and set(record.selected) == {record.answer}.intersection(record.printed)
-
-    def said(self, record: Record, *, letters: bool) -> str | None:
+    def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
         """Return the selected letters or identities."""
-        if record.selected is None:
+        if answer.selected is None:
             return None
         if not letters:
-            return " ".join(map(str, record.selected))
-        chosen = [LETTERS[place] for place, identity in enumerate(record.printed) if identity in record.selected]
-        return ", ".join(chosen) or "none"
+            return " ".join(map(str, answer.selected))
+        return ", ".join(LETTERS[place] for place, one in enumerate(printed) if one in answer.selected) or "none"
 
 
 _Named = tuple[re.Match[str], int]

@@ -97,18 +97,14 @@ def _value(text: str) -> Any:
     """
     from sympy import Expr, MatrixExpr, Symbol, UnevaluatedExpr
 
-    expression = next(iter(_parsed(text)), None)
+    parsed = next(iter(_parsed(text)), None)
     # math-verify compares symbols by name, ignoring case, and a percentage may equal its number without the sign.
-    if (
-        not isinstance(expression, Expr)
-        or isinstance(expression, Symbol | MatrixExpr)
-        or expression.has(UnevaluatedExpr)
-    ):
+    if not isinstance(parsed, Expr) or isinstance(parsed, Symbol | MatrixExpr) or parsed.has(UnevaluatedExpr):
         return None
     # A number from 1 to 2 that depends on the name; two expressions are unlikely to have equal values by chance.
-    numbers = {symbol: 1 + crc32(symbol.name.encode()) / 2**32 for symbol in expression.free_symbols}
+    numbers = {symbol: 1 + crc32(symbol.name.encode()) / 2**32 for symbol in parsed.free_symbols}
     with suppress(Exception):  # a pole, a sum that diverges, the floor of a symbol, ...
-        value = expression.evalf(subs=numbers)
+        value = parsed.evalf(subs=numbers)
         if value.is_number and value.is_finite:  # otherwise an undefined function, a division by zero, ...
             return number if isfinite(number := complex(value)) else value
     return None

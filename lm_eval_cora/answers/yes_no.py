@@ -1,11 +1,9 @@
 """The true-or-false format of MCQA+ and REVAS, which asks whether one option is the right answer, yes or no."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
@@ -14,9 +12,6 @@ from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import LABEL, after_reasoning, is_reasoning, plain_lower, skip, why_nothing
 from lm_eval_cora.answers.rules import LEAVES_OPEN
 from lm_eval_cora.variants import template
-
-if TYPE_CHECKING:
-    from lm_eval_cora.answers.records import Record
 
 _HEAD = 256
 _NEAR = 80
@@ -133,13 +128,9 @@ class YesNo(AnswerFormat):
         yes, no = values
         return Answer(selected=tuple(doc["printed"]) if yes >= no else (), tied=yes == no, yes=yes, no=no)
 
-    def is_correct(self, record: Record) -> bool:
-        """Whether the answer is "yes" for the right option, or "no" for a wrong one."""
-        return record.selected is not None and bool(record.selected) is (record.answer in record.printed)
-
-    def said(self, record: Record, *, letters: bool) -> str | None:
+    def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
         """Return "yes" or "no"."""
-        return None if record.selected is None else "yes" if record.selected else "no"
+        return None if answer.selected is None else "yes" if answer.selected else "no"
 
     def reference(self, doc: Doc) -> list[str]:
         """Return the right word."""

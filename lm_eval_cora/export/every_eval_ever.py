@@ -351,7 +351,7 @@ def _sample(run: Run, record: Record, line: Mapping[str, Any], is_complete: bool
         **{name: line.get(name) for name in ("doc_hash", "prompt_hash", "target_hash")},
     }
     method = f"lm_eval_cora: {'most likely' if run.form == 'loglikelihood' else record.ask}"
-    return record.ordinal, asked, _output(run, line), answer_format.said(record, letters=True), method, metadata
+    return record.ordinal, asked, _output(run, line), record.said(letters=True) or None, method, metadata
 
 
 def _hash(asked: Mapping[str, Any]) -> str:

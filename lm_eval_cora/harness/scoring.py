@@ -15,7 +15,6 @@ from typing import Any
 from lm_eval_cora import __version__, metrics
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker, Limits
-from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.plain import after_reasoning, is_reasoning
 from lm_eval_cora.answers.records import (
     OPENING_MARK,
@@ -85,7 +84,7 @@ def spread(record: Record, keys: Sequence[str]) -> SampleRow:
         instead = "skipped" if record.skipped else REPEAT if record.kind == REPEAT else ""
         row["acc"] = RecordCell(record, instead) if instead else RecordScore.of(record)
     if picked in row and not record.skipped and not record.invalid:
-        row[picked] = RecordCell(record, FORMATS[record.ask].said(record, letters=False) or "")
+        row[picked] = RecordCell(record, record.said(letters=False))
     if "invalid" in row and record.reason is not None:
         row["invalid"] = RecordCell(record, record.reason.value)
     if "ties" in row and record.tied:

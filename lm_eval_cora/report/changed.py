@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from lm_eval_cora.answers.formats import FORMATS, format_of
+from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate, ratio_of
@@ -140,7 +140,7 @@ def _answers(before: Run, after: Run, changes: Mapping[str, Bools]) -> Iterator[
 def _said(record: Record) -> str:
     if record.invalid:
         return ""
-    return FORMATS[record.ask].said(record, letters=True) or ("right" if record.correct else "wrong")  # without picks
+    return record.said(letters=True) or ("right" if record.correct else "wrong")  # without picks
 
 
 def _of_documents(before: DocumentRun, after: DocumentRun, metric: str) -> WhatChanged:

@@ -10,7 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader
-from lm_eval_cora.answers.formats import FORMATS, format_of
+from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import OPENING_MARK, Record, answer_in, around, places
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.facts import facts_of
@@ -269,7 +269,7 @@ def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) ->
         )
         for place, (letter, text, identity) in enumerate(zip(LETTERS, texts, record.printed, strict=False))
     ]
-    said = str(record.reason) if record.reason else shorten(FORMATS[record.ask].said(record, letters=True) or "", 80)
+    said = str(record.reason) if record.reason else shorten(record.said(letters=True), 80)
     text = response_text(line)
     return Answered(record.kind, verdict, said, _cut(text), options, **_why(record, line, text, reader or "flexible"))
 

@@ -107,7 +107,7 @@ def test_wrong_and_invalid_answers_and_how_they_are_shown(name: str) -> None:
     doc = {**SOURCE, "ask": name, "printed": (0, 1), "choices": ("Ice", "Fog"), "answer": "1" if name == "boxed" else 0}
     invalid = Record.of(doc, Answer(reason=Reason.EMPTY))
     assert not invalid.correct
-    assert answer_format.said(invalid, letters=True) is answer_format.said(invalid, letters=False) is None
+    assert all(answer_format.said(invalid, (0, 1), letters=letters) is None for letters in (True, False))
     wrong, said, by_identity = {
         "letter": (Answer(picked=1, position=1), "B", "1"),
         "best_answer": (Answer(picked=1, position=1), "B", "1"),
@@ -117,8 +117,8 @@ def test_wrong_and_invalid_answers_and_how_they_are_shown(name: str) -> None:
     }[name]
     record = Record.of(doc, wrong, matches=False)
     assert not record.correct
-    assert answer_format.said(record, letters=True) == said
-    assert answer_format.said(record, letters=False) == by_identity
+    assert answer_format.said(record, (0, 1), letters=True) == said
+    assert answer_format.said(record, (0, 1), letters=False) == by_identity
 
 
 COMPLETE = {
