@@ -198,7 +198,10 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        delattr(owner, name) if own is None else setattr(owner, name, own)
+        if own is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, own)
 
 
 @contextmanager

@@ -248,9 +248,8 @@ class _Patient:
             self.tally.hear(str(error))
         if kind == UNREACHABLE:
             self.tally.said = ""  # about an earlier failure
-        at_most = (
-            min(self.attempts, _EMPTY_AT_MOST) if (is_empty := isinstance(error, NoChoicesError)) else self.attempts
-        )
+        is_empty = isinstance(error, NoChoicesError)
+        at_most = min(self.attempts, _EMPTY_AT_MOST) if is_empty else self.attempts
         if is_empty:
             self.tally.note_answer(0)
         elif again:

@@ -166,11 +166,9 @@ class ResponseTable:
         ordinal = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         is_whole = isinstance(original, (int, np.integer)) and not isinstance(original, bool)
         if original is not None and not (is_whole and 0 <= original < sizes.min(initial=original + 1)):
-            shortest = int(sizes.argmin())
-            raise ValueError(
-                f"original: expected the position of a variant that each question has, got {original}, but question "
-                f"{shortest} has {sizes[shortest]} variants. Pass original=None if there is no original"
-            )
+            short = f", but question {sizes.argmin()} has {sizes.min()} variants" if len(sizes) else ""
+            wanted = f"expected the position of a variant that each question has, got {original}{short}"
+            raise ValueError(f"original: {wanted}. Pass original=None if there is no original")
         skipped, right = np.isnan(values), values == 1
         first = ordinal == (-1 if original is None else original)
         given = {
