@@ -40,6 +40,7 @@ _WHAT_TO_DO = {
     **dict.fromkeys(("status 401", "status 403"), "Check the API key in the environment variable OPENAI_API_KEY"),
     "status 404": "Check the name of the model and the address of the server",
 }
+_ANOTHER_BACK_END = "Use --model openai-chat-completions, which sends max_completion_tokens"
 
 _expected: ContextVar[int | None] = ContextVar("_expected", default=None)
 """Number of prompts in the request whose response is being parsed: the harness passes only the response to the parser.
@@ -110,8 +111,9 @@ class FailureCount:
     def describe_first(self) -> str:
         """Describe why the first request failed, and what to do."""
         (kind,) = self.failed
-        hint = f". {_WHAT_TO_DO[kind]}" if kind in _WHAT_TO_DO else ""
-        return f"{kind}{hint}{self._quoted}"
+        sends_another = all(name in self.said for name in ("max_tokens", "max_completion_tokens"))
+        hint = _ANOTHER_BACK_END if sends_another else _WHAT_TO_DO.get(kind)
+        return f"{kind}. {hint}{self._quoted}" if hint else f"{kind}{self._quoted}"
 
     @property
     def _quoted(self) -> str:
