@@ -178,11 +178,7 @@ LAYOUTS = [
         jsonl(with_choices(lambda c: [f"{key}){one}" for key, one in zip(LETTERS, c, strict=True)])),
         notes=("labels", "'A)Ice'"),
     ),
-    Layout(
-        "another name for a column",
-        csv(FRAGE),
-        error=("my", "'question'", "Frage, A, B, C, D, answer"),
-    ),
+    Layout("another name for a column", csv(FRAGE), error=("my", "'question'", "Frage, A, B, C, D, answer")),
     Layout("another name for a column, declared", csv(FRAGE), {"question": "Frage"}),
     Layout(
         "csv without a header",
