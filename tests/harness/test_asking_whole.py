@@ -72,8 +72,8 @@ def test_the_estimates_are_those_of_the_questions_asked(full: dict[str, Any], wi
 
 def test_a_tiny_target_gives_the_values_of_stop_exact_without_an_error() -> None:
     model, exact = Moody(8), Moody(8)
-    found = scores(run(stop_early(model, target="whole:0.0001")))
-    expected = scores(run(stop_early(exact)))
+    found = scores(run(stop_early(model, target="whole:0.0001"), options={"questions": 60}))
+    expected = scores(run(stop_early(exact), options={"questions": 60}))
     assert sorted(model.asked) == sorted(exact.asked)
     for name in FOUR:
         assert found[name] == expected[name]  # to the last digit
@@ -101,12 +101,12 @@ def test_a_model_that_is_always_wrong_is_asked_the_originals_only() -> None:
 
 def test_the_log_says_what_the_errors_are_about(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "lm_eval"):
-        run(stop_early(Moody(8), target="whole:0.04"))
+        run(stop_early(Moody(8), target="whole:0.2"))
         run(stop_early(Moody(8), target_stderr=0.05))
         run(stop_early(Moody(8), budget=500))
         run(Moody(8), options={"questions": 10})
     told = caplog.text
-    assert "the target is a 95% interval of cora of ± 0.04 for the value of all these questions" in told
+    assert "the target is a 95% interval of cora of ± 0.2 for the value of all these questions" in told
     assert re.search(r"followed \d+ of the \d+ right ones, .*for all 120 questions of this run; cora is 0\.", told)
     others = "standard errors are about other questions of the same kind"
     assert f"the target is a standard error of cora below 0.05; {others}" in told
