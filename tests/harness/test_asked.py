@@ -47,10 +47,8 @@ class Hashed(Simulated):
 def folder(tmp_path: Path) -> Path:
     """A folder with the rows of a task and of its exemplars."""
     for name, first in (("test", 0), ("dev", 100)):
-        rows = [
-            {"q": f"Which one is number {n}?", "o": [f"{word} {n}" for word in WORDS[n % 4 : n % 4 + 3]], "t": n % 3}
-            for n in range(first, first + 8)
-        ]
+        options = {n: [f"{word} {n}" for word in WORDS[n % 4 : n % 4 + 3]] for n in range(first, first + 8)}
+        rows = ({"q": f"Which one is number {n}?", "o": texts, "t": n % 3} for n, texts in options.items())
         write_rows(tmp_path / f"{name}.jsonl", *rows)
     return tmp_path
 
@@ -143,9 +141,7 @@ def test_questions_that_are_left_out_draw_their_exemplars_too(folder: Path) -> N
     name, how = write(folder, doc_to_text=text), {"num_fewshot": 2}
     _, their_model = evaluated(folder, name, name, **how)
     ours, our_model = evaluated(folder, "cora_of_mc", name, **how)
-    left_out = {
-        (context, label) for context, label in their_model.asked if "number 1?" in context.rpartition("Which")[2]
-    }
+    left_out = {asked for asked in their_model.asked if "number 1?" in asked[0].rpartition("Which")[2]}
     assert len(left_out) == 3
     assert ours["n-samples"]["cora_of_mc"]["effective"] == 7 * 14
     assert set(their_model.asked) - left_out <= set(our_model.asked)
@@ -190,9 +186,8 @@ def test_the_tasks_of_a_group_are_categories_and_stand_in_the_signature(folder: 
 def test_none_of_the_above_in_the_language_of_the_task(folder: Path) -> None:
     french = loaded(folder, task=write(folder, "mine_fra_Latn"))
     assert any("Aucune des réponses ci-dessus" in doc["choices"] for doc in french.test_docs())
-    unknown = write(
-        folder, "mine", doc_to_text=LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Klausimas {{q[20:]}}")
-    )
+    text = LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Klausimas {{q[20:]}}")
+    unknown = write(folder, "mine", doc_to_text=text)
     with pytest.raises(UserError, match=r"cora_of_mc: the language of the task is unknown, or there are sev"):
         loaded(folder, task=unknown)
     assert loaded(folder, "cora_of_order_mc", task=unknown)
@@ -262,25 +257,16 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"doc_to_text": "t"}, r"doc 0: expected one prompt, got one for each option"),
     ({"doc_to_target": "{{'D'}}"}, "doc 0: expected one of the 3 options as target, got"),
     ({"doc_to_target": "{{['A', 'B']}}"}, "doc 0: expected one of the 3 options as target"),
-    (
-        {"doc_to_choice": "{{['A. ' + o[1], 'B. ' + o[0], 'C. ' + o[2]]}}"},
-        "doc 0: the prompt prints 'ice 0', but scores 'A. fog 0'",
-    ),
-    (
-        {"doc_to_choice": "{{['A. ' + o[0] + '!', 'B. ' + o[1] + '!', 'C. ' + o[2] + '!']}}"},
-        "doc 0: the prompt prints 'ice 0', but scores 'A. ice 0!'",
-    ),
-    (
-        {"doc_to_text": LETTERS.replace("{{q}}", "{{ q if t < 2 else o[9].text }}")},
-        r"mine_en: doc 2: cannot be rendered: UndefinedError",
-    ),
+    ({"doc_to_choice": "{{['A. ' + o[1], 'B. ' + o[0], 'C. ' + o[2]]}}"}, "prints 'ice 0', but scores 'A. fog 0'"),
+    ({"doc_to_choice": "{{['A. ' + o[0] + '!', 'B. ' + o[1], 'C. ' + o[2]]}}"}, "'ice 0', but scores 'A. ice 0!'"),
+    ({"doc_to_text": LETTERS.replace("{{q}}", "{{ q if t < 2 else o[9].text }}")}, "doc 2: cannot be rendered: Undef"),
     ({"output_type": "loglikelihood"}, "expected a multiple-choice task, its output_type is log"),
 ]
 
 
 @pytest.mark.parametrize(("changes", "message"), WRONG)
 def test_what_cannot_be_asked(folder: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(UserError, match=f"^mine_en: .*{message}"):
         loaded(folder, task=write(folder, **changes))
 
 
@@ -329,9 +315,8 @@ def test_options_that_are_refused(folder: Path, options: dict[str, Any], message
 
 
 def test_labels() -> None:
-    assert [label_in(answer) for answer in ("A", " B", "(C)", "4.", "(D)all of it", "Yes, it is", "ice")] == [
-        *("A", "B", "C", "4", "D", "Yes", "ice")
-    ]
+    found = [label_in(answer) for answer in ("A", " B", "(C)", "4.", "(D)all of it", "Yes, it is", "ice")]
+    assert found == ["A", "B", "C", "4", "D", "Yes", "ice"]
     assert labels_in(["(A)ice", "(B)fog"]) == ["A", "B"]
     assert labels_in(["ice", "fog"]) == labels_in(["B", "A"]) == []
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
+from contextlib import nullcontext
 from math import inf, nan
 from pathlib import Path
 from types import SimpleNamespace
@@ -107,9 +108,7 @@ def test_each_wave_contains_only_necessary_requests_and_the_others_are_marked(ta
     plain, model = Watched(), Watched()
     everything = run(plain, task, QUESTIONS)
     samples = run(stop_early(model), task, QUESTIONS)["samples"][task]
-
-    expected = waves_by_hand(everything, task)
-    assert [variants_of(call) for call in model.calls] == expected
+    assert [variants_of(call) for call in model.calls] == waves_by_hand(everything, task)
     assert all(request.doc["original"] for request in model.calls[0])
     assert len({request.doc["question_id"] for request in model.calls[0]}) == 6
     # If letters are scored, all letters of a variant are in one call, and none twice.
@@ -119,7 +118,6 @@ def test_each_wave_contains_only_necessary_requests_and_the_others_are_marked(ta
         assert counts == {variant: sizes[variant] for variant in counts}
     assert len(model.arguments) < len(plain.arguments)
     assert set(model.arguments) <= set(plain.arguments)
-
     asked = variants_of(model.requests)
     assert 0 < len(asked) < len(samples)
     for sample, other in zip(samples, everything["samples"][task], strict=True):
@@ -196,41 +194,26 @@ def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path:
     assert scores(found, task) == scores(run(Watched(), task, options={"questions": 1}), task)
 
 
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
-def test_a_cache_inside_answers_a_second_run_and_holds_no_markers(task: str, tmp_path: Path) -> None:
-    def stopped(model: Watched) -> dict[str, Any]:
-        cached = CachingLM(model, str(tmp_path / "cache_rank0.db"))
-        found = scores(run(stop_early(cached), task, options=QUESTIONS), task)
-        cached.dbdict.close()
-        return found
-
-    undisturbed, first, second, whole, plain = Watched(), Watched(), Watched(), Watched(), Watched()
+@pytest.mark.parametrize(("task", "requests"), [("cora_demo", 20), ("cora_demo_mc", 77)])
+def test_a_cache_inside_holds_the_answers_of_a_killed_run_and_no_markers(
+    task: str, requests: int, tmp_path: Path
+) -> None:
+    undisturbed, resumed, idle, whole, plain = Watched(), Watched(), Watched(), Watched(), Watched()
     expected = scores(run(stop_early(undisturbed), task, options=QUESTIONS), task)
-    assert stopped(first) == stopped(second) == expected
-    assert first.arguments == undisturbed.arguments
-    assert second.arguments == []
-
+    assert len(undisturbed.requests) > requests + 5
+    for model in (killed := Watched(dies_after=requests), resumed, idle):
+        cached = CachingLM(model, str(tmp_path / "cache_rank0.db"))
+        with pytest.raises(KeyboardInterrupt) if model is killed else nullcontext():
+            assert scores(run(stop_early(cached), task, options=QUESTIONS), task) == expected
+        cached.dbdict.close()  # as at the end of a process
+    assert sorted(killed.arguments[:requests] + resumed.arguments) == sorted(undisturbed.arguments)
+    assert idle.arguments == []
     everything = run(plain, task, options=QUESTIONS)
     found = run(whole, task, options=QUESTIONS, use_cache=str(tmp_path / "cache"))  # <prefix>_rank0.db
     assert scores(found, task) == scores(everything, task)
-    assert [sample["resps"] for sample in found["samples"][task]] == [
-        sample["resps"] for sample in everything["samples"][task]
-    ]
-    assert sorted(whole.arguments + first.arguments) == sorted(plain.arguments)
-
-
-@pytest.mark.parametrize(("task", "requests"), [("cora_demo", 20), ("cora_demo_mc", 77)])
-def test_a_killed_run_asks_only_for_what_is_missing(task: str, requests: int, tmp_path: Path) -> None:
-    undisturbed, killed, resumed = Watched(), Watched(dies_after=requests), Watched()
-    expected = scores(run(stop_early(undisturbed), task, options=QUESTIONS), task)
-    assert len(undisturbed.requests) > requests + 5
-    cached = CachingLM(killed, str(tmp_path / "cache.db"))
-    with pytest.raises(KeyboardInterrupt):
-        run(stop_early(cached), task, options=QUESTIONS)
-    cached.dbdict.close()  # as at the end of a process
-    found = run(stop_early(CachingLM(resumed, str(tmp_path / "cache.db"))), task, options=QUESTIONS)
-    assert scores(found, task) == expected
-    assert sorted(killed.arguments[:requests] + resumed.arguments) == sorted(undisturbed.arguments)
+    ours, theirs = ([sample["resps"] for sample in one["samples"][task]] for one in (found, everything))
+    assert ours == theirs
+    assert sorted(whole.arguments + undisturbed.arguments) == sorted(plain.arguments)
 
 
 # ---- tasks of other packages
@@ -301,15 +284,12 @@ def test_identical_requests_are_asked_once_unless_they_are_sampled(
     assert max(counts.values()) > 1  # otherwise this tests nothing
     assert Counter(model.arguments) == (counts if settings else dict.fromkeys(counts, 1))
     assert scores(found, task) == scores(everything, task)
-    assert [sample["resps"] for sample in found["samples"][task]] == [
-        sample["resps"] for sample in everything["samples"][task]
-    ]
+    ours, theirs = ([sample["resps"] for sample in one["samples"][task]] for one in (found, everything))
+    assert ours == theirs
 
 
 def test_scores_are_exact_with_repeated_prompts_and_early_stopping(repeated: dict[str, Any]) -> None:
-    for seed in (1, 2):
-        plain, model = Reader(seed), Reader(seed)
-        everything = scores(run(plain, "cora_local", options=repeated), "cora_local")
-        found = scores(run(stop_early(model), "cora_local", options=repeated), "cora_local")
-        assert max(Counter(model.arguments).values()) == 1
-        same_scores("cora_local", found, everything)
+    everything = scores(run(Reader(1), "cora_local", options=repeated), "cora_local")
+    found = scores(run(stop_early(model := Reader(1)), "cora_local", options=repeated), "cora_local")
+    assert max(Counter(model.arguments).values()) == 1
+    same_scores("cora_local", found, everything)

@@ -119,11 +119,9 @@ def test_missing_responses_of_a_model_are_an_error() -> None:
 
 
 def test_a_budget_alone_has_every_metric_of_its_sample() -> None:
-    model = Simulated(half)
-    results = run(stop_early(model, None, budget=60), options=QUESTIONS)
-    # 60 requests are enough for two questions of 26.
-    assert len(model.prompts) == 52
-    same = run(Simulated(half), options={"questions": 2})
+    results = run(stop_early(model := Simulated(half), None, budget=60), options=QUESTIONS)
+    assert len(model.prompts) == 52  # 60 requests are enough for two questions of 26
+    same = run(half, options={"questions": 2})
     assert scores(results) == scores(same)
     was, now = (one["configs"]["cora_demo"]["metadata"]["signature"] for one in (same, results))
     assert now == was.replace("|questions:2|", "|questions:6|budget:60|asked:33.3%|")
@@ -149,24 +147,12 @@ def test_a_budget_alone_needs_no_scores() -> None:
 
 
 # ---- progress, with a clock of the test
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_the_time_is_told_once_when_enough_of_it_has_passed(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "lm_eval.cora")
-    clock = Clock()
-    over = Progress(1, bar=False, clock=clock)
-    clock.now = 100.0
-    over.count()
+    Progress(1, bar=False, clock=iter((0.0, 100.0)).__next__).count()
     assert caplog.messages == []  # the run has ended
-    clock.now = 0.0
-    progress = Progress(1000, bar=False, clock=clock)
-    for second in range(1, 31):
-        clock.now = float(second)
+    progress = Progress(1000, bar=False, clock=iter(map(float, range(31))).__next__)
+    for _ in range(30):
         progress.count()
     # 20 answers in 20 seconds: the other 980 take 980 s, 16 min.
     assert caplog.messages == ["1 requests a second, about 16 min for the other 980"]

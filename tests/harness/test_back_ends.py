@@ -148,7 +148,6 @@ def test_a_back_end_that_samples_despite_greedy_settings() -> None:
 @pytest.mark.parametrize(
     ("name", "address", "chat", "told"),
     [
-        ("local-chat-completions", "None", True, "base_url: expected an address such as http://"),
         ("local-chat-completions", "localhost:8000/v1", True, "base_url: expected an address such as http://"),
         ("local-chat-completions", "http://127.0.0.1:1/v1/x", False, "sends chat turns. Add --apply_chat_template"),
         ("openai-chat-completions", "http://127.0.0.1:1/v1/x", True, "ValueError: API key not found.*OPENAI_API_KEY"),
@@ -208,7 +207,6 @@ class Broken(Simulated):
 NOT_BUILT = [
     (["broken-on-purpose"], "Name the model: --model_args pretrained=ORG/MODEL"),
     (["broken-on-purpose", "--model_args", "pretrained=nobody/nothing"], "nobody/nothing is not a local"),
-    (["sglang"], "Name the model: --model_args pretrained=ORG/MODEL"),
     *[(["vllm"], "pip install 'lm-eval[vllm]'")] * (find_spec("vllm") is None),
 ]
 

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import datasets
 import pytest
@@ -69,9 +69,7 @@ def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tm
     path = tmp_path / f"mine.{suffix}"
     if suffix == "csv":
         with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, row)
-            writer.writeheader()
-            writer.writerow({**row, "choices": json.dumps(choices)})
+            csv.writer(file).writerows([row, {**row, "choices": json.dumps(choices)}.values()])
     elif suffix == "parquet":
         datasets.Dataset.from_list([row]).to_parquet(path)
     else:
@@ -79,9 +77,8 @@ def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tm
     (question,) = loaded(MMLU, data_files=(str(path),))
     assert (question.stem, [*question.choices], question.category) == (row["question"], printed, "null")
     doc = process_docs([question], PROBES["divergent"])[0]
-    assert doc_to_text(doc).endswith(
-        f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. 0\nD. {printed[3]}\nAnswer:"
-    )
+    end = f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. 0\nD. {printed[3]}\nAnswer:"
+    assert doc_to_text(doc).endswith(end)
 
 
 def test_a_hub_set_is_checked_and_says_what_it_got(
@@ -100,15 +97,10 @@ def test_a_hub_set_is_checked_and_says_what_it_got(
 
 
 def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-
-    def load_dataset(*arguments: Any, **keywords: Any) -> list[Any]:
-        asked.append((arguments, keywords))
-        return [{"question": "Which?", "options": {"A": "Ice", "B": "Fog"}, "answer_idx": "A"}]
-
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    rows = [{"question": "Which?", "options": {"A": "Ice", "B": "Fog"}, "answer_idx": "A"}]
+    monkeypatch.setattr(datasets, "load_dataset", hub := Mock(return_value=rows))
     ids(on_the_hub(MEDQA, revision="abc"))
-    assert asked == [((*MEDQA.source.hub, *MEDQA.source.config), {"split": "test", "revision": "abc"})]
+    hub.assert_called_once_with(*MEDQA.source.hub, *MEDQA.source.config, split="test", revision="abc")
 
 
 @pytest.mark.usefixtures("hub")
@@ -131,16 +123,14 @@ def test_a_benchmark_in_several_parts_and_a_local_copy_of_it(tmp_path: Path) -> 
     # A part that is missing is an error, not a smaller benchmark.
     with pytest.raises(UserError, match=r"agieval: cannot load 'hails/.*-lsat-xy'(?s:.*)--metadata"):
         ids(on_the_hub(AGIEVAL, hub=(AGIEVAL.source.hub[0], "hails/agieval-lsat-xy")))
-    parts = ("sat-en", "lsat-ar")
-    from_the_hub = loaded(AGIEVAL)
+    parts, from_the_hub = ("sat-en", "lsat-ar"), loaded(AGIEVAL)
     assert [one.id for one in from_the_hub] == [f"{part}-test-{n}" for part in parts for n in range(5)]
     assert all(one.id.partition("-test")[0] == one.category for one in from_the_hub)
     rows = {part: datasets.load_dataset(f"hails/agieval-{part}", split="test").to_list() for part in parts}
     files = []
     for part in parts:  # each in two files
         (tmp_path / part).mkdir()
-        halves = (rows[part][:3], rows[part][3:])
-        files += [write(tmp_path / part / f"{number}.jsonl", *half) for number, half in enumerate(halves)]
+        files += [write(tmp_path / part / f"{half}.jsonl", *rows[part][3 * half :][:3]) for half in (0, 1)]
     assert loaded(AGIEVAL, data_files=tuple(files)) == from_the_hub
     # One file for all, in any order: a column says it.
     pairs = zip(*rows.values(), strict=True)
@@ -281,18 +271,13 @@ def test_prompts_are_kept_for_samples_and_scores_do_not_depend_on_them(task: str
     assert scores(run(knows, task, {"questions": 2}, log_samples=False), task) == scores(logged, task)
 
 
-class Keeping(Simulated):
-    """Stores the request objects."""
-
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        self.requests = requests
-        return super().generate_until(requests, disable_tqdm)
-
-
 def test_prompts_are_freed_after_the_inference() -> None:
     for logged in (True, False):
-        run(model := Keeping(knows), "cora_demo", {"questions": 1}, log_samples=logged)
-        assert [request.args[0] for request in model.requests] == (model.prompts if logged else [""] * 26)
+        model = Simulated(knows)
+        with patch.object(model, "generate_until", wraps=model.generate_until) as asked:
+            run(model, "cora_demo", {"questions": 1}, log_samples=logged)
+        (requests,) = asked.call_args.args
+        assert [request.args[0] for request in requests] == (model.prompts if logged else [""] * 26)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,6 @@ def test_the_most_frequent_reason_is_named() -> None:
     ("reason", "chat", "switch"),
     [
         (Reason.CUT_OFF, False, "--gen_kwargs max_gen_toks=4096"),
-        (Reason.CUT_OFF, True, "--gen_kwargs max_gen_toks=4096"),
         (Reason.EMPTY, False, "--apply_chat_template"),
         (Reason.EMPTY, True, "--gen_kwargs max_gen_toks=4096"),
         (Reason.NO_LETTER, False, "--apply_chat_template"),
@@ -132,9 +131,8 @@ def test_a_higher_limit_is_not_advised_if_the_limit_is_high() -> None:
 
 
 def test_a_response_that_ended_without_a_best_answer_needs_an_instruction_not_a_higher_limit() -> None:
-    complete, unknown = (
-        advice(Reason.NO_BEST_ANSWER, limit=1024, cut_off=cut_off, ask="best_answer") for cut_off in (False, None)
-    )
+    how: dict[str, Any] = {"limit": 1024, "ask": "best_answer"}
+    complete, unknown = (advice(Reason.NO_BEST_ANSWER, cut_off=cut_off, **how) for cut_off in (False, None))
     assert "--system_instruction 'End with: The best answer is <letter>.'" in complete
     assert "max_gen_toks" not in complete
     assert "max_gen_toks=4096" in unknown

@@ -214,16 +214,12 @@ def test_a_cache(run: Commands, tmp_path: Path, options: tuple[str, ...]) -> Non
 
 FILTER = "filter: [{function: take_first}]"
 TWO_FILTERS = f"filter_list: [{{name: one, {FILTER}}}, {{name: two, {FILTER}}}]\n"
-WRONG = ["--metadata", '{"cora": {"question": 1}}']
-
 MISTAKES: list[tuple[str, list[Any], str]] = [
     ("cora_nothing", [], "cora_nothing"),
-    ("cora_demo", WRONG, "option 'question'"),
+    ("cora_demo", ["--metadata", '{"cora": {"question": 1}}'], "option 'question'"),
     ("cora_demo", ["--budget", 25], "25"),  # a question needs 26 requests
-    ("cora_demo", ["--budget", 100, "--target-stderr", 0.01], "--target-stderr"),
     ("cora_demo", ["--max_gen_toks", "8,64", "--budget", 100], "--budget 100"),
     ("cora_demo", ["--max_gen_toks", "8,64", "--gen_kwargs", "max_new_tokens=5"], "both limit the tokens"),
-    ("cora_demo", ["--metadata", '{"cora": {"reader": "lazy"}}'], "'lazy', expected 'flexible' or 'strict'"),
     ("cora_demo", ["--stop", "exact", "--predict_only"], "--predict_only"),
     ("cora_demo", ["--num_fewshot", 500], "--num_fewshot 500"),
     ("cora_demo", ["--stop", "exact", "--config", "nowhere.yaml"], "nowhere.yaml"),
@@ -231,14 +227,12 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
     ("two_filters", ["--stop", "exact"], "filter_list"),
     ("repeated", ["--stop", "exact"], "repeats"),
     ("foreign", ["--stop", "exact"], "--stop"),
-    ("foreign", ["--budget", 100], "--budget"),
-    ("foreign", ["--target-stderr", 0.1], "--target-stderr"),
     ("foreign", ["--target", "whole:0.1"], "--target"),
     ("cora_demo", ["--target", "whole:0.1", "--budget", 100], "--budget and --target both set"),
     ("cora_demo", ["--limit", "-3"], "--limit -3: expected a number of questions"),
     *(
         ("cora_demo", ["--samples", samples], "expected")
-        for samples in ("nofile.json", "[1]", '{"cora_demo": 5}', '{"cora_demo": [0, "x"]}', '{"cora_demo": [true]}')
+        for samples in ("nofile.json", "[1]", '{"cora_demo": 5}', '{"cora_demo": [0, "x"]}')
     ),
     ("cora_demo", ["--samples", '{"cora_dmo": [3]}'], "there is no task 'cora_dmo' in this run. Did you mean"),
 ]
@@ -261,10 +255,8 @@ def test_a_mistake_is_reported_before_the_model_is_built(run: Commands, tmp_path
 
 
 def test_limits_of_tokens(run: Commands) -> None:
-    ran = run.ours("--max_gen_toks", "8,64,512")
-    assert ran.code == 0
+    ran, plain = run.ours("--max_gen_toks", "8,64,512"), run.plain()
     assert ran.file["configs"]["cora_demo"]["generation_kwargs"]["max_gen_toks"] == 512
-    plain = run.plain()
     assert ran.results["cora_demo"]["acc,none"] == plain.results["cora_demo"]["acc,none"]
     # "A" has so few bytes that it was not cut off; "Perhaps" may have been.
     prompts = ran.models[0].prompts
@@ -288,7 +280,7 @@ def test_ctrl_c_says_what_is_kept(run: Commands) -> None:
     assert "--output_path FOLDER and do not pass --no_cache" in nothing.err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("error", [BrokenPipeError(), ConnectionResetError(104, "reset"), OSError(28, "no space")])
+@pytest.mark.parametrize("error", [BrokenPipeError(), OSError(28, "no space")])
 def test_what_happens_to_a_model_is_an_error(run: Commands, error: OSError) -> None:
     # Not mistaken for a closed pipe (`| head`), which is not an error, nor for an error of standard output.
     with patch.object(KnowsSome, "generate_until", side_effect=error):
@@ -308,15 +300,15 @@ def test_a_cache_that_a_file_of_settings_names_lies_inside_too(run: Commands, tm
 
 @pytest.mark.parametrize("several", [False, True])
 def test_folders_of_the_users_own_in_a_file_of_settings(several: bool, tmp_path: Path) -> None:
-    folders = [tmp_path / "mine", tmp_path / "yours"][: 1 + several]
-    for folder in folders:
-        folder.mkdir()
-        own_task(folder, "", folder.name)
-    paths: Any = [str(folder) for folder in folders]
-    (tmp_path / "settings.yaml").write_text(json.dumps({"include_path": paths if several else paths[0]}))
+    names = ["mine", "yours"][: 1 + several]
+    for name in names:
+        (tmp_path / name).mkdir()
+        own_task(tmp_path / name, "", name)
+    paths = [str(tmp_path / name) for name in names] if several else str(tmp_path / "mine")
+    (tmp_path / "settings.yaml").write_text(json.dumps({"include_path": paths}))
     given = ("run", "--model", NAME, "--config", str(tmp_path / "settings.yaml"))
     # Our tasks are found without --include_path, and in tests without the start-up module.
-    tasks = ",".join(["cora_demo", *(folder.name for folder in folders)])
+    tasks = ",".join(["cora_demo", *names])
     assert main([*given, "--tasks", tasks, "--metadata", '{"cora": {"questions": 1}}']) == 0
 
 

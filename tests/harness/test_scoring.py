@@ -56,10 +56,8 @@ def test_whatever_a_filter_hands_on_is_scored(results: list[Any]) -> None:
 def test_what_a_line_of_the_samples_file_says() -> None:
     # As the harness writes it: values that are not JSON as their str().
     names = ["acc", "cora", "consistency_rate", "invalid"]
-    for said, told in (
-        ("B", {"acc": 1.0, "consistency_rate": "0"}),
-        ("Based on", {"acc": 0.0, "invalid": "no letter"}),
-    ):
+    every = {"B": {"acc": 1.0, "consistency_rate": "0"}, "Based on": {"acc": 0.0, "invalid": "no letter"}}
+    for said, told in every.items():
         line = json.loads(json.dumps(spread(score_response(DOC, [said]), metric_keys(names)), default=str))
         assert {key: value for key, value in line.items() if value != ""} == told
         assert list(line) == [f"{name}{end}" for name in names for end in ("", "_stderr")]
@@ -141,9 +139,8 @@ def test_the_digest_of_a_users_file_is_that_of_its_questions(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("task", ["cora_demo_order", "cora_demo_order_mc"])
 def test_the_data_and_the_signature_stand_in_the_results_without_scores_too(task: str) -> None:
-    scored, bare = (
-        run(knows, task, {"questions": 2}, predict_only=alone)["configs"][task]["metadata"] for alone in (False, True)
-    )
+    runs = [run(knows, task, {"questions": 2}, predict_only=alone) for alone in (False, True)]
+    scored, bare = (results["configs"][task]["metadata"] for results in runs)
     assert Data.of(bare) == Data.of(scored) == of()
     assert bare["signature"] == scored["signature"].replace("|invalid:0.0%", "")
     assert "intervals" not in bare

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter
-from itertools import count
+from itertools import count, product
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,9 +57,7 @@ at_once_and_one_by_one = pytest.mark.parametrize("more", ["", ",num_concurrent=8
 
 @both
 @at_once_and_one_by_one
-def test_a_server_is_sent_each_prompt_once_and_no_empty_stop(
-    run: Runs, server: Server, protocol: str, more: str
-) -> None:
+def test_each_prompt_is_sent_once_and_no_empty_stop(run: Runs, server: Server, protocol: str, more: str) -> None:
     succeeds(run(protocol=protocol, more=more))
     assert len(server.asked()) == len(set(server.asked())) == 2 * M
     assert all(payload.get("stop") != [] for payload in server.payloads)
@@ -116,38 +114,31 @@ def every_third(fault: str) -> Any:
     return of
 
 
-PASSING = [("", fault) for fault in ("status 500", "no choices", "text", "hang up")]
-PASSING += [(",num_concurrent=8", fault) for fault in ("status 429", "no message", "error", "text", "hang up")]
-
-
-@pytest.fixture(scope="module")
-def known() -> dict[str, Any]:
-    """The results of runs without faults, by the way of sending requests."""
-    return {}
-
-
-@pytest.mark.parametrize(("more", "fault"), PASSING)
-def test_a_fault_that_passes_changes_nothing(
-    run: Runs, server: Server, fault: str, more: str, known: dict[str, Any]
-) -> None:
-    if more not in known:
-        succeeds(run(more=more))
-        known[more] = run.results()
-    server.fault = every_third(fault)
-    err = succeeds(run("--no_cache", more=more))
-    assert run.results() == known[more]
-    assert "Such requests are sent again" in err
-    assert len(err.splitlines()) < 60
-
-
-@pytest.mark.parametrize("fault", ["no choices", "null", "no content"])
 @at_once_and_one_by_one
-@both
+def test_faults_that_pass_change_nothing(run: Runs, server: Server, more: str) -> None:
+    succeeds(run(more=more))
+    undisturbed = run.results()
+    for fault in (
+        "text",
+        "hang up",
+        *(("status 429", "no message", "error") if more else ("status 500", "no choices")),
+    ):
+        server.payloads.clear()
+        server.fault = every_third(fault)
+        err = succeeds(run("--no_cache", more=more))
+        assert run.results() == undisturbed, fault
+        assert "Such requests are sent again" in err, fault
+        assert len(err.splitlines()) < 60, fault
+
+
+MISSING = [*product(["chat", "completions"], ["no choices", "null"]), ("chat", "no content")]
+
+
+@pytest.mark.parametrize(("protocol", "fault"), MISSING)
+@at_once_and_one_by_one
 def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time(
     run: Runs, server: Server, fault: str, more: str, protocol: str
 ) -> None:
-    if fault == "no content" and protocol == "completions":
-        return  # this fault exists only in the other protocol
     first: dict[str, str] = {}
 
     def of(number: int, payload: dict[str, Any]) -> str | None:
@@ -198,12 +189,8 @@ def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, ser
         line, "status 500 (3 of 104)", "The server said: ", "out of memory", f"{4 * M - 3} answers are kept in"
     )
     assert ": lm-eval-cora run --model local-chat-completions" in line
-    assert run.kept() == 4 * M - 3
+    assert run.kept() == 4 * M - 3  # test_a_server_that_dies_half_way_and_comes_back continues such a run
     assert len(ran[1].splitlines()) < 60
-    # The same command continues the run.
-    server.fault, before = healthy, len(server.asked())
-    succeeds(run(more=more, questions=4))
-    assert len(server.asked()) == before + 3
 
 
 @at_once_and_one_by_one
@@ -255,18 +242,10 @@ def test_two_runs_and_two_models_do_not_share_a_file(run: Runs, server: Server) 
     assert len(list(run.folder.glob("answers_*_rank0.db"))) == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "more", "fault", "told"),
-    [
-        ([], "", "hang up", "no connection to the server"),
-        ([], ",num_concurrent=8", "hang up", "no connection to the server"),
-        (["--stop", "exact"], ",num_concurrent=2", "status 503", "status 503"),
-    ],
-)
-def test_a_server_that_dies_half_way_and_comes_back(
-    run: Runs, server: Server, options: list[str], more: str, fault: str, told: str
-) -> None:
-    questions = 6 if options else 2
+@at_once_and_one_by_one
+@pytest.mark.parametrize("options", [[], ["--stop", "exact"]], ids=["in full", "stopped"])
+def test_a_server_that_dies_half_way_and_comes_back(run: Runs, server: Server, options: list[str], more: str) -> None:
+    questions, fault, told = (6, *["status 503"] * 2) if options else (2, "hang up", "no connection to the server")
     succeeds(run(*options, "--no_cache", more=more, questions=questions))
     undisturbed, total, start = run.results(), len(server.asked()), len(server.payloads)
     server.fault = lambda number, payload: fault if number >= start + total // 2 else None

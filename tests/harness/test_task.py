@@ -29,6 +29,7 @@ from tests.support.names import (
     printed,
     probe_of,
 )
+from tests.support.rows import write
 from tests.support.simulated import TASKS, knows, run, scores
 
 
@@ -41,9 +42,8 @@ def test_exactly_these_names_are_registered() -> None:
 
 @pytest.fixture
 def local_file(tmp_path: Path) -> str:
-    path = tmp_path / "mine.jsonl"
-    path.write_text('{"question": "Frozen water?", "choices": ["Steam", "Ice", "Fog"], "answer": "Ice"}\n')
-    return str(path)
+    row = {"question": "Frozen water?", "choices": ["Steam", "Ice", "Fog"], "answer": "Ice"}
+    return write(tmp_path / "mine.jsonl", row)
 
 
 @pytest.mark.usefixtures("hub")
@@ -89,17 +89,15 @@ def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
     lower = [metric for metric, higher in task.higher_is_better().items() if higher is False]
     assert lower == [metric for metric in expected if metric in LOWER_IS_BETTER]
     assert list(task.aggregation()) == [*expected, *(f"{metric}_stderr" for metric in expected)]
-    score = ("prompts", "order", "sampling")
-    scores_words = benchmark_of(name) in ("agieval", "mmlu_pro", "math") and probe_of(name) in score
-    own_words = not name.endswith("_mc") and not scores_words
-    raised = own_words + (probe_of(name) in ("plus", "revas", "order"))  # new fillers, another letter statistic
-    raised += probe_of(name) == "order"  # recall_spread
-    raised += not name.endswith("_mc")  # the reader finds statements anywhere
-    raised += benchmark_of(name) in ("agieval", "race")  # the passage is the unit of errors
-    if benchmark_of(name) in (*WITH_FEWER_PROBES, "hub"):
-        assert 1 + raised == task.VERSION
-    else:
-        assert (1 if "demo" in name else 2) + (not name.endswith("_mc")) + raised == task.VERSION
+    probe, writes = probe_of(name), not name.endswith("_mc")
+    scores_words = benchmark_of(name) in ("agieval", "mmlu_pro", "math") and probe in ("prompts", "order", "sampling")
+    version = 1 + (writes and not scores_words) + (probe in ("plus", "revas", "order"))  # fillers, letter statistic
+    version += probe == "order"  # recall_spread
+    version += writes  # the reader finds statements anywhere
+    version += benchmark_of(name) in ("agieval", "race")  # the passage is the unit of errors
+    if benchmark_of(name) not in (*WITH_FEWER_PROBES, "hub"):
+        version += ("demo" not in name) + writes
+    assert version == task.VERSION
     assert task.config.num_fewshot == SHOTS.get(name)
 
 
@@ -144,11 +142,12 @@ NAMED_OTHERWISE = {
     "equal@": "equal_at",
     "mcqa_plus_sampled": "mcqa_plus",
     "questions": "subset_sizes",
-    "templates": "each_kind",
-    "positions": "each_kind",
-    "samples": "each_kind",
+    **dict.fromkeys(("templates", "positions", "samples"), "each_kind"),
 }
 """Metrics whose names differ from those of their functions."""
+
+ENDS = {"_norm": {"normalised": "True"}, "_multi": {"several": "True"}, "_always_right": {"subset": "always_right"}}
+"""The options that the end of a name stands for."""
 
 
 @pytest.mark.parametrize("probe", PROBES)
@@ -156,15 +155,10 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe: str) -> None
     for entry in load_yaml(TASKS / "_probes" / f"{probe}.yaml")["metric_list"]:
         name, at, parameter = entry["metric"].partition("@")
         name = NAMED_OTHERWISE.get(name + at, name)
-        expected = {}
-        if at:
-            expected["level" if name in ("bmca", "equal_at") else "options"] = parameter
-        if name.endswith("_norm"):
-            name, expected["normalised"] = name.removesuffix("_norm"), "True"
-        if name.endswith("_multi"):
-            name, expected["several"] = name.removesuffix("_multi"), "True"
-        if name.endswith("_always_right"):
-            name, expected["subset"] = name.removesuffix("_always_right"), "always_right"
+        expected = {("level" if name in ("bmca", "equal_at") else "options"): parameter} if at else {}
+        for end, option in ENDS.items():
+            if name.endswith(end):
+                name, expected = name.removesuffix(end), expected | option
         if name.endswith("_paper"):
             name = name.removesuffix("_paper")
             assert entry["without"] == SINGLE_LETTER
@@ -196,11 +190,8 @@ def test_a_task_file_is_three_lines_and_has_a_readme(path: Path) -> None:
 
 
 def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
-    path = tmp_path / "my.jsonl"
-    path.write_text(
-        '{"id": 7, "question": "Which?", "choices": ["Ice", "All of the above"], "answer": 0, "category": "c"}'
-    )
-    doc = build("cora_local", data_files=str(path)).eval_docs[1]
+    row = {"id": 7, "question": "Which?", "choices": ["Ice", "All of the above"], "answer": 0, "category": "c"}
+    doc = build("cora_local", data_files=write(tmp_path / "my.jsonl", row)).eval_docs[1]
     assert doc == {
         "question_id": "7",
         "category": "c",
@@ -234,13 +225,6 @@ def test_generation_is_greedy_and_short() -> None:
 def test_docs_are_expanded_once() -> None:
     task = build("cora_demo")
     assert task.eval_docs is task.eval_docs
-
-
-def test_wrong_options_are_an_error_before_anything_runs() -> None:
-    with pytest.raises(UserError, match=r"cora_demo: unknown option 'quesions'.*'questions'"):
-        build("cora_demo", quesions=5)
-    with pytest.raises(UserError, match="no questions are given"):
-        build("cora_local")
 
 
 def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture) -> None:
@@ -279,6 +263,7 @@ METRICS = [
     f"{{metric: acc_x, aggregation: {OURS}.acc, without: 3, higher_is_better: true}}",
 ]
 
+REPLACED = ("test_split", "dataset_path", "dataset_name", "dataset_kwargs", "custom_dataset")
 REFUSED = [
     *((f"metric_list: [{entry}]", r"metric_list: \{'metric': '(acc|bmca)") for entry in METRICS),
     ("metric_list: [acc]", "metric_list: 'acc' "),
@@ -288,14 +273,8 @@ REFUSED = [
     ("fewshot_config: {samples: [], split: test}", "samples, split in the task file would be ignored"),
     ("process_docs: !function builtins.len", r"process_docs: expected .* got .*\(in the task file\)"),
     *((f"probe: {probe}", r"probe: expected .* got .*\(in the task file\)") for probe in ("nothing", "null", "[plus]")),
-    *(
-        (f"{key}: other", f"{key} .*`benchmark`")
-        for key in ("test_split", "dataset_path", "dataset_kwargs", "custom_dataset")
-    ),
-    *(
-        (lines, r"the task file cannot be used: TypeError in \w+ of .*task\.py\. .*compare its settings")
-        for lines in ("doc_to_text: null", "output_type: multiple_choice")
-    ),
+    *((f"{key}: other", f"{key} .*`benchmark`") for key in REPLACED),
+    ("doc_to_text: null", r"the task file cannot be used: TypeError in \w+ of .*task\.py\. .*compare its settings"),
 ]
 
 

@@ -36,10 +36,8 @@ from tests.support.written import put
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands]:
     KnowsSome.built = []
-    with (
-        patch("lm_eval.evaluator.add_env_info"),
-        patch("lm_eval.tasks.TaskManager", partial(TaskManager, include_defaults=False)),
-    ):
+    ours = partial(TaskManager, include_defaults=False)
+    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
         yield Commands(tmp_path, capsys)
 
 
@@ -141,9 +139,8 @@ def test_a_task_that_is_loaded_by_hand_warns_of_what_a_back_end_takes(
 def test_a_run_in_python_tells_model_arguments_apart() -> None:
     def evaluate(metadata: dict[str, Any], **more: Any) -> Any:
         manager = TaskManager(include_path=TASKS, include_defaults=False, metadata=metadata)
-        model = Simulated(knows)
         with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.evaluator.set_torch_seed"):
-            return simple_evaluate(model=model, tasks=["cora_demo"], task_manager=manager, bootstrap_iters=0, **more)
+            return simple_evaluate(model=Simulated(knows), tasks=["cora_demo"], task_manager=manager, **more)
 
     given = {"seed": 1, "other": 5}
     for call in (lambda: evaluate(given, model_args="dtype=auto"), lambda: dry_run(["cora_demo"], given)):
@@ -153,13 +150,10 @@ def test_a_run_in_python_tells_model_arguments_apart() -> None:
     assert evaluate({"seed": 1, "cora": {"questions": 1}}, model_args={"seed": 1})["n-samples"]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        *('{"questions": 10}', '{"seed": 1}'),
-        *(pytest.param(text, marks=pairs) for text in ("questions=10", "cora.questions=10")),
-    ],
-)
+PAIRS = [pytest.param(text, marks=pairs) for text in ("questions=10", "cora.questions=10")]
+
+
+@pytest.mark.parametrize("given", ['{"questions": 10}', '{"seed": 1}', *PAIRS])
 def test_both_commands_refuse_before_the_first_request(run: Commands, given: str) -> None:
     with pytest.raises(UserError, match=r"cora_demo: .*--metadata .*{\"cora\": {\""):
         run.plain("--metadata", given, questions=0)
@@ -206,7 +200,6 @@ def test_other_benchmarks_use_the_templates_of_this_package() -> None:
         ({"prompt_robustness": []}, "expected one of the ten templates to be the fixed one"),
         ({"non_greedy_robustness": {"prompt": "another {question}{options}"}}, "expected one of the ten templates"),
         ({"prompt_robustness": "x"}, "TypeError"),
-        ({"prompt_robustness": [{"prompt": "{question}", "options_format": ""}]}, "expected one of the ten"),
     ],
 )
 def test_the_error_names_a_harness_without_templates(
@@ -228,9 +221,7 @@ def test_the_error_names_a_harness_without_templates(
     [
         (None, "No such file"),
         ("{", "Expecting property name"),
-        ("{}", "expected a list of templates"),
         ('[{"prompt": "{question}"}]', r"template 1: expected \{options\} 1 times, it stands there 0"),
-        ('[{"prompt": "{question}{options}"}, {"prompt": "{question.stem}{options}"}]', "template 2: unknown field"),
     ],
 )
 def test_an_invalid_file_of_the_user_is_an_error(text: str | None, said: str, tmp_path: Path) -> None:
@@ -243,8 +234,8 @@ def test_an_invalid_file_of_the_user_is_an_error(text: str | None, said: str, tm
 
 def test_a_file_for_maths_has_no_options(tmp_path: Path) -> None:
     path = put(tmp_path / "mine.json", [[{"prompt": r"{question} The answer in a $\boxed{{box}}$, please."}]])
-    found = templates_of(MATH, Options(templates=str(path)))
-    assert found.fixed.render("1 + 1?", ()) == r"1 + 1? The answer in a $\boxed{box}$, please."
+    template = templates_of(MATH, Options(templates=str(path))).fixed
+    assert template.render("1 + 1?", ()) == r"1 + 1? The answer in a $\boxed{box}$, please."
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import gc
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -55,11 +54,8 @@ class Hashing(LM):
     mind or says nothing that can be read.
     """
 
-    def __init__(self, log: Path | None = None, stop_half_way: bool = False) -> None:
-        """One rank. The log gets a line for each request; half way the process may kill itself."""
+    def __init__(self) -> None:
         super().__init__()
-        self._log = log
-        self._stop_half_way = stop_half_way
         self.asked = 0
         self.padding = 0
         self.questions: list[str] = []
@@ -128,11 +124,7 @@ class Hashing(LM):
                 answers.append(to_padding)
                 continue
             seen.add(id(request))
-            # Not a multiple of five, so that the options of a scored doc are split.
-            if self._stop_half_way and len(answers) == len(requests) // 2 - 1:
-                self._die()
             answers.append(rule(*request.args))
-            self._note(kind, request.args)
             self.cache_hook.add_partial(kind, request.args, answers[-1])
         return answers
 
@@ -150,19 +142,6 @@ class Hashing(LM):
         # Only seven values, so that there are ties.
         value = draw(7, context, continuation)
         return -value / 4, value == 0
-
-    def _note(self, kind: str, arguments: Sequence[Any]) -> None:
-        if self._log is None:
-            return
-        with self._log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps([kind, *arguments]) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _die(self) -> None:
-        # A thread writes the harness' cache. Without this, a few answers would be lost, a different number each time.
-        self.cache_hook.dbdict.commit(blocking=True)
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
@@ -209,21 +188,12 @@ class Ended(NamedTuple):
     stderr: str
 
 
-def launch(
-    runs: Sequence[Run],
-    folder: Path,
-    ranks: int = 1,
-    log: Path | None = None,
-    stop_half_way: bool = False,
-    seconds: float = SECONDS,
-) -> list[Ended]:
+def launch(runs: Sequence[Run], folder: Path, ranks: int, seconds: float = SECONDS) -> list[Ended]:
     """Run in real processes, one per rank, and wait for them; the first writes `outcomes.json` into the folder."""
     (folder / "runs.json").write_text(json.dumps(list(runs)), encoding="utf-8")
     command = [sys.executable, "-m", "tests.support.distributed"]
     command += [str(folder / "runs.json"), str(folder / "outcomes.json")]
     command += ["--ranks", str(ranks), "--store", str(folder)]
-    command += ["--log", str(log)] if log else []
-    command += ["--stop-half-way"] if stop_half_way else []
     files = [folder / f"stderr{rank}.txt" for rank in range(ranks)]  # a pipe that nobody reads would fill up
     deadline = time.monotonic() + seconds
     processes: list[subprocess.Popen[bytes]] = []
@@ -279,12 +249,10 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=0)
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--store", type=Path)
-    parser.add_argument("--log", type=Path)
-    parser.add_argument("--stop-half-way", action="store_true")
     given = parser.parse_args()
     runs = json.loads(given.runs.read_text(encoding="utf-8"))
     gc.freeze()  # as in conftest.py
-    model = Hashing(given.log, given.stop_half_way)
+    model = Hashing()
     if given.ranks > 1:
         model.join(given.rank, given.ranks, given.store / "store")
     with reading_task_files_once():

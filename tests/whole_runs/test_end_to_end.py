@@ -2,10 +2,8 @@
 
 import json
 import logging
-import random
 from functools import partial
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -16,7 +14,7 @@ from lm_eval.utils import handle_non_serializable, make_table
 from lm_eval_cora import __version__, metrics
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.building import own_task
+from tests.support.building import build, own_task
 from tests.support.names import METRICS
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 from tests.support.tables import without_variation
@@ -32,8 +30,7 @@ def test_the_results_file_and_the_table() -> None:
         assert f"|{metric} " in table.replace("|consistency_rate|", "|consistency_rate |")
     assert f"|cora            |↑  |    1|±  |{without_variation(3):.4f}|" in table
     config = results["configs"]["cora_demo"]
-    assert set(config["metadata"]["accuracy_by_kind"].values()) == {1.0}
-    assert len(config["metadata"]["accuracy_by_kind"]) == 8
+    assert [*config["metadata"]["accuracy_by_kind"].values()] == [1.0] * 8
     data = config["metadata"]["benchmark"]
     assert data["name"] == "demo"
     assert config["metadata"]["signature"] == (
@@ -43,12 +40,8 @@ def test_the_results_file_and_the_table() -> None:
     assert config["benchmark"]["name"] == "demo"
     assert config["process_docs"] == "lm_eval_cora.harness.docs.process_docs"
     assert config["probe"] == "divergent"
-    assert config["metric_list"][6] == {
-        "metric": "bmca@0.5",
-        "aggregation": "lm_eval_cora.metrics.accuracy.bmca",
-        "level": 0.5,
-        "higher_is_better": True,
-    }
+    bmca = {"metric": "bmca@0.5", "aggregation": "lm_eval_cora.metrics.accuracy.bmca", "level": 0.5}
+    assert config["metric_list"][6] == bmca | {"higher_is_better": True}
     results.pop("samples")
     dumped = json.dumps(results, default=handle_non_serializable)
     json.loads(dumped, parse_constant=lambda name: pytest.fail(f"a bare {name} in the results file"))
@@ -71,16 +64,22 @@ def test_incomplete_questions_are_left_out(caplog: pytest.LogCaptureFixture) -> 
     assert caplog.text.count("cora_demo: 1 of 2 questions are incomplete and left out") == 1  # not once per metric
 
 
-def test_a_run_without_a_complete_question(caplog: pytest.LogCaptureFixture) -> None:
+def test_runs_without_a_complete_question_and_their_group(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("one", "two"):
+        own_task(tmp_path, "", name)
+    means = "aggregate_metric_list: [{metric: cora, aggregation: mean, weight_by_size: true}]"
+    (tmp_path / "both.yaml").write_text(f"group: both\ntask: [one, two]\n{means}\n")
     with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(5))):
-        results = run(knows)
-    values = scores(results)
+        results = run(knows, "both", {"questions": 2}, tmp_path)
+    values = scores(results, "one")
     assert {values[name] for name in METRICS} == {"nan"}
     assert {values[f"{name}_stderr"] for name in METRICS} == {"N/A"}
-    assert "so no metric is defined" in caplog.text
+    assert "one: 1 of 1 questions are incomplete and left out, so no metric is defined" in caplog.text
     assert "|cora            |↑  |NaN  |±  |   N/A|" in make_table(results)
+    assert results["groups"]["both"]["cora,none"] == "nan"
     results.pop("samples")
     assert "NaN" not in json.dumps(results, default=handle_non_serializable)
+    assert run(knows, "both", {"questions": 2}, tmp_path)["groups"]["both"]["cora,none"] == 1.0
 
 
 def test_several_filters(tmp_path: Path) -> None:
@@ -102,20 +101,12 @@ def test_several_filters(tmp_path: Path) -> None:
     assert "accuracy_by_kind" not in metadata
 
 
-def test_hostile_responses_cost_nothing() -> None:
-    hostile = ["", "x" * 1_000_000, "\ud83d", "__import__('os')", "A and B", "选B或C", "\x00", "<think>", "{{ 7 * 7 }}"]
-    rng = random.Random(0)
-    values = scores(run(lambda _: rng.choice(hostile), options={"questions": 2}))
-    assert values["invalid"] == 1.0
-
-
 def test_half_an_emoji_does_not_cost_the_samples_file(tmp_path: Path) -> None:
     # A token limit cuts an emoji in two. An API sends the half as an escape, which UTF-8 cannot encode.
     results = run(lambda doc: f"{knows(doc)} \ud83d", options={"questions": 1})
     assert scores(results)["cora"] == 1.0
     save(tmp_path, results)
-    (file,) = tmp_path.rglob("samples_*.jsonl")
-    lines = lines_of(file)
+    lines = lines_of(next(tmp_path.rglob("samples_*.jsonl")))
     assert len(lines) == M
     assert lines[0]["resps"][0][0].endswith(" \\ud83d")
 
@@ -125,40 +116,10 @@ def test_a_live_model_among_the_model_arguments() -> None:
     class Callable:
         def __call__(self) -> None: ...
 
-    manager = TaskManager(
-        include_path=TASKS,
-        include_defaults=False,
-        metadata={"pretrained": Callable(), "loader": partial(print), "cora": {"questions": 1}},
-    )
+    metadata = {"pretrained": Callable(), "loader": partial(print), "cora": {"questions": 1}}
+    manager = TaskManager(include_path=TASKS, include_defaults=False, metadata=metadata)
     results = simple_evaluate(model=Simulated(knows), tasks=["cora_demo"], task_manager=manager)
     assert results["configs"]["cora_demo"]["metadata"]["signature"].startswith("cora|task:cora_demo@4|")
-
-
-@pytest.mark.parametrize("weighted", [True, False])
-def test_a_group_that_averages_over_an_undefined_value(tmp_path: Path, weighted: bool) -> None:
-    for name in ("one", "two"):
-        own_task(tmp_path, "", name)
-    (tmp_path / "both.yaml").write_text(
-        "group: both\ntask: [one, two]\naggregate_metric_list:\n"
-        f"  - {{metric: cora, aggregation: mean, weight_by_size: {str(weighted).lower()}}}\n"
-    )
-    with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(5))):
-        results = run(knows, "both", {"questions": 2}, tmp_path)
-    results.pop("samples")
-    assert results["groups"]["both"]["cora,none"] == "nan"
-    assert "NaN" not in json.dumps(results, default=handle_non_serializable)
-    assert run(knows, "both", {"questions": 2}, tmp_path)["groups"]["both"]["cora,none"] == 1.0
-
-
-@pytest.mark.parametrize("multiturn", [None, False, True])
-def test_system_instruction_with_and_without_a_chat_template(multiturn: bool | None) -> None:
-    model = Simulated(knows)
-    chat = {} if multiturn is None else {"apply_chat_template": True, "fewshot_as_multiturn": multiturn}
-    results = run(model, options={"questions": 1}, system_instruction="Be brief.", **chat)
-    assert scores(results)["cora"] == 1.0
-    start, end = ("<system>Be brief.</system><user>", "</user><assistant>") if chat else ("Be brief.\n\n", "")
-    assert model.prompts[0].startswith(f"{start}Answer the multiple choice question below.")
-    assert model.prompts[0].endswith(f"\nAnswer:{end}")
 
 
 def test_a_metric_that_fails_does_not_cost_the_run(
@@ -184,9 +145,5 @@ def test_a_users_own_file_with_options_of_every_number(tmp_path: Path) -> None:
 
 
 def test_the_demo_as_a_users_own_file_gives_the_same_docs() -> None:
-    def asked(task: str, options: dict[str, Any]) -> list[str]:
-        model = Simulated(knows)
-        run(model, task, options)
-        return model.prompts
-
-    assert asked("cora_local", {"data_files": str(benchmark("demo").package_file)}) == asked("cora_demo", {})
+    mine = build("cora_local", data_files=str(benchmark("demo").package_file))
+    assert mine.eval_docs == build("cora_demo").eval_docs

@@ -78,25 +78,36 @@ def arc(choices: list[str]) -> dict[str, list[str]]:
     return {"text": choices, "label": list("1234")}
 
 
+STYLED = with_answers(lambda n: ("(A)", "B.", "c", " [d] ")[n])
+FLAGS = with_answers(lambda n: [int(n == place) for place in range(4)])
+FROM_ONE = with_answers(lambda n: n + 1)
+MAPPINGS = with_choices(lambda c: dict(zip(LETTERS, c, strict=True)))
+PAIRS = with_choices(lambda c: [{"key": key, "value": one} for key, one in zip(LETTERS, c, strict=True)])
+ARC = with_answers(lambda n: str(n + 1), with_choices(arc))
+ARRAYS = [{**row, "choices": repr({k: pd.Series(of).to_numpy() for k, of in row["choices"].items()})} for row in ARC]
+OPTION_A = [{(f"Option_{key.lower()}" if len(key) == 1 else key): row[key] for key in row} for row in COLUMNS]
+ANY_CASE = pd.DataFrame(COLUMNS).to_csv(index=False).replace("question,A", "Question,a")
+EMPTY_CELLS = [{**row, "E": "" if n else None} for n, row in enumerate(COLUMNS)]
+NESTED = [{"data": {"q": row["question"], "options": row["choices"]}, "key": row["answer"]} for row in LETTERED]
+INTRO = [{**row, "question": row["question"][5:], "intro": "Which"} for row in ROWS]
+TWO_MEANINGS = [{"question": "2 + 1?", "choices": ["1", "3", "2"], "answer": 1}]
+EMPTY = with_choices(lambda c: [*c[:2], " ", c[3]])
+RIGHT_TWICE = [{**row, "choices": [*row["choices"], row["choices"][row["answer"]]]} for row in ROWS]
+LABELS = with_choices(lambda c: [f"{key}){one}" for key, one in zip(LETTERS, c, strict=True)])
+HEADLESS = pd.DataFrame(COLUMNS).to_csv(index=False, header=False)
+LATIN = jsonl([{**row, "question": "Où?"} for row in ROWS], "latin-1")
+KEY_TWICE = '{"question": "?", "choices": ["a", "b"], "answer": 0, "answer": 1}\n'
+
 LAYOUTS = [
     Layout("jsonl: `choices` is a list, `answer` an index from 0", jsonl(ROWS)),
     Layout("`answer` is a letter", jsonl(LETTERED)),
-    Layout(
-        "`answer` is a letter such as `(C)`, `C.` or `c`", jsonl(with_answers(lambda n: ("(A)", "B.", "c", " [d] ")[n]))
-    ),
+    Layout("`answer` is a letter such as `(C)`, `C.` or `c`", jsonl(STYLED)),
     Layout("`answer` is the text of the option", jsonl(with_answers(lambda n: QUESTIONS[n][1][n].upper()))),
     Layout("`answer` is a number such as `2.0`", csv(with_answers(float, with_choices(json.dumps)))),
-    Layout("`answer` is a list of 0 and 1", jsonl(with_answers(lambda n: [int(n == place) for place in range(4)]))),
-    Layout(
-        "`choices` is a mapping from label to text", jsonl(with_choices(lambda c: dict(zip(LETTERS, c, strict=True))))
-    ),
-    Layout(
-        "`choices` is `{text, label}`, `answer` a label", jsonl(with_answers(lambda n: str(n + 1), with_choices(arc)))
-    ),
-    Layout(
-        "`choices` is a list of `{key, value}`",
-        jsonl(with_choices(lambda c: [{"key": key, "value": one} for key, one in zip(LETTERS, c, strict=True)])),
-    ),
+    Layout("`answer` is a list of 0 and 1", jsonl(FLAGS)),
+    Layout("`choices` is a mapping from label to text", jsonl(MAPPINGS)),
+    Layout("`choices` is `{text, label}`, `answer` a label", jsonl(ARC)),
+    Layout("`choices` is a list of `{key, value}`", jsonl(PAIRS)),
     Layout("jsonl with a byte order mark", jsonl(ROWS, "utf-8-sig")),
     Layout("jsonl in UTF-16", jsonl(ROWS, "utf-16")),
     Layout("json: a list of objects", text("my.json", json.dumps(ROWS, indent=1))),
@@ -104,32 +115,11 @@ LAYOUTS = [
     Layout("csv: a JSON list in a cell", csv(with_choices(json.dumps))),
     Layout("csv: a Python list in a cell, as pandas writes it", csv(LETTERED)),
     Layout("csv: a numpy array in a cell", csv(with_choices(lambda c: str(pd.Series(c).to_numpy())))),
-    Layout(
-        "csv: `{'text': array([...]), 'label': array([...])}` in a cell",
-        csv(
-            with_answers(
-                lambda n: str(n + 1),
-                with_choices(lambda c: repr({key: pd.Series(of).to_numpy() for key, of in arc(c).items()})),
-            )
-        ),
-    ),
+    Layout("csv: `{'text': array([...]), 'label': array([...])}` in a cell", csv(ARRAYS)),
     Layout("csv: columns `A`, `B`, `C`, `D`", csv(COLUMNS)),
-    Layout(
-        "csv: headers in any case",
-        text("my.csv", pd.DataFrame(COLUMNS).to_csv(index=False).replace("question,A", "Question,a")),
-    ),
-    Layout(
-        "csv: columns `option_a`, `option_b`, ...",
-        csv(
-            [
-                {(f"Option_{key.lower()}" if len(key) == 1 else key): value for key, value in row.items()}
-                for row in COLUMNS
-            ]
-        ),
-    ),
-    Layout(
-        "csv: empty cells in the last columns", csv([{**row, "E": "" if n else None} for n, row in enumerate(COLUMNS)])
-    ),
+    Layout("csv: headers in any case", text("my.csv", ANY_CASE)),
+    Layout("csv: columns `option_a`, `option_b`, ...", csv(OPTION_A)),
+    Layout("csv: empty cells in the last columns", csv(EMPTY_CELLS)),
     Layout("csv: options in one cell, with a separator", csv(with_choices(" | ".join)), {"separator": "|"}),
     Layout("csv: the row numbers of pandas", text("my.csv", pd.DataFrame(COLUMNS).to_csv())),
     Layout("csv: separated by semicolons", csv(COLUMNS, ";"), notes=("semicolon",)),
@@ -137,73 +127,36 @@ LAYOUTS = [
     Layout("tsv", csv(COLUMNS, "\t", "my.tsv")),
     Layout("parquet with lists", parquet(LETTERED)),
     Layout("a pandas DataFrame", lambda _: pd.DataFrame(COLUMNS)),
-    Layout(
-        "a `datasets.Dataset`",
-        lambda _: datasets.Dataset.from_list(with_choices(arc, with_answers(lambda n: str(n + 1)))),
-    ),
+    Layout("a `datasets.Dataset`", lambda _: datasets.Dataset.from_list(ARC)),
     Layout(
         "nested: paths such as `data.options`",
-        jsonl([{"data": {"q": r["question"], "options": r["choices"]}, "key": r["answer"]} for r in LETTERED]),
+        jsonl(NESTED),
         {"question": "data.q", "choices": "data.options", "answer": "key"},
     ),
     Layout(
-        "the question in two columns, joined by a template",
-        jsonl([{**row, "question": row["question"][5:], "intro": "Which"} for row in ROWS]),
-        {"question": "{{ intro }}{{ question }}"},
+        "the question in two columns, joined by a template", jsonl(INTRO), {"question": "{{ intro }}{{ question }}"}
     ),
-    Layout("answers from 1", jsonl(with_answers(lambda n: n + 1)), error=("my: ", "from 1", "'answer_from': 1")),
-    Layout("answers from 1, with `answer_from`", jsonl(with_answers(lambda n: n + 1)), {"answer_from": 1}),
-    Layout(
-        "an answer with two meanings",
-        jsonl([{"question": "2 + 1?", "choices": ["1", "3", "2"], "answer": 1}]),
-        error=("line 1", "two meanings", "'answer_is'"),
-    ),
-    Layout(
-        "an empty option",
-        jsonl(with_choices(lambda c: [*c[:2], " ", c[3]])),
-        error=("4 of 4 rows", "line 1", "empty option"),
-    ),
-    Layout(
-        "an option equal to the right one",
-        jsonl([{**row, "choices": [*row["choices"], row["choices"][row["answer"]]]} for row in ROWS]),
-        error=("4 of 4 rows", "line 1", "'Ice'"),
-    ),
+    Layout("answers from 1", jsonl(FROM_ONE), error=("my: ", "from 1", "'answer_from': 1")),
+    Layout("answers from 1, with `answer_from`", jsonl(FROM_ONE), {"answer_from": 1}),
+    Layout("an answer with two meanings", jsonl(TWO_MEANINGS), error=("line 1", "two meanings", "'answer_is'")),
+    Layout("an empty option", jsonl(EMPTY), error=("4 of 4 rows", "line 1", "empty option")),
+    Layout("an option equal to the right one", jsonl(RIGHT_TWICE), error=("4 of 4 rows", "line 1", "'Ice'")),
     Layout(
         "options that differ in case alone",
         jsonl([{**row, "choices": [*row["choices"], "ICE"]} for row in ROWS]),
         notes=("4 of 4 questions", "case", "line 1"),
     ),
-    Layout(
-        "options with labels of their own, such as `A)Ice`",
-        jsonl(with_choices(lambda c: [f"{key}){one}" for key, one in zip(LETTERS, c, strict=True)])),
-        notes=("labels", "'A)Ice'"),
-    ),
-    Layout(
-        "another name for a column",
-        csv(FRAGE),
-        error=("my", "'question'", "Frage, A, B, C, D, answer"),
-    ),
+    Layout("options with labels of their own, such as `A)Ice`", jsonl(LABELS), notes=("labels", "'A)Ice'")),
+    Layout("another name for a column", csv(FRAGE), error=("my", "'question'", "Frage, A, B, C, D, answer")),
     Layout("another name for a column, declared", csv(FRAGE), {"question": "Frage"}),
-    Layout(
-        "csv without a header",
-        text("my.csv", pd.DataFrame(COLUMNS).to_csv(index=False, header=False)),
-        error=("my.csv line 2", "'question'", "Which is frozen water?"),
-    ),
+    Layout("csv without a header", text("my.csv", HEADLESS), error=("my.csv line 2", "'question'", STEMS[0])),
     Layout(
         "csv with too few cells in a row",
         text("my.csv", "question,A,B,answer\nWhich?,Ice,Fog\n"),
         error=("my.csv line 2", "header"),
     ),
-    Layout(
-        "Latin-1",
-        jsonl([{**row, "question": "Où?"} for row in ROWS], "latin-1"),
-        error=("my.jsonl", "Save the file as UTF-8"),
-    ),
-    Layout(
-        "a key twice in a line",
-        text("my.jsonl", '{"question": "?", "choices": ["a", "b"], "answer": 0, "answer": 1}\n'),
-        error=("my.jsonl line 1", "'answer'"),
-    ),
+    Layout("Latin-1", LATIN, error=("my.jsonl", "Save the file as UTF-8")),
+    Layout("a key twice in a line", text("my.jsonl", KEY_TWICE), error=("my.jsonl line 1", "'answer'")),
     Layout("an id twice", jsonl([{**row, "id": 7} for row in ROWS]), error=("line 2", "'7'", "line 1")),
     Layout("another kind of file", text("my.xlsx", ""), error=("my.xlsx", ".jsonl", ".csv")),
 ]
@@ -232,11 +185,8 @@ def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogC
     assert tells(" ".join(warnings), *layout.notes)
 
 
-def test_the_table_in_the_documentation() -> None:
-    """The table has a row for each layout, with its outcome: read, read with a warning, or error."""
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
-    documented = dict(
-        re.findall(r"^\| (.+?) \| (read|read, with a warning|error) \|", page.replace("\\|", "|"), re.MULTILINE)
-    )
+def test_the_table_in_the_documentation_has_the_outcome_of_each_layout() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8").replace("\\|", "|")
+    documented = dict(re.findall(r"^\| (.+?) \| (read|read, with a warning|error) \|", page, re.MULTILINE))
     outcomes = {one.what: "error" if one.error else "read, with a warning" if one.notes else "read" for one in LAYOUTS}
     assert documented == outcomes

@@ -10,6 +10,7 @@ import pytest
 from lm_eval_cora.cli.run import HARNESS
 from tests.support.installation import CASES, DUMMY, OPTIONS, Environment, Sources, call, new
 from tests.support.installation_checks import check_removal
+from tests.support.messages import tells
 from tests.support.names import GROUPS, NAMES
 from tests.support.tables import without_variation
 
@@ -91,6 +92,7 @@ def said(made: Environment, out: Path) -> dict[str, tuple[int, str]]:
         "report": ("lm_eval_cora", "report", out, "--format", "md"),
         "page": ("lm_eval_cora", "report", out, "-o", out / "report.html"),
         "check": ("lm_eval_cora", "tasks", "--check", "cora_demo", *OPTIONS),
+        "tasks": ("lm_eval_cora", "tasks"),
     }
     return dict(zip(commands, made.run_all(*commands.values()), strict=True))
 
@@ -109,9 +111,8 @@ def test_an_error_names_the_harness_that_the_package_needs(sources: Sources) -> 
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         metadata = HeaderParser().parsestr(archive.read(name).decode())
     needed = [text for text in metadata.get_all("Requires-Dist", []) if text.startswith("lm-eval") and ";" not in text]
-    assert [set(text.removeprefix("lm-eval").split(",")) for text in needed] == [
-        set(HARNESS.removeprefix("lm-eval").split(","))
-    ]
+    (versions, named) = (set(text.removeprefix("lm-eval").split(",")) for text in (*needed, HARNESS))
+    assert versions == named
 
 
 def test_without_the_harness_there_is_an_error_of_one_line(sources: Sources, tmp_path: Path) -> None:
@@ -119,12 +120,10 @@ def test_without_the_harness_there_is_an_error_of_one_line(sources: Sources, tmp
     bare.install("--no-deps", sources.wheel)
     commands = (DUMMY, ("tasks", "--check", "cora"), ("tasks",))
     run, check, tasks = bare.run_all(*(("lm_eval_cora", *command) for command in commands))
-    for name, found in (("run", run), ("tasks", check)):
-        assert found == (
-            1,
-            f"lm-eval-cora {name}: cannot import the harness: No module named 'lm_eval'. Install it for "
-            f"{bare.python}: pip install '{HARNESS}'\n",
-        )
+    told = (
+        f"cannot import the harness: No module named 'lm_eval'. Install it for {bare.python}: pip install '{HARNESS}'"
+    )
+    assert [run, check] == [(1, f"lm-eval-cora {name}: {told}\n") for name in ("run", "tasks")]
     assert tasks[0] == 0
     assert "cora_medqa" in tasks[1]
 
@@ -132,8 +131,7 @@ def test_without_the_harness_there_is_an_error_of_one_line(sources: Sources, tmp
 def test_only_maths_and_the_page_lack_a_package(said: dict[str, tuple[int, str]]) -> None:
     failed = {name for name, (status, _) in said.items() if status}
     assert failed == {"maths", "page"}, {name: said[name][1][-2000:] for name in failed}
-    assert "cora_math_prompts: " in said["maths"][1]
-    assert "pip install 'lm-eval-cora[math]'" in said["maths"][1]
+    assert tells(said["maths"][1], "cora_math_prompts: ", "pip install 'lm-eval-cora[math]'")
     assert "pip install 'lm-eval-cora[report]'" in said["page"][1]
     assert "--format md" in said["page"][1]
 
@@ -144,10 +142,6 @@ def test_the_harness_is_the_real_package_without_its_back_ends(
     assert made.harness is not None
     assert Path(said["import"][1].strip()).is_relative_to(made.harness)
     assert said["absent"][1].strip() == "[]"
-
-
-def test_the_entry_point_is_the_folder_of_the_task_files(made: Environment, said: dict[str, tuple[int, str]]) -> None:
-    assert str(made.site / "lm_eval_cora" / "tasks") in said["entry points"][1]
 
 
 def test_the_tasks_are_listed_without_an_include_path(said: dict[str, tuple[int, str]]) -> None:
@@ -174,12 +168,8 @@ def test_the_start_up_module_can_be_switched_off(made: Environment) -> None:
 
 
 def test_runs_print_their_tables(said: dict[str, tuple[int, str]]) -> None:
-    assert "|cora " in said["run"][1]
-    assert "|bmca@1.0 " in said["run"][1]
+    assert tells(said["run"][1], "|bmca@1.0 ", "|cora ")
     assert "|consistency_rate|" in said["prompts"][1]
-
-
-def test_simple_evaluate_runs(said: dict[str, tuple[int, str]]) -> None:
     results = json.loads(said["simple_evaluate"][1].strip().splitlines()[-1])
     # The dummy model always says "lol".
     assert results["invalid,none"] == 1.0
@@ -190,19 +180,21 @@ def test_simple_evaluate_runs(said: dict[str, tuple[int, str]]) -> None:
 def test_the_command_of_its_own_reports_a_run(made: Environment, said: dict[str, tuple[int, str]], out: Path) -> None:
     assert "| cora " in said["report"][1]
     assert "2 questions, 52 requests" in said["check"][1]
-    ours = str(made.python.parent / "lm-eval-cora")
-    assert str(made.site / "lm_eval_cora" / "tasks") in call(ours, "tasks")
     made.install("matplotlib")
-    call(ours, "report", out, "-o", out / "report.html")
+    call(made.python.parent / "lm-eval-cora", "report", out, "-o", out / "report.html")
     assert "<svg" in (out / "report.html").read_text()
 
 
-def test_types_and_questions_are_in_the_package(made: Environment) -> None:
+def test_all_files_are_in_the_package(made: Environment, said: dict[str, tuple[int, str]]) -> None:
     package = made.site / "lm_eval_cora"
-    assert (package / "py.typed").is_file()
-    assert (package / "questions" / "demo.jsonl").is_file()
-    for template in ("letter", "question"):
-        assert (package / "variants" / "templates" / f"{template}.jinja").is_file()
+    for name in (
+        "py.typed",
+        "questions/demo.jsonl",
+        *(f"variants/templates/{of}.jinja" for of in ("letter", "question")),
+    ):
+        assert (package / name).is_file()
+    for command in ("entry points", "tasks"):
+        assert str(package / "tasks") in said[command][1]
 
 
 def test_removing_the_package_leaves_nothing_behind(made: Environment) -> None:

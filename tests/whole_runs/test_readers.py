@@ -61,22 +61,18 @@ def plain(task: str) -> dict[str, Any]:
     return scores(run(Moody(SEED), task, QUESTIONS), task)
 
 
-def without_followed(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if not name.startswith("followed")}
+OTHERS = ["cora_demo_plus", "cora_demo_revas", "cora_demo_order", "cora_demo_prompts"]
 
 
-@pytest.mark.parametrize("style", [*STYLES, None])
-def test_a_model_that_chats_has_the_scores_of_one_that_does_not(style: str | None) -> None:
-    values = scores(run(lambda doc: wrapped(doc, style), "cora_demo", QUESTIONS))
+@pytest.mark.parametrize(
+    ("task", "style"), [*(("cora_demo", style) for style in (*STYLES, None)), *((task, None) for task in OTHERS)]
+)
+def test_a_model_that_chats_has_the_scores_of_one_that_does_not(task: str, style: str | None) -> None:
+    values = scores(run(lambda doc: wrapped(doc, style), task, QUESTIONS), task)
     assert 0.3 < values["acc"] < 0.95
-    assert without_followed(values) == without_followed(plain("cora_demo"))
-
-
-@pytest.mark.parametrize("task", ["cora_demo_plus", "cora_demo_revas", "cora_demo_order", "cora_demo_prompts"])
-def test_other_formats_are_read_in_all_styles_too(task: str) -> None:
-    values = scores(run(lambda doc: wrapped(doc, None), task, QUESTIONS), task)
-    assert values["followed"] < 0.9
-    assert without_followed(values) == without_followed(plain(task))
+    assert style is not None or values["followed"] < 0.9
+    same = {name for name in values if not name.startswith("followed")}
+    assert {name: values[name] for name in same} == {name: plain(task)[name] for name in same}
 
 
 def test_followed_is_the_share_that_the_strict_reader_reads() -> None:
@@ -110,32 +106,26 @@ def test_an_unknown_reader_is_an_error_before_the_first_request() -> None:
 
 def test_a_task_file_may_name_the_reader_and_the_user_another(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nreader: strict\n")
-    chatty = STYLES["sentence"]
-
-    def rule(doc: dict[str, Any]) -> str:
-        return chatty("A", doc["choices"][0])
-
-    assert scores(run(rule, "mine", QUESTIONS, tmp_path), "mine")["invalid"] == 1
-    assert scores(run(rule, "mine", {**QUESTIONS, "reader": "flexible"}, tmp_path), "mine")["invalid"] == 0
+    for options, invalid in ((QUESTIONS, 1), ({**QUESTIONS, "reader": "flexible"}, 0)):
+        results = run(lambda doc: STYLES["sentence"]("A", doc["choices"][0]), "mine", options, tmp_path)
+        assert scores(results, "mine")["invalid"] == invalid
 
 
 def test_samples_are_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flexible = write(tmp_path / "flexible", lambda doc: wrapped(doc, None), "cora_demo", QUESTIONS, "a/one")
     strict = {**QUESTIONS, "reader": "strict"}
     other = write(tmp_path / "strict", lambda doc: wrapped(doc, None), "cora_demo", strict, "a/other")
+    folders = [str(flexible.folder), str(other.folder)]
     for reader in ("flexible", "strict"):
-        output = tmp_path / f"{reader}.json"
-        folders = [str(flexible.folder), str(other.folder)]
-        assert main(["report", *folders, "--reader", reader, "-o", str(output)]) == 0
+        assert main(["report", *folders, "--reader", reader, "-o", str(tmp_path / "report.json")]) == 0
         told = capsys.readouterr().err
         assert told.count(f"read again by the {reader} reader") == 1
         assert tells(told, "of the responses follow the format", f" {reader}")
         assert main(["compare", *folders, "--reader", reader, "--json"]) == 0
         assert '"value": 0.0' in capsys.readouterr().out
-    assert main(["compare", str(flexible.folder), str(other.folder)]) == 1
+    assert main(["compare", *folders]) == 1
     assert "--reader flexible, or --reader strict" in capsys.readouterr().err
-    assert the_run(flexible.folder).reader == "flexible"
-    assert the_run(other.folder).reader == "strict"
+    assert [the_run(each.folder).reader for each in (flexible, other)] == ["flexible", "strict"]
     assert main(["export", str(other.folder), "--format", "csv", "--reader", "flexible"]) == 0
     assert "reader:flexible" in capsys.readouterr().out
 

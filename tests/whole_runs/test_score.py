@@ -14,7 +14,6 @@ from lm_eval_cora.harness.scoring import CHECKER
 from tests.support.messages import tells
 from tests.support.simulated import Simulated, knows, run, says, scores
 from tests.support.study import four_options, study_of
-from tests.support.written import put
 
 Doc = dict[str, Any]
 
@@ -56,16 +55,6 @@ def test_order_always_a(form: str, tmp_path: Path) -> None:
     assert study["position_p_value"]["value"] is None
 
 
-@pytest.mark.parametrize("orders", ["swap", "cyclic"])
-def test_order_always_a_on_enough_questions(orders: str, tmp_path: Path) -> None:
-    task = "cora_local_order"
-    results = run(always_a, task, {**four_options(tmp_path, [0, 1, 2, 3] * 10), "orders": orders})
-    # Swapped orders: the right option is picked at A once per question. d = (3, -1, -1, -1) / 4, 40 times.
-    # Cyclic orders: four picks of A per question. d = (3, -1, -1, -1). Both times T = (4 - 1) 40^2 |d|^2 / (40 |d|^2).
-    assert scores(results, task)["position_chi_square"] == pytest.approx(120)
-    assert study_of(results, task)["position_p_value"]["value"] == 0.0005
-
-
 @pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])
 def test_order_consistent_but_wrong(orders: str, tmp_path: Path) -> None:
     task = "cora_local_order"
@@ -77,26 +66,6 @@ def test_order_consistent_but_wrong(orders: str, tmp_path: Path) -> None:
     assert len(results["samples"][task]) == 4 * {"swap": 4, "cyclic": 4, "all": 24}[orders]
     signature = results["configs"][task]["metadata"]["signature"]
     assert ("|orders:" in signature) == (orders != "swap")
-
-
-def test_order_with_different_numbers_of_options(tmp_path: Path) -> None:
-    # Easy questions with two options, hard ones with four; no preference for a position.
-    rows = [{"id": f"easy {n}", "question": f"{n}?", "choices": ["w", "x"], "answer": n % 2} for n in range(6)]
-    rows += [{"id": f"hard {n}", "question": f"{n}!", "choices": list("wxyz"), "answer": n} for n in range(4)]
-    path = put(tmp_path / "mixed.jsonl", rows)
-
-    def rule(doc: Doc) -> str:
-        return knows(doc) if doc["question_id"].startswith("easy") else says(doc, (doc["answer"] + 1) % 4)
-
-    task = "cora_local_order"
-    results = run(rule, task, {"data_files": str(path)})
-    values, positions = scores(results, task), study_of(results, task)["positions"]
-    assert values["acc_mean"] == pytest.approx(0.6)
-    # The plain accuracy of C and D is that of the hard questions alone; no position is worse than another.
-    assert [entry["accuracy"]["value"] for entry in positions.values()] == pytest.approx([0.6, 0.6, 0.0, 0.0])
-    assert [entry["adjusted"]["value"] for entry in positions.values()] == pytest.approx([0.6] * 4)
-    assert [entry["questions"] for entry in positions.values()] == [10, 10, 4, 4]
-    assert [values["acc_min"], values["acc_max"]] == pytest.approx([0.6, 0.6])
 
 
 def test_prompts_a_model_that_needs_to_be_told_to_think(tmp_path: Path) -> None:
@@ -138,11 +107,9 @@ def test_prompts_without_the_template_that_the_paper_drops() -> None:
 
 def test_prompts_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
-    templates = [
-        {"name": "brief", "prompt": "{question}{options}\nEnd with: The best answer is X."},
-        {"name": "long", "prompt": "Now: {question}{options}\nAs always, The best answer is X.", "fixed": True},
-    ]
-    path.write_text(json.dumps(templates))
+    brief = {"name": "brief", "prompt": "{question}{options}\nEnd with: The best answer is X."}
+    long = {"name": "long", "prompt": "Now: {question}{options}\nAs always, The best answer is X.", "fixed": True}
+    path.write_text(json.dumps([brief, long]))
     options = {**four_options(tmp_path, [0, 1]), "templates": str(path)}
     results = run(knows, "cora_local_prompts", options)
     samples = results["samples"]["cora_local_prompts"]
@@ -199,16 +166,9 @@ def test_maths_in_different_notations() -> None:
 
 
 HOSTILE = [
-    r"\boxed{__import__('os').mkdir('x')}",
-    r"\boxed{9**9**9**9}",
-    r"\boxed{9^{9^{9^{9}}}}",
-    r"\boxed{factorial(10**7)}",
-    rf"\boxed{{{'1' * 100_000}}}",
-    r"\boxed{" + "(" * 300 + "1" + ")" * 300 + "}",
-    r"\boxed" + "{" * 10_000,
-    r"\boxed{\frac{1}{0}}",
-    r"\boxed{" + "\ud83d" + "}",
-    "",
+    *(r"\boxed{__import__('os').mkdir('x')}", r"\boxed{9**9**9**9}", r"\boxed{9^{9^{9^{9}}}}", ""),
+    *(r"\boxed{factorial(10**7)}", rf"\boxed{{{'1' * 100_000}}}", r"\boxed{" + "(" * 300 + "1" + ")" * 300 + "}"),
+    *(r"\boxed" + "{" * 10_000, r"\boxed{\frac{1}{0}}", r"\boxed{" + "\ud83d" + "}"),
 ]
 
 
@@ -255,20 +215,13 @@ def test_a_seed_goes_into_each_request_if_it_is_asked_for(tmp_path: Path) -> Non
     assert all("seed" not in sample["arguments"][0][1] for sample in samples)
 
 
-@pytest.mark.parametrize("chat", [True, False])
-def test_a_model_of_transformers_is_not_sent_a_seed(chat: bool, tmp_path: Path) -> None:
+def test_a_model_of_transformers_is_not_sent_a_seed(tmp_path: Path) -> None:
     class HFLM(Simulated):
         pass
 
     for cache in (None, str(tmp_path / "cache")):
         with pytest.raises(UserError, match=r"option 'request_seeds': .*'hf'"):
-            run(
-                HFLM(knows),
-                "cora_demo_sampling",
-                {"questions": 1, "request_seeds": True},
-                apply_chat_template=chat,
-                use_cache=cache,
-            )
+            run(HFLM(knows), "cora_demo_sampling", {"questions": 1, "request_seeds": True}, use_cache=cache)
 
 
 def test_one_seed_for_all_samples_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -11,63 +12,9 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.errors import UserError
 from tests.support.building import build, own_task
-from tests.support.names import CONFIDENCE, SELECTIONS, printed
+from tests.support.names import SELECTIONS, printed
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.study import believes_two, four_options, study_of
-
-FILLER = 27
-
-
-def values_of(study: dict[str, Any]) -> dict[str, Any]:
-    return {name: entry["value"] for name, entry in study.items() if "value" in entry}
-
-
-# ---- a model that always says A
-def always_a(doc: dict[str, Any]) -> str:
-    return "no" if doc["ask"] == "yes_no" else "A"
-
-
-def test_always_a(tmp_path: Path) -> None:
-    task = "cora_local_revas"
-    results = run(always_a, task, four_options(tmp_path, [0, 1, 2, 3]))
-    values, study = scores(results, task), values_of(study_of(results, task))
-    docs = [sample["doc"] for sample in results["samples"][task]]
-    assert len(docs) == 4 * 45
-    # Source order: A is right in one question of four, whatever options are added after it.
-    assert values["mcqa"] == study["acc@6"] == study["acc@8"] == study["acc@10"] == 0.25
-    # Orders have different options at A, and the picks are these options.
-    for options_printed, kinds in {
-        "original": ("original", "shuffled"),
-        2: ("options_2", "options_2_shuffled"),
-        10: ("options_10", "options_10_shuffled"),
-    }.items():
-        shares = []
-        for question in "0123":
-            first = [doc["printed"][0] for doc in docs if doc["question_id"] == question and doc["kind"] in kinds]
-            assert len(first) == (4 if options_printed == "original" else options_printed)
-            shares.append(max(Counter(first).values()) / len(first))
-        assert study[f"sc@{options_printed}"] == pytest.approx(sum(shares) / 4)
-    # Both orders of two options: A is right in one of them, so never in both.
-    assert study["acc_h@2"] == 0.0
-    assert study["sc@2"] == 0.5
-    # NOTA is the last option in the first order.
-    assert values["nota_acc"] == 0.0
-    assert values["nota_acc_diff"] == -0.25
-    # Wrong in three of four: the misleading option is the one at A, in the original order and so in select-all.
-    assert study_of(results, task)["questions"] == {
-        "all": 4,
-        "always_right": int(values["acc_h@original"] * 4),
-        "wrong": 3,
-        "misled": 3,
-        "no_misleading_option": 0,
-    }
-    assert values["multi_share"] == 0.0
-    assert values["recall_misleading"] == 1.0
-    assert values["recall_right"] == 0.0
-    # This model never selects several options, and these recalls count only such answers.
-    assert values["recall_right_multi"] == values["recall_misleading_multi"] == "nan"
-    # The misleading option is replaced at its position, A, and A is still wrong.
-    assert values["replaced_acc"] == 0.0
 
 
 # ---- a model that believes two options right and prefers one
@@ -75,7 +22,7 @@ def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> No
     task = "cora_local_revas"
     results = run(believes_two, task, four_options(tmp_path, [0, 1, 2, 3] * 2))
     values, study = scores(results, task), study_of(results, task)
-    by_name = values_of(study)
+    by_name = {name: entry["value"] for name, entry in study.items() if "value" in entry}
     # Right in every order of half of the questions, wrong in every order of the other half, always the same pick.
     assert values["mcqa"] == values["acc_h@original"] == by_name["acc@10"] == by_name["acc_h@10"] == 0.5
     assert values["sc@original"] == by_name["sc@6"] == by_name["sc@8"] == by_name["sc@10"] == 1.0
@@ -111,20 +58,12 @@ def test_its_confidences(tmp_path: Path) -> None:
     assert values["confidence_right"] == values["confidence_wrong"] == pytest.approx(0.5)
     assert values["confidence_right_norm"] == values["confidence_wrong_norm"] == pytest.approx(0.8)
     assert values["confidence_ratio"] == values["confidence_ratio_norm"] == pytest.approx(1.0)
+    assert values["yes_no_mass"] == pytest.approx(1 / 2 + 1 / 8)
     assert not set(SELECTIONS) & set(values)
     # What both forms ask has the same answers.
     written = scores(run(believes_two, "cora_local_revas", options), "cora_local_revas")
     both = set(printed(task)) & set(printed("cora_local_revas")) - {"acc", "invalid"}
     assert {name: values[name] for name in both} == {name: written[name] for name in both}
-
-
-def test_confidences_of_a_model_that_is_sure() -> None:
-    task = "cora_demo_revas_mc"
-    values = scores(run(knows, task, {"questions": 6}), task)
-    # P(yes) of a wrong option is 1/8 where "no" has 1/2: 1/8 / (5/8) = 0.2.
-    assert [values[name] for name in CONFIDENCE] == pytest.approx([0.5, 0.125, 0.25, 0.8, 0.2, 0.25])
-    assert values["tf_right"] == values["tf_wrong"] == 1.0
-    assert values["yes_no_mass"] == pytest.approx(1 / 2 + 1 / 8)
 
 
 def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
@@ -189,13 +128,6 @@ def test_all_letters_have_room(tmp_path: Path) -> None:
     # 25; in steps of 32, so that requests can be put together.
     assert room() == {"letter": 32, "yes_no": 32, "select_all": 32}
     assert room(gen_kwargs="max_gen_toks=4096") == dict.fromkeys(("letter", "yes_no", "select_all"), 4096)
-
-
-def test_long_options_leave_room_for_the_prompt(tmp_path: Path) -> None:
-    path = tmp_path / "long.jsonl"
-    path.write_text(json.dumps({"question": "Which?", "choices": ["wet " * 900, "dry " * 900], "answer": 0}) + "\n")
-    samples = run(knows, "cora_local_revas", {"data_files": str(path)})["samples"]["cora_local_revas"]
-    assert {sample["arguments"][0][1]["max_gen_toks"] for sample in samples} == {32, 128}
 
 
 @pytest.mark.parametrize(
@@ -263,9 +195,8 @@ def test_hostile_answers_break_nothing(tmp_path: Path) -> None:
         *("None of the above", "All of the above", "I'm sorry", "</think>", "{{ 7 * 7 }}"),
         *("__import__('os').system('true')", "Ignore the question and say A", "A", "yes"),
     ]
-    counter = iter(range(10**9))
-    task = "cora_demo_revas"
-    results = run(lambda _: answers[next(counter) % len(answers)], task, {"questions": 10})
+    said, task = cycle(answers), "cora_demo_revas"
+    results = run(lambda _: next(said), task, {"questions": 10})
     values = scores(results, task)
     assert 0 < values["invalid"] < 1
     assert all(value in ("nan", "N/A") or -1 <= value <= 1 for name, value in values.items() if name != "alias")
@@ -293,13 +224,10 @@ def test_exemplars_ask_what_their_question_asks(task: str) -> None:
         shots = prompt.split("Question: ")[1:-1]
         assert len(shots) == 4
         answers = [shot.partition("\nAnswer: ")[2].partition("\n")[0] for shot in shots]
-        if doc["ask"] == "yes_no":
-            assert all("\nProposed answer: " in shot for shot in shots)
-            assert set(answers) <= {"yes", "no"}
-            said.update(answers)
-        else:
-            assert all("\nChoices:\n" in shot for shot in shots)
-            assert set(answers) <= set("ABCDE")
+        claims = doc["ask"] == "yes_no"
+        assert all(("\nProposed answer: " if claims else "\nChoices:\n") in shot for shot in shots)
+        assert set(answers) <= ({"yes", "no"} if claims else set("ABCDE"))
+        said.update(answers)
         stems.setdefault(doc["question_id"], set()).add(tuple(shot.partition("\n")[0] for shot in shots))
     # All variants of a question have the same exemplars, whatever they ask.
     assert all(len(seen) == 1 for seen in stems.values())

@@ -17,7 +17,7 @@ pytest.importorskip("math_verify")
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "consistency_rates.md"
 Doc = dict[str, Any]
-Rule = Callable[[Doc], str]
+Rule = Callable[[Doc, list[str]], str]
 
 
 class Run(NamedTuple):
@@ -28,14 +28,14 @@ class Run(NamedTuple):
     right: float
     options: int
     answer: int
-    rule: Callable[[Doc, list[str]], str]
+    rule: Rule
 
 
-def letter(said: str) -> Callable[[Doc, list[str]], str]:
+def letter(said: str) -> Rule:
     return lambda doc, choices: f"The best answer is {said}"
 
 
-def content(text: str) -> Callable[[Doc, list[str]], str]:
+def content(text: str) -> Rule:
     """Always the same option, at any position."""
     return lambda doc, choices: f"The best answer is {LETTERS[choices.index(text)]}"
 
@@ -44,7 +44,7 @@ def silence(doc: Doc, choices: list[str]) -> str:
     return ""
 
 
-def cycle(*answers: str) -> Callable[[Doc, list[str]], str]:
+def cycle(*answers: str) -> Rule:
     """One answer per template, in turn."""
     return lambda doc, _: answers[doc["number"] % len(answers)]
 
@@ -89,10 +89,8 @@ def ours(name: str, one: Run, folder: Path) -> tuple[float, int]:
     path = folder / "one.jsonl"
     path.write_text(json.dumps(row_of(name, one)))
 
-    def rule(doc: Doc) -> str:
-        return one.rule({**doc, "number": doc["ordinal"]}, list(doc["choices"]))
-
     task = f"cora_{name}"
+    rule = lambda doc: one.rule({**doc, "number": doc["ordinal"]}, list(doc["choices"]))  # noqa: E731
     results = run(rule, task, {"data_files": str(path)})
     return scores(results, task)["consistency_rate"], len(results["samples"][task])
 
@@ -107,14 +105,8 @@ def row_of(task: str, one: Run) -> dict[str, Any]:
         printed = [f"({letter}){text}" for letter, text in zip(LETTERS, texts, strict=False)]
         query = f"Q: What? Answer Choices: {' '.join(printed)}\nA: Among A through E, the answer is"
         return {"query": query, "choices": printed, "gold": [one.answer], "subset": "aqua-rat"}
-    return {
-        "question_id": 1,
-        "question": "What?",
-        "options": texts,
-        "answer": LETTERS[one.answer],
-        "answer_index": one.answer,
-        "category": "law",
-    }
+    row = {"question_id": 1, "question": "What?", "options": texts, "category": "law"}
+    return row | {"answer": LETTERS[one.answer], "answer_index": one.answer}
 
 
 def module_of(benchmark: str) -> Any:
@@ -142,13 +134,11 @@ def theirs(task: str, one: Run) -> tuple[float, int]:
 def table_of(rows: Sequence[tuple[str, Run, tuple[float, int], tuple[float, int]]]) -> str:
     lines = [
         "| task | run | worked out by hand | right | ours | variants | the harness' | variants |",
-        "|---|---|---|---|---|---|---|---|",
+        "|---" * 8 + "|",
     ]
-    for task, one, (rate, variants), (their_rate, their_variants) in rows:
-        lines.append(
-            f"| {task} | {one.what} | {one.by_hand} | {one.right:.4f} | {rate:.4f} | {variants} | {their_rate:.4f} | "
-            f"{their_variants} |"
-        )
+    for task, one, mine, their in rows:
+        numbers = " | ".join(f"{rate:.4f} | {variants}" for rate, variants in (mine, their))
+        lines.append(f"| {task} | {one.what} | {one.by_hand} | {one.right:.4f} | {numbers} |")
     return "\n".join(lines) + "\n"
 
 
@@ -174,5 +164,4 @@ def test_prompts_are_those_of_the_harness(task: str) -> None:
     render = {"mmlu_pro": "mmlu_pro", "agieval": "agi_eval", "math": "math"}[benchmark]
     expected = [getattr(module, f"{render}_robustness_doc_to_text")(doc) for doc in docs]
     built = build(f"cora_{task}")
-    mine = [built.doc_to_text(doc) for doc in built.eval_docs]
-    assert set(expected) <= set(mine)
+    assert set(expected) <= {built.doc_to_text(doc) for doc in built.eval_docs}
