@@ -76,7 +76,7 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
 
 def test_incomplete_questions_are_not_examples(demo: dict[str, Written], tmp_path: Path) -> None:
     run = the_run(put(tmp_path / "samples.jsonl", lines_of(demo["cora_demo_order"].samples)[1:]))
-    block = block_of(section_of(make_report([run]), "cora_demo_order"), "The least consistent")
+    block = block_of(make_report([run]).sections[0], "The least consistent")
     assert isinstance(block, Examples)
     assert {example.question_id for example in block.examples} <= set(run.table.question_ids)
 
