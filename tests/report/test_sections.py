@@ -87,7 +87,7 @@ def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
     counts = Counter(str(record.reason) for record in run.samples.records if record.invalid)
     rows = table_of(section, "Invalid answers")
     assert {reason: row[0] for reason, row in rows.items()} == counts
-    for count, share in rows.values():
+    for count, share, *_ in rows.values():
         assert isinstance(share, Number)
         assert share.value == count / len(run.samples.records)  # type: ignore[operator]
     several = block_of(section_of(make_report([run, replace(run, model="other")]), "cora_demo"), "Invalid answers")
