@@ -117,5 +117,5 @@ def test_placeholders_become_variables_with_the_light_colour() -> None:
 def test_a_narrow_chart_has_room_for_fewer_characters() -> None:
     assert (PAGE.full, PAGE.half) == (42, 18)
     narrow = replace(PAGE, width=PAGE.width / 2)
-    assert (narrow.full, narrow.half) == (21, 9)
-    assert replace(narrow, scale=0.5).full == 42
+    small = replace(narrow, scale=0.5)
+    assert (narrow.full, narrow.half, small.full, small.half) == (21, 9, 42, 18)
