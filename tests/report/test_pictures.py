@@ -11,7 +11,7 @@ from lm_eval_cora.report import pictures
 from lm_eval_cora.report.content import Change, Changes, Dots
 from lm_eval_cora.runs.model_run import Run
 from tests.support.by_hand import run_by_hand, runs_by_hand, value_in, widths
-from tests.support.written import Written, the_run
+from tests.support.written import Written, put, the_run
 
 
 def changes_of(*runs: Run) -> Changes:
@@ -69,9 +69,9 @@ def test_losses_are_paired_with_the_originals(tmp_path: Path) -> None:
     assert found["a"].high < 0
     assert found["b"].low <= 0 <= found["b"].high
     # No losses with skipped variants.
-    rows = '{"question": 1, "variant": "original", "correct": true}\n{"question": 1, "variant": "a", "correct": null}\n'
-    (tmp_path / "skipped.jsonl").write_text(rows)
-    skipped = the_run(tmp_path / "skipped.jsonl")
+    marks = {"original": [True] * 40, "a": [False] * 30 + [None] * 10}
+    rows = [{"question": q, "variant": kind, "correct": mark} for kind in marks for q, mark in enumerate(marks[kind])]
+    skipped = the_run(put(tmp_path / "skipped.jsonl", rows))
     assert not skipped.table.is_whole
     assert pictures.changes_by_kind(skipped) == {}
     assert pictures.kinds_compared(skipped, skipped) == {}

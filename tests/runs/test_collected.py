@@ -245,6 +245,8 @@ def test_an_answer_that_cannot_change_the_value_may_be_skipped() -> None:
     reasons = undefined_metrics(table, {"original"})
     assert [reasons.get(name) for name in ("cora", "acc", "sc")] == [None, None, "needs the column 'picked'"]
     assert "a variant or kind named 'original'" in undefined_metrics(table, set())["cora"]
+    some = score([line("q1", 0, "a", followed=True), line("q1", 1, "a")])
+    assert some.undefined["followed"] == "the column 'followed' has missing values"
 
 
 # ---- records
