@@ -234,7 +234,7 @@ def test_directions_are_those_of_the_tasks() -> None:
     assert {name: ours[name] for name in both} == {name: tasks[name] for name in both}
 
 
-def test_an_answer_that_cannot_change_the_value_may_be_skipped() -> None:
+def test_answers_that_may_be_skipped_and_columns_that_are_missing() -> None:
     table = ResponseTable.from_hits([[1, 0, None], [1, 1, 1]])
     defined = {entry["metric"] for entry in ENTRIES if not isnan(compute_collected(entry, table).value)}
     # At level 0.5, question 0 has one or two of three variants right.
