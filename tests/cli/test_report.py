@@ -1,6 +1,5 @@
 """`lm-eval-cora report`: formats, labels, figures, and messages."""
 
-import csv
 import struct
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
 from tests.support.programs import Cli
-from tests.support.written import copied, lines_of, put, strict, varied, write
+from tests.support.written import copied, edit, lines_of, put, strict, varied, write
 
 
 @pytest.mark.parametrize("format_name", ["md", "json", "csv"])
@@ -18,10 +17,7 @@ def test_a_report_as_text(format_name: str, cli: Cli, tmp_path: Path) -> None:
     line = f"report one two --format {format_name}"
     printed = cli.printed(line)
     assert all(word in printed for word in ("cora_demo", "a/one", "b/two"))
-    if format_name == "json":
-        assert [entry["model"] for entry in strict(printed)] == ["a/one", "b/two"]
     if format_name == "csv":
-        assert len({len(row) for row in csv.reader(printed.splitlines())}) == 1
         assert cli.printed("export one two --format csv") == printed
     path = tmp_path / "new" / "folders" / "x.md"  # the named format goes before the name of the file
     assert cli.printed(line, "-o", path) == ""
@@ -29,17 +25,16 @@ def test_a_report_as_text(format_name: str, cli: Cli, tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == printed
 
 
-def test_a_report_as_a_page(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Path) -> None:
+def test_a_report_as_a_page_or_as_the_name_of_the_file_says(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli("report", made / "one", "--title", "Mine & <yours>") == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Mine &amp; &lt;yours&gt;" in page
     assert cli.printed("report -o - --title 'Mine & <yours>'", made / "one") == page
-
-
-def test_the_format_follows_the_name_of_the_file(cli: Cli, tmp_path: Path) -> None:
     for name, start in {"X.MD": "# Consistency", "x.json": "[", "x.csv": "model,", "x.htm": "<!DOCTYPE"}.items():
-        assert cli("report one -o", tmp_path / name) == 0
+        assert cli("report", made / "one", "-o", name) == 0
         assert (tmp_path / name).read_text(encoding="utf-8").lstrip().startswith(start)
 
 
@@ -47,18 +42,15 @@ def test_warnings_are_on_stderr(cli: Cli, tmp_path: Path) -> None:
     written = copied(write(tmp_path / "whole", varied, "cora_demo", {"questions": 2}), tmp_path / "damaged")
     put(written.samples, ["{", *lines_of(written.samples)[1:]])
     strict(cli.printed("report --format json", written.folder))
-    assert tells(
-        cli.err, "some-org/some-model, cora_demo: left out 1 line: 1 not JSON", "left out 1 question: variants"
-    )
+    told = ("some-org/some-model, cora_demo: left out 1 line: 1 not JSON", "left out 1 question: variants")
+    assert tells(cli.err, *told)
     assert "results file" in cli.err
 
 
 def test_text_that_cannot_be_encoded(cli: Cli, tmp_path: Path) -> None:
     """An escaped lone surrogate (half an emoji). The harness writes none, other programs do."""
-    lines = lines_of(next(Path("one").rglob("samples_*.jsonl")))
-    for line in lines:
-        line["doc"]["category"] = line["doc"]["question_id"] + "\ud83d"
-    path = put(tmp_path / "samples.jsonl", lines)
+    path = put(tmp_path / "samples.jsonl", lines_of(next(Path("one").rglob("samples_*.jsonl"))))
+    edit(path, lambda line: line["doc"].update(category=f"{line['doc']['question_id']}\ud83d"))
     for format_name in ("md", "json", "csv"):
         assert cli(f"report {path} --format {format_name} -o", tmp_path / format_name) == 0
 

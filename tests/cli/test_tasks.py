@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.discovery.location import tasks_folder
+from tests.support.messages import tells
 from tests.support.names import NAMES
 from tests.support.programs import Cli
 from tests.support.simulated import TASKS, Simulated, knows, run
+from tests.support.written import put
 
 
 def listed(cli: Cli, *names: str) -> dict[str, list[str]]:
@@ -33,38 +35,34 @@ def test_the_list_of_tasks(cli: Cli) -> None:
     assert listed(cli, "demo_revas", "cora_plus") == {**listed(cli, "demo_revas"), **listed(cli, "cora_plus")}
 
 
-CHECKS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    ("cora_demo_mc", {"questions": 2, "seed": 5}, {"num_fewshot": 1}),
-    ("cora_demo_revas_mc", {"questions": 1}, {}),
-    ("cora_demo_plus", {}, {"limit": 2}),
-    ("cora_demo", {"questions": 10}, {"limit": 0.3}),
-]
-
-
-@pytest.mark.parametrize(("task", "options", "arguments"), CHECKS)
+@pytest.mark.parametrize(
+    ("task", "options", "arguments"),
+    [
+        ("cora_demo_mc", {"questions": 2, "seed": 5}, {"num_fewshot": 1}),
+        *(("cora_demo_revas_mc", {"questions": 1}, {}), ("cora_demo_plus", {}, {"limit": 2})),
+        ("cora_demo", {"questions": 10}, {"limit": 0.3}),
+    ],
+)
 def test_the_cost_of_a_run(task: str, options: dict[str, Any], arguments: dict[str, Any], cli: Cli) -> None:
     more = [part for name, value in arguments.items() for part in (f"--{name}", value)]
     (line,) = cli.printed(f"tasks --check {task} --metadata", json.dumps({"cora": options}), *more).splitlines()
     model = Simulated(knows)
     variants = len(run(model, task, options, TASKS / "demo", **arguments)["samples"][task])
-    assert line.startswith(f"{task}: ")
-    assert f", {len(model.prompts):,} requests" in line
+    assert tells(line, f"{task}: ", f", {len(model.prompts):,} requests")
     assert (f", {variants:,} variants, " in line) == (len(model.prompts) > variants)
 
 
 def test_several_tasks_and_a_folder_of_the_user(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: {tasks_folder()}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
-    )
+    ours = f"include: {tasks_folder()}/demo/cora_demo.yaml"
+    put(tmp_path / "mine.yaml", ["task: mine", ours, "metadata: {version: 1}"])
     line = """tasks --check cora_demo,cora_demo_order mine --metadata '{"cora": {"questions": 1}}' --include_path"""
     names = [line.partition(":")[0] for line in cli.printed(line, tmp_path).splitlines()]
     assert names == ["cora_demo", "cora_demo_order", "mine"]
 
 
 def test_a_foreign_task_and_too_many_shots_end_the_check(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "foreign.yaml").write_text(
-        "task: foreign\ndataset_path: nobody/nothing\noutput_type: generate_until\ntest_split: test\n"
-    )
+    text = "task: foreign\ndataset_path: nobody/nothing\noutput_type: generate_until\ntest_split: test"
+    put(tmp_path / "foreign.yaml", [text])
     assert cli("tasks --check foreign --include_path", tmp_path) == 1
     assert "lm-eval-cora tasks: foreign: cannot be loaded: " in cli.err
     assert cli("tasks --check cora_demo --num_fewshot 500") == 1

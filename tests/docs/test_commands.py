@@ -14,10 +14,8 @@ from tests.support.documented import WrongOutput, complaint, plain_commands, run
 from tests.support.index import OURS_ALONE
 from tests.support.markdown import ROOT, blocks
 
-GENERATED = "api.md"
-"""Its blocks are signatures, and the doctests of the package."""
-
-PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name != GENERATED)]
+# The blocks of api.md are signatures, and the doctests of the package.
+PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name != "api.md")]
 MODULES = {"lm-eval-cora": "lm_eval_cora", "lm_eval": "lm_eval", "lm-eval": "lm_eval"}
 BLOCKS = {page: blocks(page.read_text(encoding="utf-8")) for page in PAGES}
 WITH_COMMANDS = [page for page in PAGES if any(block.comment.startswith("run") for block in BLOCKS[page])]
@@ -29,11 +27,9 @@ def failures(made_up_hub: Path, tmp_path_factory: pytest.TempPathFactory) -> dic
     programs = tmp_path_factory.mktemp("programs")
     (programs / "ours_alone.py").write_text(OURS_ALONE, encoding="utf-8")
     # What the installed package does with a .pth file.
-    (programs / "sitecustomize.py").write_text(
-        f"import sys\nsys.path.append({str(ROOT / 'lm_eval_cora/discovery')!r})\nimport _lm_eval_cora_startup\n"
-        "sys.path.pop()\n",
-        encoding="utf-8",
-    )
+    path = str(ROOT / "lm_eval_cora/discovery")
+    start = f"import sys\nsys.path.append({path!r})\nimport _lm_eval_cora_startup\nsys.path.pop()\n"
+    (programs / "sitecustomize.py").write_text(start, encoding="utf-8")
     starts = {name: f"{programs / 'ours_alone.py'} {module}" for name, module in MODULES.items()}
     for name, start in {**starts, "python": ""}.items():
         (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {start} "$@"\n', encoding="utf-8")
@@ -74,19 +70,17 @@ def page_of(folder: Path, text: str) -> Path:
 
 def test_blocks_of_a_page_share_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run(
-        page_of(
-            tmp_path,
-            "<!-- run -->\n```python\nwith open('made', 'w') as file:\n    x = file.write('12')\nprint(x)\n```\n"
-            "\n```text\n2\n```\n\n"
-            "<!-- run -->\n```python\n>>> x + 1\n3\n>>> y = x\n```\n"
-            "<!-- run: offline -->\n```bash\ntest -f made  # as the page says\n```\n"
-            "<!-- run as: touch small -->\n```bash\ntouch large\n```\n"
-            "<!-- not run: would fail -->\n```python\n1 / 0\n```\n"
-            "<!-- run -->\n```console\n$ echo a \\\n  b\na b\n$ true\n```\n"
-            "<!-- run -->\n```python\nassert y == 2\n```\n",
-        )
+    text = (
+        "<!-- run -->\n```python\nwith open('made', 'w') as file:\n    x = file.write('12')\nprint(x)\n```\n"
+        "\n```text\n2\n```\n\n"
+        "<!-- run -->\n```python\n>>> x + 1\n3\n>>> y = x\n```\n"
+        "<!-- run: offline -->\n```bash\ntest -f made  # as the page says\n```\n"
+        "<!-- run as: touch small -->\n```bash\ntouch large\n```\n"
+        "<!-- not run: would fail -->\n```python\n1 / 0\n```\n"
+        "<!-- run -->\n```console\n$ echo a \\\n  b\na b\n$ true\n```\n"
+        "<!-- run -->\n```python\nassert y == 2\n```\n"
     )
+    run(page_of(tmp_path, text))
     assert {path.name for path in tmp_path.iterdir()} == {"made", "small", "page.md"}
 
 
@@ -134,8 +128,8 @@ def test_blocks_without_a_mark_are_found(text: str) -> None:
         ("""lm_eval run --metadata '{"seed": 1}'""", ["lm_eval", "run", "--metadata", '{"seed": 1}']),
         ("lm_eval run --model_args a=b,c=http://h:1/v1", ["lm_eval", "run", "--model_args", "a=b,c=http://h:1/v1"]),
         *(
-            (f"lm-eval-cora tasks{rest}", None)
-            for rest in (" | head", " > file", "; true", "\ncat file", " $HOME", " *")
+            (f"lm-eval-cora tasks{more}", None)
+            for more in (" | head", " > file", "; true", "\ncat file", " $HOME", " *")
         ),
         ("X=1 lm-eval-cora tasks", None),
     ],

@@ -18,6 +18,7 @@ pytest.importorskip("furo")
 
 from tests.support.browser import opened
 from tests.support.markdown import ROOT, anchors, broken
+from tests.support.written import put
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -37,8 +38,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "sphinx", "-c", "docs", "-b", "html", "-W", "--keep-going", "-q", "-E"]
     command += ["-d", str(tmp_path_factory.mktemp("doctrees")), ".", str(folder)]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
-    assert found.stderr == ""
-    assert found.returncode == 0
+    assert (found.stderr, found.returncode) == ("", 0)
     return folder
 
 
@@ -105,16 +105,14 @@ def test_formulas_are_mathml(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     for name in ("conf.py", "_static"):
         (tmp_path / "docs" / name).symlink_to(ROOT / "docs" / name)
-    (tmp_path / "docs/index.md").write_text(
-        "# Page\n\nHere $\\frac{1}{N}$ is, for 5$ and 6$.\n\n$$\\sum_i x_i \\ge c$$\n\n```math\na^2\n```\n", "utf-8"
-    )
+    text = "# Page\n\nHere $\\frac{1}{N}$ is, for 5$ and 6$.\n\n$$\\sum_i x_i \\ge c$$\n\n```math\na^2\n```\n"
+    (tmp_path / "docs/index.md").write_text(text, "utf-8")
     command = [sys.executable, "-m", "sphinx", "-c", "docs", "-b", "html", "-W", "-q", ".", "out"]
     subprocess.run(command, cwd=tmp_path, check=True)
     html = (tmp_path / "out/docs/index.html").read_text(encoding="utf-8")
     assert html.count("<math ") == 3
     assert "for 5$ and 6$." in html
-    assert "MathJax.js" not in html
-    assert "cdn." not in html
+    assert not re.search(r"MathJax\.js|cdn\.", html)
 
 
 def test_the_start_page_and_the_overview_for_language_models(site: Path) -> None:
@@ -133,12 +131,9 @@ def test_anchors_are_those_of_code_hosts() -> None:
 
 
 def test_wrong_links_are_found(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(
-        "# One\n\n[a](#one) [b](#two) [c](other.md) [d](page.md#one) [e](page.md#x) [f](https://x.org)\n"
-        '![g](no.png) <img src="none.png">\n\n| [h](none.md) |\n|---|\n',
-        encoding="utf-8",
-    )
+    links = "[a](#one) [b](#two) [c](other.md) [d](page.md#one) [e](page.md#x) [f](https://x.org)"
+    lines = ["# One\n", links, '![g](no.png) <img src="none.png">\n', "| [h](none.md) |", "|---|"]
+    page = put(tmp_path / "page.md", lines)
     assert sorted(broken(page)) == ["#two", "no.png", "none.md", "none.png", "other.md", "page.md#x"]
 
 
@@ -154,10 +149,7 @@ def test_pages_have_no_errors_and_do_not_scroll_sideways(browser: Browser, site:
     assert not wide
 
 
-@pytest.mark.parametrize(
-    ("words", "target"),
-    [("consistency rate", "docs/metrics"), ("num_fewshot", "docs/tasks"), ("cora_hub", "docs/data")],
-)
+@pytest.mark.parametrize(("words", "target"), [("consistency rate", "docs/metrics"), ("num_fewshot", "docs/tasks")])
 def test_search_finds_the_page(browser: Browser, site: Path, words: str, target: str) -> None:
     with opened(browser, site / "docs/index.html") as page:
         page.locator("input.sidebar-search").fill(words)

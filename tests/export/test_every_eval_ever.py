@@ -35,10 +35,7 @@ def rows_of(exported: Exported, task: str) -> list[dict[str, Any]]:
 
 
 def faults(record: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
-    return [
-        *RECORD(record, "record"),
-        *(fault for number, row in enumerate(rows) for fault in ROW(row, f"row {number}")),
-    ]
+    return [*RECORD(record, "record"), *(fault for place, row in enumerate(rows) for fault in ROW(row, f"row {place}"))]
 
 
 def export(runs: list[Run], folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -104,9 +101,8 @@ def test_a_row_per_variant(exported: Exported) -> None:
         assert all(row["metadata"]["question_is_complete"] == "false" for row in cut_off)
     assert len({row["sample_id"] for row in exported.rows}) == len(exported.rows)
     row = rows_of(exported, "cora_demo")[0]
-    about = row["metadata"]
-    assert row["sample_id"] == f"cora_demo/{about['question_id']}/0"
-    assert (about["ordinal"], about["kind"], about["variants"]) == ("0", "original", "26")
+    assert row["sample_id"] == f"cora_demo/{row['metadata']['question_id']}/0"
+    assert row["metadata"].items() >= {"ordinal": "0", "kind": "original", "variants": "26"}.items()
 
 
 def test_every_score_is_the_estimate_to_the_last_digit(exported: Exported) -> None:
@@ -115,9 +111,8 @@ def test_every_score_is_the_estimate_to_the_last_digit(exported: Exported) -> No
             if isnan(estimate.value):
                 continue
             details = result(exported, one.name, name)["score_details"]
-            assert details["score"] == estimate.value
             error = details["uncertainty"].get("standard_error", {"value": None})["value"]
-            assert error == (None if isnan(estimate.stderr) else estimate.stderr)
+            assert (details["score"], error) == (estimate.value, None if isnan(estimate.stderr) else estimate.stderr)
     defined = sum(not isnan(estimate.value) for one in exported.runs for estimate in one.estimates.values())
     assert len(exported.record["evaluation_results"]) == defined
 
@@ -126,14 +121,12 @@ def test_scores_by_hand(exported: Exported) -> None:
     # One question is right in all variants, the other has only empty responses: sd / sqrt(2) = 0.5.
     for metric in ("acc", "mcqa", "mcqa_plus", "mv", "bmca@1.0", "invalid"):
         details = result(exported, "cora_demo", metric)["score_details"]
-        assert details["score"] == 0.5
+        assert (details["score"], details["uncertainty"]["num_samples"]) == (0.5, 2)
         assert details["uncertainty"]["standard_error"] == {"value": pytest.approx(0.5), "method": "analytic"}
-        assert details["uncertainty"]["num_samples"] == 2
     assert result(exported, "cora_demo", "ci")["score_details"]["score"] == 1.0
     lowest = result(exported, "cora_demo", "acc_min")["score_details"]["uncertainty"]
     assert lowest["standard_error"]["method"] == "bootstrap"
-    replicates = bootstrap(lambda weights: weights[0], [2])
-    assert lowest["num_bootstrap_samples"] == len(replicates) == 5000
+    assert lowest["num_bootstrap_samples"] == len(bootstrap(lambda weights: weights[0], [2])) == 5000
     # Wilson's interval for 1 of 2.
     interval = result(exported, "cora_demo", "mcqa")["score_details"]["uncertainty"]["confidence_interval"]
     low, high = pytest.approx(0.0945, abs=1e-4), pytest.approx(0.9055, abs=1e-4)
@@ -157,18 +150,15 @@ def test_undefined_metrics_are_named(exported: Exported, tmp_path: Path) -> None
 
 
 def test_hostile_responses_arrive_whole(exported: Exported) -> None:
-    known, silent = (
-        [row for row in rows_of(exported, "cora_demo") if row["evaluation"]["is_correct"] is right]
-        for right in (True, False)
-    )
-    assert len(known) == len(silent) == 26
-    for row in known:
+    by_right = grouped_by(rows_of(exported, "cora_demo"), lambda row: row["evaluation"]["is_correct"])
+    assert len(by_right[True]) == len(by_right[False]) == 26
+    for row in by_right[True]:
         letter, _, rest = row["output"]["raw"][0].partition("\n")
         assert rest == HOSTILE[int(row["metadata"]["ordinal"]) % len(HOSTILE)]
         assert row["answer_attribution"][0]["extracted_value"] == letter == row["input"]["reference"][0]
         assert row["answer_attribution"][0]["extraction_method"] == "lm_eval_cora: letter"
     assert exported.files[1].read_bytes().isascii()
-    for row in silent:
+    for row in by_right[False]:
         assert (row["output"], row["answer_attribution"]) == ({"raw": [""]}, [])
         assert (row["metadata"]["invalid"], row["evaluation"]["score"]) == ("empty", 0.0)
 
@@ -225,9 +215,8 @@ def test_where_it_comes_from(exported: Exported) -> None:
     location = {"location": "questions that come with the package lm-eval-cora"}
     assert one["source_data"] == {"dataset_name": "demo", "source_type": "other", "additional_details": location}
     details = one["score_details"]["details"]
-    assert details["signature"].startswith(
-        f"cora|task:cora_demo@4|data:{details['data']}|probe:divergent|form:generate|reader:flexible|shots:0|"
-    )
+    signature = f"cora|task:cora_demo@4|data:{details['data']}|probe:divergent|form:generate|reader:flexible|shots:0|"
+    assert details["signature"].startswith(signature)
     assert (details["questions"], details["variants"]) == ("2", "52")
     generation = one["generation_config"]
     assert generation["generation_args"] == {"temperature": 0.0, "max_tokens": 32}
@@ -260,15 +249,13 @@ def test_data_of_the_hub(runs: list[Run], tmp_path: Path) -> None:
 
 
 def test_the_back_end(runs: list[Run], tmp_path: Path) -> None:
-    transformers = {"inference_engine": {"name": "transformers", "version": "5.0"}}
-    cases: list[tuple[str, Any, str, dict[str, Any]]] = [
-        ("hf", {"pretrained": "x"}, "self_deployed", transformers),
+    for model, arguments, kind, expected in (
+        ("hf", {"pretrained": "x"}, "self_deployed", {"inference_engine": {"name": "transformers", "version": "5.0"}}),
         ("vllm", "pretrained=x", "self_deployed", {"inference_engine": {"name": "vllm"}}),
         ("openai-chat-completions", {}, "externally_managed", {"inference_platform": "openai"}),
         ("openai-completions", "base_url=x", "unknown", {"inference_engine": {"name": "openai-completions"}}),
         ("local-completions", None, "unknown", {"inference_engine": {"name": "local-completions"}}),
-    ]
-    for model, arguments, kind, expected in cases:
+    ):
         config = {"model": model, "model_args": arguments}
         record, _ = export([with_results(runs[0], config=config, transformers_version="5.0")], tmp_path)
         info = record["model_info"]
@@ -314,8 +301,7 @@ def test_without_a_complete_question(tmp_path: Path) -> None:
     record, rows = export(read_runs([tmp_path / "runs"]), tmp_path)
     assert record["evaluation_results"] == []
     assert "cora_demo/cora" in record["source_metadata"]["additional_details"]["undefined_results"]
-    assert len(rows) == 5
-    assert all("evaluation_result_id" not in row for row in rows)
+    assert ["evaluation_result_id" in row for row in rows] == [False] * 5
 
 
 def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
@@ -358,8 +344,7 @@ def test_a_valid_record_with_a_row_per_answer(rows: list[dict[str, object]], tmp
     assert record["eval_library"]["name"] == record["eval_library"]["version"] == "unknown"
     assert {result["source_data"]["dataset_name"] for result in record["evaluation_results"]} == {"unknown"}
     assert len(lines) == len(rows)
-    mean = sum(line["evaluation"]["score"] for line in lines) / len(lines)
-    assert mean == pytest.approx(run.estimates["acc"].value)
+    assert np.mean([line["evaluation"]["score"] for line in lines]) == pytest.approx(run.estimates["acc"].value)
     assert len({line["sample_id"] for line in lines}) == len(lines)
 
 

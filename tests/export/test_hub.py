@@ -47,10 +47,8 @@ def test_the_content_of_an_entry(runs: list[Run]) -> None:
     assert entry["value"] == 0.5
     assert entry["date"] == "2025-01-16T04:00:00Z"
     (_, error), (low, high) = run.estimates["cora"], run.estimates["cora"].interval
-    assert entry["notes"] == (
-        f"cora of cora_demo (lm-eval-cora); standard error {error:.6g}; 95% interval {low:.6g} to {high:.6g}; "
-        f"2 questions; signature {run.signature}"
-    )
+    numbers = f"standard error {error:.6g}; 95% interval {low:.6g} to {high:.6g}; 2 questions"
+    assert entry["notes"] == f"cora of cora_demo (lm-eval-cora); {numbers}; signature {run.signature}"
     assert list(entry) == ["dataset", "value", "date", "notes"]
     for date in (None, "today", [1]):  # unknown
         assert "date" not in entry_of(replace(runs[0], results={**runs[0].results, "date": date}))
@@ -176,37 +174,35 @@ def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:
     assert found.keys() == expected.keys()
     assert len(card.data.eval_results) == len(expected)
     for key, estimate in expected.items():
-        assert found[key].metric_value == estimate.value
+        assert (found[key].metric_value, found[key].metric_name) == (estimate.value, f"{key[1]} ({key[0]})")
         assert found[key].metric_args.get("stderr") == (None if isnan(estimate.stderr) else estimate.stderr)
-        assert found[key].metric_name == f"{key[1]} ({key[0]})"
+
+
+def card_of(runs: list[Run]) -> dict[str, Any]:
+    (model,) = yaml.safe_load(model_index(runs))["model-index"]
+    return dict(model)
 
 
 def test_the_content_of_a_card(runs: list[Run]) -> None:
-    (model,) = yaml.safe_load(model_index(runs))["model-index"]
+    model = card_of(runs)
     assert model["name"] == "some-org/some-model"
     (data,) = model["results"]  # one dataset
     assert (data["task"], data["dataset"]) == ({"type": "text-generation"}, {"name": "demo", "type": "demo"})
     (metric,) = [one for one in data["metrics"] if one["name"] == "cora (cora_demo)"]
     # One of two questions is right in every variant: 0.5 (1 - 0.5 + 0.5).
-    assert (metric["type"], metric["value"]) == ("cora", 0.5)
+    assert (metric["type"], metric["value"], metric["args"]["questions"]) == ("cora", 0.5, 2)
     assert metric["args"]["signature"].startswith("cora|task:cora_demo@4|")
-    assert metric["args"]["questions"] == 2
 
 
-def test_data_of_the_hub(runs: list[Run]) -> None:
+def test_data_in_a_card(runs: list[Run]) -> None:
+    """Of the Hub, and of one name, which are separate."""
     source = {"hub": "org/math", "config": ["algebra", "geometry"], "split": "test", "revision": "abc"}
-    one = asked_from(replace(runs[0], data=Data("math")), **source)
-    (model,) = yaml.safe_load(model_index([one]))["model-index"]
+    (data,) = card_of([asked_from(replace(runs[0], data=Data("math")), **source)])["results"]
     names = {"name": "math", "type": "org/math", "config": "algebra, geometry"}
-    assert model["results"][0]["dataset"] == {**names, "split": "test", "revision": "abc"}
-
-
-def test_data_of_one_name_are_separate(runs: list[Run]) -> None:
+    assert data["dataset"] == {**names, "split": "test", "revision": "abc"}
     digests = ("1a2b3c4d", "5e6f7a8b")
     both = [replace(runs[0], data=Data("my", digest), label=f"my {digest}", results={}) for digest in digests]
-    (model,) = yaml.safe_load(model_index(both))["model-index"]
-    assert len(model["results"]) == 2
-    for data, digest in zip(model["results"], digests, strict=True):
+    for data, digest in zip(card_of(both)["results"], digests, strict=True):
         assert data["dataset"] == {"name": "my", "type": f"my {digest}"}
         assert {metric["args"]["data"] for metric in data["metrics"]} == {digest}
 
@@ -251,14 +247,10 @@ def test_the_tasks_of_an_eval_yaml(runs: list[Run]) -> None:
 
 def test_tasks_that_cannot_be_listed(runs: list[Run]) -> None:
     several = asked_from(runs[0], hub="org/bench", config=["algebra", "geometry"])
+    other = asked_from(runs[0], hub="org/other")
     for found, dataset, metric, told in (
         (runs, "org/bench", "mccqa", "--metric mccqa: there is no such metric"),
-        (
-            [asked_from(runs[0], hub="org/other")],
-            "org/bench",
-            "",
-            "cora_demo: expected questions from org/bench, .*/other",
-        ),
+        ([other], "org/bench", "", "cora_demo: expected questions from org/bench, .*/other"),
         ([several], "org/bench", "", "one configuration of org/bench, got 2: algebra, geometry"),
         (runs, "bench", "", "--dataset 'bench'"),
     ):
@@ -289,7 +281,6 @@ def test_texts_come_back_in_quotes() -> None:
 def test_any_printable_text_is_one_line_of_yaml(text: str) -> None:
     line = printable(text)
     written = as_yaml({"a": line})
-    assert written.count("\n") == 1
-    assert written.encode()
+    assert written.encode().count(b"\n") == 1
     assert yaml.safe_load(written) == {"a": line}
     assert printable(line) == line

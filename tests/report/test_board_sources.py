@@ -50,16 +50,13 @@ SHAPE = [
 
 def test_the_values_are_those_of_a_report(runs: Path) -> None:
     boards, notes = read(runs)
-    assert shape(boards) == SHAPE
-    assert notes == []
+    assert (shape(boards), notes) == (SHAPE, [])
     estimates = {(run.task, run.model): run.estimates for run in read_runs([runs])}
     for board in boards:
         for row in board.rows:
             known = estimates[board.task, row.entry.model]
-            assert (row.lead.value, row.lead.stderr) == tuple(known["cora"])
-            assert row.lead.ends == known["cora"].interval
-            assert row.number("mcqa").value == known["mcqa"].value
-            assert row.number("invalid").value == known["invalid"].value
+            assert (row.lead.value, row.lead.stderr, row.lead.ends) == (*known["cora"], known["cora"].interval)
+            assert all(row.number(name).value == known[name].value for name in ("mcqa", "invalid"))
     assert [board.basis for board in boards] == [PAIRED, "", PAIRED]
     (run,) = read_runs([runs / "three"])
     entry = entry_of(run, "2026-01-01")  # it does not keep the answers
@@ -70,16 +67,14 @@ def test_the_values_are_those_of_a_report(runs: Path) -> None:
 def test_records_give_the_same_values_but_an_unpaired_comparison(runs: Path, records: Path) -> None:
     of_runs, _ = read(runs)
     of_records, notes = read(records)
-    assert shape(of_records) == SHAPE
-    assert notes == []
+    assert (shape(of_records), notes) == (SHAPE, [])
     for one, other in zip(of_runs, of_records, strict=True):
         assert [row.lead for row in one.rows] == [row.lead for row in other.rows] or one.basis == PAIRED
         assert {str(row.lead) for row in one.rows} == {str(row.lead) for row in other.rows}
         assert [row.entry.signature for row in one.rows] == [row.entry.signature for row in other.rows]
     assert [board.basis for board in of_records] == [UNPAIRED, "", UNPAIRED]
     together, notes = read(records, runs)  # a run and its record count once
-    assert shape(together) == SHAPE
-    assert notes == []
+    assert (shape(together), notes) == (SHAPE, [])
     assert [board.basis for board in together] == [PAIRED, "", PAIRED]
 
 
@@ -88,11 +83,9 @@ def test_pages_beside_the_runs_are_linked(runs: Path, tmp_path: Path) -> None:
     (folder / "one" / REPORT).write_text("")
     (folder / "two" / "org__two" / REPORT).write_text("")
     (folder / REPORT).write_text("")  # of all models together
-    boards, _ = read(folder)
-    found = {row.entry.model: row.entry.report for board in boards for row in board.rows}
-    assert found["org/one"] == folder / "one" / REPORT
-    assert found["org/two"] == folder / "two" / "org__two" / REPORT
-    assert found["org/three"] is None
+    found = {row.entry.model: row.entry.report for board in read(folder)[0] for row in board.rows}
+    pages = {"org/one": folder / "one" / REPORT, "org/two": folder / "two" / "org__two" / REPORT, "org/three": None}
+    assert found == pages
 
 
 def test_damaged_files_are_named_and_left_out(runs: Path, tmp_path: Path) -> None:
@@ -111,8 +104,7 @@ def test_results_files_without_samples(runs: Path, tmp_path: Path) -> None:
     put(folder / "results_other.json", [{"results": {"gsm8k": {}}, "configs": {"gsm8k": {"metadata": {"version": 3}}}}])
     assert read(folder)[1] == []
     put(folder / "results_broken.json", ["{"])
-    (samples,) = (folder / "three").rglob("samples_*.jsonl")
-    results = samples.with_name(samples.name.replace("samples_cora_demo", "results")).with_suffix(".json")
+    ((samples,), (results,)) = ((folder / "three").rglob(names) for names in ("samples_*.jsonl", "results_*.json"))
     results.unlink()
     boards, notes = read(folder)
     assert [board.title for board in boards] == ["cora_demo", "cora_demo_prompts"]
@@ -143,7 +135,6 @@ def test_nothing_to_show(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=match):
             read(path)
 
-    refused(tmp_path, "there are no samples of lm-eval-cora tasks and no records")
     refused(tmp_path / "missing", "there is no such file or folder")
     put(tmp_path / "samples_gsm8k_2026-01-01T00-00-00.000000.jsonl", [{"doc": {}}])
     refused(tmp_path, "there are no samples of lm-eval-cora tasks and no records")

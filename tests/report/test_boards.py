@@ -36,21 +36,17 @@ def test_incompatible_settings_are_never_in_one_table() -> None:
     boards = boards_of("cora_x", [entry("a", 0.9), entry("b", 0.8), entry("c", 0.7, shots=5)])
     assert [[row.entry.model for row in board.rows] for board in boards] == [["a", "b"], ["c"]]
     assert [board.title for board in boards] == ["cora_x (shots 0)", "cora_x (shots 5)"]
-    assert boards[1].apart == (
-        "Not ranked together with other models of cora_x: shots is 5 here, 0 in “cora_x (shots 0)”."
-    )
+    told = "Not ranked together with other models of cora_x: shots is 5 here, 0 in “cora_x (shots 0)”."
+    assert boards[1].apart == told
     assert boards[0].settings != boards[1].settings
+    many = boards_of("cora_x", [entry("a", 0.9, shots=shots) for shots in range(6)])
+    assert many[0].apart.endswith("; and 2 more tables.")
 
 
 def test_other_questions_are_another_table() -> None:
     boards = boards_of("cora_x", [entry("a", 0.9, asked="1"), entry("b", 0.8, asked="2")])
     assert [board.title for board in boards] == ["cora_x (table 1)", "cora_x (table 2)"]
     assert "the questions or their variants differ from those in “cora_x (table 2)”" in boards[0].apart
-
-
-def test_many_other_tables_are_counted() -> None:
-    boards = boards_of("cora_x", [entry("a", 0.9, shots=shots) for shots in range(6)])
-    assert boards[0].apart.endswith("; and 2 more tables.")
 
 
 def test_a_record_joins_the_runs_with_its_settings() -> None:
@@ -64,8 +60,7 @@ def test_one_entry_per_model_the_run_before_its_record() -> None:
     kept, notes = one_per_model([run, entry("a", 0.7, date="2027-01-01"), newer])
     assert kept == [newer]
     assert notes == ["a, cora_x: left out a.json, older than a.json"] * 2
-    kept, notes = one_per_model([run, entry("a", 0.9)])
-    assert (kept, notes) == ([run], [])
+    assert one_per_model([run, entry("a", 0.9)]) == ([run], [])
 
 
 def test_scores_without_an_error_are_not_grouped() -> None:
@@ -76,17 +71,13 @@ def test_scores_without_an_error_are_not_grouped() -> None:
     assert boards_of("cora_x", [entry("c", nan, scores={})]) == []
 
 
-SIGNATURE = "cora|task:cora_x@1|data_files:a.csv|shots:0|stop:exact|target:whole:0.01|n:9x20|invalid:1.0%|v0.2.0"
-
-
 def test_how_much_was_asked_is_not_a_setting_but_a_sample_in_two_phases_is() -> None:
-    found = settings_of(SIGNATURE, Data("x", "1a2b"), "strict", is_two_phase=True)
+    signature = "cora|task:cora_x@1|data_files:a.csv|shots:0|stop:exact|target:whole:0.01|n:9x20|invalid:1.0%|v0.2.0"
+    found = settings_of(signature, Data("x", "1a2b"), "strict", is_two_phase=True)
     assert found == {"task": "cora_x@1", "shots": "0", "target": "whole:0.01", "reader": "strict"}
-    assert "target" not in settings_of(SIGNATURE, Data("x", "1a2b"), None, is_two_phase=False)
-
-
-def test_files_identify_questions_without_a_digest() -> None:
-    assert settings_of(SIGNATURE, Data("x"), None, is_two_phase=False)["data_files"] == "a.csv"
+    assert "target" not in settings_of(signature, Data("x", "1a2b"), None, is_two_phase=False)
+    # Files identify questions without a digest.
+    assert settings_of(signature, Data("x"), None, is_two_phase=False)["data_files"] == "a.csv"
     assert settings_of("", Data(), None, is_two_phase=False) == {}
 
 
@@ -95,8 +86,7 @@ def test_a_record_has_its_scores_and_its_signature(tmp_path: Path) -> None:
     (one, other), notes = find_records(tmp_path)
     assert notes == []
     assert (one.model, one.name, one.part, one.data.digest) == ("org/m", "cora_x", "", "1a2b3c4d")
-    assert tuple(one.scores["cora"]) == (0.5, 0.02)
-    assert one.scores["cora"].interval == (0.46, 0.54)
+    assert (*one.scores["cora"], *one.scores["cora"].interval) == (0.5, 0.02, 0.46, 0.54)
     settings = {"task": "cora_x@1", "probe": "divergent", "form": "generate", "shots": "0", "reader": "flexible"}
     assert one.settings == settings
     assert (one.size, one.questions, one.asked, one.is_paired) == ("100x26", 100, "", False)
@@ -131,18 +121,13 @@ _SCORE: list[str | int] = ["evaluation_results", 0, "score_details"]
 @pytest.mark.parametrize(
     "content",
     [
-        '{"schema_version": "0.3.0", ',
-        "[" * 200,
-        _set([*_SCORE, "score"], "0.5"),
-        _set([*_SCORE, "score"], 7),
-        _set([*_SCORE, "score"], nan),
-        _set([*_SCORE, "score"], True),
+        *('{"schema_version": "0.3.0", ', "[" * 200),
+        *(_set([*_SCORE, "score"], value) for value in ("0.5", 7, nan, True)),
         _set([*_SCORE, "uncertainty", "standard_error", "value"], -1),
         _set([*_SCORE, "details", "questions"], "many"),
         _set([*_SCORE, "details"], None),
         _set(["evaluation_results", 0, "evaluation_timestamp"], "1e300"),
-        _set(["evaluation_results"], 1),
-        _set(["model_info"], "m"),
+        *(_set(["evaluation_results"], 1), _set(["model_info"], "m")),
     ],
 )
 def test_a_damaged_record_is_left_out_with_one_line(content: Any, tmp_path: Path) -> None:

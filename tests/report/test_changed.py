@@ -15,13 +15,12 @@ from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.content import Examples
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.documents import Models
+from tests.support.documents import Models, samples_of
 from tests.support.simulated import knows
 from tests.support.stopping import Moody
-from tests.support.written import Doc, Written, lines_of, put, strict, write
+from tests.support.written import Doc, Written, lines_of, put, strict, the_run, write
 
 PRINTED = ["Ice", "Fog", "Dew", "=1"]
-
 PICKS = {
     "q1": (["Ice", "Ice", "Fog", "Dew"], ["Fog", None, "Ice", "=1"]),  # lost, lost, won, other
     "q2": (["Ice", "Fog", None, "Dew"], ["Ice", "Ice", None, "Dew"]),  # won
@@ -36,18 +35,15 @@ def changed(*paths: Path) -> list[WhatChanged]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    return [
-        put(
-            tmp_path / f"{name}.jsonl",
-            [
-                {"question": q, "variant": n, "kind": f"k{n % 2}", "picked": pick, "answer": "Ice", "printed": PRINTED}
-                | {"category": "x" if q < "q3" else "y"}
-                for q, both in PICKS.items()
-                for n, pick in enumerate(both[place])
-            ],
-        )
-        for place, name in enumerate(("old", "new"))
-    ]
+    def rows(place: int) -> list[Doc]:
+        return [
+            {"question": q, "variant": n, "kind": f"k{n % 2}", "picked": pick, "answer": "Ice", "printed": PRINTED}
+            | {"category": "x" if q < "q3" else "y"}
+            for q, both in PICKS.items()
+            for n, pick in enumerate(both[place])
+        ]
+
+    return [put(tmp_path / f"{name}.jsonl", rows(place)) for place, name in enumerate(("old", "new"))]
 
 
 def test_by_hand(files: list[Path]) -> None:
@@ -65,8 +61,7 @@ def test_by_hand(files: list[Path]) -> None:
     assert facts == [("x", "k0", "A. Ice"), ("x", "k1", "A. Ice")]
     # By question: 4 / 4, 1 / 4, 0 and 2 / 4 changed.
     assert found.shares["changed"].stderr == pytest.approx(stdev((4, 1, 0, 2)) / 2 / 4)
-    assert found.tables[0].rows[0][:2] == ["changed: all", 7]
-    assert len(found.tables[1].rows) == 7
+    assert (found.tables[0].rows[0][:2], len(found.tables[1].rows)) == (["changed: all", 7], 7)
 
 
 def test_the_files_of_the_command(files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,8 +69,7 @@ def test_the_files_of_the_command(files: list[Path], tmp_path: Path, capsys: pyt
     for name in ("changed.csv", "changed.jsonl"):
         assert main(["compare", *paths, "--changed", "-o", str(tmp_path / name)]) == 0
     assert "answers that changed from old to new, of 16" in capsys.readouterr().out
-    with (tmp_path / "changed.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = list(csv.DictReader((tmp_path / "changed.csv").read_text(encoding="utf-8").splitlines()))
     lines = lines_of(tmp_path / "changed.jsonl")
     assert len(rows) == len(lines) == 7
     assert (rows[3]["response_after"], lines[3]["response_after"]) == ("'=1", "=1")  # a formula for a spreadsheet
@@ -112,13 +106,15 @@ def test_both_responses_and_the_page(tmp_path: Path) -> None:
     def forgets(doc: Doc) -> str:
         return "No idea <b>" if doc["ordinal"] == 4 else knows(doc)
 
-    right = write(tmp_path / "a", knows, "cora_demo", {"questions": 3}, model="org/old")
-    wrong = write(tmp_path / "b", forgets, "cora_demo", {"questions": 3}, model="org/new")
-    (found,) = changed(right.folder, wrong.folder)
+    paths = [
+        write(tmp_path / name, rule, "cora_demo", {"questions": 3}, model=f"org/{name}").folder
+        for name, rule in (("old", knows), ("new", forgets))
+    ]
+    (found,) = changed(*paths)
     assert len(found.answers) == 3
     assert {(each.change, each.response_after, each.after) for each in found.answers} == {("lost", "No idea <b>", "")}
     assert {each.response_before for each in found.answers} <= set("ABCDE")
-    (section,) = make_report(read_runs([right.folder, wrong.folder])).sections
+    (section,) = make_report(read_runs(paths)).sections
     (block,) = (block for block in section.more if block.title.startswith("What changed from"))
     assert isinstance(block, Examples)
     assert [example.summary[:12] for example in block.examples] == ["1 lost of 26"] * 3
@@ -130,8 +126,7 @@ def test_variants_that_one_run_skipped_do_not_count(tmp_path: Path) -> None:
     whole = write(tmp_path / "a", knows, "cora_demo", {"questions": 5})
     early = write(tmp_path / "b", stop_early(Moody(3)), "cora_demo", {"questions": 5}, model="org/new")
     (found,) = changed(whole.folder, early.folder)
-    (run,) = read_runs([early.folder])
-    assert found.asked == run.table.answers < 5 * 26
+    assert found.asked == the_run(early.folder).table.answers < 5 * 26
     assert found.shares["lost"].value * found.asked == len(found.answers) > 0
 
 
@@ -140,19 +135,14 @@ def test_documents_of_other_tasks(models: Models) -> None:
     assert {*found} == {"tiny_choice, acc", *(f"tiny_written ({name}), exact_match" for name in ("letter", "strict"))}
     choice = found["tiny_choice, acc"]
     for place, path in enumerate((models.one, models.two)):
-        (samples,) = path.rglob("samples_tiny_choice_*.jsonl")
-        values = {line["doc_id"]: line["acc"] for line in lines_of(samples)}
-        for each in choice.answers:
-            if each.change != "other":
-                assert values[int(each.question)] == (each.change == "lost") ^ bool(place)
+        values = {line["doc_id"]: line["acc"] for line in lines_of(samples_of(path, "tiny_choice"))}
+        told = {int(each.question): each.change == "lost" for each in choice.answers if each.change != "other"}
+        assert all(values[document] == lost ^ bool(place) for document, lost in told.items())
     counts = {name: sum(each.change == name for each in choice.answers) for name in ("lost", "won", "other")}
     assert {name: choice.shares[name].value * 24 for name in counts} == pytest.approx(counts)
     assert counts["lost"] + counts["won"] > 0
     by_length = compare_models([models.one, models.two], metrics=["length"], changed=True).changed
     assert [each.task for each in by_length] == ["tiny_written (strict), length", "tiny_written (letter), length"]
-
-
-def test_a_metric_that_a_document_lacks(models: Models) -> None:
     with pytest.raises(UserError, match=r"--changed needs a value of short for each document; 0 has none"):
         compare_models([models.one, models.two], metrics=["short"], changed=True)
 

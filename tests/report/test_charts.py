@@ -11,19 +11,7 @@ import pytest
 
 from lm_eval_cora.report.canvas import PAGE
 from lm_eval_cora.report.charts import drawn
-from lm_eval_cora.report.content import (
-    Band,
-    Change,
-    Changes,
-    Chart,
-    Curve,
-    Dots,
-    HeatMap,
-    History,
-    Line,
-    Number,
-    Ranges,
-)
+from lm_eval_cora.report.content import Band, Change, Chart, Curve, Dots, HeatMap, History, Line, Number, Ranges
 from tests.support import made_up
 
 pytest.importorskip("matplotlib")
@@ -36,12 +24,10 @@ def a_curve(*lines: Line, **more: Any) -> Curve:
     return Curve(title="c", x_label="x", y_label="y", lines=lines, numbers=NOTHING, **more)
 
 
-def some_ranges(*lines: Line) -> Ranges:
-    return Ranges(title="r", y_label="y", lines=lines, numbers=NOTHING)
-
-
-def a_range(name: str, points: Sequence[tuple[str, Number]], beside: Number) -> Line:
-    return Line(name, points, [("beside", beside)])
+def some_ranges(*lines: tuple[str, Sequence[tuple[str, Number]], Number]) -> Ranges:
+    """Ranges of models, each with its points and the number beside them."""
+    own = [Line(name, points, [("beside", beside)]) for name, points, beside in lines]
+    return Ranges(title="r", y_label="y", lines=own, numbers=NOTHING)
 
 
 def some_dots(**models: dict[str, Number]) -> Dots:
@@ -50,11 +36,11 @@ def some_dots(**models: dict[str, Number]) -> Dots:
 
 def differences(*numbers: Number) -> Dots:
     rows = {f"row {place}": number for place, number in enumerate(numbers)}
-    return Dots(title="d", x_label="x", models=[("", rows)], numbers=NOTHING, is_difference=True)
+    return replace(some_dots(**{"": rows}), is_difference=True)
 
 
-def some_changes(**models: dict[str, Change]) -> Changes:
-    return Changes(title="c", models=list(models.items()), numbers=NOTHING)
+def some_changes(**models: dict[str, Change]) -> Chart:
+    return replace(made_up.changes(), models=list(models.items()))
 
 
 def a_map(columns: Sequence[str], *bands: Band) -> HeatMap:
@@ -157,8 +143,8 @@ def test_guessing_is_a_dotted_curve() -> None:
     with figure_of(chart) as (figure, tips):
         assert legend(figure)[-1] == "guessing"
         assert "guessing" in tips
-        dashes = [str(handle._dash_pattern) for handle in figure.legends[0].legend_handles]
-        assert len(set(dashes)) == 4  # the model, two levels and guessing
+        # The model, two levels and guessing.
+        assert len({str(handle._dash_pattern) for handle in figure.legends[0].legend_handles}) == 4
     with figure_of(replace(chart, chance=())) as (figure, _):
         assert "guessing" not in legend(figure)
 
@@ -207,19 +193,11 @@ def test_many_versions_have_fewer_names() -> None:
 @pytest.mark.parametrize(
     "chart",
     [
-        a_curve(),
-        a_curve(Line("m", ())),
-        a_curve(Line("m", [(0.0, UNKNOWN)], [("MCQA", UNKNOWN)])),
-        some_ranges(),
-        some_ranges(a_range("m", (), UNKNOWN)),
-        some_ranges(a_range("m", [("a", UNKNOWN)], UNKNOWN)),
-        some_dots(),
-        replace(some_dots(m={"a": UNKNOWN}), reference=(0.5,)),
-        some_changes(),
-        some_changes(m={}, n={"b": Change(nan, 0.1, 0.2)}),
-        a_map("a"),
-        a_map("a", Band("b", (nan,)), Band("c", (nan,))),
-        versions_of(Line("m", [(0, UNKNOWN)])),
+        *(a_curve(), a_curve(Line("m", ())), a_curve(Line("m", [(0.0, UNKNOWN)], [("MCQA", UNKNOWN)]))),
+        *(some_ranges(), some_ranges(("m", (), UNKNOWN)), some_ranges(("m", [("a", UNKNOWN)], UNKNOWN))),
+        *(some_dots(), replace(some_dots(m={"a": UNKNOWN}), reference=(0.5,))),
+        *(some_changes(), some_changes(m={}, n={"b": Change(nan, 0.1, 0.2)})),
+        *(a_map("a"), a_map("a", Band("b", (nan,)), Band("c", (nan,))), versions_of(Line("m", [(0, UNKNOWN)]))),
     ],
 )
 def test_charts_without_values_say_so(chart: Chart) -> None:
@@ -230,14 +208,11 @@ def test_charts_without_values_say_so(chart: Chart) -> None:
 @pytest.mark.parametrize(
     "chart",
     [
-        a_curve(Line("m", [(0.5, Number(0.5, 0.4))])),
-        a_curve(Line("m", (), [("MCQA", Number(1.0))])),
-        some_ranges(a_range("m", (), Number(0.0, 0.2)), a_range("n", [("a", UNKNOWN)], UNKNOWN)),
-        some_ranges(a_range("m", [("a", Number(1.0))] * 5, UNKNOWN)),
-        some_dots(m={"a": Number(1.0, 0.2)}, n={"a": UNKNOWN, "b": UNKNOWN}),
-        differences(Number(0.0)),
-        some_changes(m={"a": Change(0.0, 0.0, 0.0)}, n={}),
-        a_map("m", Band("b", (0.0,)), Band("c", (nan,))),
+        *(a_curve(Line("m", [(0.5, Number(0.5, 0.4))])), a_curve(Line("m", (), [("MCQA", Number(1.0))]))),
+        some_ranges(("m", (), Number(0.0, 0.2)), ("n", [("a", UNKNOWN)], UNKNOWN)),
+        some_ranges(("m", [("a", Number(1.0))] * 5, UNKNOWN)),
+        *(some_dots(m={"a": Number(1.0, 0.2)}, n={"a": UNKNOWN, "b": UNKNOWN}), differences(Number(0.0))),
+        *(some_changes(m={"a": Change(0.0, 0.0, 0.0)}, n={}), a_map("m", Band("b", (0.0,)), Band("c", (nan,)))),
     ],
 )
 def test_charts_with_few_values_are_drawn(chart: Chart) -> None:

@@ -49,18 +49,12 @@ def test_all_pairs_of_three_models(files: Sequence[Path]) -> None:
     assert [run["model"] for run in value["runs"]] == value["models"]
     assert (value["task"], value["models"], value["questions"]) == ("answers", ["low", "middle", "high"], 40)
     assert pairs_of(value) == [("low", "middle"), ("low", "high"), ("middle", "high")]
-    assert titles(found) == [
-        "answers: 40 questions",
-        *(f"answers: differences in {metric}" for metric in ("cora", "mcqa", "bmca@1.0")),
-    ]
+    differences = [f"answers: differences in {metric}" for metric in ("cora", "mcqa", "bmca@1.0")]
+    assert titles(found) == ["answers: 40 questions", *differences]
     assert found.refused == []
     assert "Holm" in found.explanation
     assert marked(found.tables[0])["high"]
-
-
-def test_pairs_in_json(files: Sequence[Path]) -> None:
-    """14, 26 and 12 questions change, all in one direction; McNemar's mid-p of 14 : 0 is 2^-14."""
-    (value,) = values_of(compare_models(files))
+    # 14, 26 and 12 questions change, all in one direction; McNemar's mid-p of 14 : 0 is 2^-14.
     mcqa = value["metrics"]["mcqa"]
     assert set(mcqa["values"]) == {"low", "middle", "high"}
     assert mcqa["values"]["low"]["value"] == 10 / 40
@@ -79,9 +73,6 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files: Sequence[P
     assert {"cora", "mcqa", "ci", "bmca@0.5", "acc_min"} <= value["metrics"].keys()
     assert not {"acc_range_p", "acc_range"} & value["metrics"].keys()
     assert titles(found)[1:] == ["answers: differences in acc", "answers: differences in ci"]
-
-
-def test_an_unknown_metric_is_an_error(files: Sequence[Path]) -> None:
     with pytest.raises(UserError, match=r"--metric mqca.*Did you mean 'mcqa'.*The metrics are"):
         compare_models(files, metrics=["mqca"])
 
@@ -103,9 +94,6 @@ def test_the_baseline_of_two_models_is_the_first_of_the_difference(files: Sequen
     (value,) = values_of(compare_models(files[:2], baseline="middle"))
     assert (value["before"]["model"], value["after"]["model"]) == ("middle", "low")
     assert value["metrics"]["mcqa"]["difference"]["value"] == pytest.approx(-14 / 40)
-
-
-def test_a_baseline_that_is_none_of_the_models(files: Sequence[Path]) -> None:
     with pytest.raises(UserError) as caught:
         compare_models(files, baseline="mid")
     assert tells(str(caught.value), "--baseline mid: expected the path or name of one model, got none", "low, middle")
@@ -131,23 +119,26 @@ def test_a_task_that_the_baseline_lacks_is_named(demo: dict[str, Written], other
     assert "not compared, because only one model has it: cora_demo_mc" in notes
 
 
-def short(path: Path, model: str = "high", questions: int = 30) -> Path:
-    """Write the answers of a model to the first questions."""
-    return write_by_hand(path, {kind: marks[:questions] for kind, marks in ANSWERS[model].items()})
+def short(folder: Path, name: str) -> Path:
+    """Write answers to the first 30 questions."""
+    return write_by_hand(folder / f"{name}.jsonl", {kind: marks[:30] for kind, marks in ANSWERS["high"].items()})
 
 
-def test_models_that_cannot_be_compared_are_left_out_by_name(files: list[Path]) -> None:
-    files.insert(1, short(files[0].with_name("short.jsonl")))
+def test_models_that_cannot_be_compared_are_left_out_by_name(files: list[Path], tmp_path: Path) -> None:
+    files.insert(1, short(tmp_path, "short"))
     found = compare_models(files)
     (value,) = values_of(found)
     assert value["models"] == ["low", "middle", "high"]
     (told,) = found.refused
     assert tells(told, "answers (", "): low and short cannot be compared", "10 of 40 questions", "first")
     assert "\n" not in told
+    found = compare_models(files[:2])
+    assert (found.values, found.tables, found.explanation) == ([], [], "")
+    assert tells(found.refused[0], "the two runs cannot be compared", "10 of 40")
 
 
-def test_each_group_of_comparable_models_is_compared(files: list[Path]) -> None:
-    files += [short(files[0].with_name(f"{name}.jsonl")) for name in ("third", "fourth")]
+def test_each_group_of_comparable_models_is_compared(files: list[Path], tmp_path: Path) -> None:
+    files += [short(tmp_path, name) for name in ("third", "fourth")]
     found = compare_models(files)
     values = values_of(found)
     assert values[0]["models"] == ["low", "middle", "high"]
@@ -156,16 +147,9 @@ def test_each_group_of_comparable_models_is_compared(files: list[Path]) -> None:
     assert len(compare_models(files, baseline="low").values) == 1
 
 
-def test_two_models_that_cannot_be_compared(files: list[Path]) -> None:
-    found = compare_models([files[0], short(files[0].with_name("short.jsonl"), "low", 9)])
-    assert (found.values, found.tables, found.explanation) == ([], [], "")
-    assert tells(found.refused[0], "the two runs cannot be compared", "31 of 40")
-
-
 def test_a_file_of_answers_and_a_run_have_no_task_in_common(demo: dict[str, Written], files: list[Path]) -> None:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError, match="no task in common: low has answers; some-org/some-model has cora_demo"):
         compare_models([files[0], demo["cora_demo"].folder])
-    assert tells(str(caught.value), "no task in common: low has answers; some-org/some-model has cora_demo")
 
 
 def test_two_models_have_the_differences_by_kind(files: Sequence[Path]) -> None:
@@ -184,8 +168,7 @@ def test_a_single_question_has_differences_without_intervals(tmp_path: Path) -> 
     (value,) = values_of(found)
     assert value["questions"] == 1
     row = next(table for table in found.tables if table.title.endswith("differences in cora")).rows[0]
-    assert row[0] == "b - a"
-    assert str(row[1]) == "+1.000"  # without an error
+    assert [*map(str, row[:2])] == ["b - a", "+1.000"]  # without an error
     assert [pair["difference"]["value"] for pair in value["metrics"]["cora"]["pairs"]] == [1, 1, 0]
     (two,) = values_of(compare_models(paths[:2]))
     assert two["metrics"]["mcqa"]["difference"]["value"] == 1
@@ -206,8 +189,7 @@ def test_documents_of_two_models(models: Models) -> None:
 def test_documents_of_three_models(models: Models, tmp_path: Path) -> None:
     third = copytree(models.two, tmp_path / "third")
     found = compare_models([models.one, models.two, third], labels={third: "Third"}, metrics=["acc"])
-    values = {value["task"]: value for value in values_of(found)}
-    choice = values["tiny_choice"]
+    (choice,) = (value for value in values_of(found) if value["task"] == "tiny_choice")
     assert choice["models"] == ["org/one", "org/two", "Third"]
     assert len(choice["metrics"]["acc"]["pairs"]) == 3
     equal = choice["metrics"]["acc"]["pairs"][2]
@@ -217,9 +199,7 @@ def test_documents_of_three_models(models: Models, tmp_path: Path) -> None:
     for value in values_of(found):
         for metric in value["metrics"]:
             assert pairs_of(value, metric) == [("Third", "org/one"), ("Third", "org/two")]
-
-
-def test_documents_that_differ_are_refused_by_name(models: Models) -> None:
+    # Documents that differ are refused by name.
     found = compare_models([models.one, models.two, models.limited])
     assert {len(value.get("models", (1, 2))) for value in values_of(found)} == {2}
     assert all("org/limited" in told and "org/one" in told for told in found.refused)

@@ -10,24 +10,23 @@ from lm_eval_cora.report.history import TaskHistory, as_json, chart_of, read_his
 from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.simulated import knows
-from tests.support.written import Doc, otherwise, varied, write
+from tests.support.written import Doc, otherwise, put, varied, write
 
 
-def put_run(folder: Path, rule, task: str, month: int, model: str, **options: int) -> Path:  # type: ignore[no-untyped-def]
-    """Write a run with a date; return its folder."""
+def put_run(folder: Path, rule, task: str, month: int, model: str, **options: int) -> None:  # type: ignore[no-untyped-def]
+    """Write a run with a date."""
     written = write(folder, rule, task, {"questions": 5, **options}, model)
     for path in (written.samples, written.results):
         head, _, tail = path.name.rpartition("_")
         path.rename(path.with_name(f"{head}_2026-{month:02}{tail[7:]}"))
-    return folder
+
+
+Read = tuple[list[TaskHistory], list[str]]
 
 
 def better(doc: Doc) -> str:
     """Like `varied`, but with every third question right in all variants."""
     return knows(doc) if sum(map(ord, doc["question_id"])) % 3 == 0 else varied(doc)
-
-
-Read = tuple[list[TaskHistory], list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +61,8 @@ def test_versions_are_sorted_by_date_and_compared_with_the_one_before(history: R
 
 def test_other_settings_break_the_line_and_are_named(history: Read) -> None:
     (_, prompts), notes = history
-    assert notes == [
-        "cora_demo_prompts: org/v3 and org/v4 are not comparable: their settings differ: seed is 0 in the first, 1 in "
-        "the second"
-    ]
+    reason = "their settings differ: seed is 0 in the first, 1 in the second"
+    assert notes == [f"cora_demo_prompts: org/v3 and org/v4 are not comparable: {reason}"]
     assert prompts.versions[3].not_comparable in notes[0]
     assert tables_of([prompts])[0].rows[3][4:] == ["not comparable", ""]
     chart = chart_of([prompts])
@@ -75,19 +72,15 @@ def test_other_settings_break_the_line_and_are_named(history: Read) -> None:
 
 def test_a_task_that_some_versions_lack_has_its_points_at_their_versions(history: Read) -> None:
     chart = chart_of(history[0])
-    assert [(line.name, [place for place, _ in line.points]) for line in chart.lines] == [
-        ("cora_demo_order", [2]),
-        ("cora_demo_prompts", [0, 1, 2, 3]),
-    ]
+    points = {line.name: [place for place, _ in line.points] for line in chart.lines}
+    assert points == {"cora_demo_order": [2], "cora_demo_prompts": [0, 1, 2, 3]}
     assert chart.y_label == "CoRA"
 
 
 def test_chosen_metrics(versions: Path) -> None:
     found, _ = read_history([versions], metrics=["mcqa", "acc"])
-    assert [table.title for table in tables_of(found[1:])] == [
-        "cora_demo_prompts: MCQA of the versions",
-        "cora_demo_prompts: accuracy of the versions",
-    ]
+    titles = [f"cora_demo_prompts: {metric} of the versions" for metric in ("MCQA", "accuracy")]
+    assert [table.title for table in tables_of(found[1:])] == titles
     assert len(chart_of(found).lines) == 4
     with pytest.raises(UserError, match=r"--metric core: there is no such metric. Did you mean 'cora'\? .*acc"):
         read_history([versions], metrics=["core"])
@@ -112,10 +105,8 @@ def test_one_version_is_an_error(versions: Path, tmp_path: Path) -> None:
         read_history([versions / "1"])
     with pytest.raises(UserError, match="got none in"):
         read_history([tmp_path])
-    answers = tmp_path / "answers.csv"
-    answers.write_text("question,picked,answer\nq,a,a\n")
     with pytest.raises(UserError, match="a file of answers has no date"):
-        read_history([answers])
+        read_history([put(tmp_path / "answers.csv", ["question,picked,answer", "q,a,a"])])
 
 
 def test_the_page_and_json_have_the_same_numbers(history: Read) -> None:

@@ -122,20 +122,15 @@ def test_the_theme_button_goes_round(visit: Page) -> None:
     assert button.text_content() == "Theme: light"
 
 
-def test_it_is_as_dark_as_the_system(visit: Page, phone: Page) -> None:
+def test_it_is_as_dark_as_the_system_except_on_paper(visit: Page, phone: Page) -> None:
     for selector, name in (
-        ("svg text", "fill"),
-        ("body", "backgroundColor"),
-        ("body", "color"),
+        *(("svg text", "fill"), ("body", "backgroundColor"), ("body", "color")),
         ("[style*='stroke: var(--series-1,']", "stroke"),
     ):
         assert style(visit, selector, name) != style(phone, selector, name)
     assert style(phone, "svg text", "fill") == style(phone, "body", "color") == "rgb(231, 233, 234)"
     assert style(phone, "html", "colorScheme") == "dark"
-
-
-def test_paper_is_white(phone: Page) -> None:
-    phone.emulate_media(media="print")
+    phone.emulate_media(media="print")  # paper is white
     assert style(phone, "body", "backgroundColor") == "rgb(255, 255, 255)"
     assert not phone.locator("nav").is_visible()
     assert phone.pdf()[:5] == b"%PDF-"
@@ -152,7 +147,7 @@ def test_on_a_phone_only_tables_scroll_sideways(phone: Page) -> None:
     assert box_of(wide.locator("tbody th").first) == before
 
 
-def test_a_question_unfolds(visit: Page) -> None:
+def test_a_question_unfolds_and_cells_have_error_and_mark(visit: Page) -> None:
     example = visit.locator("details.example").first
     answer = example.locator(".answer").first
     assert not answer.is_visible()
@@ -162,9 +157,6 @@ def test_a_question_unfolds(visit: Page) -> None:
     assert " ".join((answer.locator(".badge").text_content() or "").split()) == "✓ right"
     picked = example.locator(".answer").nth(1).locator("li", has_text="picked")
     assert (picked.text_content() or "").startswith("BBeta blockers")
-
-
-def test_cells_show_numbers_with_error_and_mark(visit: Page) -> None:
     cell = visit.locator("td", has_text="0.744").first
     assert cell.text_content() == "0.744 ± 0.012"
     assert "best" in (cell.get_attribute("class") or "").split()
@@ -266,30 +258,27 @@ def test_bars_have_tooltips(page: Page) -> None:
     texts = figure.locator("svg title").all_text_contents()
     assert f"{made_up.MODELS[0]}, shuffled: kept 0.500, lost 0.240, gained 0.050" in texts
     # The bar itself is under the mouse, not another element.
-    found = figure.locator("svg").evaluate(
-        """(svg) => {
-            return [...svg.querySelectorAll("title")].every((title) => {
-                title.parentElement.scrollIntoView({ block: "center", behavior: "instant" });
-                const box = title.parentElement.getBoundingClientRect();
-                const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-                return title.parentElement.contains(hit);
-            });
-        }"""
+    assert figure.locator("svg").evaluate(
+        """(svg) => [...svg.querySelectorAll("title")].every((title) => {
+            title.parentElement.scrollIntoView({ block: "center", behavior: "instant" });
+            const box = title.parentElement.getBoundingClientRect();
+            const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+            return title.parentElement.contains(hit);
+        })"""
     )
-    assert found
 
 
 def test_paper_and_pages_without_scripts_have_no_buttons(page: Page, browser: Browser, figures_file: Path) -> None:
-    buttons = page.locator("button.download")
-    assert buttons.count() == len(CHARTS)
-    assert all(button.is_visible() for button in buttons.all())
+    def seen(shown: Page) -> list[bool]:
+        return [button.is_visible() for button in shown.locator("button.download").all()]
+
+    assert seen(page) == [True] * len(CHARTS)
     page.emulate_media(media="print")
-    assert not any(button.is_visible() for button in buttons.all())
+    assert seen(page) == [False] * len(CHARTS)
     context = browser.new_context(java_script_enabled=False)
     still = context.new_page()
     still.goto(figures_file.as_uri())
-    assert still.locator("button.download").count() == len(CHARTS)
-    assert not any(button.is_visible() for button in still.locator("button.download").all())
+    assert seen(still) == [False] * len(CHARTS)
     context.close()
 
 
@@ -301,40 +290,31 @@ ANSWERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def headline(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Headline]:
-    folder = tmp_path_factory.mktemp("models")
-    report = make_report(runs_by_hand(folder, ANSWERS))
-    (folder / "report.html").write_text(render(report), encoding="utf-8")
-    assert report.sections[0].headline is not None
-    return folder / "report.html", report.sections[0].headline
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
-def test_the_headline_and_the_scores_are_on_the_first_screen(
-    width: int, scheme: str, browser: Browser, headline: tuple[Path, Headline]
-) -> None:
-    file, expected = headline
+def test_the_headline_and_the_scores_are_on_the_first_screen(browser: Browser, tmp_path: Path) -> None:
+    report, file = make_report(runs_by_hand(tmp_path, ANSWERS)), tmp_path / "report.html"
+    file.write_text(render(report), encoding="utf-8")
+    expected = report.sections[0].headline
+    assert expected is not None
     assert expected.sentences[0].startswith(f"{STRONG} is the most reliable: CoRA 1.00")
-    with opened(browser, file, width, scheme) as page:
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        box, size = box_of(page.locator(".headline p").first), page.viewport_size
-        assert size is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
-        assert box["y"] + box["height"] <= size["height"]
-        shown = " ".join((page.locator(".headline p").first.text_content() or "").split())
-        assert shown == " ".join(" ".join(expected.sentences).split())
-        assert page.locator(".headline svg.chart").count() == 1
-        table = page.locator("table[aria-label='Models']")
-        rows = table.locator("tbody tr")
-        assert [name.strip() for name in rows.locator("th").all_text_contents()] == [
-            *(STRONG, "another/middle-13b", "an-organisation/weak-8b-instruct")
-        ]
-        assert table.locator("thead th").nth(1).inner_text().strip().lower() == "cora"
-        for row in rows.all():
-            name, cora = box_of(row.locator("th")), box_of(row.locator("td").first)
-            assert 0 <= name["x"] < name["x"] + name["width"] <= cora["x"] + 1
-            assert cora["x"] + cora["width"] <= width
-        best = ["best" in (row.locator("td").first.get_attribute("class") or "") for row in rows.all()]
-        assert best == [True, False, False]
+    for width, scheme in ((400, "dark"), (1280, "light")):
+        with opened(browser, file, width, scheme) as page:
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            box, size = box_of(page.locator(".headline p").first), page.viewport_size
+            assert size is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["y"] + box["height"] <= size["height"]
+            shown = " ".join((page.locator(".headline p").first.text_content() or "").split())
+            assert shown == " ".join(" ".join(expected.sentences).split())
+            assert page.locator(".headline svg.chart").count() == 1
+            table = page.locator("table[aria-label='Models']")
+            rows = table.locator("tbody tr")
+            names = [name.strip() for name in rows.locator("th").all_text_contents()]
+            assert names == [STRONG, "another/middle-13b", "an-organisation/weak-8b-instruct"]
+            assert table.locator("thead th").nth(1).inner_text().strip().lower() == "cora"
+            for row in rows.all():
+                name, cora = box_of(row.locator("th")), box_of(row.locator("td").first)
+                assert 0 <= name["x"] < name["x"] + name["width"] <= cora["x"] + 1
+                assert cora["x"] + cora["width"] <= width
+            best = ["best" in (row.locator("td").first.get_attribute("class") or "") for row in rows.all()]
+            assert best == [True, False, False]

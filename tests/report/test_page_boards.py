@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 LONG = "an-organisation/a-model-with-a-name-of-more-than-sixty-characters-70b-instruct-v0.3"
-PHONE, DESK = 400, 1280
 
 
 def boards(folder: Path) -> list[Board]:
@@ -35,12 +34,11 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "a b #1").mkdir()
     (folder / "a b #1" / "report.html").write_text("<title>The report</title>", encoding="utf-8")
     path = folder / "index.html"
-    notes = [f"{HOSTILE}: left out 1 line"]
-    path.write_text(leaderboard_page(boards(folder), HOSTILE, folder, notes), encoding="utf-8")
+    path.write_text(leaderboard_page(boards(folder), HOSTILE, folder, [f"{HOSTILE}: left out"]), encoding="utf-8")
     return path
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
 def test_only_tables_scroll_sideways_and_the_scores_are_visible(
     width: int, scheme: str, browser: Browser, file: Path
 ) -> None:
@@ -51,8 +49,7 @@ def test_only_tables_scroll_sideways_and_the_scores_are_visible(
             for cell in table.locator("tbody tr").first.locator("th, td").all()[:2]:
                 box = cell.bounding_box()
                 assert box is not None
-                assert box["x"] >= 0
-                assert box["x"] + box["width"] <= width
+                assert 0 <= box["x"] <= box["x"] + box["width"] <= width
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
         assert dark == (scheme == "dark")
 
@@ -61,8 +58,12 @@ def visible(page: Page, selector: str) -> list[str]:
     return [(each.text_content() or "").strip() for each in page.locator(selector).all() if each.is_visible()]
 
 
-def test_filters(browser: Browser, file: Path) -> None:
-    with opened(browser, file, DESK) as page:
+def test_filters_and_sorting(browser: Browser, file: Path) -> None:
+    with opened(browser, file) as page:
+        page.locator("#overview thead button").nth(1).click()
+        found = visible(page, "#overview tbody th")
+        assert found[:4] == ["org/low", HOSTILE, LONG, "org/high"]
+        assert set(found[4:]) == {"org/five", "org/other"}  # empty cells come last
         assert len(visible(page, ".board h2")) == 3
         assert page.locator("#count").text_content() == "6 models"
         page.locator("#search").fill(" ORG/LOW")
@@ -82,16 +83,8 @@ def test_filters(browser: Browser, file: Path) -> None:
         assert page.locator("#count").text_content() == "0 models"
 
 
-def test_a_heading_sorts_by_value_and_empty_cells_come_last(browser: Browser, file: Path) -> None:
-    with opened(browser, file, DESK) as page:
-        page.locator("#overview thead button").nth(1).click()
-        found = visible(page, "#overview tbody th")
-        assert found[:4] == ["org/low", HOSTILE, LONG, "org/high"]
-        assert set(found[4:]) == {"org/five", "org/other"}
-
-
 def test_links_and_the_download(browser: Browser, file: Path, tmp_path: Path) -> None:
-    with opened(browser, file, DESK) as page:
+    with opened(browser, file) as page:
         with page.expect_download() as found:
             page.get_by_text("Download CSV").click()
         found.value.save_as(tmp_path / "saved.csv")
@@ -110,12 +103,9 @@ def test_names_are_escaped_and_csv_has_all_digits_and_no_formula(tmp_path: Path)
     assert text.count("<script>") == 1
     rows = list(csv.DictReader(boards_as_csv(boards(tmp_path)).splitlines()))
     assert tuple(rows[0]) == COLUMNS
-    assert [row["model"] for row in rows] == [
-        *("org/high", LONG, f"'{HOSTILE}", "org/low", "org/five", "org/low", "org/other")
-    ]
-    assert float(rows[0]["value"]) == 0.7
-    assert rows[0]["group"] == "1"
-    assert rows[0]["invalid"] == ""
+    models = ["org/high", LONG, f"'{HOSTILE}", "org/low", "org/five", "org/low", "org/other"]
+    assert [row["model"] for row in rows] == models
+    assert (float(rows[0]["value"]), rows[0]["group"], rows[0]["invalid"]) == (0.7, "1", "")
     assert rows[4]["table"] == "cora_x (shots 5)"
 
 

@@ -18,7 +18,7 @@ from lm_eval_cora.report.tables import with_references
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers, write_answers
-from tests.support.written import Written, copied, edit, the_run, varied, write
+from tests.support.written import Written, copied, edit, lines_of, put, the_run, varied, write
 
 
 def section_of(report: Report, title: str) -> Section:
@@ -71,16 +71,12 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
             right = [place for place, identity in enumerate(record.printed) if identity == record.answer]
             assert [place for place, option in enumerate(answered.options) if option.right] == right
             if record.position is not None:
-                picked = [option.letter for option in answered.options if option.picked]
-                assert picked == ["ABCDEFGHIJ"[record.position]]
+                assert [each.letter for each in answered.options if each.picked] == ["ABCDEFGHIJ"[record.position]]
 
 
 def test_incomplete_questions_are_not_examples(demo: dict[str, Written], tmp_path: Path) -> None:
-    written = copied(demo["cora_demo_order"], tmp_path)
-    lines = written.samples.read_text().split("\n")
-    written.samples.write_text("\n".join(lines[1:]))
-    run = the_run(tmp_path)
-    block = block_of(section_of(make_report([run]), "cora_demo_order"), "The least consistent")
+    run = the_run(put(tmp_path / "samples.jsonl", lines_of(demo["cora_demo_order"].samples)[1:]))
+    block = block_of(make_report([run]).sections[0], "The least consistent")
     assert isinstance(block, Examples)
     assert {example.question_id for example in block.examples} <= set(run.table.question_ids)
 
@@ -91,14 +87,13 @@ def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
     counts = Counter(str(record.reason) for record in run.samples.records if record.invalid)
     rows = table_of(section, "Invalid answers")
     assert {reason: row[0] for reason, row in rows.items()} == counts
-    for row in rows.values():
-        assert isinstance(row[1], Number)
-        assert row[1].value == row[0] / len(run.samples.records)  # type: ignore[operator]
+    for count, share, *_ in rows.values():
+        assert isinstance(share, Number)
+        assert share.value == count / len(run.samples.records)  # type: ignore[operator]
     several = block_of(section_of(make_report([run, replace(run, model="other")]), "cora_demo"), "Invalid answers")
     assert isinstance(several, Table)
-    assert {(row[0], row[1]): row[2] for row in several.rows} == {
-        (reason, model): count for reason, count in counts.items() for model in (run.model, "other")
-    }
+    expected = {(reason, model): count for reason, count in counts.items() for model in (run.model, "other")}
+    assert {(row[0], row[1]): row[2] for row in several.rows} == expected
 
 
 def part(run: Run, questions: set[str]) -> ResponseTable:
@@ -156,8 +151,7 @@ def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written],
     for task in ("cora_demo_order", "cora_demo_sampling"):
         copied(demo[task], tmp_path / "both")
     one = write(tmp_path / "one", varied, "cora_demo_prompts", {"questions": 12}, "another-org/another-model")
-    section = section_of(make_report(read_runs([tmp_path / "both", one.folder])), "cora_demo: SCORE")
-    block = block_of(section, "SCORE")
+    block = block_of(section_of(make_report(read_runs([tmp_path / "both", one.folder])), "cora_demo: SCORE"), "SCORE")
     assert isinstance(block, Table)
     assert list(block.columns) == ["", "some-org/some-model"]
     assert [str(row[1]) for row in block.rows if "prompts and order" in str(row[0])] == ["n/a"]
@@ -169,19 +163,16 @@ def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
     kept = [record for record in run.samples.records if record.kind in kinds]
     assert all(len(record.printed) == 5 for record in kept)
     cells = table_of(section_of(make_report([run]), "cora_demo"), "Ablation: only variants with as many")["mcqa_plus"]
-    shares = [mean(float(r.correct) for r in kept if r.question_id == name) for name in run.table.question_ids]
-    assert isinstance(cells[0], Number)
-    assert isinstance(cells[1], Number)
-    assert cells[0].value == pytest.approx(mean(shares))
-    assert cells[1].value == pytest.approx(mean(shares) - run.estimates["mcqa_plus"].value)
+    share = mean(mean(float(r.correct) for r in kept if r.question_id == name) for name in run.table.question_ids)
+    values = [cell.value for cell in cells if isinstance(cell, Number)]
+    assert values[:2] == pytest.approx([share, share - run.estimates["mcqa_plus"].value])
 
 
 @pytest.mark.parametrize(("old", "new"), [("worse", "better"), ("better", "worse")])
 def test_every_difference_on_a_page_is_new_minus_old_with_its_interval(old: str, new: str, tmp_path: Path) -> None:
-    knows = {"worse": 0.2, "better": 0.9}
-    paths = [write_answers(tmp_path / f"{name}.jsonl", answers(name, knows[name])) for name in (old, new)]
+    shares, sign = {"worse": 0.2, "better": 0.9}, "+" if new == "better" else "-"
+    paths = [write_answers(tmp_path / f"{name}.jsonl", answers(name, shares[name])) for name in (old, new)]
     (section,) = make_report(read_runs(paths)).sections
-    sign = "+" if new == "better" else "-"
     assert section.headline is not None
     assert f"{new} minus {old} is {sign}0." in section.headline.sentences[0]
     charts = [block for block in section.blocks if isinstance(block, Dots) and block.is_difference]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.report.content import Examples, HeatMap, Report
+from lm_eval_cora.report.content import Examples, HeatMap, Report, Table
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.pictures import anchor, bands_of, example_of
 from lm_eval_cora.report.sections import asked, from_easy_to_hard, make_report
@@ -23,19 +23,22 @@ def easy_to_hard(run: Run, count: int) -> Examples:
     return found
 
 
+def prompts_of(run: Run) -> Table:
+    found = asked([run])
+    assert found is not None
+    return found
+
+
 def test_bands_have_every_question_once_and_fall(tmp_path: Path) -> None:
     run = run_by_hand(tmp_path, {"original": "0110" * 25, "a": "0101" * 25, "b": "1100" * 25})
     bands = bands_of(run)
     assert len(bands) == 24
     assert sorted(number for band in bands for number in band.tolist()) == list(range(100))
-    shares = [share for band in bands for share in (run.table.hits[band] / 3).tolist()]
-    assert shares == sorted(shares, reverse=True)
+    hits = [count for band in bands for count in run.table.hits[band].tolist()]
+    assert hits == sorted(hits, reverse=True)
     assert {len(band) for band in bands} == {4, 5}
-
-
-def test_the_middle_question_stands_for_its_band(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "1" * 72, "a": "1" * 72})
-    assert [example_of(band) for band in bands_of(run)] == list(range(1, 72, 3))
+    equal = run_by_hand(tmp_path, {"original": "1" * 72, "a": "1" * 72})
+    assert [example_of(band) for band in bands_of(equal)] == list(range(1, 72, 3))  # the middle question of each
 
 
 def test_questions_from_easy_to_hard(tmp_path: Path) -> None:
@@ -65,8 +68,8 @@ def test_without_questions(tmp_path: Path) -> None:
 def test_anchors_are_names_that_differ(tmp_path: Path) -> None:
     names = (*HOSTILE_NAMES.values(), "lone \ud800 surrogate")
     runs = runs_by_hand(tmp_path, {name: {"original": "11", "a": "10"} for name in names})
-    other_task = [replace(run, name="other") for run in runs]
-    anchors = [anchor(run, number) for run in (*runs, *other_task) for number in range(2)]
+    tasks = (*runs, *(replace(run, name="other") for run in runs))
+    anchors = [anchor(run, number) for run in tasks for number in range(2)]
     assert len(set(anchors)) == len(anchors) == 4 * len(runs)
     assert all(re.fullmatch("q-[0-9a-f]{12}", name) for name in anchors)
 
@@ -76,7 +79,7 @@ def links(report: Report) -> tuple[list[str], list[str]]:
     blocks = [block for section in report.sections for block in (*section.blocks, *section.more)]
     linked = [band.link for block in blocks if isinstance(block, HeatMap) for band in block.bands]
     anchors = [example.anchor for block in blocks if isinstance(block, Examples) for example in block.examples]
-    return linked, [name for name in anchors if name]
+    return linked, [*filter(None, anchors)]
 
 
 def test_every_link_has_its_question(demo: dict[str, Written]) -> None:
@@ -101,8 +104,7 @@ def test_the_number_of_examples_is_bounded(models: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas", "cora_demo_order_mc"])
 def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
-    table = asked([run])
-    assert table is not None
+    table = prompts_of(run)
     assert [row[0] for row in table.rows] == list(run.table.kinds)
     assert widths(table) == {3}
     first = run.answers_to(run.table.question_ids[0])
@@ -120,36 +122,29 @@ def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str
 def test_exemplars_are_cut_off(tmp_path: Path) -> None:
     """The prompt of the question is at the end of a long prompt with the same instruction."""
     run = the_run(write(tmp_path, varied, "cora_demo", {"questions": 2}, num_fewshot=4).folder)
-    table = asked([run])
-    assert table is not None
-    prompt = str(table.rows[0][2])
+    prompt = str(prompts_of(run).rows[0][2])
     assert prompt.startswith("… ")
     assert len(prompt.partition("[…]")[0]) < 160
 
 
 def test_the_prompt_of_chat_turns_is_their_text() -> None:
     turns = json.dumps([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Ice?\nA. Fog"}])
-    lone = (("Ice?", "Ice?"), (["[1"], "['[1']"), (["[1]"], "['[1]']"))
-    for argument, text in (([turns], "Be brief.\n\nIce?\nA. Fog"), *lone):
+    of_turns = ([turns], "Be brief.\n\nIce?\nA. Fog")
+    for argument, text in (of_turns, ("Ice?", "Ice?"), (["[1"], "['[1']"), (["[1]"], "['[1]']")):
         assert prompt_in({"arguments": {"gen_args_0": {"arg_0": argument, "arg_1": {}}}}) == text
 
 
 def test_files_of_answers_have_no_prompts(tmp_path: Path) -> None:
-    table = asked([run_by_hand(tmp_path, {"original": "11", "a": "10"})])
-    assert table is not None
-    assert [row[2] for row in table.rows] == ["", ""]
+    assert [row[2] for row in prompts_of(run_by_hand(tmp_path, {"original": "11", "a": "10"})).rows] == ["", ""]
 
 
 def test_an_example_marks_what_decided_or_says_why_nothing_counts(tmp_path: Path) -> None:
     said = {"original": "<think>A?</think>The answer is **A**.", "shuffled": "Option A or option B."}
-    written = write(tmp_path, lambda doc: said.get(doc["kind"], "A"), "cora_demo", {"questions": 1})
-    run = the_run(written.folder)
+    run = the_run(write(tmp_path, lambda doc: said.get(doc["kind"], "A"), "cora_demo", {"questions": 1}).folder)
     (example,) = easy_to_hard(run, 1).examples
-    answers = {answer.kind: answer for answer in example.answers}
-    original = answers["original"]
+    original, shuffled = (next(answer for answer in example.answers if answer.kind == kind) for kind in said)
     assert (original.rule, original.parts) == ("a label", ("<think>A?</think>The answer is **", "A", "**."))
-    assert answers["shuffled"].parts == ()
-    assert answers["shuffled"].places[0] == 'A, "A" (a letter): several options'
+    assert (shuffled.parts, shuffled.places[0]) == ((), 'A, "A" (a letter): several options')
     page = render(make_report([run]))
     assert "The answer is **<mark>A</mark>**." in page
     assert "(a letter): several options</bdi></li>" in page

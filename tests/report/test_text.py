@@ -1,7 +1,6 @@
 """Reports as text: hostile names stay in their cells, and all numbers can be read back."""
 
 import csv
-import json
 from dataclasses import replace
 from io import StringIO
 from math import isnan
@@ -16,15 +15,14 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.markdown import tokens
-from tests.support.written import Written, copied, edit, strict, the_run
+from tests.support.written import Written, copied, edit, edit_results, strict, the_run
 
 HOSTILE = ["|", "\t| x |\n|---|", "a\u2028b\u2029c\x85d\x0be\r\nf", "`x`|`y`"]
 
 
 def tables(markdown: str) -> list[list[list[str]]]:
     """The cells of each table by row."""
-    found: list[list[list[str]]] = []
-    before = ""
+    found, before = [], ""
     for token in tokens(markdown):
         if token.type == "table_open":
             found.append([])
@@ -38,6 +36,7 @@ def tables(markdown: str) -> list[list[list[str]]]:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_stays_in_its_cell(name: str) -> None:
+    assert table_as_text(["a", "b"], []).splitlines()[0].split() == ["|", "a", "|", "b", "|"]  # without rows
     text = table_as_text([name, "value"], [[name, Number(0.5, 0.1)], ["x", name], [name, 1_000]])
     assert len(text.splitlines()) == 5
     (table,) = tables(text)
@@ -51,11 +50,9 @@ def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_
     for number, model in enumerate((name, "plain")):
         written = copied(demo["cora_demo_order"], tmp_path / str(number))
         edit(written.samples, lambda line: line["doc"].update(category=f"{line['doc']['category']}{name}"))
-        results = json.loads(written.results.read_text())
-        written.results.write_text(json.dumps({**results, "model_name": model}))
+        edit_results(written, lambda results, model=model: results.update(model_name=model))
     runs = read_runs([tmp_path])
-    markdown = as_markdown(make_report(runs))
-    for table in tables(markdown):
+    for table in tables(as_markdown(make_report(runs))):
         assert len({len(row) for row in table}) == 1
     strict(as_json(runs))
     rows = list(csv.reader(StringIO(as_csv(runs), newline="")))
@@ -68,39 +65,33 @@ def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_
 
 def test_notes_and_signatures_stay_on_their_line() -> None:
     name = "a\n# b\n\n| b |"
-    section = Section("cora_demo", "asks", [Table("T", ["a"], [["b"]])], [(name, "cora|x")], [(name, "left out")])
-    lines = as_markdown(Report("Title", [section])).split("\n")
-    (note,) = [line for line in lines if line.startswith("- ")]
+    table = Table("Title", ["name"], [["row"]], "the question <script>x</script>\n# What? a\\|b")
+    section = Section("cora_demo", "asks", [table], [(name, "cora|x")], [(name, "left out")])
+    text = as_markdown(Report("Title", [section]))
+    (note,) = [line for line in text.split("\n") if line.startswith("- ")]
     assert note.endswith(": left out")
-    (signature,) = [line for line in lines if line.startswith("`cora|x`")]
+    (signature,) = [line for line in text.split("\n") if line.startswith("`cora|x`")]
     assert signature.endswith(")")
-
-
-def test_no_rows_and_no_columns() -> None:
-    assert table_as_text(["a", "b"], []).splitlines()[0].split() == ["|", "a", "|", "b", "|"]
-    assert table_as_text(["a"], [["b"]]).count("\n") == 2
+    assert "\nthe question &lt;script>x&lt;/script> # What? a\\\\\\|b\n" in text
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas_mc"])
 def test_csv_and_json_have_every_digit(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
     head, *rows = csv.reader(StringIO(as_csv([run]), newline=""))
-    assert head == [
-        *("model", "task", "metric", "value", "stderr", "low", "high", "questions", "answers", "signature", "reader"),
-        *("benchmark", "data"),
-    ]
+    numbers_of = ("value", "stderr", "low", "high")
+    more = ("questions", "answers", "signature", "reader", "benchmark", "data")
+    assert head == ["model", "task", "metric", *numbers_of, *more]
     (found,) = strict(as_json([run]))
-    facts = tuple(found[name] for name in ("task", "probe", "form", "signature", "benchmark", "data", "files"))
-    assert facts == (
-        *(task, run.probe.name, run.form, run.signature),
-        *("demo", run.data.digest, [str(demo[task].samples)]),
-    )
+    facts = [found[name] for name in ("task", "probe", "form", "signature", "benchmark", "data", "files")]
+    files = [str(demo[task].samples)]
+    assert facts == [task, run.probe.name, run.form, run.signature, "demo", run.data.digest, files]
     assert [row[2] for row in rows] == list(found["metrics"]) == list(run.estimates)
     assert found["study"].keys() == run.studies.keys()
     for row, estimate in zip(rows, run.estimates.values(), strict=True):
         numbers = [None if isnan(number) else number for number in (*estimate, *estimate.interval)]
         assert [float(text) if text else None for text in row[3:7]] == numbers
-        assert found["metrics"][row[2]] == dict(zip(("value", "stderr", "low", "high"), numbers, strict=True))
+        assert found["metrics"][row[2]] == dict(zip(numbers_of, numbers, strict=True))
         counts = [str(len(run.table.sizes)), str(len(run.samples.records))]
         assert row[7:] == [*counts, run.signature, run.reader or "", "demo", run.data.digest]
 
@@ -130,9 +121,3 @@ def test_a_text_in_a_csv_file_is_no_formula(name: str, demo: dict[str, Written])
     texts = {line[column] for column in ("model", "task", "metric", "signature", "benchmark", "data")}
     assert texts == {f"'{name}".replace("\r", " ")}
     assert [line[column] for column in ("value", "stderr", "low", "high")] == ["-0.25", "0.125", "-0.5", "0.0"]
-
-
-def test_the_note_of_a_table_is_on_one_line_without_html() -> None:
-    table = Table("Title", ["name"], [["row"]], "the question <script>x</script>\n# What? a\\|b")
-    text = as_markdown(Report("Report", [Section("task", "subtitle", [table])]))
-    assert "\nthe question &lt;script>x&lt;/script> # What? a\\\\\\|b\n" in text

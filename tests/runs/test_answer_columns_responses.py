@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,17 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
 from tests.support.messages import tells
 
-OPTIONS, OTHER = ["Steam", "Ice", "Fog"], ["o1", "o2", "o3"]
+OPTIONS, OTHER = ["Steam", "Ice", "Fog"], {"A": "o1", "B": "o2", "C": "o3"}
 SHOWN = {"original": OPTIONS, "reversed": OPTIONS[::-1], "first": ["Ice", "Fog", "Steam"]}
 
 
 def frame(model: str = "", **columns: Any) -> pd.DataFrame:
     """Responses to four questions in three variants. Question 3 is answered wrongly, and one response is invalid."""
     rows = []
-    for question in range(4):
-        for kind, options in SHOWN.items():
-            letter = "ABC"[options.index("Fog" if question == 3 else "Ice")]
-            said = "I do not know." if (question, kind) == (2, "first") else f"I think so. The answer is {letter}."
-            right = "ABC"[options.index("Ice")]
-            rows.append({"id": f"q{question}", "kind": kind, "options": options, "answer": right, "response": said})
+    for question, (kind, options) in product(range(4), SHOWN.items()):
+        letter, right = ("ABC"[options.index(text)] for text in ("Fog" if question == 3 else "Ice", "Ice"))
+        said = "I do not know." if (question, kind) == (2, "first") else f"I think so. The answer is {letter}."
+        rows.append({"id": f"q{question}", "kind": kind, "options": options, "answer": right, "response": said})
     found = pd.DataFrame(rows).assign(**columns)
     return found.assign(model=model) if model else found
 
@@ -50,10 +49,7 @@ LAYOUTS: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]
     "a list": lambda data: (data, {}),
     "lists as text": lambda data: (data.assign(options=data.options.map(json.dumps)), {}),
     "columns A to C": lambda data: (in_columns(data), {}),
-    "other columns": lambda data: (
-        in_columns(data).rename(columns=dict(zip("ABC", OTHER, strict=True))),
-        {"options": OTHER},
-    ),
+    "other columns": lambda data: (in_columns(data).rename(columns=OTHER), {"options": [*OTHER.values()]}),
     "in the prompt": lambda data: (data.assign(prompt=prompts(data)).drop(columns="options"), {}),
     "labels of the prompt": lambda data: (in_prompts(data), {}),
     "an index": lambda data: (data.assign(answer=["ABC".index(letter) for letter in data.answer]), {}),
@@ -116,8 +112,8 @@ WRONG: dict[str, tuple[pd.DataFrame, str]] = {
     "one option": (frame(options=[["Ice"]] * 12, answer="Ice"), "row 0: expected 2 to 26 options, got 1"),
     "no options": (frame().drop(columns="options"), "DataFrame: expected the options of each response: a column 'op"),
     "none in the prompt": (
-        frame(prompt="Frozen water?").drop(columns="options"),
-        "row 0: column 'prompt': expected options such as",
+        frame(prompt="Frozen?").drop(columns="options"),
+        "row 0: column 'prompt': expected options s",
     ),
     "other options in the prompt": (
         frame(prompt="Frozen?\nA) ice\nB) fog\nAnswer:"),
@@ -128,10 +124,7 @@ WRONG: dict[str, tuple[pd.DataFrame, str]] = {
         "question 'q0' has a second row with the variant 'original'.*of several models, name them in a column 'model'",
     ),
     "a row without a model": (frame(model=["one"] * 11 + [None]), "row 11: column 'model': expected the name of the"),
-    "no answer": (
-        frame().drop(columns="answer"),
-        r"expected the columns 'variant', 'correct', or .*'response' and 'an",
-    ),
+    "no answer": (frame().drop(columns="answer"), "expected the columns 'variant', 'correct', or .*'response' and 'an"),
 }
 
 

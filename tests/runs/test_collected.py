@@ -1,7 +1,6 @@
 """Files of answers collected without the harness: the same scores as in the harness, or one clear error."""
 
 import re
-from collections.abc import Sequence
 from math import isnan, nan
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.runs.collected import ENTRIES, Collected, compute_collected, read_answers, undefined_metrics
+from lm_eval_cora.runs.collected import ENTRIES, compute_collected, read_answers, undefined_metrics
 from lm_eval_cora.scores import compare
 from lm_eval_cora.variants.probes import PROBES
 from tests.support import oracles, oracles_score
@@ -100,10 +99,7 @@ NO_TEXTS: list[tuple[str, Any]] = [
     *(("question_id", None), ("kind", []), ("category", [1])),
 ]
 BAD: dict[str, tuple[Any, str]] = {
-    **{
-        f"{name} missing": ({key: GOOD[key] for key in GOOD if key != name}, f"'{name}' is missing")
-        for name in ("question_id", "kind", "ordinal", "picked", "answer")
-    },
+    **{f"{name} missing": ({key: GOOD[key] for key in GOOD if key != name}, f"'{name}' is missing") for name in GOOD},
     **{
         f"{name} {value}": ({**GOOD, name: value}, re.escape(f"'{name}': expected a text or a number, got {value!r}"))
         for name, value in NO_TEXTS
@@ -139,13 +135,12 @@ def test_files_without_answers(tmp_path: Path) -> None:
 
 def test_a_missing_value_of_a_nullable_column_is_an_invalid_answer() -> None:
     picked = pd.array([3, None], dtype="Int64")
-    scores = score(pd.DataFrame({"question": [1, 1], "variant": [0, 1], "picked": picked, "answer": [3, 3]}))
+    scores = score(pd.DataFrame({"question": 1, "variant": [0, 1], "picked": picked, "answer": 3}))
     assert (scores["acc"].value, scores["invalid"].value) == (0.5, 0.5)
 
 
 def test_options_that_some_rows_lack_do_not_describe_what_was_asked() -> None:
-    rows = [line("q1", 0, "a", options=["a", "b"]), line("q1", 1, "a")]
-    assert read_answers(rows)[""].described == ("answer", "kind")
+    assert read_answers([line("q1", 0, "a", options=["a"]), line("q1", 1, "a")])[""].described == ("answer", "kind")
 
 
 # ---- names of variants as kinds
@@ -165,8 +160,7 @@ def test_names_that_questions_share_are_kinds(name: str) -> None:
     variants, kinds = NAMES_OF_VARIANTS[name]
     rows = [{"question": place // 2, "variant": one, "correct": True} for place, one in enumerate(variants)]
     found = read_answers(rows)[""]
-    assert ("kind" in found.known) == (kinds is not None)
-    assert set(found.table.kinds) == (kinds or {"variant"})
+    assert ("kind" in found.known, set(found.table.kinds)) == (kinds is not None, kinds or {"variant"})
     assert ("original" in found.known) == ("original" in variants)
     assert found.table.original.sum() == variants.count("original")
 
@@ -192,8 +186,7 @@ IDENTITIES = "abcd"
 def questions(draw: st.DrawFn, printed: bool) -> list[list[Record]]:
     found = []
     for number in range(draw(st.integers(1, 4))):
-        count = draw(st.integers(1, 5))
-        records = []
+        count, records = draw(st.integers(1, 5)), []
         for ordinal in range(count):
             options = draw(st.permutations(range(4)))[: draw(st.integers(1, 4))]
             picked = draw(st.none() | st.sampled_from(options))
@@ -208,23 +201,17 @@ def questions(draw: st.DrawFn, printed: bool) -> list[list[Record]]:
     return found
 
 
-def as_lines(records: Sequence[Record]) -> list[dict[str, Any]]:
-    return [
-        {
-            **{name: getattr(record, name) for name in ("question_id", "kind", "ordinal")},
-            "picked": record.written if record.picked is None else IDENTITIES[record.picked],
-            "answer": IDENTITIES[record.answer],
-            **({"options": [IDENTITIES[identity] for identity in record.printed]} if record.printed else {}),
-            **({"category": record.category} if record.category else {}),
-        }
-        for record in records
-    ]
+def as_line(record: Record) -> dict[str, Any]:
+    picked = record.written if record.picked is None else IDENTITIES[record.picked]
+    more = {"options": [IDENTITIES[identity] for identity in record.printed]} if record.printed else {}
+    more |= {"category": record.category} if record.category else {}
+    return line(record.question_id, record.ordinal, picked, IDENTITIES[record.answer], kind=record.kind, **more)
 
 
 @given(st.booleans().flatmap(questions), st.randoms())
 @settings(max_examples=50, deadline=None)
 def test_any_file(tmp_path_factory: pytest.TempPathFactory, asked: list[list[Record]], dice: Any) -> None:
-    lines = [one for records in asked for one in as_lines(records)]
+    lines = [as_line(record) for records in asked for record in records]
     dice.shuffle(lines)
     scores = score(put(tmp_path_factory.getbasetemp() / "any.jsonl", lines))
     expected = oracles.all_metrics(asked)
@@ -247,28 +234,25 @@ def test_directions_are_those_of_the_tasks() -> None:
     assert {name: ours[name] for name in both} == {name: tasks[name] for name in both}
 
 
-def test_an_answer_that_cannot_change_the_value_may_be_skipped() -> None:
+def test_answers_that_may_be_skipped_and_columns_that_are_missing() -> None:
     table = ResponseTable.from_hits([[1, 0, None], [1, 1, 1]])
     defined = {entry["metric"] for entry in ENTRIES if not isnan(compute_collected(entry, table).value)}
     # At level 0.5, question 0 has one or two of three variants right.
     assert defined == {"mcqa", "ci", "cora", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"}
 
-
-def test_columns_that_are_missing() -> None:
+    # Columns that are missing.
     table = ResponseTable.from_hits([[1, 0]])
     reasons = undefined_metrics(table, {"original"})
     assert [reasons.get(name) for name in ("cora", "acc", "sc")] == [None, None, "needs the column 'picked'"]
     assert "a variant or kind named 'original'" in undefined_metrics(table, set())["cora"]
+    some = score([line("q1", 0, "a", followed=True), line("q1", 1, "a")])
+    assert some.undefined["followed"] == "the column 'followed' has missing values"
 
 
 # ---- records
-def records_of(found: Collected) -> list[Record]:
-    return [record for question in found.places for record in found.records(question)]
-
-
 def test_records_are_in_the_order_of_the_table() -> None:
     found = read_answers(answers()[::-1])[""]
-    records, table = records_of(found), found.table
+    records, table = [record for question in found.places for record in found.records(question)], found.table
     assert dict(zip(table.question_ids, table.categories, strict=True)) == {f"q{n}": "ab"[n % 2] for n in range(20)}
     assert [record.question_id for record in records][::4] == list(table.question_ids)
     assert [record.correct for record in records] == table.correct.tolist()
@@ -280,11 +264,11 @@ def test_records_are_in_the_order_of_the_table() -> None:
 def test_records_of_many_options_and_without_a_right_option() -> None:
     printed = [f"option {number}" for number in range(30)]
     row = {"question": "q", "variant": 0, "picked": printed[29], "answer": printed[29], "printed": printed}
-    (record,) = records_of(read_answers([row])[""])
+    (record,) = read_answers([row])[""].records("q")
     assert (record.correct, record.written, record.printed) == (True, "option 29", ())  # too many for letters
     row = {"question": "q", "printed": ["a", "b"]}
     rows = [{**row, "variant": n, "picked": "ab"[n], "correct": n == 1} for n in range(2)]  # without the right option
-    assert [record.correct for record in records_of(read_answers(rows)[""])] == [False, True]
+    assert [record.correct for record in read_answers(rows)[""].records("q")] == [False, True]
 
 
 @pytest.mark.parametrize(

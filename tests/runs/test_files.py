@@ -13,10 +13,10 @@ from lm_eval_cora.runs.files import find_files, grouped
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
 
 
-def put(folder: Path, name: str = NAME) -> Path:
+def put(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text("{}\n")
-    return folder / name
+    (folder / NAME).write_text("{}\n")
+    return folder / NAME
 
 
 def found(path: Path) -> list[Path]:
@@ -50,7 +50,6 @@ def test_a_link_to_a_file_is_the_same_file(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_the_name_of_a_file_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / NAME).mkdir()
     file = put(tmp_path / NAME)
     assert found(tmp_path) == [file]
     assert len(grouped(find_files(tmp_path))) == 1

@@ -9,6 +9,7 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.messages import tells
 from tests.support.names import probe_of
 from tests.support.written import (
@@ -31,23 +32,22 @@ Demo = dict[str, Written]
 @pytest.mark.parametrize("task", DEMO)
 def test_the_numbers_are_those_of_the_harness(task: str, demo: Demo) -> None:
     run = the_run(demo[task].folder)
-    assert (run.task, run.probe.name) == (task, probe_of(task))
-    assert run.form == ("loglikelihood" if task.endswith("_mc") else "generate")
+    form = "loglikelihood" if task.endswith("_mc") else "generate"
+    assert (run.task, run.probe.name, run.form, run.notes) == (task, probe_of(task), form, ())
     check_numbers(run, demo[task], task)
-    assert not run.notes
     raised = any(f"_{probe}" in task for probe in ("plus", "revas", "order"))  # new fillers, another letter statistic
     raised += "_order" in task  # recall_spread
     assert f"task:{task}@{(1 if task.endswith('_mc') else 4) + raised}|" in run.signature
 
 
-MADE_UP = [
-    *("cora_truthfulqa", "cora_arc_challenge_order", "cora_arc_challenge_revas_mc", "cora_mmlu_pro_prompts"),
-    *("cora_agieval_order_mc", "cora_agieval_prompts", "cora_mmlu_pro_sampling"),
-]
-
-
 @pytest.mark.usefixtures("hub")
-@pytest.mark.parametrize("task", MADE_UP)
+@pytest.mark.parametrize(
+    "task",
+    [
+        *("cora_truthfulqa", "cora_arc_challenge_order", "cora_arc_challenge_revas_mc", "cora_mmlu_pro_prompts"),
+        *("cora_agieval_order_mc", "cora_agieval_prompts", "cora_mmlu_pro_sampling"),
+    ],
+)
 def test_the_numbers_of_questions_of_many_sizes_and_categories(task: str, tmp_path: Path) -> None:
     written = write(tmp_path, varied, task, {}, num_fewshot=0)
     run = the_run(tmp_path)
@@ -106,13 +106,9 @@ def test_an_edited_results_file_is_named(key: str, value: Any, demo: Demo, tmp_p
     (told,) = run.differences
     assert tells(told, f"{key.removesuffix('_stderr')}: ", str(value))
     assert any("the results file differs" in warning for warning in run.warnings)
-
-
-def test_errors_of_another_version_are_not_compared(demo: Demo) -> None:
-    run = the_run(demo["cora_demo"].folder)
-    changed = {"results": {"cora_demo": {**run.results["results"]["cora_demo"], "cora_stderr,none": 0.123}}}
-    assert replace(run, results=changed).differences
-    assert replace(run, results=changed, signature=f"{run.signature.rpartition('|v')[0]}|v0.2.0").differences == []
+    # Errors of another version are not compared.
+    older = replace(run, signature=f"{run.signature.rpartition('|v')[0]}|v0.2.0")
+    assert len(older.differences) == (not key.endswith("_stderr"))
 
 
 def test_the_probe_of_a_single_kind_of_variant(demo: Demo, tmp_path: Path) -> None:
@@ -131,11 +127,10 @@ def test_folders_with_two_models_and_models_of_one_name(demo: Demo, other: Writt
         copied(written, after)
     runs = read_runs([after])
     some, another = "some-org/some-model", "another-org/another-model"
-    tasks = [(another, "cora_demo"), (some, "cora_demo"), (some, "cora_demo_order")]
-    assert [(run.model, run.task) for run in runs] == tasks
+    tasks = [(another, "cora_demo", ()), (some, "cora_demo", ()), (some, "cora_demo_order", ())]
+    assert [(run.model, run.task, run.notes) for run in runs] == tasks
     check_numbers(runs[0], other, "cora_demo")
     check_numbers(runs[1], demo["cora_demo"], "cora_demo")
-    assert not any(run.notes for run in runs)
     both = [run.model for run in read_runs([before, after])]
     assert both == [f"{some} ({before})", another, *[f"{some} ({after})"] * 2]
 
@@ -173,16 +168,23 @@ def test_spoilt_results_files(name: str, demo: Demo, tmp_path: Path) -> None:
 
 
 def test_runs_with_no_variant_in_common_are_merged(tmp_path: Path) -> None:
-    first = write(tmp_path, varied, "cora_demo", {"categories": ["astronomy"]})
-    second = write(tmp_path, varied, "cora_demo", {"categories": ["biology"]})
-    run = the_run(tmp_path)
+    first, second = (
+        write(tmp_path / "out", varied, "cora_demo", {"categories": [name]}) for name in ("astronomy", "biology")
+    )
+    run = the_run(first.folder)
     assert run.files == (second.samples, first.samples)
     (note,) = run.notes
     assert tells(note, "merged 2 runs of one task", second.samples.name, first.samples.name)
-    both = write(tmp_path / "both", varied, "cora_demo", {"categories": ["astronomy", "biology"]})
-    assert run.estimates == the_run(both.folder).estimates
-    assert run.differences == []
+    assert any(tells(line, "merged", "results file") for line in run.warnings)
+    # It is as a single run on the same questions.
+    both = the_run(write(tmp_path, varied, "cora_demo", {"categories": ["biology", "astronomy"]}, "both").samples)
+    assert (run.estimates, run.differences, not_comparable(run, both)) == (both.estimates, [], "")
+    assert run.signature == both.signature.replace(":biology,astronomy|", ":astronomy,biology|")
     check_numbers(the_run(first.samples), first, "cora_demo")
+    for part in (first, second):  # invalid signatures
+        edit_results(part, lambda results: results["configs"]["cora_demo"]["metadata"].update(signature="none"))
+    run = the_run(first.folder)
+    assert (len(run.files), run.signature) == (2, "none")
 
 
 OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {

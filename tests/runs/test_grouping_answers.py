@@ -12,14 +12,12 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.comparison import matched
 from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consistent
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
-from lm_eval_cora.runs.model_run import Run, not_comparable
+from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.answers_files import WRITERS, Row, answers, write_answers
 from tests.support.messages import tells
 from tests.support.written import Written, put, the_run
 
-RIGHT = [
-    {"question": q, "variant": n, "correct": (q + n) % 3 > 0, "original": n == 0} for q in range(6) for n in range(3)
-]
+RIGHT = [{"question": n // 3, "variant": n % 3, "correct": n % 4 > 0, "original": n % 3 == 0} for n in range(18)]
 
 
 def test_the_numbers_are_those_of_score_in_all_formats(tmp_path: Path) -> None:
@@ -103,10 +101,9 @@ def test_files_of_answers(tmp_path: Path) -> None:
 
 def test_missing_columns_are_one_line(tmp_path: Path) -> None:
     path = write_answers(tmp_path / "a.csv", [{"id": 1, "form": 0, "ok": True}])
-    with pytest.raises(UserError) as caught:
+    parts = (str(path), "'question', 'variant', 'correct'", "'id', 'form', 'ok'", "Rename yours", "variant or ordinal")
+    with pytest.raises(UserError, match=".*".join(parts)):
         read_runs([path])
-    parts = ("'question', 'variant', 'correct'", "'id', 'form', 'ok'", "Rename yours", "variant or ordinal")
-    assert tells(str(caught.value), str(path), *parts)
 
 
 def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
@@ -119,20 +116,11 @@ def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
 
 
 # ---- comparison
-def pair_of(*paths: Path) -> tuple[Run, Run]:
-    ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
-    assert not alone
-    return one, other
-
-
 ASKED = " of 20 questions were asked differently"
 UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
     "fewer questions": (lambda rows: rows[:-4], "1 of 20 questions are only in the first (q19)"),
     "fewer variants": (lambda rows: rows[:-1], f"1{ASKED} ('q19')"),
-    "other options": (
-        lambda rows: [{**rows[0], "printed": ["Ice", "Fog", "Rain", "No"]}, *rows[1:]],
-        f"1{ASKED} ('q0')",
-    ),
+    "other options": (lambda rows: [{**rows[0], "printed": ["Ice", "Fog", "No"]}, *rows[1:]], f"1{ASKED} ('q0')"),
     "another right answer": (lambda rows: [{**row, "answer": "Fog"} for row in rows], f"20{ASKED} ('q0', 'q1', 'q10',"),
     "no options": (
         lambda rows: [{name: row[name] for name in row if name != "printed"} for row in rows],
@@ -152,7 +140,8 @@ UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
 def test_different_questions_are_refused(name: str, tmp_path: Path) -> None:
     change, message = UNLIKE[name]
     paths = [put(tmp_path / "a.jsonl", answers()), put(tmp_path / "b.jsonl", change(answers()))]
-    one, other = pair_of(*paths)
+    ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
+    assert not alone
     assert message in not_comparable(one, other)
     assert (one.task != other.task) == (name != "all skipped")  # the reports show different questions apart
     assert not_comparable(one, replace(one, model="x")) == ""

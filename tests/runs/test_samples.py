@@ -15,7 +15,6 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.text import as_csv
 from lm_eval_cora.runs import samples
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import Found, SamplesReaders, read_part
 from tests.support import simulated
 from tests.support.messages import tells
@@ -27,17 +26,10 @@ Demo = dict[str, Written]
 
 # ---- lines that are not samples
 def hellaswag(number: int) -> Line:
-    return {
-        "doc_id": number,
-        "doc": {"ind": number, "query": "A man", "choices": ["sits", "runs"], "gold": 0},
-        "arguments": {"gen_args_0": {"arg_0": "A man", "arg_1": " sits"}},
-        "resps": [[["-1.5", "False"]]],
-        "filtered_resps": [["-1.5", "False"]],
-        "target": "0",
-        "filter": "none",
-        "metrics": ["acc"],
-        "acc": 1.0,
-    }
+    doc = {"ind": number, "query": "A man", "choices": ["sits", "runs"], "gold": 0}
+    asked = {"arguments": {"gen_args_0": {"arg_0": "A man", "arg_1": " sits"}}, "target": "0", "filter": "none"}
+    said = {"resps": [[["-1.5", "False"]]], "filtered_resps": [["-1.5", "False"]]}
+    return {"doc_id": number, "doc": doc, **asked, **said, "metrics": ["acc"], "acc": 1.0}
 
 
 NO_JSON = [
@@ -55,8 +47,7 @@ def test_invalid_lines_are_counted_and_ignored(demo: Demo, tmp_path: Path) -> No
     put(written.samples, [*lines, b"\x00", json.dumps(lines[-1])[:-30]])
     run = the_run(tmp_path)
     check_numbers(run, written, "cora_demo")
-    (note,) = run.notes
-    no_json, others = len(NO_JSON) + 2, len(OF_ANOTHER_TASK)
+    (note,), no_json, others = run.notes, len(NO_JSON) + 2, len(OF_ANOTHER_TASK)
     assert tells(note, f"left out {no_json + others} lines", f"{others} from another task", f"{no_json} not JSON")
     assert note in everything(tmp_path)
 
@@ -143,35 +134,29 @@ def test_log_likelihoods(scores: list[Any], picked: int | None, reason: str | No
     lines = lines_of(demo["cora_demo_mc"].samples)
     assert lines[0]["doc"]["kind"] == "original"
     lines[0]["filtered_resps"] = [[score, "False"] for score in scores]
-    path = put(tmp_path / "samples.jsonl", lines)
-    run = the_run(path)
-    assert len(run.table.sizes) == len(the_run(demo["cora_demo_mc"].folder).table.sizes)
+    run = the_run(put(tmp_path / "samples.jsonl", lines))
+    assert len(run.table.sizes) == len({line["doc"]["question_id"] for line in lines})
     record = run.samples.records[0]
     assert record.picked == picked
     assert record.reason is None if reason is None else reason in str(record.reason)
 
 
 def test_the_likelihoods_of_yes_and_no(demo: Demo) -> None:
-    run = the_run(demo["cora_demo_plus_mc"].folder)
-    found = {value for one in run.samples.records if one.ask == "yes_no" for value in (one.yes, one.no)}
-    assert found
-    assert found <= {log(1 / 2), log(1 / 4), log(1 / 8)}
+    records = the_run(demo["cora_demo_plus_mc"].folder).samples.records
+    found = {value for one in records if one.ask == "yes_no" for value in (one.yes, one.no)}
+    assert set() < found <= {log(1 / 2), log(1 / 4), log(1 / 8)}
 
 
 # ---- incomplete questions
-FEW = ("cora_demo_mc", "cora_demo_revas", "cora_demo_sampling")
-
-
-@pytest.mark.parametrize("task", FEW)
+@pytest.mark.parametrize("task", ["cora_demo_mc", "cora_demo_revas", "cora_demo_sampling"])
 def test_questions_with_a_missing_variant_are_left_out_and_counted(task: str, demo: Demo, tmp_path: Path) -> None:
     lines = lines_of(demo[task].samples)
     ids = list(dict.fromkeys(line["doc"]["question_id"] for line in lines))
     gone = {(ids[0], 1), (ids[3], 0), (ids[3], 2)}
     kept = [line for line in lines if (line["doc"]["question_id"], line["doc"]["ordinal"]) not in gone]
     path = put(tmp_path / "samples.jsonl", kept)
-    run = the_run(path)
-    assert set(run.table.question_ids) == set(ids) - {ids[0], ids[3]}
-    assert "left out 2 questions: variants are missing" in run.notes
+    assert set(the_run(path).table.question_ids) == set(ids) - {ids[0], ids[3]}
+    assert "left out 2 questions: variants are missing" in the_run(path).notes
     assert "2 questions: variants are missing" in everything(path)
     # No whole question is left.
     run = the_run(put(path, [line for line in lines if line["doc"]["ordinal"]]))
@@ -194,8 +179,7 @@ def test_each_line_is_found_again(demo: Demo, tmp_path: Path) -> None:
     lines = lines_of(written.samples)
     put(written.samples, ["", *[json.dumps(line, ensure_ascii=False) + "\n\r" for line in lines]])
     run = the_run(tmp_path)
-    for record, line in zip(run.samples.records, lines, strict=True):
-        assert run.line(record) == line
+    assert [run.line(record) for record in run.samples.records] == lines
 
 
 # ---- a file that is read in parts by several processes gives what one process reads
@@ -249,12 +233,11 @@ def test_errors_of_a_process(demo: Demo, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", ["variants", "ordinal", "question_id", "printed"])
 def test_hostile_values(name: str, text: str, demo: Demo, tmp_path: Path) -> None:
     written = copied(demo["cora_demo_order"], tmp_path)
-    lines = lines_of(written.samples)
-    first = lines[0]
+    first, *lines = lines_of(written.samples)
     first["doc"][name] = "HERE"
-    put(written.samples, [json.dumps(first).replace('"HERE"', text), *lines[1:]])
-    (run,) = read_runs([written.folder])
-    assert len(run.table.sizes) == len({line["doc"]["question_id"] for line in lines[1:]}) - 1 or name == "question_id"
+    put(written.samples, [json.dumps(first).replace('"HERE"', text), *lines])
+    run = the_run(written.folder)
+    assert len(run.table.sizes) == len({line["doc"]["question_id"] for line in lines}) - 1 or name == "question_id"
     assert as_csv([run])
 
 
@@ -282,11 +265,6 @@ def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_no
 SOME = {"questions": 2}
 
 
-def run_of(scores: cora.Scores) -> Run:
-    assert scores._run is not None
-    return scores._run
-
-
 @pytest.mark.parametrize(("task", "is_scored"), [("cora_demo", True), ("cora_demo_mc", True), ("cora_demo", False)])
 def test_results_are_read_as_their_files(task: str, is_scored: bool, tmp_path: Path) -> None:
     results = simulated.run(simulated.prefers, task, SOME, predict_only=not is_scored)
@@ -299,8 +277,8 @@ def test_results_are_read_as_their_files(task: str, is_scored: bool, tmp_path: P
     (theirs,) = cora.read_runs(tmp_path)
     assert (ours.name, ours.notes) == (theirs.name, theirs.notes) == (f"some-org/some-model, {task}", ())
     assert repr(dict(ours)) == repr(dict(theirs))
-    assert run_of(ours).signature == run_of(theirs).signature != ""
-    assert run_of(ours).results["config"]["more"]["all"] == [0, 1]
+    assert ours._run.signature == theirs._run.signature != ""
+    assert ours._run.results["config"]["more"]["all"] == [0, 1]
 
 
 def test_several_results_and_other_tasks(tmp_path: Path) -> None:
@@ -315,7 +293,7 @@ def test_several_results_and_other_tasks(tmp_path: Path) -> None:
     assert found[0]["cora"].value == 1.0
     assert cora.compare(found[1], found[3])["acc"].value == 0.0
     # The temporary files are removed with the last scores.
-    (path,) = run_of(found[0]).files
+    (path,) = found[0]._run.files
     assert path.exists()
     del found
     gc.collect()
@@ -323,11 +301,10 @@ def test_several_results_and_other_tasks(tmp_path: Path) -> None:
 
 
 def test_results_without_samples_of_our_tasks() -> None:
-    wrong: list[tuple[Any, str]] = [
+    for results, message in (
         ({"results": {}}, r"without `samples`\. Pass log_samples=True to simple_evaluate"),
         ({"samples": {"arc_easy": [{"doc": {"query": "?"}}]}}, r"of other tasks \(arc_easy\)"),
         (None, r"expected folders, files or results of simple_evaluate, got \(None,\)"),
-    ]
-    for results, message in wrong:
+    ):
         with pytest.raises(UserError, match=f"read_runs: .*{message}"):
             cora.read_runs(results)
