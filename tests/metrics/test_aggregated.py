@@ -54,10 +54,7 @@ def test_the_aggregated_row_with_adjusted_positions() -> None:
 
 def test_the_aggregated_row_without_questions() -> None:
     nothing = ResponseTable.from_records(())
-    for row in (
-        metrics.aggregated(),
-        metrics.aggregated(order=nothing),
-        metrics.aggregated(prompts=prompted(["111"]), order=nothing),
-    ):
+    for probes in ({}, {"order": nothing}, {"prompts": prompted(["111"]), "order": nothing}):
+        row = metrics.aggregated(**probes)
         assert all(isnan(value) for estimate in row[:5] for value in estimate)
         assert (row.predictions, row.questions) == (0, 0)
