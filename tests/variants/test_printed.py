@@ -15,10 +15,7 @@ STYLES = {
     "digits": ("Gefrorenes Wasser?\n1) Eis\n2) Nebel\n3) Tau\nAntwort:", "123"),
     "Arabic": ("ما هو الماء المتجمد؟\nأ. ثلج\nب. ضباب\nج. ندى\nالجواب:", "أبج"),
     "a space before the last": ("Frozen water?\nA. ice\nB. fog\n C. dew\nAnswer:", "ABC"),
-    "an example before": (
-        "Hot water?\nA. ice\nB. steam\nC. dew\nAnswer: B\n\nFrozen?\nA. ice\nB. fog\nC. dew\nAnswer:",
-        "ABC",
-    ),
+    "an example before": ("Hot?\nA. ice\nB. gas\nC. dew\nAnswer: B\n\nCold?\nA. ice\nB. fog\nC. dew\nAnswer:", "ABC"),
     "a passage with an A": ("A. Smith wrote: A is B.\n\nWho?\nA. Smith\nB. Jones\nC. Miller\nAnswer:", "ABC"),
     "backslash n": (r"Frozen water?\nA. ice\nB. fog\nC. dew\nAnswer", "ABC"),
 }
