@@ -120,9 +120,7 @@ def test_a_filler_in_the_text_of_the_question_is_not_printed(make: Make) -> None
     first, second, third = fillers(3, [], 0, "q")
     question = Question("q", f"What is a {first.lower()}?", ("Ice", second.upper(), "Fog"), 0)
     texts = [text for variant in make(question) for text in variant.choices]
-    assert first not in texts
-    assert second not in texts
-    assert third in texts
+    assert [filler in texts for filler in (first, second, third)] == [False, False, True]
     assert third not in [text for variant in make(question, nota_text=f"no {third}") for text in variant.choices]
 
 
