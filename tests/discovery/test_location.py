@@ -103,7 +103,9 @@ def test_our_folder_is_searched_after_the_harness_and_before_the_users(harness: 
     # A folder that the user names is not searched twice.
     for folder in (OURS, OURS.parent, os.path.relpath(OURS), OURS / "demo" / "..", tmp_path / "link"):
         users[f"[{str(folder)!r}, 'mine']"] = [str(folder), "mine"]
-    calls = [f"TaskManager(None, {given}, {default})" for default in (True, False) for given in users]
+    calls = [
+        f"TaskManager(include_path={given}, include_defaults={default})" for default in (True, False) for given in users
+    ]
     theirs = [str(harness / TASKS)]
     assert searched(harness, *calls) == [[*first, *more] for first in (theirs, []) for more in users.values()]
 

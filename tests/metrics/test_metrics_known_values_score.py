@@ -59,17 +59,6 @@ def test_categories_have_the_same_weight() -> None:
     assert (metrics.acc_max(table).value, metrics.acc_min(table).value) == (0.6, 0.4)
 
 
-def test_macro_leaves_out_categories_without_the_position() -> None:
-    # law has three options, right at A only; art has four, right at D only.
-    members = [asked("p", [A, A, A], 3, category="law"), asked("q", [B, C, B, D], category="art")]
-    # Means: law 1/3, art 1/4, both 7/24. Differences to them: A (2/3 - 1/4) / 2 = 5/24, B and C -(1/3 + 1/4) / 2 =
-    # -7/24, D (only in art) 3/4 = 18/24.
-    table = table_of(members)
-    assert metrics.acc_max(table, positions=True, macro=True).value == pytest.approx(25 / 24)
-    assert metrics.acc_min(table, positions=True, macro=True).value == pytest.approx(0, abs=1e-12)
-    assert metrics.macro_acc(table).value == pytest.approx((1 / 3 + 1 / 4) / 2)
-
-
 def outliers(*right: int, of: int = 10) -> list[bool]:
     """Return which kinds are outliers, for the given numbers of right answers to each kind."""
     rows = ["".join("01"[number < count] for count in right) for number in range(of)]

@@ -22,8 +22,6 @@ from tests.support import oracles_compare as compared
 from tests.support.tables import METRICS, Metrics, estimates, questions, table_of
 
 Members = list[list[Record]]
-FEW = mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)
-"""Fewer samples, for properties that hold for any number of samples."""
 
 
 def differences(chosen: Metrics, before: ResponseTable, after: ResponseTable) -> dict[str, Difference]:
@@ -63,7 +61,7 @@ def test_pairing_removes_the_difficulty_of_the_questions() -> None:
     assert found.stderr < 0.3 * sqrt(one.stderr**2 + other.stderr**2)
 
 
-@FEW
+@mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)  # it holds for any number of samples
 @settings(max_examples=30)
 @given(questions(min_size=2), st.integers(0, 99))
 def test_means_agree_with_differences_within_questions(members: Members, seed: int) -> None:

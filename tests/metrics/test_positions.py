@@ -16,7 +16,7 @@ from lm_eval_cora.questions.options import Orders
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.order import order
 from tests.support import oracles_score as oracles
-from tests.support.score_tables import A, B, C, D, asked, hits
+from tests.support.score_tables import A, B, C, asked, hits
 from tests.support.tables import table_of
 
 Picks = Callable[[random.Random, int, int], Callable[[tuple[int, ...]], int | None]]
@@ -83,17 +83,6 @@ def test_chi_square_with_picks_of_the_right_option_by_hand() -> None:
     assert position_chi_square(table_of(members)).value == pytest.approx(20 / 3)
     # Cochran's Q: right answers by letter 20, 10, 10, by question 20 times 1 and 10 times 2.
     # Q = (3 - 1) (3 * 600 - 40^2) / (3 * 40 - (20 + 40)) = 400 / 60.
-
-
-def test_letters_with_few_questions_are_counted_with_the_letter_before() -> None:
-    # A question with four options adds 1/4 to A, B, C and D. 60 with three and 12 with four options: A, B and C have
-    # 20 + 3, D has 3, so C and D count as one.
-    three = [asked(f"q{n:02d}", [A, B, C], 3, orders="cyclic") for n in range(60)]
-    four = [asked(f"r{n:02d}", [D, D, D, D], 4, orders="cyclic") for n in range(12)]
-    # d = (-1, -1, 2) with C and D as one: D = 12 d. V: the mean over four rotations of (3, -1, -1, -1), whose last two
-    # are added: (3, -1, -2), (-1, 3, -2), (-1, -1, 2) twice. For A and B: ((3, -1), (-1, 3)), times 12.
-    # T = 12 (-1, -1) ((3, -1), (-1, 3))^-1 (-1, -1) = 12 * 2 / (3 - 1) = 12.
-    assert position_chi_square(table_of(three + four)).value == pytest.approx(12)
 
 
 @pytest.mark.parametrize(("options", "questions"), [(2, 20), (4, 40), (10, 100)])
