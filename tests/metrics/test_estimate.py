@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from lm_eval_cora.metrics import Estimate, difference
 from lm_eval_cora.metrics.consistency import OUTCOMES
@@ -154,8 +155,6 @@ def assert_is(found: tuple[float, float], expected: tuple[float, float], within:
 
 
 def test_quantile_of_the_normal_distribution() -> None:
-    from scipy.stats import norm
-
     assert norm.ppf(0.975) == IN_95_PERCENT == slow.Z
 
 

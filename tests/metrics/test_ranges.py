@@ -108,16 +108,11 @@ def test_cochrans_q_by_hand() -> None:
     assert acc_range_p(table).value == pytest.approx(chi2.sf(5200 / 240, 2), rel=1e-9)
 
 
-def two_kinds(lost: int, gained: int) -> float:
-    return acc_range_p(hits(["10"] * lost + ["01"] * gained + ["11"] * 10)).value
-
-
 def test_few_informative_questions_have_the_exact_p_value_of_the_sign_test() -> None:
     # 8 lost, 2 gained: 2 (1 + 10 + 45) / 1024 = 0.109. 1,999 exchanges: an error of 0.007.
-    assert two_kinds(8, 2) == pytest.approx(112 / 1024, abs=0.028)
-    assert two_kinds(5, 5) == 1
-    assert two_kinds(0, 0) == 1
-    assert two_kinds(14, 0) <= 2 / 2000
+    about = pytest.approx(112 / 1024, abs=0.028)
+    for lost, gained, p_value in ((8, 2, about), (5, 5, 1), (0, 0, 1), (14, 0, pytest.approx(0, abs=2 / 2000))):
+        assert acc_range_p(hits(["10"] * lost + ["01"] * gained + ["11"] * 10)).value == p_value, (lost, gained)
 
 
 def test_the_permutation_test_agrees_with_all_exchanges() -> None:

@@ -19,10 +19,8 @@ from tests.support.questions import (
     questions,
 )
 
-
-def is_an_order(kind: str) -> bool:
-    """Whether a kind is one of the orders that `acc@n` and `sc@n` are computed from."""
-    return kind in ("original", "shuffled") or kind.startswith("options_")
+ORDERS = ("original", "shuffled", "options_")
+"""Beginnings of the kinds that `acc@n` and `sc@n` are computed from."""
 
 
 @pytest.mark.parametrize(
@@ -34,7 +32,7 @@ def is_an_order(kind: str) -> bool:
 )
 def test_number_of_variants(options: int, orders: int, nota: int, variants: int) -> None:
     found = kinds_of(revas(question_with(options)))
-    kinds = Counter("orders" if is_an_order(kind) else kind.removesuffix("_shuffled") for kind in found)
+    kinds = Counter("orders" if kind.startswith(ORDERS) else kind.removesuffix("_shuffled") for kind in found)
     expected = {"orders": orders, "nota_answer": nota, "true_or_false_right": 1, "select_all": 1}
     assert kinds == expected | dict.fromkeys(("true_or_false_wrong", "replaced"), options - 1)
     assert nota == min(4, factorial(options))
