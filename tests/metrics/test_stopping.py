@@ -198,7 +198,8 @@ def test_the_phases_of_a_table() -> None:
     assert isnan(compute({"aggregation": bmca, "level": 0.5}, table, whole=True).value)
     assert isnan(compute(ENTRIES["cora"], table).value)
     assert isnan(compute(ENTRIES["cora"], ResponseTable.from_hits([[nan, nan]]), whole=True).value)  # no questions
-    assert isnan(estimate("cora", Phases(5, 4, right=2, followed=0)).value)  # nothing is known about r
+    for phases in (Phases(5), Phases(5, 4, right=2, followed=0)):  # nothing is known about m, or about r
+        assert isnan(estimate("cora", phases).value)
 
 
 # ---- nothing is estimated if everything is asked
