@@ -69,6 +69,9 @@ def test_same_size_without_questions_and_without_originals() -> None:
 
 
 # ---- resampling
+BOTH = ResponseTable.from_hits([[1, 0], [1, 1]])
+
+
 def random_hits(questions: int, variants: int, seed: int = 0) -> list[list[int]]:
     rng = np.random.default_rng(seed)
     easy = rng.choice((0.1, 0.5, 0.9, 0.97, 1.0), (questions, 1))
@@ -85,7 +88,7 @@ def test_two_draws_of_two_variants_by_hand() -> None:
     exact = compared.every_draw([[1, 0], [1, 1]], draws=2)
     assert exact["mcqa_plus"] == pytest.approx((3 / 4, sqrt(1 / 32)))
     assert exact["mv"] == exact["cora"] == pytest.approx((5 / 8, sqrt(3 / 64)))
-    found = resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), draws=2, times=40_000)
+    found = resampled(BOTH, draws=2, times=40_000)
     for name, (mean, sd) in exact.items():
         # Tolerance: five errors of the mean of 40,000 draws. The error of a standard deviation is below 1%.
         assert found[name].mean == pytest.approx(mean, abs=5 * sd / 200)
@@ -131,16 +134,9 @@ def test_what_resampling_leaves_undefined() -> None:
     without_originals = resampled(ResponseTable.from_hits([[1, 0], [1, 1]], original=None), times=100)
     assert all(map(isnan, without_originals["cora"]))
     assert not any(map(isnan, without_originals["mcqa_plus"] + without_originals["mv"]))
-    for found in resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), times=1).values():
+    for found in resampled(BOTH, times=1).values():
         assert 0 <= found.mean <= 1
         assert isnan(found.sd)
-
-
-@pytest.mark.parametrize("name", ["draws", "times"])
-def test_numbers_of_draws_and_times_are_checked(name: str) -> None:
-    for number in (0, -2):
-        with pytest.raises(ValueError, match=f"{name} is {number}, expected 1 or more"):
-            resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), **{name: number})
 
 
 def printing(name: str, *printed: Sequence[int], picked: int | None = 0) -> list[Record]:
@@ -227,12 +223,13 @@ def test_random_guessing_agrees_with_the_paper() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        *((lambda name=name: resampled(BOTH, **{name: 0}), f"{name} is 0, expected 1") for name in ("draws", "times")),
         *((lambda: at_least(0, 0.5), "variants is 0, expected 1"), (lambda: msgr(-1), "variants is -1, expected 1")),
         *((lambda rate=rate: at_least(10, rate), f"rate is {rate}, expected a share") for rate in (-0.01, 1.01, nan)),
         *((lambda p=p: msgr(10, p), f"certain is {p}, expected a prob") for p in (0.0, 1.0, -0.5, 1.5, nan)),
     ],
 )
-def test_guessing_is_checked(wrong: Callable[[], object], message: str) -> None:
+def test_wrong_numbers_are_refused(wrong: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         wrong()
 

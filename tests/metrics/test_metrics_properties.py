@@ -140,7 +140,7 @@ def test_larger_tables_of_cyclic_orders_agree_with_the_oracles() -> None:
 
 
 @pytest.mark.parametrize("macro", [False, True])
-@pytest.mark.parametrize("chosen", [("prompts", "order", "sampling"), ("prompts", "order"), ("sampling", "order")])
+@pytest.mark.parametrize("chosen", [(*LISTS,), ("prompts", "order"), ("sampling", "order"), ("order",)])
 def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[Probe], macro: bool) -> None:
     # Each probe lacks a different ten of the 60 questions, which have mixed numbers of options.
     gone = {"prompts": range(10), "order": range(5, 15), "sampling": range(50, 60)}

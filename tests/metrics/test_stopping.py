@@ -177,6 +177,8 @@ def test_the_values_and_errors_by_hand() -> None:
     # cora = m - m^2 (1 - r): derivatives 1 - 2 m (1 - r) = -1/15 and m^2, second ones -2 (1 - r) and 2 m.
     squares = of_m / 225 + 0.4096 * of_r + (4 / 3) ** 2 * of_m**2 / 2 + 1.6**2 * of_m * of_r
     assert estimate("cora", phases).stderr == pytest.approx(sqrt(squares))
+    # All 10 of 20 that are asked are right: Wilson's interval of 10 * 19 / (20 - 10) trials starts at 19 / (19 + z^2).
+    assert estimate("mcqa", Phases(20, 10, 10, 1)).stderr == pytest.approx(3.8414588 / 22.8414588 / 3.919928)
 
 
 def test_the_phases_of_a_table() -> None:

@@ -77,13 +77,11 @@ def test_an_option_of_several_lines_ends_where_the_end_of_most_questions_begins(
     assert [str(question) for question in found] == prompts
 
 
-def test_a_word_before_the_label_may_contain_it() -> None:
+def test_words_and_separators_stay_and_lists_have_brackets() -> None:
+    # The word before the label may contain it.
     found = cut("?\nChoice A: ice\nChoice B: fog\nChoice C: dew\nAnswer:", "ABC")
     assert found.options == ("ice", "fog", "dew")
     assert found.with_options(["dew", "ice"]) == "?\nChoice A: dew\nChoice B: ice\nAnswer:"
-
-
-def test_separators_stay_and_lists_have_brackets() -> None:
     found = cut("One of (A), (B) or (C)?\n(A) ice, (B) fog, (C) dew\nOf A, B, C or D:", "ABC")
     assert found.options == ("ice", "fog", "dew")
     assert found.with_options(["dew", "ice"]) == "One of (A) or (B)?\n(A) dew, (B) ice\nOf A, B, C or D:"
