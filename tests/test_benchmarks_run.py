@@ -36,7 +36,6 @@ TINY = {
 
 LABELLED = {"model": "m", "prompt": "p", "options": ["Ice", "Fog"], "response": "The answer is B.", "label": "B"}
 
-
 NAMES = [file.stem for file in FILES if "__main__" in file.read_text(encoding="utf-8")]
 """The scripts. They import the other files."""
 

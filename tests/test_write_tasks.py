@@ -15,19 +15,17 @@ TASKS = ROOT / "tasks"
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Copy the task files and make the script write to the copy."""
     folder = tmp_path / "tasks"
-    for path in TASKS.glob("[a-z]*/cora_*.yaml"):
-        target = folder / path.relative_to(TASKS)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    for name, content in written(TASKS).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
     monkeypatch.setattr(write_tasks, "TASKS", folder)
     return folder
 
 
 def written(folder: Path) -> dict[str, str]:
     """Return the content of each task file, by its path in the folder."""
-    return {
-        str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.glob("[a-z]*/cora_*.yaml")
-    }
+    paths = folder.glob("[a-z]*/cora_*.yaml")
+    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in paths}
 
 
 def test_the_task_files_are_those_of_the_script() -> None:
@@ -43,24 +41,18 @@ def test_nothing_is_written_if_all_files_are_up_to_date(copy: Path, capsys: pyte
     assert written(copy) == written(TASKS)
 
 
-def as_first_version(files: dict[str, str], prefix: str) -> dict[str, str]:
-    """The files as they are when those that begin with a prefix are new."""
-    return {
-        name: re.sub(r"version: \d+", "version: 1", text) if name.startswith(prefix) else text
-        for name, text in files.items()
-    }
-
-
 @pytest.mark.parametrize("deleted", ["openbookqa/cora_openbookqa_order.yaml", "openbookqa/"])
 def test_deleted_files_are_written_again(deleted: str, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = [name for name in written(copy) if name.startswith(deleted)]
+    names = sorted(name for name in written(copy) if name.startswith(deleted))
     for name in names:
         (copy / name).unlink()
     if deleted.endswith("/"):
         (copy / deleted).rmdir()
     write_tasks.main()
-    assert sorted(capsys.readouterr().out.splitlines()) == sorted(f"wrote tasks/{name}" for name in names)
-    assert written(copy) == as_first_version(written(TASKS), deleted)
+    assert sorted(capsys.readouterr().out.splitlines()) == [f"wrote tasks/{name}" for name in names]
+    expected = written(TASKS)  # with the first version
+    expected |= {name: re.sub(r"version: \d+", "version: 1", expected[name]) for name in names}
+    assert written(copy) == expected
 
 
 def test_a_changed_file_is_corrected_and_keeps_its_version(copy: Path) -> None:

@@ -1,5 +1,6 @@
 """The number of questions: values worked out by hand, and the power in simulations."""
 
+from itertools import product
 from math import inf, isnan
 
 import numpy as np
@@ -63,8 +64,7 @@ def test_the_intervals_are_those_that_are_printed() -> None:
     one, other = np.random.default_rng(0).random((2, 60)) < np.array([[0.6], [0.7]])
     for before, after in ((share_of(one), share_of(other)), (mean_of(one * 0.5), mean_of(other * 0.7))):
         change = difference(before, after)
-        found = Contrast.of(before, after).interval(change.value, 60)
-        assert found == pytest.approx((change.low, change.high))
+        assert Contrast.of(before, after).interval(change.value, 60) == pytest.approx((change.low, change.high))
     always = mean_of(np.full(60, 0.5))
     assert Contrast.of(always, always).interval(0.0, 60) == difference(always, always)[2:]
     share = share_of(one)
@@ -140,14 +140,11 @@ def test_the_spread_of_another_share_is_exact() -> None:
     assert sample_size.spread_at(0.4, np.array([0.4, -0.4]), 0.9) == 0
 
 
-ONE_RUN = [
-    *(("mcqa", case) for case in (((0.8, 0.3), (0.75, 0.25), 0.5), ((0.4, 0.2), (0.43, 0.2), 0.0))),
-    *(("cora", case) for case in (((0.74, 0.18), (0.75, 0.20), 0.6), ((0.85, 0.73), (0.84, 0.71), 0.5))),
-    ("cora", ((0.64, 0.33), (0.65, 0.36), 0.0)),
-]
+OF_MCQA = [((0.8, 0.3), (0.75, 0.25), 0.5), ((0.4, 0.2), (0.43, 0.2), 0.0)]
+OF_CORA = [((0.74, 0.18), (0.75, 0.20), 0.6), ((0.85, 0.73), (0.84, 0.71), 0.5), ((0.64, 0.33), (0.65, 0.36), 0.0)]
 
 
-@pytest.mark.parametrize(("metric", "case"), ONE_RUN)
+@pytest.mark.parametrize(("metric", "case"), [*product(["mcqa"], OF_MCQA), *product(["cora"], OF_CORA)])
 def test_one_run_and_the_correlation(metric: str, case: Case) -> None:
     chances = joint(*case)
     before, after = (METRICS[metric](table) for table in tables(chances, 20_000))
@@ -161,8 +158,7 @@ def test_one_run_and_the_correlation(metric: str, case: Case) -> None:
 def test_correlations() -> None:
     rng = np.random.default_rng(0)
     one, other = rng.random((2, 50)) < 0.5
-    expected = np.corrcoef(one, other)[0, 1]
-    assert correlation_of(share_of(one), share_of(other)) == pytest.approx(expected)
+    assert correlation_of(share_of(one), share_of(other)) == pytest.approx(np.corrcoef(one, other)[0, 1])
     assert correlation_of(share_of(one), share_of(one)) == pytest.approx(1)
     assert isnan(correlation_of(share_of(one), share_of(np.ones(50, dtype=bool))))
     assert isnan(correlation_of(share_of(one), Estimate(0.5, 0.1)))

@@ -45,7 +45,6 @@ class TaskManager:
         self.searched = TaskIndex().build(paths)
 """
 
-
 TASKS = Path("lm_eval", "tasks")
 """The folder that the harness searches first, below its site folder."""
 
@@ -97,18 +96,17 @@ def test_the_folder_of_the_task_files(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_our_folder_is_searched_after_the_harness_and_before_the_users(harness: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(OURS)
     users: dict[str, list[str]] = {
-        **{given: [str(OURS)] for given in ("", "include_path=[]", "include_path=''")},
-        **{given: [str(OURS), "mine"] for given in ("include_path='mine'", "include_path=Path('mine')")},
-        "include_path=('mine', Path('yours'))": [str(OURS), "mine", "yours"],
-        # A folder that the user names is not searched twice.
-        **{
-            f"include_path=[{str(folder)!r}, 'mine']": [str(folder), "mine"]
-            for folder in (OURS, OURS.parent, os.path.relpath(OURS), OURS / "demo" / "..", tmp_path / "link")
-        },
-        f"include_path=['mine', {str(OURS / 'demo')!r}]": [str(OURS), "mine"],
+        **{given: [str(OURS)] for given in ("[]", "''", "None")},
+        **{given: [str(OURS), "mine"] for given in ("'mine'", "Path('mine')", f"['mine', {str(OURS / 'demo')!r}]")},
+        "('mine', Path('yours'))": [str(OURS), "mine", "yours"],
     }
+    # A folder that the user names is not searched twice.
+    for folder in (OURS, OURS.parent, os.path.relpath(OURS), OURS / "demo" / "..", tmp_path / "link"):
+        users[f"[{str(folder)!r}, 'mine']"] = [str(folder), "mine"]
+    calls = [
+        f"TaskManager(include_path={given}, include_defaults={default})" for default in (True, False) for given in users
+    ]
     theirs = [str(harness / TASKS)]
-    calls = [f"TaskManager(include_defaults={defaults}, {given})" for defaults in (True, False) for given in users]
     assert searched(harness, *calls) == [[*first, *more] for first in (theirs, []) for more in users.values()]
 
 
@@ -155,8 +153,7 @@ print(json.dumps([*found, *loaders, inspect.getsource(manager.TaskManager)[:18]]
 def test_nothing_happens_without_the_harness(harness: Path) -> None:
     code = "import json, sys, _lm_eval_cora_startup\nimport csv\nprint(json.dumps([*sys.modules]))"
     modules, _ = python(code, harness)
-    assert "_lm_eval_cora_startup" in modules
-    assert "lm_eval_cora" not in modules
+    assert ("_lm_eval_cora_startup" in modules, "lm_eval_cora" in modules) == (True, False)
     tree = ast.parse(STARTUP.read_text())
     assert [ast.unparse(line) for line in tree.body if isinstance(line, ast.Import | ast.ImportFrom)] == ["import sys"]
     assert STARTUP.with_name("lm_eval_cora_startup.pth").read_text() == f"import {STARTUP.stem}\n"
@@ -258,8 +255,7 @@ def test_a_task_file_in_any_folder_names_fragments_and_columns(tmp_path: Path) -
 
 
 def test_a_task_file_with_files_of_its_own(tmp_path: Path) -> None:
-    rows = [{"Stem": f"{n}?", "opts": ["Ice", "Fog"], "right": "Fog"} for n in range(3)]
-    put(tmp_path / "rows.jsonl", rows)
+    put(tmp_path / "rows.jsonl", [{"Stem": f"{n}?", "opts": ["Ice", "Fog"], "right": "Fog"} for n in range(3)])
     (tmp_path / "mine.yaml").write_text(
         "task: mine\ninclude: [!cora generate, !cora order]\n"
         f"benchmark: {{data_files: {tmp_path}/rows.jsonl, question: stem, choices: opts, answer: right}}\n"
@@ -277,9 +273,7 @@ def test_every_fragment_has_a_name_of_its_own() -> None:
 
 
 def test_an_unknown_fragment_is_named_with_its_place() -> None:
-    for names, told in (
-        ("[generate, divergant]", r"'divergant'.*'divergent'(.|\n)*line 1"),
-        ("{generate: 1}", "line 1"),
-    ):
-        with pytest.raises(yaml.YAMLError, match=told):
+    told = {"[generate, divergant]": r"'divergant'.*'divergent'(.|\n)*line 1", "{generate: 1}": "line 1"}
+    for names, message in told.items():
+        with pytest.raises(yaml.YAMLError, match=message):
             yaml.safe_load(f"include: !cora {names}")

@@ -2,11 +2,9 @@
 
 from math import isnan
 
-import pytest
-
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.score_tables import A, B, C, asked, hits, prompted
+from tests.support.score_tables import A, B, asked, hits, prompted
 from tests.support.study_answers import assert_is
 from tests.support.tables import table_of
 
@@ -31,33 +29,9 @@ def test_the_aggregated_row() -> None:
     assert_is(row.cr_prompts_order, 5 / 12, 1 / 4)
 
 
-def test_the_aggregated_row_uses_the_questions_that_all_probes_have() -> None:
-    # Only q001 is in both tables.
-    prompts = prompted(["111", "100"])
-    order = table_of([asked("q001", [A, A], 2), asked("q002", [A, B], 2)])
-    row = metrics.aggregated(prompts=prompts, order=order)
-    # brief 1, long 0, A 1, B 0.
-    assert (row.acc_mean.value, row.predictions, row.questions) == (0.5, 4, 1)
-    # 1/3 and 0.
-    assert row.cr_all.value == row.cr_prompts_order.value == pytest.approx(1 / 6)
-
-
-def test_the_aggregated_row_with_adjusted_positions() -> None:
-    # As above: right in all three orders, wrong in all five. Five positions of 1/2 each.
-    table = table_of([asked("p", [A, B, C], 3), asked("q", [B, A, A, A, A], 5)])
-    row = metrics.aggregated(order=table)
-    assert (row.acc_mean.value, row.acc_min.value, row.acc_max.value, row.predictions) == (0.5, 0.5, 0.5, 5)
-    # Only one probe: the mean of prompts and order is undefined.
-    assert row.cr_all.value == metrics.consistency_rate(table).value
-    assert isnan(row.cr_prompts_order.value)
-
-
 def test_the_aggregated_row_without_questions() -> None:
     nothing = ResponseTable.from_records(())
-    for row in (
-        metrics.aggregated(),
-        metrics.aggregated(order=nothing),
-        metrics.aggregated(prompts=prompted(["111"]), order=nothing),
-    ):
+    for probes in ({}, {"order": nothing}, {"prompts": prompted(["111"]), "order": nothing}):
+        row = metrics.aggregated(**probes)
         assert all(isnan(value) for estimate in row[:5] for value in estimate)
         assert (row.predictions, row.questions) == (0, 0)

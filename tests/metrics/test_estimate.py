@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from lm_eval_cora.metrics import Estimate, difference
 from lm_eval_cora.metrics.consistency import OUTCOMES
@@ -110,10 +111,9 @@ def test_the_error_of_a_difference_of_products_is_that_of_all_bootstrap_samples(
 @pytest.mark.parametrize("part", [1.0, 0.8, 0.5])
 def test_the_error_of_a_mean_of_some_questions_is_close_to_all_bootstrap_samples(questions: int, part: float) -> None:
     # Subsets of ten or more questions, of which 10% to 90% are right.
-    size = max(10, round(part * questions))
-    inside = np.arange(questions) < size
+    size, places = max(10, round(part * questions)), np.arange(questions)
     for right in {1, size // 4, size // 2, size - 1}:
-        values = np.arange(questions) < right
+        values, inside = places < right, places < size
         rows = np.stack([values, inside], axis=1).astype(float).tolist()
         expected = bootstrap_error(lambda a, b, default=right / size: a / b if b else default, rows)
         assert mean_of(values.astype(float), inside).stderr == pytest.approx(expected, rel=0.05), right
@@ -150,24 +150,15 @@ def test_a_ratio_that_overflows_is_undefined() -> None:
     assert np.isnan(ratio_of(np.ones(3), np.full(3, 1e-320), between=(0.0, float("inf"))).value)
 
 
-def cora_of(counts: Sequence[int]) -> Estimate:
-    """`cora` of questions that are right in all variants, in the original only, or wrong in the original."""
-    return product_of(*np.repeat(OUTCOMES, counts, axis=0).T)
-
-
 def assert_is(found: tuple[float, float], expected: tuple[float, float], within: float = 1e-6) -> None:
     assert found == pytest.approx(expected, rel=0, abs=within)
 
 
 def test_quantile_of_the_normal_distribution() -> None:
-    from scipy.stats import norm
-
     assert norm.ppf(0.975) == IN_95_PERCENT == slow.Z
 
 
-# Wilson
-
-
+# ---- Wilson
 @pytest.mark.parametrize(
     ("successes", "trials", "low", "high"),
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0, 0.1611), (1, 29, 0.0061, 0.1718)],
@@ -178,9 +169,7 @@ def test_wilson_agrees_with_published_intervals(successes: int, trials: int, low
     assert_is(wilson(trials - successes, trials), (1 - high, 1 - low), within=5e-5)
 
 
-# Tango
-
-
+# ---- Tango
 def test_published_intervals_of_a_paired_difference() -> None:
     # Airway reactivity before and after a transplantation, 7 and 1 changes of 21: Fagerland, Lydersen and Laake 2014.
     assert_is(tango(lost=7, gained=1, questions=21), (-0.517, -0.026), within=5e-4)
@@ -194,9 +183,7 @@ def test_interval_of_a_paired_difference_agrees_with_its_oracle(questions: int) 
         assert_is(tango(lost, gained, questions), slow.paired_interval(lost, gained, questions), within=1e-6)
 
 
-# Means of several answers
-
-
+# ---- Means of several answers
 def test_a_mean_has_the_interval_of_a_share_with_the_same_error() -> None:
     # 0.25 with the error 0.05: 0.25 * 0.75 / 0.0025 = 75 trials.
     assert trials_with_error(0.25, 0.05) == pytest.approx(75)
@@ -240,7 +227,8 @@ def test_each_end_of_clopper_and_pearson_is_wrong_with_at_most_its_tail(trials: 
 
 
 def test_a_higher_level_has_a_wider_interval() -> None:
-    before, after = cora_of((5, 3, 4)), cora_of((5, 2, 5))
+    # cora of questions that are right in all variants, in the original only, or wrong in the original
+    before, after = (product_of(*np.repeat(OUTCOMES, counts, axis=0).T) for counts in ((5, 3, 4), (5, 2, 5)))
     levels = (0.1, 0.5, 1.0, 1.96, 3.0, 6.0)
     for make in (
         lambda z: wilson(3, 10, z),

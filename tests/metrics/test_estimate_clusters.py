@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from math import isnan, nan, sqrt
-from typing import Any
 
 import numpy as np
 import pytest
@@ -104,26 +103,17 @@ def test_the_errors_of_clusters_agree_with_sums_of_influences(probe: str) -> Non
 def repeated(table: ResponseTable, times: int) -> ResponseTable:
     """Repeat each question several times. The copies of a question are a cluster."""
     rows = np.concatenate([np.tile(part, times) for part in np.split(np.arange(len(table.kind)), table.starts[1:])])
-    moves = [
-        start * times + copy * size
-        for start, size in zip(table.starts, table.sizes, strict=True)
-        for copy in range(times)
-    ]
-    pairs = [
-        pair - table.starts[question] + moves[question * times + copy]
-        for pair in table.pairs
-        for question in [table.question[pair[0]]]
-        for copy in range(times)
-    ]
+    question = table.question[table.pairs[:, :1]]
+    moves = [table.starts[question] * (times - 1) + copy * table.sizes[question] for copy in range(times)]
     return replace(
         table,
         question_ids=tuple(f"{name} {copy}" for name in table.question_ids for copy in range(times)),
-        categories=tuple(name for name in table.categories for _ in range(times)),
-        clusters=tuple(name for name in table.question_ids for _ in range(times)),
+        categories=tuple(np.repeat(table.categories, times).tolist()),
+        clusters=tuple(np.repeat(table.question_ids, times).tolist()),
         noise=np.repeat(table.noise, times),
         sizes=np.repeat(table.sizes, times),
         kind=table.kind[rows],
-        pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        pairs=np.concatenate([table.pairs + move for move in moves]),
         ran_out=table.ran_out[:0],
         **{column: getattr(table, column)[rows] for column in BY_RECORD},
     )
@@ -175,30 +165,7 @@ def test_categories_of_one_cluster_are_pooled() -> None:
     table = in_clusters(table, *"aaaabbbccddd")
     assert note_on_small_categories(table).startswith("1 category has one cluster of questions")
     assert 0 < metrics.macro_acc(table).stderr < 1
-
-
-def test_few_clusters_have_a_note() -> None:
-    table = ResponseTable.from_hits([[1], [0]] * 40)
-    assert not note_on_few_clusters(table)
-    assert not note_on_few_clusters(in_clusters(table, *(f"{n % 20}" for n in range(80))))
-    note = note_on_few_clusters(in_clusters(table, *(f"{n % 19}" for n in range(80))))
-    assert note.startswith(
-        "80 questions in 19 passages are few: intervals use Student's t distribution with 18 degrees"
-    )
-    one = note_on_few_clusters(in_clusters(table, *["x"] * 80))
-    assert one == "80 questions in 1 passage: without a second one, no error is known"
-
-
-def test_a_metric_of_the_user_has_clusters_as_units() -> None:
-    def own(table: ResponseTable) -> Any:
-        return metrics.estimate.mean_of(table.hits / table.sizes)
-
-    table = in_clusters(ResponseTable.from_hits([[1], [0], [0], [1]]), *"aabc")
-    assert compute({"metric": "own", "aggregation": own}, table).units == 3
-    assert with_clusters(Estimate(1.0, nan), table).units == 0
-
-
-def test_categories_that_share_their_only_cluster() -> None:
+    # Two categories that share their only cluster
     table = ResponseTable.from_hits([[1], [0]] * 6, categories=("a", "b", *["c"] * 10), clusters=(*"xx", *"abcdefghij"))
     for metric in (metrics.macro_acc, lambda table: metrics.acc_min(table, macro=True)):
         assert 0 < metric(table).stderr < 1
@@ -206,13 +173,30 @@ def test_categories_that_share_their_only_cluster() -> None:
     assert isnan(metrics.macro_acc(one).stderr)
 
 
+def test_few_clusters_have_a_note() -> None:
+    table = ResponseTable.from_hits([[1], [0]] * 40)
+    assert not note_on_few_clusters(table)
+    assert not note_on_few_clusters(in_clusters(table, *(f"{n % 20}" for n in range(80))))
+    note = note_on_few_clusters(in_clusters(table, *(f"{n % 19}" for n in range(80))))
+    told = "80 questions in 19 passages are few: intervals use Student's t distribution with 18 degrees"
+    assert note.startswith(told)
+    one = note_on_few_clusters(in_clusters(table, *["x"] * 80))
+    assert one == "80 questions in 1 passage: without a second one, no error is known"
+
+
+def test_a_metric_of_the_user_has_clusters_as_units() -> None:
+    own = {"metric": "own", "aggregation": lambda table: metrics.estimate.mean_of(table.hits / table.sizes)}
+    table = in_clusters(ResponseTable.from_hits([[1], [0], [0], [1]]), *"aabc")
+    assert compute(own, table).units == 3
+    assert with_clusters(Estimate(1.0, nan), table).units == 0
+
+
 def test_a_large_cluster_is_one_of_few() -> None:
     # 200 questions in one passage and 19 alone tell as much as 219^2 / (200^2 + 19) = 1.2 passages.
     table = in_clusters(ResponseTable.from_hits([[1]] * 219), *["x"] * 200, *map(str, range(19)))
     found = metrics.mcqa(table)
     assert found.alike == pytest.approx(219**2 / (200**2 + 19))
-    change = difference(found, found)
-    assert change.high == pytest.approx(1 - found.interval[0])
+    assert difference(found, found).high == pytest.approx(1 - found.interval[0])
 
 
 def test_letter_tests_need_as_many_options_in_a_passage() -> None:

@@ -1,6 +1,6 @@
 """Facts of metrics, metrics on arrays, and skipped variants: a metric is defined only if they cannot change it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from math import isnan, nan
@@ -80,17 +80,16 @@ def test_wrong_arrays(correct: Any, message: str) -> None:
         metrics.acc(correct)
 
 
-@pytest.mark.parametrize("original", [-1, 2, 3])
-def test_a_row_that_is_too_short_for_the_original(original: int) -> None:
-    with pytest.raises(ValueError, match=r"question 1 has 2 variants"):
+@pytest.mark.parametrize(
+    ("original", "message"),
+    [
+        *((place, "question 1 has 2 variants") for place in (-1, 2, 3)),
+        *((value, "original: expected the position") for value in (1.5, "0", True)),
+    ],
+)
+def test_an_original_that_is_not_a_position_in_each_row(original: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         metrics.cora([[1, 1, 1, 1], [1, 1]], original=original)
-
-
-@pytest.mark.parametrize("original", [1.5, "0", True])
-def test_an_original_that_is_not_a_position(original: Any) -> None:
-    with pytest.raises(ValueError, match="original: expected the position"):
-        metrics.mcqa([[1, 1]], original=original)
-    assert metrics.mcqa([[1, 0]], original=np.int64(1)).value == 0.0
 
 
 @pytest.mark.parametrize("level", [nan, "abc", None, -0.1, 1.1])
@@ -101,7 +100,7 @@ def test_a_level_that_is_not_a_share(level: Any) -> None:
 
 def test_the_original_may_be_another_variant() -> None:
     # Originals 1, 1, 1, 1, all right in 2 of 4: cora is 1 * (1 - (1 - 2/4)).
-    assert metrics.cora(np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]]), original=2).value == 0.5
+    assert metrics.cora(np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]]), original=np.int64(2)).value == 0.5
 
 
 def test_skipped_values() -> None:
@@ -147,7 +146,6 @@ PRINTED = ((0, 1), (0, 1, 2), (0, 2))
 
 MOST_NOT_ASKED = 4
 """So a table has at most 4 ** 4 = 256 completions."""
-
 Questions = list[list[Record]]
 
 slowly = settings(
@@ -169,9 +167,8 @@ def partly_asked(draw: st.DrawFn, original_first: bool = False) -> Questions:
             picked = draw(st.sampled_from([0, 0, *printed, None]))
             asked = begun and (left == 0 or (original_first and not ordinal) or draw(st.booleans()))
             left -= begun and not asked
-            records.append(one(f"q{number}", ordinal, variants, printed, picked, draw(st.sampled_from(KINDS[1:]))))
-            if not asked:
-                records[-1] = skipped(records[-1])
+            record = one(f"q{number}", ordinal, variants, printed, picked, draw(st.sampled_from(KINDS[1:])))
+            records.append(record if asked else skipped(record))
         questions.append(records)
     return questions
 
@@ -179,17 +176,9 @@ def partly_asked(draw: st.DrawFn, original_first: bool = False) -> Questions:
 def one(
     name: str, ordinal: int, variants: int, printed: tuple[int, ...], picked: int | None, kind: str = "shuffled"
 ) -> Record:
-    return Record(
-        question_id=name,
-        kind=kind if ordinal else KINDS[0],
-        ordinal=ordinal,
-        variants=variants,
-        printed=printed,
-        answer=0,
-        picked=picked,
-        position=None if picked is None else printed.index(picked),
-        original=not ordinal,
-    )
+    position, kind = None if picked is None else printed.index(picked), kind if ordinal else KINDS[0]
+    asked = (name, variants, ordinal, kind, printed, 0)
+    return Record(*asked, picked=picked, position=position, original=not ordinal)
 
 
 def skipped(record: Record) -> Record:
@@ -198,19 +187,15 @@ def skipped(record: Record) -> Record:
 
 def completions(questions: Questions) -> Iterator[ResponseTable]:
     """Yield the tables with all possible answers to the skipped variants: each printed option, or an invalid one."""
-    begun = [records for records in questions if not all(record.skipped for record in records)]
-    records = [record for records in begun for record in records]
+    begun = (records for records in questions if not all(record.skipped for record in records))
 
     def answers(record: Record) -> list[Record]:
         if not record.skipped:
             return [record]
-        picks: Sequence[int | None] = [*record.printed, None]
-        return [
-            replace(record, skipped=False, picked=pick, position=None if pick is None else record.printed.index(pick))
-            for pick in picks
-        ]
+        asked = replace(record, skipped=False)
+        return [asked, *(replace(asked, picked=pick, position=place) for place, pick in enumerate(record.printed))]
 
-    for chosen in product(*map(answers, records)):
+    for chosen in product(*(answers(record) for records in begun for record in records)):
         yield ResponseTable.from_records(chosen)
 
 
@@ -219,8 +204,7 @@ def is_undefined(estimate: Estimate) -> bool:
 
 
 def same(one: Estimate, other: Estimate) -> bool:
-    pairs = [one.value, one.stderr], [other.value, other.stderr]
-    return bool(np.isclose(*pairs, rtol=1e-12, atol=1e-12, equal_nan=True).all())
+    return np.allclose(tuple(one), tuple(other), rtol=1e-12, atol=1e-12, equal_nan=True)
 
 
 @slowly

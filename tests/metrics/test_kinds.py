@@ -55,22 +55,17 @@ def test_which_categories_are_pooled() -> None:
 
 def test_if_all_categories_have_one_question_the_macro_error_is_the_plain_one() -> None:
     # s / sqrt(N): C categories of 1 question, (1/C) sqrt(C s^2) = s / sqrt(C).
-    rows = ["110", "100", "111", "000", "011", "110"]
-    table = hits(rows, categories=names(*[1] * 6))
+    table = hits(["110", "100", "111", "000", "011", "110"], categories=names(*[1] * 6))
     assert macro_acc(table).stderr == pytest.approx(acc_mean(table).stderr)
     assert errors(table) == pytest.approx(errors(table, macro=False))
 
 
-def test_the_error_with_one_category_of_one_question() -> None:
+def test_the_error_with_categories_of_one_question() -> None:
     # law 1, 0; art 1. Both use the variance of 1, 0, 1: s^2 = 1/3. (1/2) sqrt(1/3 / 2 + 1/3 / 1) = sqrt(1/8).
     table = hits(["11", "00", "11"], categories=["law", "law", "art"])
-    value, error = macro_acc(table)
-    assert (value, error) == pytest.approx((0.75, sqrt(1 / 8)))
+    assert tuple(macro_acc(table)) == pytest.approx((0.75, sqrt(1 / 8)))
     # One further question counts, of 2^2 / (1/2 + 1/1) = 8/3.
     assert macro_acc(table).interval == pytest.approx(bounded(0.75, hypot(sqrt(1 / 8), 3 / 8)))
-
-
-def test_the_error_with_several_categories_of_one_question() -> None:
     # c0 1, 0, 1, 0: s^2 = 1/3, / 4 = 1/12. c1 to c3 have 1, 0, 1 together: s^2 = 1/3 each. (1/4) sqrt(1/12 + 3/3).
     table = hits(["11", "00", "11", "00", "11", "00", "11"], categories=names(4, 1, 1, 1))
     assert macro_acc(table).stderr == pytest.approx(sqrt(13 / 12) / 4)

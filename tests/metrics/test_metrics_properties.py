@@ -25,17 +25,13 @@ from tests.support.score_tables import (
 from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, table_of, without_errors
 
 Members = list[list[Record]]
-LISTS: dict[Probe, Metrics] = {"prompts": PROMPTS, "order": ORDER, "sampling": SAMPLING}
-
-ORACLES: dict[Probe, Callable[[Members], oracles_score.Values]] = {
-    "prompts": oracles_score.prompts_metrics,
-    "order": oracles_score.order_metrics,
-    "sampling": oracles_score.sampling_metrics,
+LISTS: dict[Probe, tuple[Metrics, Callable[..., oracles_score.Values]]] = {
+    "prompts": (PROMPTS, oracles_score.prompts_metrics),
+    "order": (ORDER, oracles_score.order_metrics),
+    "sampling": (SAMPLING, oracles_score.sampling_metrics),
 }
-
 score_tables = st.one_of(
-    *(st.tuples(st.just(probe), score_questions(probe)) for probe in LISTS),
-    *(st.tuples(st.just(probe), score_questions(probe, min_size=2)) for probe in LISTS),
+    *(st.tuples(st.just(probe), score_questions(probe, min_size=least)) for least in (1, 2) for probe in LISTS)
 )
 
 
@@ -86,8 +82,7 @@ def test_every_error_of_the_divergent_probe_is_positive_and_every_interval_in_th
     table = table_of(members)
     for name, metric in tables.METRICS.items():
         estimate = metric(table)
-        value, stderr = estimate
-        low, high = estimate.interval
+        (value, stderr), (low, high) = estimate, estimate.interval
         if name == "ci" and max(map(len, members)) == 1:  # it is 1 for all possible answers
             assert (value, stderr, low, high) == (1, 0, 1, 1)
             continue
@@ -115,7 +110,8 @@ def test_larger_tables_of_the_study_agree_with_the_oracles(scored: bool) -> None
 @given(score_tables)
 def test_every_metric_agrees_with_its_oracle(probed: tuple[Probe, Members]) -> None:
     probe, members = probed
-    assert_agreement(values_of(LISTS[probe], table_of(members)), ORACLES[probe](members))
+    chosen, oracle = LISTS[probe]
+    assert_agreement(values_of(chosen, table_of(members)), oracle(members))
 
 
 @settings(max_examples=25)
@@ -123,19 +119,15 @@ def test_every_metric_agrees_with_its_oracle(probed: tuple[Probe, Members]) -> N
 def test_every_metric_of_written_answers_agrees_with_its_oracle(
     same: Verdicts, by_prompts: Members, by_sampling: Members
 ) -> None:
-    assert_agreement(
-        values_of(PROMPTS, written_table(by_prompts, same)), oracles_score.prompts_metrics(by_prompts, same)
-    )
-    assert_agreement(
-        values_of(SAMPLING, written_table(by_sampling, same)), oracles_score.sampling_metrics(by_sampling, same)
-    )
+    for (chosen, oracle), members in ((LISTS["prompts"], by_prompts), (LISTS["sampling"], by_sampling)):
+        assert_agreement(values_of(chosen, written_table(members, same)), oracle(members, same))
 
 
 @pytest.mark.parametrize("probe", LISTS)
 def test_larger_tables_agree_with_the_oracles(probe: Probe) -> None:
-    members = random_score_questions(120, probe)
-    values = values_of(LISTS[probe], table_of(members))
-    assert_agreement(values, ORACLES[probe](members))
+    members, (chosen, oracle) = random_score_questions(120, probe), LISTS[probe]
+    values = values_of(chosen, table_of(members))
+    assert_agreement(values, oracle(members))
     # Two metrics need cyclic orders.
     assert {name for name, value in values.items() if isnan(value)} <= {"timeouts", "acc_permuted", "acc_pride"}
 
@@ -148,25 +140,20 @@ def test_larger_tables_of_cyclic_orders_agree_with_the_oracles() -> None:
 
 
 @pytest.mark.parametrize("macro", [False, True])
-@pytest.mark.parametrize("chosen", [("prompts", "order", "sampling"), ("prompts", "order"), ("sampling", "order")])
+@pytest.mark.parametrize("chosen", [(*LISTS,), ("prompts", "order"), ("sampling", "order"), ("order",)])
 def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[Probe], macro: bool) -> None:
     # Each probe lacks a different ten of the 60 questions, which have mixed numbers of options.
     gone = {"prompts": range(10), "order": range(5, 15), "sampling": range(50, 60)}
-    probes = {
-        probe: [records for number, records in enumerate(_same_questions(60)[probe]) if number not in gone[probe]]
-        for probe in chosen
-    }
+    probes: dict[str, Members] = {}
+    for seed, probe in enumerate(chosen):  # the same ids and categories, other answers
+        members = random_score_questions(60, probe, seed=seed)
+        probes[probe] = [records for number, records in enumerate(members) if number not in gone[probe]]
     found = metrics.aggregated(**{probe: table_of(members) for probe, members in probes.items()}, macro=macro)
     expected = oracles_score.aggregated(probes, macro=macro)
     for name, right in expected.items():
         value = getattr(found, name)
         value = value.value if isinstance(value, metrics.Estimate) else value
         assert value == pytest.approx(nan if right is None else right, nan_ok=True), name
-
-
-def _same_questions(count: int) -> dict[Probe, Members]:
-    """Return tables of the three probes with the same ids and categories but different answers."""
-    return {probe: random_score_questions(count, probe, seed=number) for number, probe in enumerate(LISTS)}
 
 
 SHARES = ("acc", "mcqa", "ci", "cora", "consistency_rate", "all_equal", "equal", "macro_acc", "invalid", "ties")
@@ -182,12 +169,8 @@ def columns(table: ResponseTable) -> dict[str, list[object]]:
 
 
 def _kept(members: Members, gone: set[str]) -> Members:
-    kept = [[record for record in records if record.kind not in gone] for records in members]
-    return [
-        [replace(record, ordinal=ordinal, variants=len(records)) for ordinal, record in enumerate(records)]
-        for records in kept
-        if records
-    ]
+    kept = filter(None, ([record for record in records if record.kind not in gone] for records in members))
+    return [[replace(one, ordinal=place, variants=len(each)) for place, one in enumerate(each)] for each in kept]
 
 
 @given(score_tables, st.data())
@@ -208,7 +191,7 @@ NO_ERROR = (" questions", " outlier", " even", " picks", "acc_range", "acc_range
 @given(score_tables)
 def test_every_error_is_positive_and_every_interval_contains_the_value(probed: tuple[Probe, Members]) -> None:
     probe, members = probed
-    for name, estimate in estimates(LISTS[probe], table_of(members)).items():
+    for name, estimate in estimates(LISTS[probe][0], table_of(members)).items():
         value, stderr = estimate
         assert isnan(stderr) or 0 < stderr < inf, name
         if name.startswith("position_") or name.endswith(NO_ERROR) or isnan(value):

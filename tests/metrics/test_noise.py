@@ -13,18 +13,12 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.tables import METRICS, estimates, questions, table_of
 
 
-def asked(question: str, picks: list[int | None], repeats: list[int | None], **more: object) -> list[Record]:
+def asked(question: str, picks: list[int | None], repeats: list[int | None]) -> list[Record]:
     """The records of a question with three printed options: its variants and the repeats of the first."""
-    size, printed = len(picks), (0, 1, 2)
+    said = [("x", pick) for pick in picks] + [("repeat", pick) for pick in repeats]
     return [
-        Record(
-            *(question, size, ordinal, "repeat" if ordinal >= size else "x", printed, 0),
-            picked=pick,
-            position=pick,
-            original=not ordinal,
-            **more,  # type: ignore[arg-type]
-        )
-        for ordinal, pick in enumerate([*picks, *repeats])
+        Record(question, len(picks), n, kind, (0, 1, 2), 0, picked=pick, position=pick, original=not n)
+        for n, (kind, pick) in enumerate(said)
     ]
 
 
@@ -53,6 +47,9 @@ def test_pairs_that_cannot_agree_do_not_count() -> None:
     pair.picked = 0
     assert changed_picks(table([original, pair, other])).value == 0
     assert isnan(changed_picks(table([original])).value)
+    before, original, *after = asked("q", [0, 1, 1, 1], [])
+    before.original, original.original = False, True  # it need not be the first
+    assert changed_picks(table([before, original, *after])).value == pytest.approx(1 / 3)
 
 
 @given(questions())

@@ -22,8 +22,6 @@ from tests.support import oracles_compare as compared
 from tests.support.tables import METRICS, Metrics, estimates, questions, table_of
 
 Members = list[list[Record]]
-FEW = mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)
-"""Fewer samples, for properties that hold for any number of samples."""
 
 
 def differences(chosen: Metrics, before: ResponseTable, after: ResponseTable) -> dict[str, Difference]:
@@ -34,20 +32,17 @@ def differences(chosen: Metrics, before: ResponseTable, after: ResponseTable) ->
 def test_interval_of_a_difference_of_means_by_hand() -> None:
     # Differences 1/2, 0, 0: mean 1/6, variance 1/12, error 1/6. The farthest is 1/3 from the mean: one more such
     # question gives sqrt(1/36 + 1/81) = 0.2003.
-    before, after = [0.0, 1.0, 0.0], [0.5, 1.0, 0.0]
-    found = difference(mean_of(np.array(before)), mean_of(np.array(after)))
+    before, after = mean_of(np.array([0.0, 1.0, 0.0])), mean_of(np.array([0.5, 1.0, 0.0]))
     half = 1.9599640 * sqrt(1 / 36 + 1 / 81)
-    assert found == pytest.approx((1 / 6, 1 / 6, 1 / 6 - half, 1 / 6 + half), abs=1e-7)
-    assert difference(mean_of(np.array(before)), mean_of(np.array(after)), z=9)[2:] == (-1, 1)
+    assert difference(before, after) == pytest.approx((1 / 6, 1 / 6, 1 / 6 - half, 1 / 6 + half), abs=1e-7)
+    assert difference(before, after, z=9)[2:] == (-1, 1)
 
 
 def test_a_difference_of_identical_runs_without_limits() -> None:
     score = mean_of(np.array([3.0, 8.0, 5.0]), between=(3.0, 8.0))
     # The share z^2 / (3 + z^2) of the questions could differ by up to 5.
     assert difference(score, score)[2:] == pytest.approx((-5 * 3.8414588 / 6.8414588, 5 * 3.8414588 / 6.8414588))
-
-
-def test_the_same_ratio_without_limits_has_an_unknown_difference() -> None:
+    # With infinite limits it is unknown.
     ratio = ratio_of(np.array([1.0, 2.0]), np.array([1.0, 3.0]), between=(0.0, inf))
     assert all(map(isnan, difference(ratio, ratio)[1:]))
 
@@ -66,19 +61,14 @@ def test_pairing_removes_the_difficulty_of_the_questions() -> None:
     assert found.stderr < 0.3 * sqrt(one.stderr**2 + other.stderr**2)
 
 
-@FEW
+@mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)  # it holds for any number of samples
 @settings(max_examples=30)
 @given(questions(min_size=2), st.integers(0, 99))
 def test_means_agree_with_differences_within_questions(members: Members, seed: int) -> None:
     after = answered_again(members, seed)
-    plain: dict[str, Callable[[Members], float]] = {
-        "mcqa": oracles.mcqa,
-        "mcqa_plus": oracles.mcqa_plus,
-        "mv": oracles.mv,
-        "ci": oracles.ci,
-        "bmca@1.0": partial(oracles.bmca, tenths=10),
-        "bmca@0.7": partial(oracles.bmca, tenths=7),
-    }
+    plain: dict[str, Callable[[Members], float]]
+    plain = {name: getattr(oracles, name) for name in ("mcqa", "mcqa_plus", "mv", "ci")}
+    plain |= {f"bmca@{tenths / 10}": partial(oracles.bmca, tenths=tenths) for tenths in (7, 10)}
     found = differences({name: METRICS[name] for name in plain}, table_of(members), table_of(after))
     for name, metric in plain.items():
         values = ([float(metric([records])) for records in answers] for answers in (members, after))
@@ -166,8 +156,7 @@ def test_mcnemar_agrees_with_its_oracle(answers: list[tuple[bool, bool]]) -> Non
     found = mcnemar(*shares(before, after))
     assert found == pytest.approx(compared.mcnemar(before, after))
     assert 0 < found.p_value <= 1
-    back = mcnemar(*shares(after, before))
-    assert back == (found.gained, found.lost, found.p_value)
+    assert mcnemar(*shares(after, before)) == (found.gained, found.lost, found.p_value)
 
 
 def test_shares_of_a_subset_are_tested_if_both_have_the_same_subset() -> None:
@@ -186,17 +175,12 @@ def test_mcnemar_does_not_apply_to_other_metrics_than_shares_of_questions() -> N
         assert mcnemar(share, other) is mcnemar(other, share) is None
 
 
-def changed(lost: int, gained: int, questions: int) -> tuple[Estimate, Estimate]:
-    same = questions - lost - gained
-    return shares([1] * lost + [0] * gained + [0] * same, [0] * lost + [1] * gained + [0] * same)
-
-
 def test_the_interval_excludes_0_if_and_only_if_the_test_rejects() -> None:
     # All numbers of lost and gained questions up to 40. Neither p nor whether Tango's interval excludes 0 depends on
     # N: at d = 0 the condition is (gained - lost)^2 <= z^2 (lost + gained). So one N for each is enough.
     for lost, gained in ((lost, changes - lost) for changes in range(41) for lost in range(changes + 1)):
-        changes = lost + gained
-        before, after = changed(lost, gained, max(2, changes, 60 if lost % 2 else changes))
+        same = [0] * max(2 - lost - gained, 60 - lost - gained if lost % 2 else 0)
+        before, after = shares([1] * lost + [0] * gained + same, [0] * lost + [1] * gained + same)
         found, test = difference(before, after), mcnemar(before, after)
         assert -1 <= found.low <= found.value <= found.high <= 1
         assert found.low < found.high

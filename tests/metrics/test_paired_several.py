@@ -133,8 +133,7 @@ def shares(rights: Bools) -> list[Estimate]:
 def test_intervals_together_are_wider_than_each_alone() -> None:
     rng = np.random.default_rng(0)
     before, after = shares(rng.random((60, 6)) < 0.6), shares(rng.random((60, 6)) < 0.7)
-    for joint, one, two in zip(differences_together(before, after), before, after, strict=True):
-        alone = difference(one, two)
+    for joint, alone in zip(differences_together(before, after), map(difference, before, after), strict=True):
         assert (joint.value, joint.stderr) == (alone.value, alone.stderr)
         assert joint.low < alone.low <= alone.high < joint.high
     (single,) = differences_together(before[:1], after[:1])

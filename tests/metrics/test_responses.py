@@ -14,13 +14,9 @@ from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
 
 
-def record(question_id: object = "q1", ordinal: int = 0, variants: int = 2, picked: int | None = 0) -> Record:
-    kind = "shuffled" if ordinal else "original"
-    return Record(question_id, variants, ordinal, kind, (0, 1), 0, picked=picked, original=kind == "original")  # type: ignore[arg-type]
-
-
 def test_a_question_id_as_number_and_as_text_is_the_same_question() -> None:
-    table = ResponseTable.from_records([record(7), record("7", ordinal=1), record("x", variants=1)])
+    ids: list[tuple[Any, int, int]] = [(7, 2, 0), ("7", 2, 1), ("x", 1, 0)]
+    table = ResponseTable.from_records(Record(*of, "x", (0, 1), 0, picked=0, original=not of[2]) for of in ids)
     assert table.question_ids == ("7", "x")
 
 

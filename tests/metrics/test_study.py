@@ -66,18 +66,14 @@ def test_buckets_of_table_2() -> None:
     assert isnan(buckets["3/4"]["accuracy"].stderr)
 
 
-@pytest.fixture
-def with_nota() -> ResponseTable:
-    return table(
+def test_nota_as_the_answer() -> None:
+    with_nota = table(
         original(0, 0) + nota(NOTA, NOTA),  # always right; both NOTA orders right
         original(0, 0) + nota(NOTA, 1),  # always right; the first NOTA order right
         original(0, 0) + nota(None, None),  # always right; none right
         original(0, 1) + nota(1, NOTA),  # right only in the first order; wrong in the first NOTA order
         original(1, 0) + nota(NOTA, NOTA),  # wrong in the first order; both NOTA orders right
     )
-
-
-def test_nota_as_the_answer(with_nota: ResponseTable) -> None:
     # First NOTA order: 1, 1, 0, 0, 1. Squares: 3 * 0.16 + 2 * 0.36 = 1.2, / 4 = 0.3; / 5.
     assert_is(metrics.nota_acc(with_nota), 0.6, sqrt(0.06))
     # Both NOTA orders: 1, 0, 0, 0, 1: the same spread.
@@ -86,10 +82,7 @@ def test_nota_as_the_answer(with_nota: ResponseTable) -> None:
     assert_is(metrics.nota_acc_diff(with_nota), -0.2, sqrt(0.14))
     # Minus all orders right, 1, 1, 1, 0, 0: 0, -1, -1, 0, 1. The same.
     assert_is(metrics.nota_acc_h_diff(with_nota), -0.2, sqrt(0.14))
-
-
-def test_nota_as_the_answer_of_questions_always_right(with_nota: ResponseTable) -> None:
-    # The first three of five. First order: 1, 1, 0; k - R m = 1/3, 1/3, -2/3: sqrt(5/4 * 6/9) / 3.
+    # The first three of five are always right. First order: 1, 1, 0; k - R m = 1/3, 1/3, -2/3: sqrt(5/4 * 6/9) / 3.
     error = of_some(sqrt(5 / 4 * 6 / 9) / 3, 5, 3)
     assert_is(metrics.nota_acc(with_nota, subset="always_right"), 2 / 3, error)
     # Both orders: 1, 0, 0. The differences subtract 1 from each value: other means, the same spread.
@@ -110,9 +103,8 @@ def test_true_or_false_of_questions_always_right() -> None:
     assert_is(metrics.tf_wrong(answers), 0.75, ratio_error([(2, 3), (1, 1), (0, 0)]))
 
 
-@pytest.fixture
-def misled() -> ResponseTable:
-    return table(
+def test_select_all_and_replacement_of_the_misled() -> None:
+    misled = table(
         original(2, 0) + select_all(0, 2) + replaced(1, 0, 1),
         original(1, 1) + select_all(1) + replaced(28, 0, 0),
         original(3, 3) + select_all(said=False) + replaced(3, None, None),
@@ -120,9 +112,6 @@ def misled() -> ResponseTable:
         original(None, 0) + select_all(0, 1) + replaced(0, 0, 0),  # wrong without a misleading option
         original(0, 0) + select_all(0, 1, 2) + replaced(0, 0, 0),  # right
     )
-
-
-def test_select_all_and_replacement_of_the_misled(misled: ResponseTable) -> None:
     # Four of six questions are misled. Several selected: 1, 0, 0, 1; N = 6, R = 1/2, four times 1/4: sqrt(6/5 * 1) / 4.
     assert_is(metrics.multi_share(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
     # The right option selected: 1, 0, 0, 0: 9/16 + 3 * 1/16 = 3/4: sqrt(6/5 * 3/4) / 4.
@@ -180,9 +169,9 @@ def test_option_probabilities_of_mcqa_plus_table_5() -> None:
     assert_is(metrics.confidence_right(answers), 0.3504, of_some(sqrt(3) * 0.0248, 3, 2))
     # C_d = (0.2496 + 0.4) / 2, the largest value of each question.
     assert_is(metrics.confidence_wrong(answers), 0.3248, of_some(sqrt(3) * 0.0376, 3, 2))
-    ratio = metrics.confidence_ratio(answers)
-    assert round(100 * ratio.value, 2) == 92.69  # 32.48 / 35.04; the mean of the two ratios would be 91.49
-    assert_is(ratio, 0.3248 / 0.3504, ratio_error([(0.2496, 0.3008), (0.4, 0.4), (0, 0)]))
+    # 92.69%; the mean of the two ratios would be 91.49%.
+    error = ratio_error([(0.2496, 0.3008), (0.4, 0.4), (0, 0)])
+    assert_is(metrics.confidence_ratio(answers), 0.3248 / 0.3504, error)
 
 
 def test_a_question_with_a_missing_probability_is_left_out() -> None:
@@ -209,9 +198,7 @@ def test_a_probability_of_zero_is_a_probability() -> None:
     # 0 of two questions: the interval goes up to z^2 / (2 + z^2) = 0.6576; / (2 * 1.96).
     assert_is(metrics.confidence_right(answers), 0.0, 3.8414588 / 5.8414588 / 3.9199280)
     assert_is(metrics.confidence_ratio(answers), float("nan"), float("nan"))
-
-
-def test_probabilities_too_small_for_floats_still_have_a_share() -> None:
+    # Probabilities that are too small for floats still have a share.
     parts = original(0, 0) + scored((0.5, 0.25), (0.25, 0.5))
     parts[2] |= {"yes": -800.0, "no": -801.0}
     answers = table(parts)

@@ -25,9 +25,8 @@ def test_the_passage_belongs_to_the_stem_and_the_options_do_not() -> None:
     assert question.cluster == "Water freezes.\nIt melts, too."
     # The query may print the options in another way.
     spaced = {**row("Q: Which is frozen?", PLAIN), "choices": ["(A) Steam", "(B) Ice", "(C) Fog", "(D) Dew"]}
-    assert agieval_question(spaced, "").stem == "Which is frozen?"
-    assert agieval_question(spaced, "").cluster == ""
-    assert agieval_question(spaced, "").choices == question.choices
+    found = agieval_question(spaced, "")
+    assert (found.stem, found.cluster, found.choices) == ("Which is frozen?", "", question.choices)
 
 
 @pytest.mark.parametrize(

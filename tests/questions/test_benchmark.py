@@ -37,11 +37,9 @@ def test_what_is_declared() -> None:
     )
     assert source.source == Source(("somebody/riddles",), ("short",), "test", "train", "abc")
     assert (source.options, source.published_rows, source.macro_average) == ((2, 4), 6, True)
-    assert source.exemplars_within_category
-    assert source.columns == ("riddle",)
+    assert (source.exemplars_within_category, source.columns) == (True, ("riddle",))
     assert {"support", "question", "correct_answer", "distractor1"} < set(benchmark("sciq").columns)  # of a template
-    assert not source.strict
-    assert declared({"data_files": "my.jsonl"}).strict
+    assert (source.strict, declared({"data_files": "my.jsonl"}).strict) == (False, True)
     adapter = declared({"adapter": AGIEVAL, "hub": ["a/sat-en", "a/sat-math"], "split": "test"})
     assert (adapter.name, adapter.source.hub) == ("agieval", ("a/sat-en", "a/sat-math"))
     assert adapter.reader is AGIEVAL.reader

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pandas
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.questions.cells import option_text, parse_cell, parse_literal, read_options
@@ -143,7 +143,6 @@ nested = st.recursive(
 )
 
 
-@settings(max_examples=50)
 @given(st.lists(nested) | st.lists(nested).map(tuple) | st.dictionaries(st.text(), nested))
 def test_what_python_prints_is_read_back(value: Any) -> None:
     assert parse_literal(repr(value)) == value

@@ -25,7 +25,8 @@ def test_a_column_for_each_option(names: list[str]) -> None:
     assert question_of(LOCAL, row).choices == ("Ice", "Fog", "Dew")
 
 
-TWO_OF_FOUR = {"choices": ..., "A": "Ice", "B": "Fog", "C": None, "D": " ", "answer": "B"}
+SHORT = {"choices": ..., "A": "Ice", "B": "Fog"}
+TWO_OF_FOUR = {**SHORT, "C": None, "D": " ", "answer": "B"}
 EACH = {"choices": ..., "answer": ..., "a": "Ice", "b": "Fog", "c": "Dew"}
 LABELLED = {"names": ["x", "y", "z"], "answer": "z"}
 
@@ -43,21 +44,12 @@ REFUSED: list[tuple[dict[str, Any], Rows, tuple[str, ...]]] = [
     # Only the last options may be missing, and a later row may have no more of them than the first.
     ({}, [{**TWO_OF_FOUR, "D": "Dew"}], ("an empty option",)),
     ({}, [{**TWO_OF_FOUR, "answer": "C"}], ("an answer outside the options",)),
-    (
-        {},
-        [{"choices": ..., "A": "Ice", "B": "Fog"}, {"choices": ..., "A": "Ice", "B": "Fog", "C": "Dew"}],
-        ("line 2: ", "first row", "'C'", "'choices'"),
-    ),
+    ({}, [SHORT, {**SHORT, "C": "Dew"}], ("line 2: ", "first row", "'C'", "'choices'")),
     # Without an answer, the name of the first column must say that it is right.
     ({"choices": ("a", "b", "c")}, [{**EACH, "Answer": "B"}], ("'Answer'", "'answer': 'Answer'")),
     *(
         ({"choices": names}, [{**EACH, **dict.fromkeys(names, "Ice")}], (repr(names[0]), "'answer_is': 'first'"))
-        for names in (
-            ("a", "b", "c"),
-            ("incorrect 1", "incorrect 2", "truth"),
-            ("answer_a", "answer_b"),
-            ("not true", "true"),
-        )
+        for names in (("a", "b", "c"), ("incorrect 1", "truth"), ("answer_a", "answer_b"), ("not true", "true"))
     ),
     *(
         ({"labels": "names"}, [{**LABELLED, **change}], (message,))
@@ -86,12 +78,9 @@ def test_rows_that_are_refused(declaration: dict[str, Any], rows: Rows, parts: t
 
 
 def test_similar_rows_that_are_read() -> None:
-    (question,) = collected(mine(), TWO_OF_FOUR).questions
-    assert question.choices == ("Ice", "Fog")
-    two = {"choices": ..., "A": "Ice", "B": "Fog"}
-    assert len(collected(mine(), two, {**two, "C": None}).questions) == 2
-    (question,) = collected(mine(labels="names"), LABELLED).questions
-    assert question.answer == 2
+    assert collected(mine(), TWO_OF_FOUR).questions[0].choices == ("Ice", "Fog")
+    assert len(collected(mine(), SHORT, {**SHORT, "C": None}).questions) == 2
+    assert collected(mine(labels="names"), LABELLED).questions[0].answer == 2
     numbers, blank = collected(mine(), {"choices": [3, 4, 2.5], "id": 9}, {"id": "", "category": None}).questions
     assert (numbers.choices, numbers.id, blank.id) == (("3", "4", "2.5"), "9", "row-1")
 
@@ -139,10 +128,8 @@ def test_notes_on_suspicious_rows(declaration: dict[str, Any], rows: Rows, parts
     notes = collected(mine(**declaration), *rows).notes
     assert len(notes) == bool(parts)
     assert all(tells(note, *parts) for note in notes)
-
-
-def test_a_published_benchmark_has_no_notes() -> None:
-    assert not collected(declared({"hub": "a/b", "split": "test", "published_rows": 10}), *[{}] * 10).notes
+    published = declared({"hub": "a/b", "split": "test", "published_rows": 10, **declaration})
+    assert not collected(published, *rows).notes
 
 
 @pytest.mark.parametrize("answers", ["ABC", (0, 1, 2), ("(A)1", "b. Fog", "C)  Dew"), ("1", "Fog", "Dew")])

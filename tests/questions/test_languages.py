@@ -3,12 +3,7 @@ import pytest
 from lm_eval_cora.questions.languages import language_of
 
 NAMED = {"belebele_fra_Latn": "fr", "global_mmlu_full_de_anatomy": "", "arc_de": "de", "turkishmmlu_biology": "tr"}
-NAMED |= {
-    "include_base_44_persian_history": "fa",
-    "mmlu_prox_lite_sw_law": "",
-    "xcopa_it": "it",
-    "arabicmmlu_law": "ar",
-}
+NAMED |= {"include_base_44_persian_history": "fa", "mmlu_prox_lite_sw_law": "", "arabicmmlu_law": "ar"}
 
 
 @pytest.mark.parametrize(

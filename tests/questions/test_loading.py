@@ -72,8 +72,7 @@ def pool(questions: list[Question] = QUESTIONS, within_category: bool = False, *
 
 def test_exemplars_depend_only_on_question_and_seeds() -> None:
     drawn = pool().draw(QUESTIONS[0], 5, 0, 1234)
-    assert drawn == pool().draw(QUESTIONS[0], 5, 0, 1234)
-    assert drawn == pool().draw(QUESTIONS[0], 11, 0, 1234)[:5]
+    assert drawn == pool().draw(QUESTIONS[0], 5, 0, 1234) == pool().draw(QUESTIONS[0], 11, 0, 1234)[:5]
     others = [(QUESTIONS[1], 0, 1234), (QUESTIONS[0], 1, 1234), (QUESTIONS[0], 0, 1)]
     assert drawn not in [pool().draw(asked, 5, *seeds) for asked, *seeds in others]
     # Stored values, because other exemplars would change scores.

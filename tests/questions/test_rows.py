@@ -224,8 +224,7 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_home_folder_and_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "my.jsonl").write_text(LINES, encoding="utf-8")
-    assert len(list(read_rows("~/my.jsonl"))) == 2
+    assert len(rows_of(tmp_path / "my.jsonl", LINES)) == len(list(read_rows("~/my.jsonl"))) == 2
     assert tells(error_of("~nobody-of-this-name/my.jsonl"), "~nobody-of-this-name/my.jsonl", "home")
     refusal = PermissionError(13, "Permission denied", "my.jsonl")
     monkeypatch.setattr(Path, "read_bytes", Mock(side_effect=refusal))

@@ -7,6 +7,7 @@ from lm_eval_cora.variants.divergent import divergent
 from tests.support.questions import kinds_of, printed_by_kind, question_with, questions
 
 WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1)
+SEVERAL = ("with_nota", "decoupled", "decoupled_with_nota")
 
 
 @pytest.mark.parametrize(("options", "variants"), [(2, 8), (3, 14), (4, 20), (5, 26), (13, 74), (26, 152)])
@@ -15,20 +16,16 @@ def test_number_of_variants(options: int, variants: int) -> None:
 
 
 def test_kinds_are_in_the_documented_order() -> None:
-    kinds = kinds_of(divergent(WATER))
-    several = ("with_nota", "decoupled", "decoupled_with_nota")
-    assert kinds == [
-        *("original", "shuffled"),
-        *(kind for one in several for each in (one, f"{one}_shuffled") for kind in [each] * 4),
-    ]
+    several = [kind for one in SEVERAL for each in (one, f"{one}_shuffled") for kind in [each] * 4]
+    assert kinds_of(divergent(WATER)) == ["original", "shuffled", *several]
 
 
 def test_printed_options_before_any_reordering() -> None:
     printed = printed_by_kind(divergent(WATER))
     assert printed["original"] == [(0, 1, 2, 3, 4)]
     # NOTA replaces each distractor in turn, in its place.
-    with_nota = [(NOTA, 1, 2, 3, 4), (0, 1, NOTA, 3, 4), (0, 1, 2, NOTA, 4), (0, 1, 2, 3, NOTA)]
-    assert printed["with_nota"] == with_nota
+    in_turn = [(NOTA, 1, 2, 3, 4), (0, 1, NOTA, 3, 4), (0, 1, 2, NOTA, 4), (0, 1, 2, 3, NOTA)]
+    assert printed["with_nota"] == in_turn
     # The answer (option 1) and one distractor, in the question's order.
     assert printed["decoupled"] == [(0, 1), (1, 2), (1, 3), (1, 4)]
     assert printed["decoupled_with_nota"] == [(0, 1, NOTA), (1, 2, NOTA), (1, 3, NOTA), (1, 4, NOTA)]
@@ -43,9 +40,7 @@ def test_every_variant_has_the_answer_and_shuffled_ones_have_another_order(quest
         assert variant.choices[variant.printed.index(variant.answer)] == question.choices[question.answer]
         assert len(set(variant.printed)) == len(variant.printed)
     by_kind = printed_by_kind(variants)
-    for kind, shuffled in [("original", "shuffled")] + [
-        (kind, f"{kind}_shuffled") for kind in ("with_nota", "decoupled", "decoupled_with_nota")
-    ]:
+    for kind, shuffled in [("original", "shuffled"), *((kind, f"{kind}_shuffled") for kind in SEVERAL)]:
         for before, after in zip(by_kind[kind], by_kind[shuffled], strict=True):
             assert before != after
             assert sorted(before) == sorted(after)

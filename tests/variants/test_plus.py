@@ -49,8 +49,7 @@ def test_the_draws_never_change() -> None:
 def test_properties_of_the_variants_of_any_question(question: Question, seed: int, nota_text: str) -> None:
     variants = plus(question, seed=seed, nota_text=nota_text)
     check_what_holds_for_every_variant(question, variants, nota_text)
-    options = len(question.choices)
-    source = tuple(range(options))
+    options, source = len(question.choices), tuple(range(len(question.choices)))
     printed = printed_by_kind(variants)
     orders = [*printed["original"], *printed["shuffled"]]
     assert len(set(orders)) == len(orders) == min(4, factorial(options))

@@ -15,10 +15,7 @@ STYLES = {
     "digits": ("Gefrorenes Wasser?\n1) Eis\n2) Nebel\n3) Tau\nAntwort:", "123"),
     "Arabic": ("ما هو الماء المتجمد؟\nأ. ثلج\nب. ضباب\nج. ندى\nالجواب:", "أبج"),
     "a space before the last": ("Frozen water?\nA. ice\nB. fog\n C. dew\nAnswer:", "ABC"),
-    "an example before": (
-        "Hot water?\nA. ice\nB. steam\nC. dew\nAnswer: B\n\nFrozen?\nA. ice\nB. fog\nC. dew\nAnswer:",
-        "ABC",
-    ),
+    "an example before": ("Hot?\nA. ice\nB. gas\nC. dew\nAnswer: B\n\nCold?\nA. ice\nB. fog\nC. dew\nAnswer:", "ABC"),
     "a passage with an A": ("A. Smith wrote: A is B.\n\nWho?\nA. Smith\nB. Jones\nC. Miller\nAnswer:", "ABC"),
     "backslash n": (r"Frozen water?\nA. ice\nB. fog\nC. dew\nAnswer", "ABC"),
 }
@@ -80,13 +77,11 @@ def test_an_option_of_several_lines_ends_where_the_end_of_most_questions_begins(
     assert [str(question) for question in found] == prompts
 
 
-def test_a_word_before_the_label_may_contain_it() -> None:
+def test_words_and_separators_stay_and_lists_have_brackets() -> None:
+    # The word before the label may contain it.
     found = cut("?\nChoice A: ice\nChoice B: fog\nChoice C: dew\nAnswer:", "ABC")
     assert found.options == ("ice", "fog", "dew")
     assert found.with_options(["dew", "ice"]) == "?\nChoice A: dew\nChoice B: ice\nAnswer:"
-
-
-def test_separators_stay_and_lists_have_brackets() -> None:
     found = cut("One of (A), (B) or (C)?\n(A) ice, (B) fog, (C) dew\nOf A, B, C or D:", "ABC")
     assert found.options == ("ice", "fog", "dew")
     assert found.with_options(["dew", "ice"]) == "One of (A) or (B)?\n(A) dew, (B) ice\nOf A, B, C or D:"

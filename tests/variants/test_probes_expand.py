@@ -16,6 +16,7 @@ from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.template import prompt_of
+from tests.support.written import put
 
 ROWS = [
     {"id": "ice", "question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "A"},
@@ -27,8 +28,7 @@ ROWS = [
 @pytest.mark.parametrize("probe", PROBES)
 @pytest.mark.parametrize("options", [{}, {"seed": 3, "questions": 2}])
 def test_the_variants_are_those_of_the_task(probe: str, options: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "questions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    path = put(tmp_path / "questions.jsonl", ROWS)
     chosen = Options(data_files=(str(path),), **options)
     questions, _ = load_benchmark(options=chosen, benchmark=benchmark("local", {}, chosen.data_files))
     docs = process_docs(questions, PROBES[probe], chosen)
@@ -117,8 +117,7 @@ def test_wrong_sources_and_arguments(source: Any, arguments: dict[str, Any], mes
 
 
 def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    sources = [tmp_path / "one.jsonl", tmp_path / "other.jsonl", ROWS, pd.DataFrame(ROWS)]
+    files = [put(tmp_path / f"{name}.jsonl", ROWS) for name in ("one", "other")]
+    sources = [*files, ROWS, pd.DataFrame(ROWS)]
     first, *others = ([vars(one) for one in cora.expand(source, shuffle=True)] for source in sources)
     assert all(other == first for other in others)
