@@ -369,6 +369,14 @@ def test_an_answer_in_between_starts_the_minute_again() -> None:
     assert not tally.gave_up
 
 
+def test_a_server_that_wants_another_limit_of_tokens() -> None:
+    tally = FailureCount()
+    tally.failed["status 400"] += 1
+    for said, is_advised in (("'max_tokens': use 'max_completion_tokens'", True), ("max_completion_tokens: 0", False)):
+        tally.hear(said)
+        assert ("--model openai-chat-completions" in tally.describe_first()) is is_advised
+
+
 def failed(**attributes: Any) -> Exception:
     error = RuntimeError()
     vars(error).update(attributes)

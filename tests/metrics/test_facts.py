@@ -90,6 +90,8 @@ def test_wrong_arrays(correct: Any, message: str) -> None:
 def test_an_original_that_is_not_a_position_in_each_row(original: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         metrics.cora([[1, 1, 1, 1], [1, 1]], original=original)
+    with pytest.raises(ValueError, match=r"original: expected the position .* got -1\. Pass original=None"):
+        metrics.cora([], original=-1)
 
 
 @pytest.mark.parametrize("level", [nan, "abc", None, -0.1, 1.1])
