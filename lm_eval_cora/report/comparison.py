@@ -116,7 +116,7 @@ def _size(run: Run | DocumentRun) -> tuple[int, str, str]:
 def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None) -> list[Contestant]:
     if baseline is None:
         return list(contestants)
-    chosen = [c for c in contestants if baseline in (c.name, str(c.path)) or Path(baseline) == c.path]
+    chosen = [c for c in contestants if baseline == c.name or Path(baseline) == c.path]
     if len(chosen) != 1:
         names, found = [c.name for c in contestants], f"{len(chosen)} models" if chosen else "none"
         known = f"{did_you_mean(baseline, names)} The models are {', '.join(names)}"
