@@ -1,6 +1,7 @@
 """Plans of typical models, of one run and of two runs, and their requests compared with what reaches a model."""
 
 import re
+from collections.abc import Mapping
 from math import ceil, isnan
 from pathlib import Path
 
@@ -61,17 +62,18 @@ def test_two_runs(runs: list[Run], tmp_path: Path) -> None:
     assert plan.correlation == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("goal", "count", "parts"),
-    [
-        (Goal(0.1, metric="coora"), 1, ("--metric coora", "no such metric", "Did you mean 'cora'")),
-        (Goal(0.1, metric="mcqaa"), 0, ("--metric mcqaa", "cora, mcqa, ci, bmca@1.0", "'mcqa'", "--from OUT")),
-        (Goal(0.1, metric="acc_min"), 1, ("nothing can be planned", "acc_min has no standard error in closed")),
-        (Goal(0.1, metric="mcqa_plus_diff"), 1, ("one run does not", "mcqa_plus_diff", "--from A --from B")),
-        (Goal(0.1, correlation=0.5), 2, ("--correlation 0.5", "one and other", "measured")),
-    ],
-)
-def test_plans_that_cannot_be_made(goal: Goal, count: int, parts: tuple[str, ...], runs: list[Run]) -> None:
+REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
+    "metric": (Goal(0.1, metric="coora"), 1, ("--metric coora", "no such metric", "Did you mean 'cora'")),
+    "typical": (Goal(0.1, metric="mcqaa"), 0, ("--metric mcqaa", "cora, mcqa, ci, bmca@1.0", "'mcqa'", "--from OUT")),
+    "no error": (Goal(0.1, metric="acc_min"), 1, ("nothing can be planned", "acc_min has no standard error in closed")),
+    "one run": (Goal(0.1, metric="mcqa_plus_diff"), 1, ("one run does not", "mcqa_plus_diff", "--from A --from B")),
+    "correlation": (Goal(0.1, correlation=0.5), 2, ("--correlation 0.5", "one and other", "measured")),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_plans_that_cannot_be_made(name: str, runs: list[Run]) -> None:
+    goal, count, parts = REFUSED[name]
     with pytest.raises(UserError) as refused:
         make_plans(runs[:count], goal)
     assert tells(str(refused.value), *parts)
@@ -97,11 +99,8 @@ def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) 
     (((plan,), notes), ((again,), _)) = found
     assert plan.requests_per_question == len(full.prompts) / QUESTIONS
     assert plan.requests_per_question_exact == len(stopped.prompts) / QUESTIONS < plan.requests_per_question
-    assert (plan.questions, plan.requests, plan.requests_exact) == (
-        again.questions,
-        again.requests,
-        again.requests_exact,
-    )
+    numbers = [(each.questions, each.requests, each.requests_exact) for each in (plan, again)]
+    assert numbers[0] == numbers[1]
     assert (plan.benchmark_questions, plan.enough) == (120, False)
     assert tells(" ".join(notes), "6 questions in the run", f"{task}: the benchmark has 120 questions, too few", "find")
 

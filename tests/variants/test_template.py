@@ -94,7 +94,7 @@ def test_the_fixed_template_is_the_marked_one_or_the_first() -> None:
     ("prompt", "name"),
     [
         *((f"{{question}}{rest}", "question_first") for rest in ("{options}\nWhich one?", "\nWhich one?{options}")),
-        ("Question: {question}{options} Go.", "question_first"),  # a label is not an instruction
+        ("Exam question: {question}{options} Go.", "question_first"),  # a label is not an instruction
         ("Read this and choose: {question}{options} Go.", "question_middle"),
         ("Which one is right?\n{question}{options}\n", "question_last"),
         ("{question}{options}", "question_last"),
