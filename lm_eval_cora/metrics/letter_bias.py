@@ -94,7 +94,7 @@ def acc_pride(table: ResponseTable) -> Estimate:
         by_prior[group.members] = deviations @ slopes
     influence = right + by_prior
     share = of_influence(float(right.mean()), influence - influence.mean())
-    if 0 < share.value < 1:
+    if 0 < share.value < 1 or share.ends is not None:  # without influence of the prior, the error is that of a share
         return share
     return replace(share, stderr=hypot(share.stderr, share_of(right).stderr))  # no question differs, but others could
 

@@ -134,6 +134,7 @@ def test_impossible_letters() -> None:
     found = letter_prior(table(*never))["2"]
     assert (found["A"].value, found["B"].value) == (1.0, 0.0)
     assert acc_pride(table(*never)).value == 1.0
+    assert tuple(acc_pride(table(*never))) == tuple(mcqa(table(*never)))  # the prior matters to no answer
     assert acc_permuted(table(*never)).value == 1.0  # 1/2 each
     assert acc_pride(table(*twins(12, [0.0, 0.0], [0.0, 0.0], answer=1))).value == 0.0  # equally impossible: a tie
 
