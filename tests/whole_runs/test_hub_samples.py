@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not HUB.is_dir(), reason=f"no samples in {HUB}")
 def _in_the_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     # load_dataset("owner/name") finds a local folder of that name.
     monkeypatch.chdir(HUB)
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.getbasetemp() / "cache")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.getbasetemp() / "samples")
 
 
 RIGHT = {

@@ -64,7 +64,7 @@ REPAIRED = {
 def _in_the_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     # load_dataset("owner/name") finds a local folder of that name.
     monkeypatch.chdir(WHOLE)
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.getbasetemp() / "cache")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.getbasetemp() / "whole")
 
 
 @cache
