@@ -77,6 +77,13 @@ def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
     assert verdict_on(runs[0], "mcqa>=0.708").questions_to_decide is None  # decided
 
 
+def test_questions_that_share_passages_come_with_their_passages(runs: list[Run]) -> None:
+    pairs = replace(runs[0], table=replace(runs[0].table, clusters=tuple(f"p{number // 2}" for number in range(100))))
+    passages = questions_needed(Level(pairs.estimates["mcqa"], 50), 0.8, 0.75)
+    assert passages is not None
+    assert verdict_on(pairs, "mcqa>=0.75").questions_to_decide == 2 * passages
+
+
 def test_so_many_questions_decide_with_the_probability_that_is_promised() -> None:
     # A share of 0.8, and a bound of 0.75.
     needed = questions_needed(Level(share_of(np.arange(1_000) < 800), 1_000), 0.8, 0.75)
@@ -157,6 +164,14 @@ def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run], tmp_pa
     short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
     with pytest.raises(UserError, match=r"^cora no worse by 0.05: answers cannot be compared .*50 of 100 questions"):
         loss_of(runs[0], short, "cora:0.05")
+
+
+def test_a_baseline_with_the_same_questions_in_another_file_or_without_them(runs: list[Run]) -> None:
+    one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
+    margin = read_requirements([], ["mcqa:0.5"])
+    assert verdicts.verdicts_of([one], [other], margin)[0].value == pytest.approx(0.1)
+    with pytest.raises(UserError, match=r"the baseline does not have answers \(a\). Its tasks are another"):
+        verdicts.verdicts_of([one, other], [replace(other, name="another", label="")], margin)
 
 
 def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:

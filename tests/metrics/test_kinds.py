@@ -1,5 +1,6 @@
 """Accuracies of kinds from weights of questions, categories with one question, and covariances."""
 
+from dataclasses import replace
 from math import hypot, pi, sqrt
 
 import numpy as np
@@ -77,7 +78,9 @@ def test_the_note_on_categories_with_one_question() -> None:
     assert note_on_small_categories(hits(rows, categories=names(2, 2))) == ""
     assert note_on_small_categories(hits(rows[:1], categories=names(1))) == ""
     assert note_on_small_categories(hits(rows, categories=names(3, 1))).startswith("1 category has one question")
-    assert note_on_small_categories(hits(rows, categories=names(2, 1, 1))).startswith("2 categories have one question")
+    for rest, sizes in ((rows, (2, 1, 1)), (rows[:2], (1, 1))):
+        note = note_on_small_categories(hits(rest, categories=names(*sizes)))
+        assert note.startswith("2 categories have one question")
 
 
 # ---- weights
@@ -103,6 +106,9 @@ def test_number_of_trials() -> None:
     table = of_kinds(present, present, names(2, 2))
     assert KindAccuracies.of(table).trials().tolist() == [4, 3]
     assert KindAccuracies.of(table, macro=True).trials().tolist() == pytest.approx([4, 8 / 3])
+    # The first two share a passage: 4^2 / (2^2 + 1 + 1). Only one of them has the second kind.
+    shared = replace(table, clusters=("x", "x", "y", "z"))
+    assert KindAccuracies.of(shared).trials().tolist() == pytest.approx([16 / 6, 3])
 
 
 # ---- covariance

@@ -26,6 +26,7 @@ def test_variants_agree_with_the_declaration_of_the_probe(probe: Probe, form: Fo
         assert set(probe.hardest_first) <= kinds
         if question is FIVE:
             assert probe.formats[form] in {variant.ask for variant in variants}
+        assert ("select_all" in kinds) is (form == "generate" and "select_all" in probe.kinds)
         # A variant has a template exactly if its answer format uses one.
         assert all((one.template is not None) is (one.ask in READ_AFTER) for one in variants)
         prompts = {one.prompt for one in variants if form == "generate"}
