@@ -9,6 +9,7 @@ import pytest
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.questions.question import FIRST_FILLER
 from tests.support.building import build
+from tests.support.hub import rows_in
 from tests.support.simulated import knows, run, scores
 
 HUB = Path(__file__).parents[3] / "shared" / "hub"
@@ -20,6 +21,7 @@ def _in_the_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
     # load_dataset("owner/name") finds a local folder of that name.
     monkeypatch.chdir(HUB)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.getbasetemp() / "samples")
+    monkeypatch.setattr(datasets, "load_dataset", rows_in(HUB))
 
 
 RIGHT = {
