@@ -211,9 +211,7 @@ OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_the_newest_of_runs_with_other_settings_or_common_variants_is_used(
-    name: str, older: Written, tmp_path: Path
-) -> None:
+def test_the_newest_of_runs_that_cannot_be_merged_is_used(name: str, older: Written, tmp_path: Path) -> None:
     options, arguments, results = OTHERWISE[name]
     older = copied(older, tmp_path)
     newer = write(tmp_path, varied, "cora_demo_order", {"categories": ["biology"], **options}, **arguments)
