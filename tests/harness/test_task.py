@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import datasets
 import pytest
 import yaml
 from lm_eval.tasks import TaskManager
@@ -10,11 +11,12 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval_cora import metrics
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.questions.benchmark import Source
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from tests.support.building import build, manager, own_task
-from tests.support.hub import NEEDED, right_answer
+from tests.support.hub import NEEDED, right_answer, rows_in
 from tests.support.messages import tells
 from tests.support.names import (
     BENCHMARKS,
@@ -46,12 +48,24 @@ def local_file(tmp_path: Path) -> str:
     return write(tmp_path / "mine.jsonl", row)
 
 
+@pytest.fixture
+def hub(hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Most tests of this file read the same data sets."""
+    monkeypatch.setattr(datasets, "load_dataset", rows_in(hub))
+    return hub
+
+
 @pytest.mark.usefixtures("hub")
-@pytest.mark.parametrize("name", BUILT)
-def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
+@pytest.mark.parametrize("of", dict.fromkeys(map(benchmark_of, BUILT)))
+def test_every_task_builds_and_renders(of: str, local_file: str) -> None:
+    options = {"local": {"data_files": local_file}, **NEEDED}.get(of, {})
+    tasks = manager(**options).load([name for name in BUILT if benchmark_of(name) == of])["tasks"]
+    for name, task in tasks.items():
+        check_task(name, task)
+
+
+def check_task(name: str, task: CoraTask) -> None:
     form = "multiple_choice" if name.endswith("_mc") else "generate_until"
-    options = {"local": {"data_files": local_file}, **NEEDED}.get(benchmark_of(name), {})
-    task = build(name, **options)
     docs = task.eval_docs
     nota_text = "Keine der oben genannten Antworten" if "global_mmlu" in name else "None of the above"
     first = [doc for doc in docs if doc["ordinal"] == 0]

@@ -100,7 +100,7 @@ BORNE: list[dict[str, Any]] = [
 @pytest.mark.parametrize("changes", BORNE)
 def test_a_strange_line_affects_only_its_question(changes: dict[str, Any], demo: Demo, tmp_path: Path) -> None:
     """A strange line may be read or left out. All other questions are kept, and every output can be written."""
-    lines = lines_of(demo["cora_demo_order"].samples)[: 8 * ORDERS]  # the report shows all of these questions
+    lines = lines_of(demo["cora_demo_order"].samples)[: 4 * ORDERS]  # the report shows all of these questions
     ids = {line["doc"]["question_id"] for line in lines}
     for line in lines[:ORDERS:2]:
         for name, value in changes.items():
@@ -155,8 +155,9 @@ def test_questions_with_a_missing_variant_are_left_out_and_counted(task: str, de
     gone = {(ids[0], 1), (ids[3], 0), (ids[3], 2)}
     kept = [line for line in lines if (line["doc"]["question_id"], line["doc"]["ordinal"]) not in gone]
     path = put(tmp_path / "samples.jsonl", kept)
-    assert set(the_run(path).table.question_ids) == set(ids) - {ids[0], ids[3]}
-    assert "left out 2 questions: variants are missing" in the_run(path).notes
+    run = the_run(path)
+    assert set(run.table.question_ids) == set(ids) - {ids[0], ids[3]}
+    assert "left out 2 questions: variants are missing" in run.notes
     assert "2 questions: variants are missing" in everything(path)
     # No whole question is left.
     run = the_run(put(path, [line for line in lines if line["doc"]["ordinal"]]))
@@ -204,7 +205,7 @@ def test_several_processes(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
     before = as_csv(read_runs(folders))
     monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
     monkeypatch.setattr(samples, "_AT_A_TIME", 50_000)
-    for count in (1, 3):
+    for count in (1, 2):
         monkeypatch.setattr(samples, "processors", lambda count=count: count)
         assert as_csv(read_runs(folders)) == before
 

@@ -1,7 +1,7 @@
 """Made-up rows of every benchmark, in a folder where `load_dataset("owner/name")` finds them."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +232,13 @@ NEEDED: dict[str, dict[str, Any]] = {
     | {"answer": "answerKey"},
 }
 """Options without which a benchmark cannot be loaded from here."""
+
+
+@cache
+def rows_in(folder: Path) -> Callable[..., list[Row]]:
+    """A `load_dataset` for tests in a folder that reads each split once: opening one takes longer than its rows."""
+    load = datasets.load_dataset
+    return cache(lambda *named, **options: list(load(*named, **options)))
 
 
 def make_hub(folder: Path) -> None:

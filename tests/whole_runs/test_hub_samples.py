@@ -9,6 +9,7 @@ import pytest
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.questions.question import FIRST_FILLER
 from tests.support.building import build
+from tests.support.hub import rows_in
 from tests.support.simulated import knows, run, scores
 
 HUB = Path(__file__).parents[3] / "shared" / "hub"
@@ -20,6 +21,7 @@ def _in_the_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
     # load_dataset("owner/name") finds a local folder of that name.
     monkeypatch.chdir(HUB)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.getbasetemp() / "samples")
+    monkeypatch.setattr(datasets, "load_dataset", rows_in(HUB))
 
 
 RIGHT = {
@@ -66,26 +68,28 @@ PAIRS += [("agieval", "_plus_mc"), ("medqa", "_revas"), ("mmlu_pro", "_prompts")
 
 @pytest.mark.parametrize(("benchmark", "form"), PAIRS)
 def test_every_row_can_be_asked(benchmark: str, form: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The prompts of all rows are made. Those of twelve are answered."""
     rows, sizes = ROWS[benchmark]
-    task = f"cora_{benchmark}{form}"
-    results = run(knows, task)
-    values = scores(results, task)
-    assert values["acc"] == values.get("mcqa", 1.0) == 1.0
+    name = f"cora_{benchmark}{form}"
+    task = build(name)
     # Samples have no original, and all have the same prompt.
-    docs = [sample["doc"] for sample in results["samples"][task]]
-    originals = [doc for doc in docs if doc["original"] or doc["kind"] == "sample_1"]
+    originals = [doc for doc in task.eval_docs if doc["original"] or doc["kind"] == "sample_1"]
     left_out = sum(int(count) for count in re.findall(rf"{benchmark}: left out (\d+) of", caplog.text))
     assert len(originals) + left_out == rows
     assert left_out <= 1
     assert {len(doc["choices"]) for doc in originals} == sizes
     assert f"{benchmark}: got {rows} rows from" in caplog.text
-    for sample in results["samples"][task]:
-        prompt, doc = sample["arguments"][0][0], sample["doc"]
+    for doc in task.eval_docs:
+        prompt = task.doc_to_text(doc)
         # The prompt contains every text unchanged.
         assert doc["question"] in prompt
         assert all(choice in prompt for choice in doc["choices"])
         for choice, identity in zip(doc["choices"], doc["printed"], strict=True):
             assert identity < FIRST_FILLER or choice.casefold() not in doc["question"].casefold()
+    results = run(knows, name, {"questions": 12})
+    values = scores(results, name)
+    assert values["acc"] == values.get("mcqa", 1.0) == 1.0
+    assert all(each["arguments"][0][0].endswith(task.doc_to_text(each["doc"])) for each in results["samples"][name])
 
 
 def test_agieval_passages_and_options() -> None:
