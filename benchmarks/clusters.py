@@ -1,11 +1,11 @@
 """Questions that share passages: coverage of the intervals and level of the tests, on simulated models.
 
-python benchmarks/clusters.py [--runs 1000] [--clusters 10 40 160]
+python benchmarks/clusters.py [--runs 1000] [--clusters 10 40 160] [--truth 40000]
 
 Each passage has 2 to 12 questions, each question four variants. The answers of a passage have an intraclass correlation
 of 0, 0.1 or 0.5: the ability of the model on a passage has a beta distribution. "alone" ignores the passages. The true
-values come from 40,000 passages. "difference" and "p" compare two equal models, "kinds" tests equal kinds of variants;
-both tests should reject in 5% of the runs.
+values come from `--truth` passages. "difference" and "p" compare two equal models, "kinds" tests equal kinds of
+variants; both tests should reject in 5% of the runs.
 """
 
 from __future__ import annotations
@@ -75,13 +75,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--clusters", type=int, nargs="+", default=[10, 40, 160])
+    parser.add_argument("--truth", type=int, default=40_000, help="passages for the true values (default: 40000)")
     given = parser.parse_args()
     cases = [(correlation, clusters) for correlation in (0.0, 0.1, 0.5) for clusters in given.clusters]
     print("| correlation | passages |", " | ".join(METRICS), "| alone: acc | difference | p < 0.05 | kinds: p < 0.05 |")
     print("|---|---|", "---|" * (len(METRICS) + 4))
     for correlation, clusters in tqdm(cases, leave=False, disable=None):
         rng = np.random.default_rng(0)
-        (everyone,) = answers(rng, 40_000, correlation)
+        (everyone,) = answers(rng, given.truth, correlation)
         truths = {name: metric(alone(everyone)).value for name, metric in METRICS.items() if name != "acc_min"}
         truths["acc_min"] = truths["acc"]
         covered = dict.fromkeys((*METRICS, "alone", "difference", "p", "kinds"), 0)

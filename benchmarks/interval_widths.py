@@ -5,7 +5,7 @@ copy changes a few of these answers. Another size of its family has chances that
 coverage is the share of intervals that contain the true value. The width is relative to 2 x 1.96 standard deviations of
 the value over samples. The former method is the value -+ 1.96 standard errors.
 
-    python benchmarks/interval_widths.py [--samples 2000] [--questions 40 200 1000]
+    python benchmarks/interval_widths.py [--samples 2000] [--questions 40 200 1000] [--truth 50000]
 """
 
 from __future__ import annotations
@@ -31,9 +31,6 @@ from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
 Hits = list[Bools]
 """(N, variants) right answers of one or two models."""
-
-LARGE = 50_000
-"""Number of questions of the sample that gives the true value."""
 
 
 class Population(NamedTuple):
@@ -140,12 +137,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=2_000, help="samples per row (default: 2000)")
     parser.add_argument("--questions", type=int, nargs="+", default=[40, 200, 1_000], help="numbers of questions")
+    parser.add_argument("--truth", type=int, default=50_000, help="questions for the true values (default: 50000)")
     given = parser.parse_args()
     print("| of | questions | coverage: mean | lowest | in | width: mean | largest | former coverage: mean | lowest |")
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     found: dict[tuple[str, int], list[tuple[float, float, float, str]]] = {}
     for population in POPULATIONS:
-        truth = {name: value(each) for name, each in estimates(population, LARGE, np.random.default_rng(1)).items()}
+        true = estimates(population, given.truth, np.random.default_rng(1))
+        truth = {name: value(each) for name, each in true.items()}
         for questions in given.questions:
             rng = np.random.default_rng(questions)
             rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in METRICS}

@@ -4,13 +4,14 @@ The models answer as in `coverage.py`. The plan comes from runs of `--run` quest
 the true difference. Each of the `--samples` comparisons has as many questions as the plan says. `gate` is asked whether
 the value of one model is above a bound. The last table has the exact probability that a share at its bound passes.
 
-    python benchmarks/plan_power.py [--samples 1000] [--run 100000]
+    python benchmarks/plan_power.py [--samples 1000] [--run 100000] [--pairs 4]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import NormalDist
 
@@ -54,11 +55,11 @@ def drawn(population: Population, metric: str, questions: int, rng: np.random.Ge
     return [METRICS[metric](table(sizes, hits)) for hits in models]
 
 
-def power_of_plan(samples: int, run: int) -> None:
+def power_of_plan(samples: int, run: int, pairs: Sequence[Population]) -> None:
     """Print how often the interval of a difference excludes 0, with plans from two runs and from one."""
     print("| models | metric | difference | correlation | two runs | power | one run | power |")
     print("|---|---|---|---|---|---|---|---|")
-    for population in PAIRS:
+    for population in pairs:
         for metric in METRICS:
             rng = np.random.default_rng(0)
             before, after = drawn(population, metric, run, rng)
@@ -100,14 +101,14 @@ def power_of_gate(samples: int, run: int) -> None:
                 print(f"| {' | '.join([*row, f'{decided / samples:.3f}', f'{wrong / samples:.3f}'])} |", flush=True)
 
 
-def rates_of_same(samples: int, run: int) -> None:
+def rates_of_same(samples: int, run: int, pairs: Sequence[Population]) -> None:
     """Print how often `gate --same` passes: models that differ by exactly the margin, and those inside of it."""
     print(
         "\n| models | metric | difference | questions | passes with that margin | margin | would decide it | passes |"
     )
     print("|---|---|---|---|---|---|---|---|")
     z = NormalDist().inv_cdf((1 + SAME_LEVEL) / 2)
-    for population in PAIRS:
+    for population in pairs:
         for metric in METRICS:
             rng = np.random.default_rng(0)
             before, after = drawn(population, metric, run, rng)
@@ -147,10 +148,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=1_000, help="samples of each case (default: 1000)")
     parser.add_argument("--run", type=int, default=100_000, help="questions of the runs of the plan (default: 100000)")
+    parser.add_argument("--pairs", type=int, default=len(PAIRS), help="number of pairs of models (default: all)")
     given = parser.parse_args()
-    power_of_plan(given.samples, given.run)
+    pairs = PAIRS[: given.pairs]
+    power_of_plan(given.samples, given.run, pairs)
     power_of_gate(given.samples, given.run)
-    rates_of_same(given.samples, given.run)
+    rates_of_same(given.samples, given.run, pairs)
     rates_at_the_bound()
 
 

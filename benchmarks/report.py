@@ -1,6 +1,6 @@
 """Measure time and memory of reports, compared with parsing the same lines as JSON.
 
-python benchmarks/report.py [--megabytes 500] [--models 5] [--questions 14042]
+python benchmarks/report.py [--megabytes 500] [--copied 120] [--models 5] [--questions 14042]
 
 First a samples file of 500 MB with long prompts, then several models on a benchmark as large as MMLU, with 20 variants
 per question. `processor` is the processor time of all processes. The memory is that of all processes together
@@ -43,10 +43,12 @@ RESPONSES = (
 """Responses of the simulated models; the last one is invalid."""
 
 
-def write_samples(folder: Path, megabytes: float) -> int:
+def write_samples(folder: Path, megabytes: float, copied: int = 120) -> int:
     """Write copies of the lines of a run, with new question ids in each copy; return the number of lines."""
     samples = run(
-        lambda doc: "ABCDE"[(doc["ordinal"] * 7 + len(doc["question"])) % len(doc["choices"])], log_samples=True
+        lambda doc: "ABCDE"[(doc["ordinal"] * 7 + len(doc["question"])) % len(doc["choices"])],
+        options={"questions": copied},
+        log_samples=True,
     )
     lines = samples["samples"]["cora_demo"]
     path = folder / "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
@@ -67,8 +69,9 @@ def write_samples(folder: Path, megabytes: float) -> int:
 
 def write_models(folder: Path, models: int, questions: int) -> int:
     """Write the samples of several models of different skill on the same questions; return the number of lines."""
-    lines = list(_lines_of_a_run(folder))
-    by_subject = [[line for line in lines if line[0]["category"] == f"subject {n}"] for n in range(SUBJECTS)]
+    subjects = range(min(SUBJECTS, questions))
+    lines = list(_lines_of_a_run(folder, subjects))
+    by_subject = [[line for line in lines if line[0]["category"] == f"subject {n}"] for n in subjects]
     count = 0
     for model in range(models):
         place = folder / f"model-{model}"
@@ -79,7 +82,7 @@ def write_models(folder: Path, models: int, questions: int) -> int:
             for question in range(questions):
                 draw = random.Random(f"{model} {question}")
                 skill = min(1.0, max(0.0, draw.gauss(0.45 + 0.1 * model, 0.3)))
-                for doc, before, between, after in by_subject[question % SUBJECTS]:
+                for doc, before, between, after in by_subject[question % len(subjects)]:
                     response = json.dumps(_response(doc, skill, draw))
                     resps = f'[[{response}]], "filtered_resps": [{response}]'
                     file.write(f"{before}{question}-{between}{resps}{after}\n")
@@ -87,7 +90,7 @@ def write_models(folder: Path, models: int, questions: int) -> int:
     return count
 
 
-def _lines_of_a_run(folder: Path) -> Iterator[tuple[dict[str, Any], str, str, str]]:
+def _lines_of_a_run(folder: Path, subjects: range) -> Iterator[tuple[dict[str, Any], str, str, str]]:
     """Yield the doc of each line of a run, and its text before the question id, up to the responses, and after them."""
     rows = [
         {
@@ -99,7 +102,7 @@ def _lines_of_a_run(folder: Path) -> Iterator[tuple[dict[str, Any], str, str, st
             "category": f"subject {number}",
             "id": f"question-{number}",
         }
-        for number in range(SUBJECTS)
+        for number in subjects
     ]
     data = folder / "questions.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -185,11 +188,12 @@ def main() -> None:
     """Measure all and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=float, default=500, help="size of the samples file (default: 500)")
+    parser.add_argument("--copied", type=int, default=120, help="questions whose lines it repeats (default: all 120)")
     parser.add_argument("--models", type=int, default=5, help="number of models (default: 5)")
     parser.add_argument("--questions", type=int, default=14_042, help="questions of each model (default: 14042)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        count = write_samples(Path(name), given.megabytes)
+        count = write_samples(Path(name), given.megabytes, given.copied)
         compare_with_parsing(Path(name), count, others=True)
     with tempfile.TemporaryDirectory() as name:
         count = write_models(Path(name), given.models, given.questions)

@@ -14,18 +14,18 @@ ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "benchmarks").glob("*.py"))
 
 TINY = {
-    "clusters": ["--runs", "2", "--clusters", "10"],
-    "interval_widths": ["--samples", "2", "--questions", "10"],
+    "clusters": ["--runs", "2", "--clusters", "10", "--truth", "40"],
+    "interval_widths": ["--samples", "2", "--questions", "10", "--truth", "40"],
     "extremes": ["--runs", "1", "--questions", "10", "--chance", "20"],
     "interval_coverage": ["--runs", "2"],
     "letter_bias": ["--runs", "2", "--questions", "10"],
-    "leaderboard": ["--models", "2", "--tasks", "1", "--questions", "57"],
+    "leaderboard": ["--models", "2", "--tasks", "1", "--questions", "5"],
     "letter_preference": ["--runs", "1", "--questions", "40"],
     "maths": ["--questions", "2"],
     "metrics": ["--questions", "20"],
     "overhead": ["--questions", "5", "--repeats", "1"],
-    "plan_power": ["--samples", "1", "--run", "500"],
-    "report": ["--megabytes", "1", "--models", "2", "--questions", "60"],
+    "plan_power": ["--samples", "1", "--run", "500", "--pairs", "1"],
+    "report": ["--megabytes", "0.1", "--copied", "2", "--models", "2", "--questions", "5"],
     "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],
     "scale": ["--questions", "20"],
     "several_models": ["--runs", "1", "--sizes", "20"],

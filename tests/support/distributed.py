@@ -160,7 +160,9 @@ def _evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
     )
     asked, padding = model.asked, model.padding
     asking = AskingLM(model, **run["early"]) if "early" in run else model
-    with patch("lm_eval.evaluator.add_env_info"):  # it asks pip, which takes longer than these runs
+    # They ask pip and git, and import torch. Each takes longer than these runs.
+    names = ("add_env_info", "get_git_commit_hash", "set_torch_seed")
+    with patch.multiple("lm_eval.evaluator", **dict.fromkeys(names, lambda *_: None)):
         results = simple_evaluate(model=asking, tasks=[task], task_manager=manager, **run.get("arguments", {}))
     requests = model.gather_object([model.asked - asked, model.padding - padding])
     questions = model.gather_object(sorted(set(model.questions[asked:])))
