@@ -51,19 +51,20 @@ def box_of(place: Locator) -> FloatRect:
     return box
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def visit(browser: Browser, file: Path) -> Iterator[Page]:
     with opened(browser, file) as page:
         yield page
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def phone(browser: Browser, file: Path) -> Iterator[Page]:
     with opened(browser, file, PHONE, "dark") as page:
         yield page
 
 
 def test_the_page_is_self_contained_and_runs_no_injected_script(visit: Page) -> None:
+    as_opened(visit)
     visit.evaluate(UNFOLD)
     visit.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
     assert visit.locator("pre").last.text_content() == made_up.ATTACK.replace("\x00", "␀").replace("\x1b", "␛")
@@ -104,6 +105,50 @@ def test_a_heading_sorts_its_column_up_and_then_down(visit: Page) -> None:
     assert "1,119" in column(visit, 2)
 
 
+def test_it_is_as_dark_as_the_system_except_on_paper(visit: Page, phone: Page) -> None:
+    for selector, name in (
+        *(("svg text", "fill"), ("body", "backgroundColor"), ("body", "color")),
+        ("[style*='stroke: var(--series-1,']", "stroke"),
+    ):
+        assert style(visit, selector, name) != style(phone, selector, name)
+    assert style(phone, "svg text", "fill") == style(phone, "body", "color") == "rgb(231, 233, 234)"
+    assert style(phone, "html", "colorScheme") == "dark"
+    phone.emulate_media(media="print")  # paper is white
+    assert style(phone, "body", "backgroundColor") == "rgb(255, 255, 255)"
+    assert not phone.locator("nav").is_visible()
+    assert phone.pdf()[:5] == b"%PDF-"
+
+
+def test_on_a_phone_only_tables_scroll_sideways(phone: Page) -> None:
+    phone.emulate_media(media="screen")
+    for _ in range(2):
+        assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE
+        phone.evaluate(UNFOLD)
+    wide = phone.locator(".scroll").first
+    assert wide.evaluate("(box) => box.scrollWidth > box.clientWidth")
+    before = box_of(wide.locator("tbody th").first)
+    wide.evaluate("(box) => { box.scrollLeft = 200; }")
+    assert box_of(wide.locator("tbody th").first) == before
+
+
+def test_a_question_unfolds_and_cells_have_error_and_mark(visit: Page) -> None:
+    as_opened(visit)
+    example = visit.locator("details.example").first
+    answer = example.locator(".answer").first
+    assert not answer.is_visible()
+    example.locator("summary").click()
+    assert answer.is_visible()
+    assert answer.locator("pre").text_content() == "The answer is A."
+    assert " ".join((answer.locator(".badge").text_content() or "").split()) == "✓ right"
+    picked = example.locator(".answer").nth(1).locator("li", has_text="picked")
+    assert (picked.text_content() or "").startswith("BBeta blockers")
+    cell = visit.locator("td", has_text="0.744").first
+    assert cell.text_content() == "0.744 ± 0.012"
+    assert "best" in (cell.get_attribute("class") or "").split()
+    assert cell.get_attribute("data-value") == "0.744"
+    assert visit.locator("td", has_text="n/a").first.get_attribute("data-value") == ""
+
+
 def test_the_theme_button_goes_round(visit: Page) -> None:
     button = visit.locator("#theme")
     seen = {}
@@ -120,48 +165,6 @@ def test_the_theme_button_goes_round(visit: Page) -> None:
         button.click()
         visit.reload()
     assert button.text_content() == "Theme: light"
-
-
-def test_it_is_as_dark_as_the_system_except_on_paper(visit: Page, phone: Page) -> None:
-    for selector, name in (
-        *(("svg text", "fill"), ("body", "backgroundColor"), ("body", "color")),
-        ("[style*='stroke: var(--series-1,']", "stroke"),
-    ):
-        assert style(visit, selector, name) != style(phone, selector, name)
-    assert style(phone, "svg text", "fill") == style(phone, "body", "color") == "rgb(231, 233, 234)"
-    assert style(phone, "html", "colorScheme") == "dark"
-    phone.emulate_media(media="print")  # paper is white
-    assert style(phone, "body", "backgroundColor") == "rgb(255, 255, 255)"
-    assert not phone.locator("nav").is_visible()
-    assert phone.pdf()[:5] == b"%PDF-"
-
-
-def test_on_a_phone_only_tables_scroll_sideways(phone: Page) -> None:
-    for _ in range(2):
-        assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE
-        phone.evaluate(UNFOLD)
-    wide = phone.locator(".scroll").first
-    assert wide.evaluate("(box) => box.scrollWidth > box.clientWidth")
-    before = box_of(wide.locator("tbody th").first)
-    wide.evaluate("(box) => { box.scrollLeft = 200; }")
-    assert box_of(wide.locator("tbody th").first) == before
-
-
-def test_a_question_unfolds_and_cells_have_error_and_mark(visit: Page) -> None:
-    example = visit.locator("details.example").first
-    answer = example.locator(".answer").first
-    assert not answer.is_visible()
-    example.locator("summary").click()
-    assert answer.is_visible()
-    assert answer.locator("pre").text_content() == "The answer is A."
-    assert " ".join((answer.locator(".badge").text_content() or "").split()) == "✓ right"
-    picked = example.locator(".answer").nth(1).locator("li", has_text="picked")
-    assert (picked.text_content() or "").startswith("BBeta blockers")
-    cell = visit.locator("td", has_text="0.744").first
-    assert cell.text_content() == "0.744 ± 0.012"
-    assert "best" in (cell.get_attribute("class") or "").split()
-    assert cell.get_attribute("data-value") == "0.744"
-    assert visit.locator("td", has_text="n/a").first.get_attribute("data-value") == ""
 
 
 def test_sections_without_anything() -> None:
