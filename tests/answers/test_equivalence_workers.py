@@ -170,12 +170,10 @@ def test_workers_end_with_the_process_that_started_them() -> None:
 
 
 @POSIX
-@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_CPU"])
-def test_lower_limits_that_already_exist_are_kept(limit: str) -> None:
+def test_lower_limits_that_already_exist_are_kept() -> None:
     # A batch system may set lower limits than ours, and raising them fails.
-    value = {"RLIMIT_AS": 2**30, "RLIMIT_CPU": 30}[limit]
     code = (
-        f"import resource; resource.setrlimit(resource.{limit}, ({value}, {value})); "
+        "from resource import *; setrlimit(RLIMIT_AS, (2**30, 2**30)); setrlimit(RLIMIT_CPU, (30, 30)); "
         "from lm_eval_cora.answers.equivalence import EquivalenceChecker, Limits; "
         "print(EquivalenceChecker(Limits(cpu_seconds=60)).verdict('x+1', '1+x'))"
     )
@@ -183,17 +181,7 @@ def test_lower_limits_that_already_exist_are_kept(limit: str) -> None:
     assert done.stdout == "True\n", done.stderr
 
 
-def run_in_worker(code: str, folder: Path) -> str:
-    """Run code in a process in which `parse_expr` is disabled as in a worker, and return its output."""
-    code = f"from lm_eval_cora.answers import worker\nworker._refuse_python()\n{code}"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path)))}
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_only_plain_numbers_are_converted(tmp_path: Path) -> None:
-    code = """
+NUMBERS = """
 import sympy
 from sympy.parsing.sympy_parser import eval_expr, parse_expr
 from math_verify.parser import parse_expr as theirs
@@ -205,9 +193,6 @@ for text in ("__import__('os').mkdir('x')", "x", "1+1", "9**9**9**9", "0x10", "1
             pass
 print(sympy.sympify("3") == 3, sympy.Number("2.5") == 2.5, sympy.sympify("007") == 7, parse_expr(".5") == 0.5)
 """
-    assert run_in_worker(code, tmp_path) == "True True True True\n"
-    assert list(tmp_path.iterdir()) == []
-
 
 MARKED = [
     *("wombat", "wombat+31337", r"\text{wombat}", r"\mathrm{wombat}^2", r"\operatorname{wombat}(31337)", r"\wombat"),
@@ -218,9 +203,13 @@ MARKED = [
 ]
 
 
-def test_no_part_of_an_answer_is_compiled(tmp_path: Path) -> None:
+def test_only_plain_numbers_are_converted_and_no_part_of_an_answer_is_compiled(tmp_path: Path) -> None:
+    # In a process in which `parse_expr` is disabled as in a worker.
     # Python calls audit hooks before it compiles a text. sympy compiles some texts that it generates itself.
     code = f"""
+from lm_eval_cora.answers import worker
+worker._refuse_python()
+{NUMBERS}
 import sys
 compiled = []
 sys.addaudithook(lambda event, given: compiled.append(str(given)) if event == "compile" else None)
@@ -230,11 +219,19 @@ print([text for text in compiled if "wombat" in text or "31337" in text])
 eval("31337")
 print(len([text for text in compiled if "31337" in text]))
 """
-    assert run_in_worker(code, tmp_path) == "[]\n1\n"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path)))}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "True True True True\n[]\n1\n"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_starting_a_process_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starting_is_retried_and_imports_no_files_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json", "sympy", "re"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')")
+    monkeypatch.chdir(tmp_path)
     start, failed = subprocess.Popen, []
 
     def busy(*arguments: object, **more: object) -> object:
@@ -246,10 +243,3 @@ def test_starting_a_process_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", busy)
     assert EquivalenceChecker().verdict("x+2", "2+x") is True
     assert failed
-
-
-def test_files_in_the_working_directory_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("json", "sympy", "re"):
-        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')")
-    monkeypatch.chdir(tmp_path)
-    assert EquivalenceChecker().verdict("x+2", "2+x") is True

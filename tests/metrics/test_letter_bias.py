@@ -188,7 +188,7 @@ def test_the_errors_are_those_of_repeated_samples() -> None:
     # Answers at A in most questions and priors that vary much, so that the error of the prior matters: without it the
     # error of PriDe is 14% too large. Tolerance: three errors of a standard deviation of 400 samples.
     samples = [planted(np.random.default_rng(seed), 80, at_first=0.9, varied=1.5)[0] for seed in range(400)]
-    population = planted(np.random.default_rng(10**6), 40_000, at_first=0.9, varied=1.5)[0]
+    population = planted(np.random.default_rng(10**6), 20_000, at_first=0.9, varied=1.5)[0]
     sd, stderr, covered, mean = repeated(list(map(acc_pride, samples)), acc_pride(population).value)
     assert stderr == pytest.approx(sd, rel=0.105)
     assert sqrt(mean * (1 - mean) / 79) > 1.08 * stderr

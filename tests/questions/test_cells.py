@@ -180,4 +180,4 @@ def test_the_time_is_about_proportional_to_the_length(item: str) -> None:
         return time.process_time() - started
 
     # It would be 100 times as long if it were quadratic. The two are measured together, because the load varies.
-    assert min(seconds(5_000) / seconds(500) for _ in range(5)) < 40
+    assert any(seconds(5_000) / seconds(500) < 40 for _ in range(5))

@@ -14,12 +14,14 @@ import sysconfig
 import tarfile
 import tempfile
 import venv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
+from importlib.metadata import Distribution, distribution, distributions, version
 from importlib.util import find_spec
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 REPOSITORY = Path(__file__).parents[2]
 KEPT = ("arc", "score")
@@ -49,6 +51,14 @@ def call(*command: str | Path, status: int = 0, **variables: str) -> str:
     assert done.returncode == status, f"{command} ended with {done.returncode}\n{done.stdout[-4000:]}"
     return done.stdout
 
+
+_PIP = """
+import re, runpy, sys, tarfile
+pattern, read = re.compile(sys.argv.pop(1)), tarfile.TarFile.getmembers
+tarfile.TarFile.getmembers = lambda archive: [one for one in read(archive) if not pattern.match(one.name)]
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+"""pip extracts what it downloads, to build its metadata: without the harness' 14,000 task files."""
 
 _MARK = "-- the status is"
 
@@ -82,18 +92,18 @@ class Sources:
     @cached_property
     def wheel(self) -> Path:
         """This package."""
-        call(sys.executable, "-m", "build", "--wheel", "--outdir", self.folder / "ours", REPOSITORY)
+        call(sys.executable, "-m", "uv", "build", "--wheel", "--out-dir", self.folder / "ours", REPOSITORY)
         return _only(self.folder / "ours", "*.whl")
 
     @cached_property
     def harness(self) -> Path:
         """The harness' source folder, as `git clone` would give it."""
         name = f"lm-eval=={version('lm-eval')}"
-        download = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "lm-eval", name)
+        options = ("--quiet", "--no-deps", "--no-binary", "lm-eval", name, "--dest", self.folder / "sdist")
         # pip builds the metadata, too. With the installed setuptools it does not install another one first.
         builds_wheels = find_spec("setuptools") and find_spec("setuptools.command.bdist_wheel")  # since 70.1
         there = ["--no-build-isolation"] if builds_wheels else []
-        call(sys.executable, *download, *there, "--dest", self.folder / "sdist")
+        call(sys.executable, "-c", _PIP, _NOT_KEPT.pattern, "download", *options, *there)
         with tarfile.open(_only(self.folder / "sdist", "*.tar.gz")) as archive:
             members = [member for member in archive if not _NOT_KEPT.match(member.name)]
             archive.extractall(self.folder / "sdist", members, filter="data")
@@ -204,6 +214,31 @@ def installed(*steps: str, uv: bool = False) -> Callable[[Sources, Path], Enviro
         return environment
 
     return make
+
+
+def linked(sources: Sources, folder: Path) -> Environment:
+    """Only the two packages are installed, by uv; the rest are links to what this Python has compiled already."""
+    environment = new(folder, folder / "needed", by_uv=True)
+    environment.install("--no-deps", "--editable", sources.harness, sources.wheel)
+    environment.harness = sources.harness
+    (folder / "needed").mkdir()
+    found: dict[tuple[str, str], Distribution] = {("pip", ""): distribution("pip")}
+    _add_needed(found, distributions(path=[str(environment.site)]))
+    for package in found.values():
+        for top in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}:
+            if not (folder / "needed" / top).exists():
+                (folder / "needed" / top).symlink_to(str(package.locate_file(top)))
+    return environment
+
+
+def _add_needed(found: dict[tuple[str, str], Distribution], packages: Iterable[Distribution], extra: str = "") -> None:
+    """Add what packages declare that they need, and what that needs in turn."""
+    for needed in (Requirement(text) for package in packages for text in package.requires or ()):
+        if needed.name in ("lm-eval", "lm_eval") or (needed.marker and not needed.marker.evaluate({"extra": extra})):
+            continue
+        for more in {"", *needed.extras} - {extra for name, extra in found if name == needed.name}:
+            found[needed.name, more] = distribution(needed.name)
+            _add_needed(found, [found[needed.name, more]], more)
 
 
 def on_the_path(sources: Sources, folder: Path) -> Environment:

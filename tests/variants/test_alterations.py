@@ -1,5 +1,6 @@
 """Fillers, and what several probes do with the options of a question in the same way."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -29,17 +30,15 @@ LATIN = (
 """The languages of wordfreq with Latin letters."""
 
 
-def plain(word: str) -> str:
-    """The word in small letters without accents."""
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word.casefold().replace("ł", "l").replace("ø", "o").replace("ı", "i"))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+def plain(text: str) -> str:
+    """The text in small letters without accents."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold().replace("ł", "l").replace("ø", "o").replace("ı", "i"))
+    return re.sub("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+", "", decomposed)
 
 
 def of_filler_length(words: Iterable[str]) -> set[str]:
     """The words of six or seven letters: a filler, or a filler without its last letter."""
-    return {plain(word) for word in words if 6 <= len(word) <= 7}
+    return set(plain("\n".join(word for word in words if 6 <= len(word) <= 7)).split("\n"))
 
 
 @cache
@@ -47,7 +46,7 @@ def frequent_words() -> set[str]:
     """Words and names of six or seven letters that occur in texts of 27 languages."""
     wordfreq = pytest.importorskip("wordfreq")
     lists = (level for language in LATIN for level in wordfreq.get_frequency_list(language, "best"))
-    return {word for level in lists for word in of_filler_length(level)}
+    return of_filler_length(word for level in lists for word in level)
 
 
 @given(st.integers(0, 30), st.integers(0, 12), st.integers(), st.text(max_size=10))

@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.cli.run import HARNESS
-from tests.support.installation import CASES, DUMMY, OPTIONS, Environment, Sources, call, new
+from tests.support.installation import DUMMY, OPTIONS, Environment, Sources, call, linked, new
 from tests.support.installation_checks import check_removal
 from tests.support.messages import tells
 from tests.support.names import GROUPS, NAMES
 from tests.support.tables import without_variation
 
 pytestmark = pytest.mark.packaging
-USUAL = "uv, editable harness"
-"""The most common way to install the two packages. `nox -s install` tests all ways."""
 
 IMPORT = "import lm_eval; print(lm_eval.__file__)"
 ABSENT = "import importlib.util as u; print([name for name in ('torch', 'transformers') if u.find_spec(name)])"
@@ -65,8 +63,11 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
 
 @pytest.fixture(scope="module")
 def made(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """The wheel, the version of the harness that this suite runs on, and what they need."""
-    return CASES[USUAL](sources, tmp_path_factory.mktemp("packaging") / "venv")
+    """The wheel, the version of the harness that this suite runs on, and what they need: nothing else.
+
+    This is the most common way to install the two packages. `nox -s install` tests all ways.
+    """
+    return linked(sources, tmp_path_factory.mktemp("packaging") / "venv")
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +76,10 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(made: Environment, out: Path) -> dict[str, tuple[int, str]]:
+def said(sources: Sources, made: Environment, out: Path) -> dict[str, tuple[int, str]]:
     """The status of each command, and what it prints."""
     commands: dict[str, tuple[str | Path, ...]] = {
+        "pip": ("pip", "check"),
         "import": ("-c", IMPORT),
         "read once": ("-c", READ_ONCE),
         "absent": ("-c", ABSENT),
@@ -93,6 +95,8 @@ def said(made: Environment, out: Path) -> dict[str, tuple[int, str]]:
         "page": ("lm_eval_cora", "report", out, "-o", out / "report.html"),
         "check": ("lm_eval_cora", "tasks", "--check", "cora_demo", *OPTIONS),
         "tasks": ("lm_eval_cora", "tasks"),
+        "matplotlib": ("-c", f"import sys; sys.path.append({str(sources.dependencies)!r})"),
+        "page with matplotlib": ("lm_eval_cora", "report", out, "-o", out / "report.html"),
     }
     return dict(zip(commands, made.run_all(*commands.values()), strict=True))
 
@@ -180,9 +184,8 @@ def test_runs_print_their_tables(said: dict[str, tuple[int, str]]) -> None:
 def test_the_command_of_its_own_reports_a_run(made: Environment, said: dict[str, tuple[int, str]], out: Path) -> None:
     assert "| cora " in said["report"][1]
     assert "2 questions, 52 requests" in said["check"][1]
-    made.install("matplotlib")
-    call(made.python.parent / "lm-eval-cora", "report", out, "-o", out / "report.html")
     assert "<svg" in (out / "report.html").read_text()
+    assert call(made.python.parent / "lm-eval-cora", "tasks", "--path").strip() in said["tasks"][1]
 
 
 def test_all_files_are_in_the_package(made: Environment, said: dict[str, tuple[int, str]]) -> None:
