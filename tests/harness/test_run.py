@@ -29,9 +29,14 @@ EXACT = ["cora", "ci", "mcqa", "bmca@1.0"]
 @pytest.fixture(autouse=True)
 def quick() -> Iterator[None]:
     KnowsSome.built = []
-    # Without the harness' own tasks: finding them takes ten seconds, twice in a run.
-    ours = partial(TaskManager, include_defaults=False)
-    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
+    # Without the harness' own tasks: finding them takes ten seconds, twice in a run. Nor the table, as in the others.
+    with (
+        patch("lm_eval.evaluator.add_env_info"),
+        patch("lm_eval.evaluator.set_torch_seed"),
+        patch("lm_eval.evaluator.get_git_commit_hash", return_value=None),
+        patch("lm_eval.utils.make_table", return_value=""),
+        patch("lm_eval.tasks.TaskManager", partial(TaskManager, include_defaults=False)),
+    ):
         yield
 
 
