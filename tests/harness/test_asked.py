@@ -233,7 +233,12 @@ def test_the_short_form_and_its_report(folder: Path, capsys: pytest.CaptureFixtu
     words = ["--model", NAME, "--include_path", str(folder), "--output_path", str(folder / "out"), "--log_samples"]
     options = ["--metadata", '{"cora": {"questions": 2}}']
     ours = partial(TaskManager, include_defaults=False)
-    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
+    with (
+        patch("lm_eval.evaluator.add_env_info"),
+        patch("lm_eval.evaluator.set_torch_seed"),
+        patch("lm_eval.utils.make_table", return_value=""),
+        patch("lm_eval.tasks.TaskManager", ours),
+    ):
         for name in (write(folder), write(folder, "two_en", doc_to_target="{{(t + 1) % 3}}")):
             assert main(["run", "--of", name, *words, *options]) == 0
     (path, _) = sorted((folder / "out").rglob("results_*.json"))

@@ -37,7 +37,12 @@ from tests.support.written import put
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands]:
     KnowsSome.built = []
     ours = partial(TaskManager, include_defaults=False)
-    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
+    with (
+        patch("lm_eval.evaluator.add_env_info"),
+        patch("lm_eval.evaluator.set_torch_seed"),
+        patch("lm_eval.utils.make_table", return_value=""),
+        patch("lm_eval.tasks.TaskManager", ours),
+    ):
         yield Commands(tmp_path, capsys)
 
 

@@ -1,6 +1,6 @@
-"""Read the task files of the checkout only once."""
+"""Read the task files of the checkout and the questions of the package only once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,9 @@ from unittest.mock import patch
 
 from lm_eval.tasks import _factory, _index
 
+from lm_eval_cora.questions import loading
+from lm_eval_cora.questions.benchmark import Benchmark
+from lm_eval_cora.questions.question import LocatedRow
 from tests.support.simulated import TASKS
 
 OURS_ALONE = """
@@ -22,9 +25,9 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 @contextmanager
 def reading_task_files_once() -> Iterator[None]:
-    """Read each task file of the checkout once, and find them once. That takes a fifth of the time of a short run.
+    """Read each task file of the checkout once, find them once, and read the questions of the package once.
 
-    The harness copies what it read before it changes it.
+    That takes half the time of a short run. The harness copies what it read before it changes it; a question is frozen.
     """
     read, build, known = _index.load_yaml, _index.TaskIndex.build, dict[Any, dict[str, Any]]()
 
@@ -42,7 +45,18 @@ def reading_task_files_once() -> Iterator[None]:
     def index(paths: list[Path], **options: bool) -> dict[str, Any]:
         return dict(kept(build, tuple(paths), paths, options))
 
+    collect, collected = loading.collect_questions, dict[Any, loading.Collected]()
+
+    def questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str) -> loading.Collected:
+        if benchmark.package_file is None:
+            return collect(benchmark, rows, id_prefix=id_prefix)
+        key = repr(benchmark), id_prefix
+        if key not in collected:
+            collected[key] = collect(benchmark, rows, id_prefix=id_prefix)
+        return loading.Collected(*map(list, collected[key]))
+
     with (
+        patch.object(loading, "collect_questions", questions),
         patch.object(_index, "load_yaml", load_yaml),
         patch.object(_factory, "load_yaml", load_yaml),
         patch.object(_index.TaskIndex, "build", staticmethod(index)),
