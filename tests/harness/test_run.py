@@ -18,7 +18,7 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.building import own_task
 from tests.support.commands import NAME, Commands, KnowsSome
-from tests.support.simulated import TASKS
+from tests.support.simulated import TASKS, quickly
 
 M = 26
 MARKER = "[lm-eval-cora: skipped]"
@@ -29,14 +29,7 @@ EXACT = ["cora", "ci", "mcqa", "bmca@1.0"]
 @pytest.fixture(autouse=True)
 def quick() -> Iterator[None]:
     KnowsSome.built = []
-    # Without the harness' own tasks: finding them takes ten seconds, twice in a run. Nor the table, as in the others.
-    with (
-        patch("lm_eval.evaluator.add_env_info"),
-        patch("lm_eval.evaluator.set_torch_seed"),
-        patch("lm_eval.evaluator.get_git_commit_hash", return_value=None),
-        patch("lm_eval.utils.make_table", return_value=""),
-        patch("lm_eval.tasks.TaskManager", partial(TaskManager, include_defaults=False)),
-    ):
+    with quickly():
         yield
 
 

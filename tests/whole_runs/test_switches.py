@@ -1,16 +1,14 @@
 """Every option of `lm_eval run` with these tasks: it works, or an error explains why not before a request."""
 
 import json
-from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from lm_eval._cli import HarnessCLI
-from lm_eval.tasks import TaskManager
 
 from tests.support.messages import tells
-from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.simulated import TASKS, Simulated, knows, quickly, run, scores
 from tests.support.tables import without_variation
 
 FORMS = ["cora_demo", "cora_demo_mc"]
@@ -130,13 +128,7 @@ def test_all_of_them_on_the_command_line(
         *("--output_path", str(tmp_path / "out"), "--log_samples"),
     ]
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
-    ours = partial(TaskManager, include_defaults=False)
-    with (
-        patch("sys.argv", command),
-        patch("lm_eval.evaluator.add_env_info"),
-        patch("lm_eval.evaluator.set_torch_seed"),
-        patch("lm_eval.tasks.TaskManager", ours),
-    ):
+    with patch("sys.argv", command), quickly():
         cli = HarnessCLI()
         cli.execute(cli.parse_args())
     # Two of three questions, each with 8 * 4 + 6 * 2 + 6 * 3 = 62 letters.
