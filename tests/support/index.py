@@ -1,16 +1,14 @@
 """Read the task files of the checkout and the questions of the package only once."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from copy import copy
 from typing import Any
 from unittest.mock import patch
 
 from lm_eval.tasks import _factory, _index
 
 from lm_eval_cora.questions import loading
-from lm_eval_cora.questions.benchmark import Benchmark
-from lm_eval_cora.questions.question import LocatedRow
 from tests.support.simulated import TASKS
 
 OURS_ALONE = """
@@ -29,32 +27,21 @@ def reading_task_files_once() -> Iterator[None]:
 
     That takes half the time of a short run. The harness copies what it read before it changes it; a question is frozen.
     """
-    read, build, known = _index.load_yaml, _index.TaskIndex.build, dict[Any, dict[str, Any]]()
+    known: dict[Any, Any] = {}
 
-    def kept(make: Callable[..., dict[str, Any]], key: tuple[Path, ...], given: Any, options: Any) -> dict[str, Any]:
-        if not all(path.is_relative_to(TASKS) for path in key):
-            return make(given, **options)
-        whole = make, key, *sorted(options.items())
-        if whole not in known:
-            known[whole] = make(given, **options)
-        return known[whole]
+    def once(read: Callable[..., Any], key_of: Callable[[Any], object]) -> Callable[..., Any]:
+        def kept(given: Any, *more: Any, **options: Any) -> Any:
+            if not (key := key_of(given)):
+                return read(given, *more, **options)
+            if (whole := (read, key, *sorted(options.items()))) not in known:
+                known[whole] = read(given, *more, **options)
+            return copy(known[whole])
 
-    def load_yaml(path: Path, **options: bool) -> dict[str, Any]:
-        return kept(read, (path,), path, options)
+        return kept
 
-    def index(paths: list[Path], **options: bool) -> dict[str, Any]:
-        return dict(kept(build, tuple(paths), paths, options))
-
-    collect, collected = loading.collect_questions, dict[Any, loading.Collected]()
-
-    def questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str) -> loading.Collected:
-        if benchmark.package_file is None:
-            return collect(benchmark, rows, id_prefix=id_prefix)
-        key = repr(benchmark), id_prefix
-        if key not in collected:
-            collected[key] = collect(benchmark, rows, id_prefix=id_prefix)
-        return loading.Collected(*map(list, collected[key]))
-
+    load_yaml = once(_index.load_yaml, lambda path: path.is_relative_to(TASKS) and path)
+    index = once(_index.TaskIndex.build, lambda paths: all(one.is_relative_to(TASKS) for one in paths) and (*paths,))
+    questions = once(loading.collect_questions, lambda benchmark: benchmark.package_file and repr(benchmark))
     with (
         patch.object(loading, "collect_questions", questions),
         patch.object(_index, "load_yaml", load_yaml),
