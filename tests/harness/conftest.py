@@ -1,32 +1,29 @@
 """Fixtures for runs of the command with a local server."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
-from lm_eval.tasks import TaskManager
+from lm_eval.utils import RemoteTokenizer
 
 from lm_eval_cora.harness import served
 from tests.support.served import Runs
 from tests.support.server import Server
+from tests.support.simulated import quickly
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Use only the task files of the demo, and do not wait between attempts. Skip the harness' table: no test
-    # reads it, and it takes longer than a run.
+    # Use only the task files of the demo, and do not wait between attempts. A token is a byte, as on the server, which
+    # would be asked for those of each prompt.
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")  # otherwise each request searches the environment twice
-    ours = partial(TaskManager, include_defaults=False)
     with (
         patch("lm_eval_cora.harness.dry_run.with_tasks_folder", list),
         patch("lm_eval_cora.discovery.location.with_tasks_folder", list),
-        patch("lm_eval.evaluator.add_env_info"),
-        patch("lm_eval.evaluator.set_torch_seed"),
-        patch("lm_eval.utils.make_table", return_value=""),
-        patch("lm_eval.tasks.TaskManager", ours),
+        quickly(),
+        patch.object(RemoteTokenizer, "encode", lambda _, text: list(text.encode())),
         patch.object(served, "DELAYS", (0.0,) * 6),
     ):
         yield

@@ -17,7 +17,7 @@ from lm_eval_cora.harness.asked import AskedTask, _prompt_of, label_in, labels_i
 from lm_eval_cora.harness.scoring import score_response
 from tests.support.commands import NAME
 from tests.support.rows import write as write_rows
-from tests.support.simulated import TASKS, Simulated, knows, run
+from tests.support.simulated import TASKS, Simulated, knows, quickly, run
 
 LETTERS = "Question: {{q}}\nOne of A, B or C:\nA. {{o[0]}}\nB. {{o[1]}}\nC. {{o[2]}}\nAnswer:"
 WORDS = ("ice", "fog", "dew", "hail", "snow", "rain")
@@ -232,8 +232,7 @@ def test_every_probe_runs_with_the_exemplars_of_the_task(folder: Path, task: str
 def test_the_short_form_and_its_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--model", NAME, "--include_path", str(folder), "--output_path", str(folder / "out"), "--log_samples"]
     options = ["--metadata", '{"cora": {"questions": 2}}']
-    ours = partial(TaskManager, include_defaults=False)
-    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
+    with quickly():
         for name in (write(folder), write(folder, "two_en", doc_to_target="{{(t + 1) % 3}}")):
             assert main(["run", "--of", name, *words, *options]) == 0
     (path, _) = sorted((folder / "out").rglob("results_*.json"))

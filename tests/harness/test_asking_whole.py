@@ -94,31 +94,31 @@ def test_every_form_and_probe_that_can_stop(task: str) -> None:
 
 
 def test_a_model_that_is_always_wrong_is_asked_the_originals_only() -> None:
-    found = scores(run(stop_early(model := Simulated(lambda doc: "?"), target="whole:0.01")))
+    found = scores(run(stop_early(model := Simulated(lambda doc: "?"), target="whole:0.01"), options={"questions": 30}))
     assert found["cora"] == found["mcqa"] == found["bmca@1.0"] == found["cora_stderr"] == 0
-    assert len(model.prompts) == 120
+    assert len(model.prompts) == 30
 
 
 def test_the_log_says_what_the_errors_are_about(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "lm_eval"):
-        run(stop_early(Moody(8), target="whole:0.2"))
-        run(stop_early(Moody(8), target_stderr=0.05))
-        run(stop_early(Moody(8), budget=500))
+        for how in ({"target": "whole:0.2"}, {"target_stderr": 0.05}, {"budget": 500}):
+            run(stop_early(Moody(8), **how), options={"questions": 40})
         run(Moody(8), options={"questions": 10})
     told = caplog.text
     assert "the target is a 95% interval of cora of ± 0.2 for the value of all these questions" in told
-    assert re.search(r"followed \d+ of the \d+ right ones, .*for all 120 questions of this run; cora is 0\.", told)
+    assert re.search(r"followed \d+ of the \d+ right ones, .*for all 40 questions of this run; cora is 0\.", told)
     others = "standard errors are about other questions of the same kind"
     assert f"the target is a standard error of cora below 0.05; {others}" in told
-    assert re.search(rf"at most 120 questions, 3,120 requests, .*; the budget is 500 requests; {others}", told)
+    assert re.search(rf"at most 40 questions, 1,040 requests, .*; the budget is 500 requests; {others}", told)
     assert re.search(rf"10 questions, 260 requests, .*prompt tokens; {others}", told)
-    assert re.search(rf"asked \d+ of 120 questions, drawn by the seed; {others}", told)
+    assert re.search(rf"asked \d+ of 40 questions, drawn by the seed; {others}", told)
 
 
 # ---- from the files
 def test_reports_show_the_same_estimates_and_comparisons_are_refused(tmp_path: Path) -> None:
-    sampled = write(tmp_path / "a", stop_early(Moody(8), target="whole:0.04"), "cora_demo", {})
-    again = write(tmp_path / "b", stop_early(Moody(9), target="whole:0.04"), "cora_demo", {}, "an-org/another")
+    target = "whole:0.04"
+    sampled = write(tmp_path / "a", stop_early(Moody(8), target=target), "cora_demo", {})
+    again = write(tmp_path / "b", stop_early(Moody(9), target=target), "cora_demo", {}, "an-org/another")
     exact = write(tmp_path / "c", stop_early(Moody(8)), "cora_demo", {}, "an-org/a-third")
     one, third = the_run(sampled.folder), the_run(exact.folder)
     assert set(one.estimates) == FOUR
@@ -177,12 +177,12 @@ def test_whole_questions_of_a_limit_are_the_benchmark() -> None:
 
 
 # ---- budgets
-@pytest.mark.parametrize(("stop", "budget", "biased"), [("exact", 200, 1), (None, 200, 0), ("exact", 4_000, 0)])
+@pytest.mark.parametrize(("stop", "budget", "biased"), [("exact", 200, 1), (None, 200, 0), ("exact", 1_040, 0)])
 def test_a_budget_with_few_questions_and_early_stopping_warns_of_its_bias(
     stop: str | None, budget: int, biased: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("WARNING", "lm_eval"):
-        run(stop_early(Moody(8), stop, budget=budget))
+        run(stop_early(Moody(8), stop, budget=budget), options={"questions": 40})
     told = (
         r"cora_demo: the budget paid for only \d+ questions, and their number depended on the answers, so the scores "
         r"are too high on average: mcqa by about 0\.\d+, bmca@1\.0 by 0\.\d+"

@@ -2,15 +2,18 @@
 
 import json
 import os
-import subprocess
 import sys
+import tempfile
 from contextlib import nullcontext
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from lm_eval.api.registry import get_model, register_model
+from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
@@ -29,8 +32,9 @@ from lm_eval_cora.harness.back_ends import (
 from lm_eval_cora.harness.compat import leave_out_empty_stops
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
 from lm_eval_cora.harness.served import patient
-from tests.support.index import OURS_ALONE
+from tests.support.documented import forked, from_start
 from tests.support.messages import tells
+from tests.support.programs import KEPT, UNREAD, redirected
 from tests.support.server import Server
 from tests.support.simulated import TASKS, Simulated, knows
 from tests.support.simulated import run as run_simulated
@@ -281,13 +285,20 @@ def test_a_folder_with_other_weights_has_another_file(tmp_path: Path) -> None:
 
 def test_nobody_reads_the_table(tmp_path: Path) -> None:
     arguments = ["--model", "dummy", "--tasks", "cora_demo", "--include_path", str(TASKS), "--limit", "1"]
-    command = [sys.executable, "-c", OURS_ALONE, "lm_eval_cora", "run", *arguments, "--output_path", str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(TASKS.parent), "HF_HUB_OFFLINE": "1"}
-    read, write = os.pipe()
-    os.close(read)
-    ran = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, env=environment, check=False)
-    os.close(write)
-    assert ran.returncode == 0, ran.stderr[-2000:]
-    assert "Traceback" not in ran.stderr
-    assert "BrokenPipe" not in ran.stderr
+    with tempfile.TemporaryFile() as err:
+
+        def run() -> int:
+            sys.stderr = redirected(2, KEPT, err)  # type: ignore[assignment]
+            with patch("sys.stdout", redirected(1, UNREAD, err)) as out:
+                status = main(["run", *arguments, "--output_path", str(tmp_path)])
+                out.flush()  # as Python does at its end
+            return status
+
+        ours = partial(TaskManager, include_defaults=False)
+        with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
+            status = forked(run, err.fileno(), err.fileno())
+        told = from_start(err)
+    assert status == 0, told[-2000:]
+    assert "Traceback" not in told
+    assert "BrokenPipe" not in told
     assert list(tmp_path.rglob("results_*.json"))

@@ -1,23 +1,20 @@
 """Errors for unknown tasks, and for arguments that the harness' parser refuses."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from lm_eval._cli import HarnessCLI
-from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness.dry_run import UsageError, harness_arguments, harness_options
 from tests.support.messages import tells
-from tests.support.simulated import TASKS
+from tests.support.simulated import TASKS, quickly
 
 
 @pytest.fixture(autouse=True)
 def quick() -> Iterator[None]:
-    with patch("lm_eval.tasks.TaskManager", partial(TaskManager, include_defaults=False)):
+    with quickly():
         yield
 
 

@@ -18,7 +18,7 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.building import own_task
 from tests.support.commands import NAME, Commands, KnowsSome
-from tests.support.simulated import TASKS
+from tests.support.simulated import TASKS, quickly
 
 M = 26
 MARKER = "[lm-eval-cora: skipped]"
@@ -29,9 +29,7 @@ EXACT = ["cora", "ci", "mcqa", "bmca@1.0"]
 @pytest.fixture(autouse=True)
 def quick() -> Iterator[None]:
     KnowsSome.built = []
-    # Without the harness' own tasks: finding them takes ten seconds, twice in a run.
-    ours = partial(TaskManager, include_defaults=False)
-    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
+    with quickly():
         yield
 
 

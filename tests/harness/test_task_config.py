@@ -4,7 +4,6 @@ import ast
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,15 +28,14 @@ from tests.support.building import build, own_task
 from tests.support.commands import Commands, KnowsSome
 from tests.support.messages import tells
 from tests.support.pairs import pairs
-from tests.support.simulated import TASKS, Simulated, knows
+from tests.support.simulated import TASKS, Simulated, knows, quickly
 from tests.support.written import put
 
 
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands]:
     KnowsSome.built = []
-    ours = partial(TaskManager, include_defaults=False)
-    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.tasks.TaskManager", ours):
+    with quickly():
         yield Commands(tmp_path, capsys)
 
 

@@ -1,13 +1,14 @@
-"""Read the task files of the checkout only once."""
+"""Read the task files of the checkout and the questions of the package only once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from copy import copy
 from typing import Any
 from unittest.mock import patch
 
-from lm_eval.tasks import _index
+from lm_eval.tasks import _factory, _index
 
+from lm_eval_cora.questions import loading
 from tests.support.simulated import TASKS
 
 OURS_ALONE = """
@@ -22,19 +23,29 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 @contextmanager
 def reading_task_files_once() -> Iterator[None]:
-    """Read each task file of the checkout once. A `TaskManager` reads all of them, which takes longer than most runs.
+    """Read each task file of the checkout once, find them once, and read the questions of the package once.
 
-    Only its index is kept, which the harness copies before it changes it; a task that is built reads its file again.
+    That takes half the time of a short run. The harness copies what it read before it changes it; a question is frozen.
     """
-    read, known = _index.load_yaml, {}
+    known: dict[Any, Any] = {}
 
-    def load_yaml(path: Path, **options: bool) -> dict[str, Any]:
-        if not path.is_relative_to(TASKS) or options.get("resolve_func", True):
-            return read(path, **options)
-        key = path, *sorted(options.items())
-        if key not in known:
-            known[key] = read(path, **options)
-        return known[key]
+    def once(read: Callable[..., Any], key_of: Callable[[Any], object]) -> Callable[..., Any]:
+        def kept(given: Any, *more: Any, **options: Any) -> Any:
+            if not (key := key_of(given)):
+                return read(given, *more, **options)
+            if (whole := (read, key, *sorted(options.items()))) not in known:
+                known[whole] = read(given, *more, **options)
+            return copy(known[whole])
 
-    with patch.object(_index, "load_yaml", load_yaml):
+        return kept
+
+    load_yaml = once(_index.load_yaml, lambda path: path.is_relative_to(TASKS) and path)
+    index = once(_index.TaskIndex.build, lambda paths: all(one.is_relative_to(TASKS) for one in paths) and (*paths,))
+    questions = once(loading.collect_questions, lambda benchmark: benchmark.package_file and repr(benchmark))
+    with (
+        patch.object(loading, "collect_questions", questions),
+        patch.object(_index, "load_yaml", load_yaml),
+        patch.object(_factory, "load_yaml", load_yaml),
+        patch.object(_index.TaskIndex, "build", staticmethod(index)),
+    ):
         yield

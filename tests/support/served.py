@@ -18,7 +18,7 @@ class Runs:
         self.folder, self.server, self.capsys, self.caplog = folder, server, capsys, caplog
 
     def __call__(
-        self, *arguments: object, protocol: str = "chat", tasks: str = "cora_demo", more: str = "", questions: int = 2
+        self, *arguments: object, protocol: str = "chat", tasks: str = "cora_demo", more: str = "", questions: int = 1
     ) -> tuple[int, str]:
         """The exit status, and what was logged and printed to stderr."""
         model = {"chat": "local-chat-completions", "completions": "local-completions"}[protocol]

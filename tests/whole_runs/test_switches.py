@@ -1,16 +1,14 @@
 """Every option of `lm_eval run` with these tasks: it works, or an error explains why not before a request."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from lm_eval._cli import HarnessCLI
 
-from tests.support.index import OURS_ALONE
 from tests.support.messages import tells
-from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.simulated import TASKS, Simulated, knows, quickly, run, scores
 from tests.support.tables import without_variation
 
 FORMS = ["cora_demo", "cora_demo_mc"]
@@ -118,21 +116,24 @@ def test_answers_from_the_cache_are_those_of_the_model(task: str, tmp_path: Path
 
 
 @pytest.mark.usefixtures("hub")
-def test_all_of_them_on_the_command_line(tmp_path: Path, hub: Path) -> None:
+def test_all_of_them_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     command = [
-        *(sys.executable, "-c", OURS_ALONE, "lm_eval", "run", "--model", "dummy", "--include_path", str(TASKS)),
+        *("lm_eval", "run", "--model", "dummy", "--include_path", str(TASKS)),
         *("--tasks", "cora_mmlu,cora_mmlu_mc", "--metadata", json.dumps({"cora": {"questions": 3, "seed": 4}})),
         *("--limit", "0.4", "--num_fewshot", "2", "--seed", "1,2,3,4", "--gen_kwargs", "max_gen_toks=16"),
         *("--system_instruction", "Be brief.", "--cache_requests", "true", "--write_out"),
         *("--output_path", str(tmp_path / "out"), "--log_samples"),
     ]
-    caches = {"HF_DATASETS_CACHE": str(hub / "cache"), "LM_HARNESS_CACHE_PATH": str(tmp_path / "cache")}
-    environment = {**os.environ, **caches}
-    done = subprocess.run(command, cwd=hub, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
+    with patch("sys.argv", command), quickly():
+        cli = HarnessCLI()
+        cli.execute(cli.parse_args())
     # Two of three questions, each with 8 * 4 + 6 * 2 + 6 * 3 = 62 letters.
-    assert "cora_mmlu: --cache_requests is disabled" in done.stderr
-    assert "cora_mmlu_mc: 2 questions, 40 variants, 124 requests, one per letter, about" in done.stderr
+    assert "cora_mmlu: --cache_requests is disabled" in caplog.text
+    assert "cora_mmlu_mc: 2 questions, 40 variants, 124 requests, one per letter, about" in caplog.text
     (file,) = (tmp_path / "out").rglob("results_*.json")
     results = json.loads(file.read_text())
     forms = {"cora_mmlu": (5, "generate|reader:flexible"), "cora_mmlu_mc": (2, "loglikelihood")}
