@@ -113,12 +113,8 @@ def test_impossible_widths_are_refused_before_anything_is_written(width: float, 
 
 def test_names_and_titles_may_be_anything(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     titles = [
-        "日本語のモデル 😀",
-        "a\x00\x1b\ud800b\nc",
-        "",
-        "</metadata><x>&amp;",
-        "$\\frac$ (a) \\",
-        "$\\FRAC$ (A) \\",
+        *("日本語のモデル 😀", "a\x00\x1b\ud800b\nc", ""),
+        *("</metadata><x>&amp;", "$\\frac$ (a) \\", "$\\FRAC$ (A) \\"),
     ]
     charts = [
         (title, Dots(title=title, x_label=title, models=[(title, {title: Number(0.5, 0.1)})], numbers=made_up.scores()))
@@ -235,8 +231,8 @@ def named(chart: Chart, title: str) -> Chart:
     if isinstance(chart, Curve | Ranges):
         return replace(chart, title=title, lines=[chart.lines[0]._replace(name=name) for name in NAMES])
     if isinstance(chart, Dots | Changes):
-        value = next(iter(chart.models[0][1].values()))
-        return replace(chart, title=title, models=[(name, dict.fromkeys(NAMES, value)) for name in NAMES])
+        values = dict.fromkeys(NAMES, next(iter(chart.models[0][1].values())))
+        return replace(chart, title=title, models=[(name, values) for name in NAMES])
     assert isinstance(chart, HeatMap)
     bands = [chart.bands[0]._replace(label=name, link=name, values=[0.5] * len(NAMES)) for name in NAMES]
     return replace(chart, title=title, columns=NAMES, bands=bands)
