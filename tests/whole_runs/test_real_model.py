@@ -232,8 +232,7 @@ def test_a_short_limit_first_has_the_answers_of_the_long_one(real: RealModel, wr
     limit = 1
     with patch.object(real.model, "generate_until", wraps=real.model.generate_until) as generate:
         steps = real.run("cora_local", stop_early(real.model, None, max_gen_toks=(8, 12)), limit=limit)
-    first, second = (len(call.args[0]) for call in generate.call_args_list)
-    assert 0 < second < first
+    first, second = ({request.args[0] for request in call.args[0]} for call in generate.call_args_list)
     full, samples = written["samples"]["cora_local"], steps["samples"]["cora_local"]
     assert all(sample["arguments"][0][1]["max_gen_toks"] == 12 for sample in full)
     told = [
@@ -243,4 +242,5 @@ def test_a_short_limit_first_has_the_answers_of_the_long_one(real: RealModel, wr
     assert len({sample["doc"]["question_id"] for sample in samples}) == limit
     assert told[1].items() <= told[0].items()
     assert any(invalid == "" for _, invalid in told[1].values())
-    assert min(len(real.model.tok_encode(sample["resps"][0][0])) for sample in samples) < 8
+    tokens = {sample["arguments"][0][0]: len(real.model.tok_encode(sample["resps"][0][0])) for sample in samples}
+    assert set() < second <= {prompt for prompt in first if tokens[prompt] >= 6} < first  # nearly 8 may be cut off
