@@ -243,4 +243,4 @@ def test_a_short_limit_first_has_the_answers_of_the_long_one(real: RealModel, wr
     assert told[1].items() <= told[0].items()
     assert any(invalid == "" for _, invalid in told[1].values())
     tokens = {sample["arguments"][0][0]: len(real.model.tok_encode(sample["resps"][0][0])) for sample in samples}
-    assert set() < second <= {prompt for prompt in first if tokens[prompt] >= 8} < first
+    assert set() < second <= {prompt for prompt in first if tokens[prompt] >= 6} < first  # nearly 8 may be cut off
