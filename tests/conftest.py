@@ -67,7 +67,7 @@ def pytest_collection_finish() -> None:
     """Exclude imported modules from garbage collection, which otherwise takes a third of the time of a run."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(400_000, 50, 50)
 
 
 @pytest.fixture(scope="session")

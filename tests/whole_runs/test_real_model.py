@@ -48,7 +48,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "cora_local": {"gen_kwargs": {"max_gen_toks": 12}},
     "cora_local_mc": {"options": {"questions": 1}, "num_fewshot": 1},
     "cora_local_plus": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 4}},
-    "cora_local_revas": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 8}},
+    "cora_local_revas": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 4}},
     "cora_local_revas_mc": {"options": {"questions": 1}},
     # Too short for most answers: these tests check how cut-off answers are handled.
     "cora_local_prompts": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
