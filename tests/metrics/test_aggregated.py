@@ -43,3 +43,4 @@ def test_the_error_if_all_answers_are_right_is_that_of_the_accuracy_with_the_few
     row = metrics.aggregated(order=table_of([asked("p", [A, B], 2), asked("q", [A, B, C], 3)]))
     # One question has C. Wilson's interval of 1 of 1 is z^2 / (1 + z^2) wide: 3.841459 / 4.841459 / (2 * 1.959964).
     assert tuple(row.acc_mean) == pytest.approx((1.0, 0.202415), abs=1e-6)
+    assert isnan(metrics.aggregated(order=table_of([asked("p", [A, B], 2)])).acc_mean.stderr)  # one question
