@@ -226,10 +226,9 @@ def linked(sources: Sources, folder: Path) -> Environment:
     _add_needed(found, distributions(path=[str(environment.site)]))
     for package in found.values():
         for top in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}:
-            if not (
-                folder / "needed" / top
-            ).is_symlink():  # one may lead nowhere: some packages list files that are absent
-                (folder / "needed" / top).symlink_to(str(package.locate_file(top)))
+            place = folder / "needed" / top
+            if not place.is_symlink():  # some packages list a setup.py that is absent, so it may lead nowhere
+                place.symlink_to(str(package.locate_file(top)))
     return environment
 
 
