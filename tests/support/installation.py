@@ -225,10 +225,11 @@ def linked(sources: Sources, folder: Path) -> Environment:
     found: dict[tuple[str, str], Distribution] = {("pip", ""): distribution("pip")}
     _add_needed(found, distributions(path=[str(environment.site)]))
     for package in found.values():
-        for top in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}:
-            place = folder / "needed" / top
-            if not place.is_symlink():  # some packages list a setup.py that is absent, so it may lead nowhere
-                place.symlink_to(str(package.locate_file(top)))
+        # Packages from a setup.py list files that are absent, and not the folder of their metadata.
+        for top in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"} | {package._path.name}:
+            link, place = folder / "needed" / top, Path(str(package.locate_file(top)))
+            if place.exists() and not link.exists():
+                link.symlink_to(place)
     return environment
 
 
