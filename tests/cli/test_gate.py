@@ -43,6 +43,7 @@ def test_runs_of_the_harness(cli: Cli, tmp_path: Path) -> None:
         told.append([(each["low"], each["high"]) for each in strict(printed)["requirements"]])
     assert told[0] == told[1] != told[2]
     assert cli(f"gate {target} --require cora>={sum(told[2][0]) / 2} --json -") == 2
+    assert strict(cli.out)["requirements"][0]["questions_to_decide"] is None
     assert "a run with a smaller E of --target whole:E decides" in cli.out
     assert cli(f"gate {stopped} --baseline {full} --no-worse cora:0.3") == 0
     assert cli(f"gate {stopped} --require invalid<=0.5") == 3
