@@ -74,7 +74,8 @@ class AnswerFormat(ABC):
 
     def target(self, doc: Doc) -> str:
         """Return the right answer as the model should write it; exemplars end with it."""
-        return self.scored(doc)[int(doc["printed"].index(doc["answer"]))]
+        position: int = doc["printed"].index(doc["answer"])
+        return self.scored(doc)[position]
 
     def tokens(self, doc: Doc) -> int:
         """Return how many tokens an answer needs; 0 if the limit in the task file is enough."""

@@ -45,7 +45,7 @@ class Record(Variant, Answer):
     def correct(self) -> bool:
         """Whether the answer is right, compared by identity. An invalid answer is never right.
 
-        A selection is right if it is exactly the right option, or nothing where the right option is not printed.
+        A selection must hold the right option alone. If that option is not printed, the selection must be empty.
         """
         if self.selected is not None:
             return set(self.selected) == {self.answer}.intersection(self.printed)

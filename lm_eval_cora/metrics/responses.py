@@ -168,7 +168,7 @@ class ResponseTable:
         if original is not None and not (is_whole and 0 <= original < sizes.min(initial=original + 1)):
             short = f", but question {sizes.argmin()} has {sizes.min()} variants" if len(sizes) else ""
             wanted = f"expected the position of a variant that each question has, got {original}{short}"
-            raise ValueError(f"original: {wanted}. Pass original=None if there is no original")
+            raise ValueError(f"original: {wanted}. If the rows have no original, pass original=None")
         skipped, right = np.isnan(values), values == 1
         first = ordinal == (-1 if original is None else original)
         given = {
