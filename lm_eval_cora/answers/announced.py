@@ -13,6 +13,7 @@ _TABLES = Path(__file__).with_name("announcements.yaml")
 _OF_A_RUN = ("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "if")
 _SIGNS = ("answer", "option", "choose", "verdict", "ends", "none")
 _ALSO_ENGLISH = {"a", "is", "to", "as", "no", "me", "on", "item", "final", "literal"}
+_NO_WORD_BEFORE, _NO_WORD_AFTER = r"(?<!\w)", r"(?!\w)"
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
 _BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
@@ -44,7 +45,18 @@ class Language:
     def _any_of(self, *kinds: str) -> re.Pattern[str]:
         """Return a pattern of the phrases of some kinds; the longest one at a place matches."""
         phrases = sorted({phrase for kind in kinds for phrase in self._phrases[kind]}, key=len, reverse=True)
-        return re.compile("|".join(map(self._pattern, phrases)) or r"(?!)", re.IGNORECASE)
+        bounded: dict[tuple[str, str], list[str]] = {(_NO_WORD_BEFORE, _NO_WORD_AFTER): []}
+        for phrase in phrases:
+            before = _NO_WORD_BEFORE if self._spaced and phrase[0].isalnum() else ""
+            after = _NO_WORD_AFTER if self._spaced and (phrase[-1].isalnum() or phrase[-1] == "*") else ""
+            bounded.setdefault((before, after), []).append(phrase)
+        # What all phrases have in common comes first, so that most places are left after one look.
+        patterns = [
+            f"{before}(?=[{''.join({re.escape(phrase[0]) for phrase in alike})}])(?:{'|'.join(map(self._pattern, alike))}){after}"
+            for (before, after), alike in bounded.items()
+            if alike
+        ]
+        return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 
     @cached_property
     def _run(self) -> re.Pattern[str]:
@@ -55,9 +67,7 @@ class Language:
         if len(phrase) == 1 and phrase.upper() in self._words:  # the article in "A resposta é a A"
             following = (word.rstrip("*") for kind in ("answer", "option", "right") for word in self._phrases[kind])
             escaped = f"(?-i:{phrase}|{phrase.upper()}(?= (?:{'|'.join(map(re.escape, following))})))"
-        if not self._spaced:
-            return escaped
-        return (r"(?<!\w)" if phrase[0].isalnum() else "") + escaped + (r"(?!\w)" if phrase[-1].isalnum() else "")
+        return escaped
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def _kinds(self, token: str) -> set[str]:

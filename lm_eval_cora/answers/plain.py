@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from lm_eval_cora.answers import Reason
@@ -98,6 +99,7 @@ def why_nothing(head: str, otherwise: Reason) -> Reason:
 
 
 _LONGEST = 20_000  # characters that are read; half of them from each end of a longer text
+_GAP = "\n\n"  # in the place of the others
 _STAND_FOR = [
     *(("'", "‘’‛`´"), ('"', "“”„«»「」"), ("-", "‐‑‒–—―−"), ("[", "【"), ("]", "】"), ("->", "→⇒➔➜"), ("*", "×·")),
     *((". ", "。।۔"), (", ", "、،"), ("? ", "؟"), ("\n", "\r")),
@@ -121,22 +123,32 @@ def _character(character: str) -> str:
 
 
 Replacement = str | Callable[[re.Match[str]], str]
+_Change = tuple[int, int, int, int]
+"""Start and end of a replacement in the new text, and of what it replaces in the old text."""
+
+
+def _arrow(arrow: re.Match[str]) -> str:
+    """Make a colon of an arrow at the start of a line or behind a label."""
+    before = arrow.string[max(0, arrow.start() - 6) : arrow.start()].lower()
+    return ":" if not before or before.endswith(("\n", "answer", "choice", "option")) else arrow[0]
+
+
 _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (re.compile("[^\x01-\x7f]|[`\r]"), lambda unusual: _character(unusual[0])),
     (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
     (re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE), " answer: "),
-    (re.compile(r"(?:^|(?<=\n)|(?<=answer)|(?<=choice)|(?<=option)) ?[-=]{1,2}>", re.IGNORECASE), ":"),
+    (re.compile(r" ?[-=]{1,2}>"), _arrow),
     (
         re.compile(
             r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|?/?[\w|]{1,30}\|>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf|bb|cal)|"
             r"left|right|[()\[\],;!])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\x1b\[[\d;]{0,8}m|\$|\\(?![a-zA-Z])"
-            r"|[*_~]+(?!\w)|(?<!\w)[*_~]+"
+            r"|[*_~]+(?!\w)|[*_~](?<!\w[*_~])[*_~]*"
         ),
         "",
     ),
-    (re.compile(r"(?<!\w)\\(?=[a-zA-Z])"), ""),
-    (re.compile(r"[{}\\]|&nbsp;|[^\S\n]+"), " "),
+    (re.compile(r"\\(?<!\w\\)(?=[a-zA-Z])"), ""),
+    (re.compile(r"[{}\\]|&nbsp;|[^\S\n ][^\S\n]*"), " "),
     (re.compile(r" ?\n[ \n]*|  +"), lambda blank: "\n" * min(2, blank[0].count("\n")) or " "),
 )
 """Replacements, in order. A box and an answer tag become the label "answer:", an arrow becomes a colon."""
@@ -147,11 +159,10 @@ class Plain:
 
     def __init__(self, text: str) -> None:
         self.text = both_ends(text)
-        self._length = len(text)
-        self._at: Sequence[int] = range(len(text))  # the place in the original text of each character
+        self._changes: list[list[_Change]] = []  # of each step, in the order of the text
         if len(text) > _LONGEST:
             half = _LONGEST // 2
-            self._at = [*range(half), half, half, *range(len(text) - half, len(text))]
+            self._changes.append([(half, half + len(_GAP), half, len(text) - half)])
         if (turn := _END_OF_TURN.search(self.text)) and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
         for pattern, replacement in _REPLACED:
@@ -161,28 +172,40 @@ class Plain:
 
     def drop(self, count: int) -> None:
         """Drop characters at the beginning."""
-        self.text, self._at = self.text[count:], self._at[count:]
+        self.text = self.text[count:]
+        self._changes.append([(0, 0, 0, count)])
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the part of the original text for a part of the plain text."""
-        first = self._at[start] if start < len(self._at) else self._length
-        return first, self._at[end - 1] + 1 if start < end <= len(self._at) else first
+        first = self._origin(start)
+        return first, self._origin(end - 1) + 1 if end > start else first
+
+    def _origin(self, place: int) -> int:
+        """Return the place in the original text of a character; of a replacement, the first replaced character."""
+        for changes in reversed(self._changes):
+            before = bisect_right(changes, place, key=lambda change: change[0])
+            if before:
+                _, end, old_start, old_end = changes[before - 1]
+                place = old_start if place < end else place - end + old_end
+        return place
 
     def substitute(self, pattern: re.Pattern[str], replacement: Replacement) -> None:
         """Replace the matches of a pattern."""
         parts: list[str] = []
-        at: list[int] = []
-        end = 0
+        changes: list[_Change] = []
+        end = length = 0
         for match in pattern.finditer(self.text):
             new = replacement if isinstance(replacement, str) else replacement(match)
             if new == match[0]:
                 continue
-            parts += (self.text[end : match.start()], new)
-            at += self._at[end : match.start()]
-            at += [self._at[match.start()]] * len(new)
-            end = match.end()
-        if end:
-            self.text, self._at = "".join(parts) + self.text[end:], [*at, *self._at[end:]]
+            start, old_end = match.span()
+            parts += (self.text[end:start], new)
+            length += start - end + len(new)
+            changes.append((length - len(new), length, start, old_end))
+            end = old_end
+        if changes:
+            self.text = "".join(parts) + self.text[end:]
+            self._changes.append(changes)
 
 
 def plain(text: str) -> str:
@@ -197,7 +220,7 @@ def plain_lower(text: str) -> str:
 
 def both_ends(text: str) -> str:
     """Drop the middle of a text that has more than 20,000 characters; answers are at the beginning or the end."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n\n{text[-_LONGEST // 2 :]}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}{_GAP}{text[-_LONGEST // 2 :]}"
 
 
 def lowered(text: str) -> str:
