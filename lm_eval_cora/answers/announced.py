@@ -12,11 +12,11 @@ from lm_eval_cora.answers.plain import Plain, lowered, plain
 _TABLES = Path(__file__).with_name("announcements.yaml")
 _OF_A_RUN = ("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "if")
 _SIGNS = ("answer", "option", "choose", "verdict", "ends", "none")
-_ALSO_ENGLISH = {"a", "is", "to", "as", "no", "me", "on", "item", "final", "literal"}
-_NO_WORD_BEFORE, _NO_WORD_AFTER = r"(?<!\w)", r"(?!\w)"
+_ALSO_ENGLISH = {"a", "is", "to", "as", "no", "me", "on", "item", "final", "literal", "variant", "band"}
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
 _BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
+_NEAR = 80
 _GOES_ON = re.compile(r" [^\W\d_]")
 _COLON = re.compile(r"\s?[:-]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -28,7 +28,7 @@ class Language:
     def __init__(self, table: dict[str, str]) -> None:
         self._words = table.get("words", "")
         self._spaced = bool(table.get("spaced", True))
-        phrases = {kind: filter(None, table.get(kind, "").split(", ")) for kind in (*_OF_A_RUN, "none")}
+        phrases = {kind: filter(None, table.get(kind, "").split(", ")) for kind in (*_OF_A_RUN, "none", "wait", "ending")}
         self._phrases = {
             kind: [plain(phrase.rstrip("*")) + "*" * phrase.endswith("*") for phrase in of_kind]
             for kind, of_kind in phrases.items()
@@ -45,18 +45,23 @@ class Language:
     def _any_of(self, *kinds: str) -> re.Pattern[str]:
         """Return a pattern of the phrases of some kinds; the longest one at a place matches."""
         phrases = sorted({phrase for kind in kinds for phrase in self._phrases[kind]}, key=len, reverse=True)
-        bounded: dict[tuple[str, str], list[str]] = {(_NO_WORD_BEFORE, _NO_WORD_AFTER): []}
-        for phrase in phrases:
-            before = _NO_WORD_BEFORE if self._spaced and phrase[0].isalnum() else ""
-            after = _NO_WORD_AFTER if self._spaced and (phrase[-1].isalnum() or phrase[-1] == "*") else ""
-            bounded.setdefault((before, after), []).append(phrase)
+        words = [phrase for phrase in phrases if self._spaced and phrase[0].isalnum()]
+        others = [phrase for phrase in phrases if phrase not in words]
         # What all phrases have in common comes first, so that most places are left after one look.
         patterns = [
-            f"{before}(?=[{''.join({re.escape(phrase[0]) for phrase in alike})}])(?:{'|'.join(map(self._pattern, alike))}){after}"
-            for (before, after), alike in bounded.items()
+            f"{before}(?=[{''.join({re.escape(phrase[0]) for phrase in alike})}])(?:{'|'.join(map(self._pattern, alike))})"
+            for before, alike in ((r"(?<!\w)", words), ("", others))
             if alike
         ]
         return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
+
+    def words(self, kind: str) -> str:
+        """Return a pattern of the phrases of a kind."""
+        return self._any_of(kind).pattern
+
+    @cached_property
+    def _ending(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<=[A-Z)])['-](?:{'|'.join(self._phrases['ending'])})(?!\w)")
 
     @cached_property
     def _run(self) -> re.Pattern[str]:
@@ -67,7 +72,7 @@ class Language:
         if len(phrase) == 1 and phrase.upper() in self._words:  # the article in "A resposta é a A"
             following = (word.rstrip("*") for kind in ("answer", "option", "right") for word in self._phrases[kind])
             escaped = f"(?-i:{phrase}|{phrase.upper()}(?= (?:{'|'.join(map(re.escape, following))})))"
-        return escaped
+        return escaped + (r"(?!\w)" if self._spaced and phrase[-1].isalnum() else "")
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def _kinds(self, token: str) -> set[str]:
@@ -79,9 +84,12 @@ class Language:
             self._any_of("none"),
             lambda none: none[0] if any(lowered(none[0]) in option for option in options) else "none of these options",
         )
-        text.substitute(self._run, self._in_english)
+        text.substitute(self._any_of("wait"), "hmm")
+        if self._phrases["ending"]:
+            text.substitute(self._ending, "")
+        text.substitute(self._run, lambda run: self._in_english(run, options))
 
-    def _in_english(self, run: re.Match[str]) -> str:
+    def _in_english(self, run: re.Match[str], options: Collection[str]) -> str:
         text, start, end = run.string, run.start(), run.start() + len(run[0].rstrip(" \"'([-"))
         token = self._any_of(*_OF_A_RUN)
         kinds = set().union(*(self._kinds(match[0]) for match in token.finditer(run[0])))
@@ -90,12 +98,18 @@ class Language:
             word = token.match(text, named.end() + 1)  # "La respuesta es A porque", but not "es A menudo"
             named = named if word and self._kinds(word[0]) & {"because", "verdict", "ends", "is"} else None
         english = _announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
-        if not (english and named) and _BEFORE.search(text[max(0, start - 8) : start]):
+        if not (english and named) and _ends_in_option(text[max(0, start - _NEAR) : start], options):
             english = _verdict(kinds)
         if english is None:
             return run[0]
         before = " " if english and start and text[start - 1].isalnum() else ""
         return f"{before}{english}{text[end : run.end()] or (' ' if text[end : end + 1].isalnum() else '')}"
+
+
+def _ends_in_option(before: str, options: Collection[str]) -> bool:
+    """Whether a text ends in a letter or in the text of an option."""
+    said = lowered(before).rstrip(" \"')]")
+    return _BEFORE.search(before) is not None or any(option and said.endswith(option) for option in options)
 
 
 def _announcement(kinds: set[str], *, named: bool, colon: bool) -> str | None:

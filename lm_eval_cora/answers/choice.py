@@ -57,6 +57,10 @@ def _read(said: str, offset: int, doc: Doc, *, at_the_end: bool) -> Answer:
     if isinstance(chosen, Reason):
         return Answer(reason=chosen, found=tuple(text.found(place, offset) for place in places or text.texts()))
     at_front = not at_the_end and _front(text, [chosen]) is chosen
+    agree = [place.end for place in places if (place.position, place.weight) == (chosen.position, chosen.weight)]
+    unfinished = rules.UNFINISHED.search(text.text) and rules.HESITATES.search(text.text, max(agree, default=chosen.end))
+    if unfinished and not at_front and not text.has(rules.LABELLED_BY, chosen):
+        return Answer(reason=Reason.CUT_OFF, found=tuple(text.found(place, offset) for place in places))
     # A letter A with its text at the beginning is not settled, because an analysis of all options may begin with it.
     may_go_on = chosen.position == 0 and text.is_with_text(chosen) and _is_first(text, chosen)
     begun = len(text.text[chosen.end :].partition("\n")[2].strip()) >= _BEGUN
@@ -144,7 +148,8 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
     steps = _analysis(text, places)
     lighter = {place for place in places if place.start in steps and place.rule != rules.CALLED_RIGHT}
     places = [replace(place, weight=MENTIONED) if place in lighter else place for place in places]
-    front = None if at_the_end else _front(text, places)
+    is_final = bool(places) and text.is_final(places[-1])
+    front = None if at_the_end or is_final else _front(text, places)
     if front is not None and front.start in steps:
         second = min((start for start in steps if start > front.start), default=front.end)  # none if it is stated
         separate = text.text.count("\n\n", front.end, second) > 1 and text.is_with_text(front)
@@ -161,8 +166,9 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         counted = valid(heavy)
         voids = (Reason.OUT_OF_RANGE if place.position >= len(printed) else place.void for place in heavy)
         reason = next((void for void in voids if void in _DECISIVE), None) if weight else None
-        taken_back = weight == STATED and front not in counted and heavy and heavy[-1].void is Reason.NONE_FITS
-        if reason and (taken_back or not counted):
+        if weight == STATED and heavy and front not in counted and heavy[-1].void in (*_DECISIVE, Reason.NO_LETTER):
+            return heavy[-1].void
+        if reason and not counted:
             return reason
         if counted:
             return _of_several(text, counted, front, printed)
@@ -227,7 +233,7 @@ def _by_text(text: Text, printed: Sequence[int]) -> Place | Reason:
     right = [place for place in found if text.has(rules.AFFIRMED_BY, place)]
     if not right and _breaks_off(text, found[-1].end if found else 0):
         return Reason.CUT_OFF
-    if found := right or found:
+    if found := right or list(filter(text.is_bold, found)) or found:
         return found[0] if len({printed[place.position] for place in found}) == 1 else Reason.SEVERAL
     return Reason.NONE_FITS if rules.NOTHING.search(text.text) else Reason.NO_LETTER
 

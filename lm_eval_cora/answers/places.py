@@ -73,6 +73,7 @@ class Text(Plain):
 
     def __init__(self, response: str, choices: Sequence[str]) -> None:
         super().__init__(response)
+        self._response = response
         self._options = [text_of_option(choice) for choice in choices]
         for language in languages_in(lowered(self.text)):
             language.put_into_english(self, self._options)
@@ -84,6 +85,7 @@ class Text(Plain):
         self._cased = self.text if cased else self.lower
         self._squeezed, self._places = _squeezed(self._cased, kept)
         self._last_line = self.text.rfind("\n")
+        self._above_last = self.text.rfind("\n", 0, max(0, self._last_line))
 
     def found(self, place: Place, offset: int) -> Found:
         """Return a place as characters of the response, which begins at an offset."""
@@ -92,7 +94,10 @@ class Text(Plain):
 
     def named(self) -> list[Place]:
         """Return all places in the order of the text; of several at one place, the one with most weight."""
-        found = (*self._stated(), *self._mentioned(), *self._last_text())
+        found = [*self._stated(), *self._mentioned(), *self._last_text()]
+        headed = rules.HEADED.search(self.text, self._last_line + 1) or rules.HEADED.search(self.text, self._above_last + 1)
+        if headed and not any(place.start >= headed.start("said") for place in found):
+            found.append(Place(-1, *headed.span("said"), rules.UNREADABLE, STATED, Reason.NO_LETTER))
         places: list[Place] = []
         for place in sorted(found, key=lambda place: (place.start, -place.weight)):
             if not places or place.start >= places[-1].end:  # otherwise it is in the text of the option before it
@@ -138,6 +143,10 @@ class Text(Plain):
         if not alone or lists or goes_on or place.void or place.weight == STATED:
             return place
         return replace(place, weight=STATED, rule=AT_THE_END)
+
+    def is_final(self, place: Place) -> bool:
+        """Whether the last line announces a place as the answer: "Answer: B"."""
+        return place.start > self._last_line > 0 and place.rule in (rules.UNREADABLE, rules.CUES[0].name)
 
     # ---- stated: "the answer is B"
     def _stated(self) -> Iterator[Place]:
@@ -215,6 +224,11 @@ class Text(Plain):
         letter = LETTERS[place.position : place.position + 1]
         named = self.text[place.start].upper() == letter and rules.LETTER.match(self.text, place.start) is not None
         return named and not place.is_bare
+
+    def is_bold(self, place: Place) -> bool:
+        """Whether the response marks a place as bold."""
+        start, _ = self.span(place.start, place.end)
+        return self._response[:start].endswith(("**", "__", "<b>", "<strong>", "textbf{"))
 
     def begins_line(self, start: int) -> bool:
         """Whether a place begins a line; marks and a label such as "option" may precede it."""

@@ -31,9 +31,11 @@ _ROLE = re.compile(
 NEXT_QUESTION = re.compile(
     r"(?i)\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
     r"###\s?(?:instruction|human|user))|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|"
-    r"summar|总结|compil|list|put)\w{0,8}\W*[^\n]{0,30}?(?:answers|答案|questions)|以上)"
+    r"summar|总结|compil|list|put)\w{0,8}\W*[^\n]{0,30}?(?:answers|答案|questions)|以上|[#*\s]*(?:references|sources|"
+    r"referencias|fuentes|bibliograf[ií]a|références|referências|fontes|literatur|quellen|fonti|riferimenti|литература|"
+    r"источники|kaynaklar|kaynakça|参考文献|参考资料|출처|참고 ?문헌)\s?[:：]?[*\s]*\n)"
 )
-"""Where a response goes on with a question of its own, or with the answers to the exemplars."""
+"""Where a response goes on with a question of its own, with the answers to the exemplars, or with references."""
 
 _ALONE = 20  # up to this many characters before a closing mark are an answer if nothing follows the mark
 LABEL = re.compile(
@@ -101,14 +103,15 @@ def why_nothing(head: str, otherwise: Reason) -> Reason:
 _LONGEST = 20_000  # characters that are read; half of them from each end of a longer text
 _GAP = "\n\n"  # in the place of the others
 _STAND_FOR = [
-    *(("'", "‘’‛`´"), ('"', "“”„«»「」"), ("-", "‐‑‒–—―−"), ("[", "【"), ("]", "】"), ("->", "→⇒➔➜"), ("*", "×·")),
+    *(("'", "‘’‛`´ʻʼ"), ('"', "“”„«»「」"), ("-", "‐‑‒–—―−"), ("[", "【"), ("]", "】"), ("->", "→⇒➔➜"), ("*", "×·"), ("option ", "№")),
     *((". ", "。।۔"), (", ", "、،"), ("? ", "؟"), ("\n", "\r")),
     # Letters in black circles and squares, which Unicode does not decompose.
     *((chr(65 + place), chr(0x1F150 + place) + chr(0x1F170 + place)) for place in range(26)),
 ]
 _SAME = {other: usual for usual, others in _STAND_FOR for other in others}
 _END_OF_TURN = re.compile(
-    r"<\|(?:eot_id|im_end|end(?:oftext|_of_text)?|return|user|END_OF_TURN_TOKEN|END_RESPONSE)\|>|</s>|<(?:eos|end_of_turn)>"
+    r"<\|(?:eot_id|im_end|end(?:oftext|_of_text)?|return|user|END_OF_TURN_TOKEN|END_RESPONSE)\|>|</s>"
+    r"|<(?:eo[ast]|end_of_turn)>"
 )
 
 
@@ -133,12 +136,14 @@ def _arrow(arrow: re.Match[str]) -> str:
     return ":" if not before or before.endswith(("\n", "answer", "choice", "option")) else arrow[0]
 
 
+_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # scripts that join a letter to a word
 _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (re.compile("[^\x01-\x7f]|[`\r]"), lambda unusual: _character(unusual[0])),
     (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
     (re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE), " answer: "),
     (re.compile(r" ?[-=]{1,2}>"), _arrow),
+    (re.compile(r"<eo\w>"), "\n"),  # the end of a part
     (
         re.compile(
             r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|?/?[\w|]{1,30}\|>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf|bb|cal)|"
@@ -149,44 +154,39 @@ _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     ),
     (re.compile(r"\\(?<!\w\\)(?=[a-zA-Z])"), ""),
     (re.compile(r"[{}\\]|&nbsp;|[^\S\n ][^\S\n]*"), " "),
+    (
+        re.compile(rf"(?<=[{_UNSPACED}])[A-Z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z](?=[{_UNSPACED}])"),
+        lambda letter: f" {letter[0]} ",
+    ),
+    (
+        re.compile(rf"((?:^|[\n.!?:;>{_UNSPACED}]) ?)\[((?:[^\W\d_]{{2,20}} ?){{1,4}})\]:?(?=\s?[(\[]?\w)"),
+        lambda heading: f"{heading[1]}{heading[2]}: ",
+    ),
     (re.compile(r" ?\n[ \n]*|  +"), lambda blank: "\n" * min(2, blank[0].count("\n")) or " "),
 )
-"""Replacements, in order. A box and an answer tag become the label "answer:", an arrow becomes a colon."""
+"""Replacements, in order. A heading in brackets gets a colon. A box and an answer tag become the label "answer:", an arrow becomes a colon."""
 
 
-class Plain:
-    """A text without the markup of Markdown, LaTeX and HTML, and without what follows the first end-of-turn token."""
+class Edited:
+    """A text whose characters can be traced back to the original text."""
 
     def __init__(self, text: str) -> None:
-        self.text = both_ends(text)
+        self.text = text
         self._changes: list[list[_Change]] = []  # of each step, in the order of the text
-        if len(text) > _LONGEST:
-            half = _LONGEST // 2
-            self._changes.append([(half, half + len(_GAP), half, len(text) - half)])
-        if (turn := _END_OF_TURN.search(self.text)) and self.text[: turn.start()].strip():
-            self.text = self.text[: turn.start()]
-        for pattern, replacement in _REPLACED:
-            self.substitute(pattern, replacement)
-        self.drop(len(self.text) - len(self.text.lstrip()))
-        self.text = self.text.rstrip()
-
-    def drop(self, count: int) -> None:
-        """Drop characters at the beginning."""
-        self.text = self.text[count:]
-        self._changes.append([(0, 0, 0, count)])
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the part of the original text for a part of the plain text."""
+        """Return the part of the original text for a part of the text."""
         first = self._origin(start)
-        return first, self._origin(end - 1) + 1 if end > start else first
+        return first, self._origin(end - 1, last=True) + 1 if end > start else first
 
-    def _origin(self, place: int) -> int:
-        """Return the place in the original text of a character; of a replacement, the first replaced character."""
+    def _origin(self, place: int, *, last: bool = False) -> int:
+        """Return the place in the original text of a character; the first or last one of what a replacement replaces."""
         for changes in reversed(self._changes):
             before = bisect_right(changes, place, key=lambda change: change[0])
             if before:
                 _, end, old_start, old_end = changes[before - 1]
-                place = old_start if place < end else place - end + old_end
+                inside = old_end - 1 if last else old_start
+                place = inside if place < end else place - end + old_end
         return place
 
     def substitute(self, pattern: re.Pattern[str], replacement: Replacement) -> None:
@@ -206,6 +206,27 @@ class Plain:
         if changes:
             self.text = "".join(parts) + self.text[end:]
             self._changes.append(changes)
+
+
+class Plain(Edited):
+    """A text without the markup of Markdown, LaTeX and HTML, and without what follows the first end-of-turn token."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(both_ends(text))
+        if len(text) > _LONGEST:
+            half = _LONGEST // 2
+            self._changes.append([(half, half + len(_GAP), half, len(text) - half)])
+        if (turn := _END_OF_TURN.search(self.text)) and self.text[: turn.start()].strip():
+            self.text = self.text[: turn.start()]
+        for pattern, replacement in _REPLACED:
+            self.substitute(pattern, replacement)
+        self.drop(len(self.text) - len(self.text.lstrip()))
+        self.text = self.text.rstrip()
+
+    def drop(self, count: int) -> None:
+        """Drop characters at the beginning."""
+        self.text = self.text[count:]
+        self._changes.append([(0, 0, 0, count)])
 
 
 def plain(text: str) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from lm_eval_cora.answers import Answer
 from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
+from lm_eval_cora.answers.labels import in_letters
+from lm_eval_cora.answers.plain import Edited
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, Reader
@@ -122,29 +123,24 @@ def read_response(
 def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     """Read a response with one reader, with what is known about the response besides its text."""
     known = Response.of(response)
-    text = f"{OPENING_MARK}{known}" if known.opened else str(known)
-    if labels := doc.get("labels"):
-        text = in_letters(text, tuple(labels))
-    return format_of(doc).read(text, doc, reader, cut_off=bool(known.cut_off))
+    labels = doc.get("labels")
+    text = in_letters(known, labels, doc["choices"]) if labels else Edited(known)
+    begins = OPENING_MARK * known.opened
+    answer = format_of(doc).read(f"{begins}{text.text}", doc, reader, cut_off=bool(known.cut_off))
+    if not (labels or begins):
+        return answer
+
+    def in_response(start: int, end: int) -> tuple[int, int]:
+        return text.span(max(0, start - len(begins)), max(0, end - len(begins)))
+
+    found = tuple(replace(place, span=in_response(*place.span)) for place in answer.found)
+    return replace(answer, span=answer.span and in_response(*answer.span), found=found)
 
 
 def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, bool]:
     """Read a response, and tell whether it is in the requested format: the strict reader can read it."""
     strict = answer_in(doc, response, "strict")
     return strict if reader == "strict" else answer_in(doc, response, reader), strict.reason is None
-
-
-def in_letters(response: str, labels: tuple[str, ...]) -> str:
-    """Replace labels such as 1 to 4 by letters where they stand like a label: at the end of a line, or before a mark.
-
-    Elsewhere they may be numbers or words, such as "3 apples", so a label there is not read.
-
-    Example:
-        >>> in_letters("Die 3 Optionen: 2) ist falsch. Antwort: **3**", ("1", "2", "3"))
-        'Die 3 Optionen: B) ist falsch. Antwort: **C**'
-    """
-    label = rf"(?<![\w.,])(?:{'|'.join(map(re.escape, labels))})(?![^\S\n]{{0,9}}\w|[.,]\d)"
-    return re.sub(label, lambda match: LETTERS[labels.index(match[0])], response)
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
@@ -176,7 +172,13 @@ def _first(result: Any) -> Any:
 
 
 def read_answer(
-    response: str, options: Sequence[str], *, format: str = "letter", reader: Reader = "flexible", cut_off: bool = False
+    response: str,
+    options: Sequence[str],
+    *,
+    format: str = "letter",
+    reader: Reader = "flexible",
+    cut_off: bool = False,
+    labels: Sequence[str] = (),
 ) -> Answer:
     """Read one response, and say why it was read as it was.
 
@@ -187,6 +189,7 @@ def read_answer(
         reader: `flexible`, or `strict` for the rules of the papers.
         cut_off: Whether the token limit ended the response. It then counts only if its answer was stated in full
             before, in the format that was asked for.
+        labels: The printed labels of the options if they are not A, B, C, such as ("1", "2", "3").
 
     Returns:
         The answer. `position` is an index into `options`, or None; `selected` and `written` are the answers of the
@@ -216,8 +219,10 @@ def read_answer(
     least, most = FORMATS[format].shows
     if not least <= len(options) <= most:
         raise UserError(f"read_answer: options: expected {least} to {most} for {format}, got {len(options)}")
-    doc = {"ask": format, "printed": list(range(len(options))), "choices": list(options)}
-    return FORMATS[format].read(response, doc, reader, cut_off=cut_off)
+    if isinstance(labels, str) or (labels and len(set(labels)) != len(options)):
+        raise UserError(f"read_answer: labels: expected a different label for each option, got {labels!r}")
+    doc = {"ask": format, "printed": list(range(len(options))), "choices": list(options), "labels": labels}
+    return answer_in(doc, Response(response, cut_off=cut_off), reader)
 
 
 def said(answer: Answer, format: str, options: Sequence[str]) -> str:

@@ -17,7 +17,8 @@ def _words(pattern: str) -> re.Pattern[str]:
     return _any_case(rf"\b(?:{pattern})\b")
 
 
-_IS = _any_case("is|are|was|were|be|being|becomes?|seems|appears|as|[:=]|-")
+_IS = _any_case("is|are|was|were|be|being|becomes?|seems|appears|as|-")
+_IS_OR_COLON = _any_case(f"{_IS.pattern}|[:=]")
 
 # ---- words before an option
 DOUBT = _words(r"if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between")
@@ -26,7 +27,7 @@ NEGATION = _words(r"not|never|cannot|neither|nor|without|\w{1,8}n't|none")
 LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")  # negates or doubts what follows
 SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
 CLAUSE = re.compile(r"(?:^|(?<=[,;:]))(?=[^,;:]*\Z)")  # the start of the last clause
-_NOUN = r"(?:answers?|choice|option|selection|conclusion|letter)"
+_NOUN = r"(?:(?<!to )answers?|choice|option|selection|conclusion|letter)"
 _KNOWN = r"(?:correct|final|right|best|my|your) (?:solution|response|statement|result)"
 _ODD = r"(?:incorrect|wrong|false|inaccurate|untrue|least \w{1,20}|exception|not (?:correct|true|right|accurate))"
 ANSWER = _any_case(
@@ -49,6 +50,7 @@ CHOICE = _any_case(
 )
 ARROW = re.compile(r"(?:\w{2}|[^\w\s]|^)\s*$")
 LISTS = _words(r"each|every|all|options|choices|following|one by one|consider")
+BEFORE_A_LIST = _any_case(rf"{LISTS.pattern}\W*$")
 LINE = _any_case(r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$")
 ENDS_LINE = re.compile(r"[)\].!\"]{0,3}\s*(?:\n|$)")
 STOP = re.compile(
@@ -73,9 +75,10 @@ class Cue(NamedTuple):
 CUES = (
     Cue("a label", _any_case("answer"), LINE, STOP),
     Cue("a label", _any_case("option|choice|letter"), LINE, ENDS_LINE, weight=AFFIRMED),
+    Cue("stated as the answer", _any_case("[:=]"), ANSWER, unless=BEFORE_A_LIST),
     Cue("stated as the answer", _IS, ANSWER),
-    Cue("the best of a kind", _IS, BEST, STOP, unless=NOT_BEST),
-    Cue("the one that does not hold", _IS, ODD, STOP, opens=None, weight=ODD_ONE),
+    Cue("the best of a kind", _IS_OR_COLON, BEST, STOP, unless=NOT_BEST),
+    Cue("the one that does not hold", _IS_OR_COLON, ODD, STOP, opens=None, weight=ODD_ONE),
     Cue("a choice in the first person", _any_case("choose|chose|select(?:ed)?|pick(?:ed)?"), SUBJECT, doubt=CONDITION),
     Cue("a choice in the first person", _any_case("believe|think|say|guess|meant?"), OPINION, doubt=CONDITION),
     Cue("a choice in the first person", _any_case("with|for|on|to"), CHOICE),
@@ -85,6 +88,11 @@ CUES = (
     Cue("called by letter and text", _any_case("is|are|:"), CLAUSE, None, None, None, LISTS, True, AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
+UNREADABLE = "an announcement that cannot be read"
+HEADED = _any_case(
+    r"(?:^|(?<=\n))\W{0,10}(?:(?:the|my|final|correct|right|best) )*answer(?: is(?: not)?)?\s?:(?P<said>\s?[^\n]+)\Z"
+)
+"""A last line that is announced as the answer."""
 STATES_NOTHING = Cue("no option stated", _any_case(".+"), ANSWER, doubt=None)
 FIRM = frozenset(("a label", "stated as the answer", "a choice in the first person"))
 """Rules whose statement in the first sentence is the answer at the beginning."""
@@ -107,7 +115,7 @@ NOTHING = _any_case(
 NOTHING_STATED = _any_case(r"none\b|not (?:listed|given|provided|among|in the)\b|no (?:answer|option)\b")
 
 # ---- letters, and the words "a" and "I"
-LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
+LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w|\.[A-Z]\.)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
 SMALL = re.compile(r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))")
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
 _REASON = "because|since|as|and|or|but|due|given|based|according|therefore|so|for"
@@ -155,7 +163,7 @@ AND = _any_case(
 )
 REJECTS = _any_case(
     r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|no\b(?! \w))|"
-    r"[\s\"')\].,:(|-]{0,4}(?:incorrect|wrong|false|not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
+    r"[\s\"')\].,:(|-]{0,4}(?:(?:this|that|it|the) (?:\w{1,12} ){0,2}is )?(?:incorrect|wrong|false|not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
     r"are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|[\s\"')\]]{0,2}(?:(?:is|are|was|"
     r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|"
     r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
@@ -176,6 +184,7 @@ IS_CHOSEN = _any_case(
 # ---- signs around a letter: the text before it and the text after it, which together tell what it means
 _ANY = re.compile("")
 MARKED_BY = ((LINE_START, MARK), (SHORT_LABEL, ENDS_LINE))
+LABELLED_BY = ((SHORT_LABEL, _ANY),)
 NAMED_BY = ((NAMED, _ANY),)
 AFFIRMED_BY = ((AFFIRMED_BEFORE, _ANY), (_ANY, AFFIRMS))
 _WITH_LABEL = tuple((before, AFFIRMS) for before in (NAMED, SENTENCE_START, LINE_START))
@@ -187,5 +196,6 @@ TAKES_BACK = _any_case(
     r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|edit|oops|i meant|misread|hold on|"
     r"recomput\w*|on second thought|on reflection|reconsider|scratch that)\b"
 )
+HESITATES = _words(r"wait|hmm|maybe|perhaps|let me|let's|let us|not (?:\w{1,9}%? )?sure|actually|but (?:the|we|i|what|is)|recall|again")
 CONCLUDES = _words("therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary")
 UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")
