@@ -109,7 +109,8 @@ class Text(Plain):
         places = [self._at_the_end(replace(place, void=voids.get(place.start, place.void))) for place in places]
         # A letter next to the text of another option does not count elsewhere, either.
         wrong = {place.position for place in places if place.void is Reason.CONTRADICTION}
-        also = {place for place in places if place.is_bare and place.position in wrong and not place.void}
+        bare = (place for place in places if place.is_bare and place.weight < STATED and not place.void)
+        also = {place for place in bare if place.position in wrong}
         return [replace(place, void=Reason.CONTRADICTION) if place in also else place for place in places]
 
     def _listed(self, places: Sequence[Place]) -> dict[int, Reason]:

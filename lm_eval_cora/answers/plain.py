@@ -29,7 +29,7 @@ _ROLE = re.compile(
 """The header of a turn, which some servers leave in the response."""
 
 NEXT_QUESTION = re.compile(
-    r"(?i)\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
+    r"(?i)<eo[at]>(?=[\s\S])|\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
     r"###\s?(?:instruction|human|user))|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|"
     r"summar|总结|compil|list|put)\w{0,8}\W*[^\n]{0,30}?(?:answers|答案|questions)|以上|[#*\s]*(?:references|sources|"
     r"referencias|fuentes|bibliograf[ií]a|références|referências|fontes|literatur|quellen|fonti|riferimenti|литература|"
@@ -111,7 +111,7 @@ _STAND_FOR = [
 _SAME = {other: usual for usual, others in _STAND_FOR for other in others}
 _END_OF_TURN = re.compile(
     r"<\|(?:eot_id|im_end|end(?:oftext|_of_text)?|return|user|END_OF_TURN_TOKEN|END_RESPONSE)\|>|</s>"
-    r"|<(?:eo[ast]|end_of_turn)>"
+    r"|<(?:eos|end_of_turn)>"
 )
 
 

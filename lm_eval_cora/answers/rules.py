@@ -45,12 +45,15 @@ OPINION = _words(r"i|i'd|i'll|i'm|i've|my|we would|we'd")
 SUBJECT = _words(r"i|we|i'd|i'll|i'm|i've|me|my|let's|one")
 POINTER = _any_case(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$")
 CHOICE = _any_case(
-    r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|corresponds?|closest|nearest|left|"
-    r"change my (?:answer|choice|mind))\s*$"
+    r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|change my (?:answer|choice|mind))"
+    r"\s*$"
 )
+MATCHES = _any_case(r"\b(?:corresponds?|closest|nearest|left)\s*$")
 ARROW = re.compile(r"(?:\w{2}|[^\w\s]|^)\s*$")
 LISTS = _words(r"each|every|all|options|choices|following|one by one|consider")
-BEFORE_A_LIST = _any_case(rf"{LISTS.pattern}\W*$")
+BEFORE_A_LIST = _any_case(
+    rf"{LISTS.pattern}\W*$|(?<!correct )(?<!right )(?<!best )(?<!final )(?<!my )\b(?:option|choice)\W*$"
+)
 LINE = _any_case(r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$")
 ENDS_LINE = re.compile(r"[)\].!\"]{0,3}\s*(?:\n|$)")
 STOP = re.compile(
@@ -82,6 +85,7 @@ CUES = (
     Cue("a choice in the first person", _any_case("choose|chose|select(?:ed)?|pick(?:ed)?"), SUBJECT, doubt=CONDITION),
     Cue("a choice in the first person", _any_case("believe|think|say|guess|meant?"), OPINION, doubt=CONDITION),
     Cue("a choice in the first person", _any_case("with|for|on|to"), CHOICE),
+    Cue("what a result matches", _any_case("with|on|to"), MATCHES, doubt=CONDITION, weight=AFFIRMED),
     Cue("a conclusion", _any_case("therefore|so|thus|hence|it's|that's"), CLAUSE, STOP, doubt=None),
     Cue("a conclusion", _any_case("is|be"), POINTER, STOP, doubt=LEAVES_OPEN),
     Cue("an arrow", _any_case("->|=>"), ARROW, ENDS_LINE, weight=AFFIRMED),
