@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.plain import after_reasoning, announced, is_reasoning, why_nothing
+from lm_eval_cora.answers.plain import announced, is_reasoning, start_of_answer, why_nothing
 from lm_eval_cora.questions.adapters import BOX, box_content, is_box
 from lm_eval_cora.variants import template
 
@@ -59,17 +59,20 @@ class Boxed(AnswerFormat):
 
         Source: SCORE, appendix B (MATH).
         """
-        said = after_reasoning(response)
-        starts = [box.end() for box in BOX.finditer(said) if is_box(said, box.end())]
-        if not starts or is_reasoning(said[:_HEAD]):
-            return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
-        content = box_content(said, starts[-1])
+        start = start_of_answer(response)
+        head = response[start : start + _HEAD]
+        starts = [box.end() for box in BOX.finditer(response, start) if is_box(response, box.end())]
+        if not starts or is_reasoning(head):
+            return Answer(reason=why_nothing(head, Reason.NO_BOX))
+        content = box_content(response, starts[-1])
         if content is None:
             return Answer(reason=Reason.UNCLOSED_BOX)
         written = content.strip()
         if not written or _PLACEHOLDER.fullmatch(written):
             return Answer(reason=Reason.PLACEHOLDER if written else Reason.EMPTY_BOX)
-        return Answer(written=written) if len(written) <= _LONGEST else Answer(reason=Reason.TOO_LONG)
+        if len(written) > _LONGEST:
+            return Answer(reason=Reason.TOO_LONG)
+        return _written_at(starts[-1], written, response, "the last box")
 
     def flexible(self, response: str, doc: Doc) -> Answer:
         r"""Find the answer of a response: in its last box, or without a box after the last "answer is" or "answer:".
@@ -83,9 +86,11 @@ class Boxed(AnswerFormat):
         boxed = self.strict(response, doc)
         if boxed.reason is not Reason.NO_BOX:
             return boxed
-        answers = map(_first_answer, announced(_ANNOUNCED, response, _LEAVES_OPEN))
-        written = next((answer for answer in answers if answer and not _PLACEHOLDER.fullmatch(answer)), None)
-        return Answer(written=written) if written else boxed
+        for start in announced(_ANNOUNCED, response, _LEAVES_OPEN):
+            written = _first_answer(response[start : start + _LONGEST])
+            if written and not _PLACEHOLDER.fullmatch(written):
+                return _written_at(start, written, response, "stated as the answer")
+        return boxed
 
     def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
         """Return the written answer."""
@@ -94,6 +99,11 @@ class Boxed(AnswerFormat):
     def reference(self, doc: Doc) -> list[str]:
         """Return the reference answer."""
         return [str(doc["answer"])]
+
+
+def _written_at(start: int, written: str, response: str, rule: str) -> Answer:
+    start = response.index(written, start)
+    return Answer(written=written, rule=rule, span=(start, start + len(written)))
 
 
 def _first_answer(text: str) -> str:

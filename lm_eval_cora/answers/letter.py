@@ -6,7 +6,7 @@ from string import ascii_letters
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.format import AnswerFormat, Doc, picked_at
-from lm_eval_cora.answers.plain import after_reasoning, is_reasoning, last_match, skip, why_nothing
+from lm_eval_cora.answers.plain import Edited, is_reasoning, last_match, skip, start_of_answer, why_nothing
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
@@ -49,12 +49,12 @@ class Letter(AnswerFormat):
             >>> LETTER.strict("C", {"printed": [0, 4]}).reason.value
             'letter out of range'
         """
-        head = after_reasoning(response)[:_HEAD]
+        start = start_of_answer(response)
+        head = response[start : start + _HEAD]
         line = (head.splitlines() or [""])[0]
         letter = _leading_letter(line) or _leading_letter(line[skip(_ANSWER_LABEL, line, 0) :])
         if letter is None:
             return Answer(reason=why_nothing(head, Reason.NO_LETTER))
-        start = response.find(head)
         span = (start, start + len(line))
         return picked_at(LETTERS.index(letter), doc, settled="\n" in head, rule="the first word", span=span)
 
@@ -122,15 +122,18 @@ class BestAnswer(AnswerFormat):
         Source: SCORE, appendix B. The harness' own tasks require one space after "is", and take the whole response as
         the answer if it lacks these words.
         """
-        said = after_reasoning(response)
+        start = start_of_answer(response)
+        said = response[start:]
         announced = last_match(_ANNOUNCEMENT, said)
         if announced is None or is_reasoning(said[:_WINDOW]):
             return Answer(reason=why_nothing(said[:_WINDOW], Reason.NO_BEST_ANSWER))
-        text = _WRAPPER.sub("", said[announced.end() : announced.end() + _WINDOW])
-        letter = _LETTER.match(text)
-        if letter is None or _ORDINARY_WORD.match(text, letter.start("letter")):
+        text = Edited(response[: start + announced.end() + _WINDOW], start + announced.end())
+        text.substitute(_WRAPPER, "")
+        letter = _LETTER.match(text.text)
+        if letter is None or _ORDINARY_WORD.match(text.text, letter.start("letter")):
             return Answer(reason=Reason.NO_LETTER)
-        return picked_at(LETTERS.index(letter["letter"].upper()), doc)
+        span = text.span(*letter.span("letter"))
+        return picked_at(LETTERS.index(letter["letter"].upper()), doc, rule="the best answer", span=span)
 
     def flexible(self, response: str, doc: Doc) -> Answer:
         """Find the option as in `Letter.flexible`; an answer at the very beginning has no precedence."""

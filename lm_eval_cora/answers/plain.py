@@ -75,12 +75,11 @@ def start_of_answer(response: str) -> int:
     return skip(_ROLE, response, start)
 
 
-def announced(pattern: re.Pattern[str], text: str, unless: re.Pattern[str], *, inside: bool = False) -> Iterator[str]:
-    """Yield what follows each of the last 20 announcements, the last first, unless words are before (or inside) it."""
-    said = both_ends(after_reasoning(text))
-    found = (match.span() for match in pattern.finditer(said))
-    ends = [end for start, end in found if not unless.search(said[max(0, start - 60) : end if inside else start])]
-    return (said[end:] for end in reversed(ends[-20:]))
+def announced(pattern: re.Pattern[str], response: str, unless: re.Pattern[str], *, inside: bool = False) -> Iterator[int]:
+    """Yield the ends of the last 20 announcements, the last first, unless words are before (or inside) them."""
+    found = (match.span() for match in pattern.finditer(response, start_of_answer(response)))
+    ends = [end for start, end in found if not unless.search(response[max(0, start - 60) : end if inside else start])]
+    return reversed(ends[-20:])
 
 
 def is_reasoning(head: str) -> bool:
@@ -100,7 +99,7 @@ def why_nothing(head: str, otherwise: Reason) -> Reason:
     return Reason.REFUSED if _REFUSAL.match(head) else otherwise
 
 
-_LONGEST = 20_000  # characters that are read; half of them from each end of a longer text
+_HALF = 10_000  # characters that are read at each end of a longer text
 _GAP = "\n\n"  # in the place of the others
 _STAND_FOR = [
     *(("'", "‘’‛`´ʻʼ"), ('"', "“”„«»「」"), ("-", "‐‑‒–—―−"), ("[", "【"), ("]", "】"), ("->", "→⇒➔➜"), ("*", "×·"), ("option ", "№")),
@@ -168,11 +167,11 @@ _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
 
 
 class Edited:
-    """A text whose characters can be traced back to the original text."""
+    """A text from a place on, whose characters can be traced back to the whole original text."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._changes: list[list[_Change]] = []  # of each step, in the order of the text
+    def __init__(self, text: str, start: int = 0) -> None:
+        self.text = text[start:]
+        self._changes: list[list[_Change]] = [[(0, 0, 0, start)]]  # of each step, in the order of the text
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the part of the original text for a part of the text."""
@@ -211,11 +210,11 @@ class Edited:
 class Plain(Edited):
     """A text without the markup of Markdown, LaTeX and HTML, and without what follows the first end-of-turn token."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(both_ends(text))
-        if len(text) > _LONGEST:
-            half = _LONGEST // 2
-            self._changes.append([(half, half + len(_GAP), half, len(text) - half)])
+    def __init__(self, text: str, start: int = 0) -> None:
+        super().__init__(text, start)
+        if len(self.text) > 2 * _HALF:
+            self._changes.append([(_HALF, _HALF + len(_GAP), _HALF, len(self.text) - _HALF)])
+            self.text = f"{self.text[:_HALF]}{_GAP}{self.text[-_HALF:]}"
         if (turn := _END_OF_TURN.search(self.text)) and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
         for pattern, replacement in _REPLACED:
@@ -237,11 +236,6 @@ def plain(text: str) -> str:
 def plain_lower(text: str) -> str:
     """Return a text without markup in lower case."""
     return lowered(plain(text))
-
-
-def both_ends(text: str) -> str:
-    """Drop the middle of a text that has more than 20,000 characters; answers are at the beginning or the end."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}{_GAP}{text[-_LONGEST // 2 :]}"
 
 
 def lowered(text: str) -> str:

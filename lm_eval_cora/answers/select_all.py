@@ -2,11 +2,22 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import LABEL, after_reasoning, announced, is_reasoning, plain_lower, skip, why_nothing
+from lm_eval_cora.answers.plain import (
+    LABEL,
+    Plain,
+    after_reasoning,
+    announced,
+    is_reasoning,
+    lowered,
+    skip,
+    start_of_answer,
+    why_nothing,
+)
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
@@ -14,13 +25,12 @@ _HEAD = 4096
 
 # Text between letters. Without a dash, because "A-C" may mean three letters.
 _BETWEEN = re.compile(
-    r"(?:[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]|\b(?:and|plus|both|as well as|options?|choices?)\b"
+    r"(?:</?[\w|]{1,30}>|[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]|\b(?:and|plus|both|as well as|options?|choices?)\b"
     r"|^\s*(?:[-•–]|\d+[.)])\s)*",
     re.IGNORECASE | re.MULTILINE,
 )
 _LETTER = re.compile(r"([A-Za-z])(?![^\W_]|['’][^\W_])")
-_BEFORE_TEXT = re.compile(r"[ \t.:)(\]}*_\"'`–—-]*")
-_TAG = re.compile(r"</?[\w|]{1,30}>")
+_BEFORE_TEXT = re.compile(r"(?:</?[\w|]{1,30}>)?[ \t.:)(\]}*_\"'`–—-]*")
 _IN_ONE_WORD = re.compile(r"\W*([A-Z]{2,})\W*")
 _ALONE = re.compile(r"(?<![\w'’])(?![AI] [a-z])([A-Z])(?![\w'’])")
 _CONFIRMS = re.compile(
@@ -74,19 +84,24 @@ class SelectAll(AnswerFormat):
 
         Source: REVAS, section 4 (multi-selection). The rules are our own.
         """
-        head = after_reasoning(response)[:_HEAD]
-        if is_reasoning(head):
+        return self._strict(response, doc, start_of_answer(response))
+
+    def _strict(self, response: str, doc: Doc, start: int) -> Answer:
+        """Read the selected options at a place of a response."""
+        head = response[: start + _HEAD]
+        if is_reasoning(head[start:]):
             return Answer(reason=Reason.CUT_OFF)
         try:
-            letters = _letters(_TAG.sub("", head), doc["choices"])
+            letters, span = _letters(head, start, doc["choices"])
         except _Unclear:
             return Answer(reason=Reason.UNCLEAR)
         if not letters:
-            return Answer(reason=why_nothing(head, Reason.NO_LETTER))
+            return Answer(reason=why_nothing(head[start:], Reason.NO_LETTER))
         positions = sorted({LETTERS.index(letter) for letter in letters})
         if positions[-1] >= len(doc["printed"]):
             return Answer(reason=Reason.OUT_OF_RANGE)
-        return Answer(selected=tuple(dict.fromkeys(doc["printed"][position] for position in positions)))
+        selected = tuple(dict.fromkeys(doc["printed"][position] for position in positions))
+        return Answer(selected=selected, rule="letters at the start", span=span)
 
     def flexible(self, response: str, doc: Doc) -> Answer:
         r"""Find the selected options anywhere in a response.
@@ -102,16 +117,18 @@ class SelectAll(AnswerFormat):
         strict = self.strict(response, doc)
         if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
             return strict
-        for selection in announced(_ANNOUNCED, response, _NOT_SELECTED, inside=True):
-            answer = self.strict(selection[:_HEAD], doc)
+        for start in announced(_ANNOUNCED, response, _NOT_SELECTED, inside=True):
+            answer = self._strict(response, doc, start)
             if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
-                return answer
+                return answer if answer.reason else replace(answer, rule="stated as the answer")
+        said = Plain(response, start_of_answer(response))
         options = dict(zip(map(text_of_option, doc["choices"]), doc["printed"], strict=True))
-        lines = {line.strip(" .,;-•\"'") for line in plain_lower(after_reasoning(response)).split("\n")} - {""}
+        lines = {line.strip(" .,;-•\"'") for line in lowered(said.text).split("\n")} - {""}
         if not lines or not options.keys() >= lines:
             return strict
         chosen = {options[line] for line in lines}
-        return Answer(selected=tuple(dict.fromkeys(one for one in doc["printed"] if one in chosen)))
+        selected = tuple(dict.fromkeys(one for one in doc["printed"] if one in chosen))
+        return Answer(selected=selected, rule="lines that are options", span=said.span(0, len(said.text)))
 
     def is_complete(self, response: str, answer: Answer, doc: Doc) -> bool:
         """Whether the line of the selection is complete."""
@@ -134,16 +151,18 @@ class _Unclear(Exception):
     """The response names letters, but it is not clear which of them it selects."""
 
 
-def _letters(text: str, choices: Sequence[str]) -> list[str]:
-    """Return the letters at the beginning of a text, or after the last label that has letters."""
-    parts: list[tuple[str, list[_Named]]] = []
+def _letters(text: str, start: int, choices: Sequence[str]) -> tuple[list[str], tuple[int, int]]:
+    """Return the letters at a place of a text, or after the last label there that has letters, and their span."""
+    parts: list[tuple[int, list[_Named]]] = []
     label: re.Match[str] | None = None
     while not parts or label:
-        text = text[label.end() :] if label else text
-        parts.append((text, _named(text, choices)))
-        label = LABEL.match(text, _end_of(parts[-1][1]))
-    selections = (_in_one_word(part) or _selected(part, named, choices) for part, named in reversed(parts))
-    return next(filter(None, selections), [])
+        start = label.end() if label else start
+        parts.append((start, _named(text, start, choices)))
+        label = LABEL.match(text, _end_of(parts[-1][1]) or start)
+    for start, named in reversed(parts):
+        if letters := _in_one_word(text[start:]) or _selected(text, start, named, choices):
+            return letters, (named[0][0].start() if named else start, _end_of(named) or start + len(letters))
+    return [], (start, start)
 
 
 def _end_of(named: list[_Named]) -> int:
@@ -157,10 +176,10 @@ def _in_one_word(text: str) -> list[str]:
     return letters if letters == sorted(set(letters)) else []
 
 
-def _named(text: str, choices: Sequence[str]) -> list[_Named]:
-    """Return the successive letters at the beginning of a text; later lines must have the style of the first one."""
+def _named(text: str, start: int, choices: Sequence[str]) -> list[_Named]:
+    """Return the successive letters at a place of a text; later lines must have the style of the first one."""
     named: list[_Named] = []
-    while match := _LETTER.match(text, skip(_BETWEEN, text, _end_of(named))):
+    while match := _LETTER.match(text, skip(_BETWEEN, text, _end_of(named) or start)):
         if match[1].islower() and _place(match) >= len(choices):
             break
         end = _end_of_text(match, choices)
@@ -189,10 +208,10 @@ def _place(letter: re.Match[str]) -> int:
     return LETTERS.index(letter[1].upper())
 
 
-def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[str]:
+def _selected(text: str, begin: int, named: list[_Named], choices: Sequence[str]) -> list[str]:
     """Return the named letters that are selected, judging by the text after them."""
     letters = [LETTERS[_place(letter)] for letter, _ in named]
-    start = skip(_BETWEEN, text, _end_of(named))
+    start = skip(_BETWEEN, text, _end_of(named) or begin)
     gap = text[_end_of(named) : start]
     if not named or start == len(text) or "\n" in gap:
         return letters
@@ -207,7 +226,7 @@ def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[st
     confirmed = _CONFIRMS.match(rest) is not None
     denied = not confirmed and _DENIES.search(rest) is not None
     # If other words than the option text follow, this may be a remark, and more letters with remarks may follow.
-    several = bool(_named(below, choices)) if not bare else len(named) > 1 and not confirmed
+    several = bool(_named(below, 0, choices)) if not bare else len(named) > 1 and not confirmed
     if denied or several or any(LETTERS.index(letter) < len(choices) for letter in _ALONE.findall(rest)):
         raise _Unclear
     return letters

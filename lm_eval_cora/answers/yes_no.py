@@ -9,15 +9,17 @@ from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
 from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import LABEL, after_reasoning, is_reasoning, plain_lower, skip, why_nothing
-from lm_eval_cora.answers.rules import LEAVES_OPEN
+from lm_eval_cora.answers.plain import LABEL, Plain, is_reasoning, lowered, skip, start_of_answer, why_nothing
+from lm_eval_cora.answers.rules import FRONT, LEAVES_OPEN
 from lm_eval_cora.variants import template
 
 _HEAD = 256
 _NEAR = 80
 _SHORTEST_TEXT = 3
-_FIRST_WORD = re.compile(r"[\W_]*([^\W\d_]+)")
+_YES_OR_NO = re.compile(r"[\W_]*([Yy][Ee][Ss]|[Nn][Oo])(?![^\W\d_])")
 _OTHER_WORD = re.compile(r"(?i)(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b")
+_FIRST = "the first word"
+_OWN_WORD = re.compile(r"(?:not|yes|nope|no|correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b")
 _PROPOSED = "\x01"  # placeholder for the text of the proposed answer
 _STOPS = r"(?=\s?(?:[.,;:!)\]\n\"'*]|$|- )|\s(?:because|since|as|and|given|answer|choice|option|one|response)\b)"
 _OPENING = re.compile(
@@ -75,12 +77,17 @@ class YesNo(AnswerFormat):
             >>> YES_NO.strict("Yes, because ...", {"printed": [4]}).selected
             (4,)
         """
-        head = after_reasoning(response)[:_HEAD]
-        word = _FIRST_WORD.match(head, skip(LABEL, head, 0))
-        said = word[1].lower() if word else ""
-        if said not in ("yes", "no") or (word and _OTHER_WORD.match(head, word.end())):
+        start = start_of_answer(response)
+        head = response[start : start + _HEAD]
+        word = _YES_OR_NO.match(head, skip(LABEL, head, 0))
+        if word is None or _OTHER_WORD.match(head, word.end()):
             return Answer(reason=why_nothing(head, Reason.NO_YES_OR_NO))
-        return Answer(selected=tuple(doc["printed"]) if said == "yes" else (), settled="\n" in head)
+        return Answer(
+            selected=tuple(doc["printed"]) if word[1].lower() == "yes" else (),
+            settled="\n" in head,
+            rule=_FIRST,
+            span=(start + word.start(1), start + word.end(1)),
+        )
 
     def flexible(self, response: str, doc: Doc) -> Answer:
         """Find whether a response calls the proposed answer right.
@@ -96,16 +103,19 @@ class YesNo(AnswerFormat):
             >>> YES_NO.flexible("Fog is not right. Ice is the right answer.", doc).selected
             ()
         """
-        said = after_reasoning(response)
+        start = start_of_answer(response)
+        said = response[start:]
         if not said or is_reasoning(said):
             return Answer(reason=why_nothing(said, Reason.EMPTY))
-        text = plain_lower(said)
+        plain = Plain(response, start)
+        plain.text = lowered(plain.text)
         proposed = text_of_option(doc["choices"][0])
-        if len(proposed) >= _SHORTEST_TEXT and _OPENING.match(proposed) is None:
-            text = text.replace(proposed, _PROPOSED)
+        if len(proposed) >= _SHORTEST_TEXT and _OWN_WORD.match(proposed) is None:
+            plain.substitute(re.compile(rf"(?<!\w){re.escape(proposed)}(?!\w)"), _PROPOSED)
+        text = plain.text
         opening = _OPENING.match(text)
-        start = opening.end() if opening else 0
-        stated = [claim for pattern in (_STATED, _CONCLUDED) for claim in pattern.finditer(text, start)]
+        begin = opening.end() if opening else 0
+        stated = [claim for pattern in (_STATED, _CONCLUDED) for claim in pattern.finditer(text, begin)]
         claims = [claim for claim in sorted(stated, key=re.Match.start) if not _is_open(text, claim.start())]
         if opening:
             claims.insert(0, opening)
@@ -117,8 +127,12 @@ class YesNo(AnswerFormat):
             if last is None:
                 return Answer(reason=Reason.SEVERAL)
             counted = claims[-1] if last else counted
-        settled = counted is opening and len(text[counted.end() :].partition("\n")[2].strip()) > 1
-        return Answer(selected=tuple(doc["printed"]) if _says_yes(counted) else (), settled=settled)
+        return Answer(
+            selected=tuple(doc["printed"]) if _says_yes(counted) else (),
+            settled=counted is opening and len(text[counted.end() :].partition("\n")[2].strip()) > 1,
+            rule=_FIRST if counted is opening else "stated about the proposed answer",
+            span=plain.span(skip(FRONT, text, counted.start()), counted.end()),
+        )
 
     def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
         """Compare the log-likelihoods of "yes" and "no"."""
