@@ -17,6 +17,7 @@ _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
 _BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
 _NEAR = 80
+_SENTENCE = re.compile(r"[.!?;]\s|\n")
 _GOES_ON = re.compile(r" [^\W\d_]")
 _COLON = re.compile(r"\s?[:-]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -61,7 +62,7 @@ class Language:
 
     @cached_property
     def _ending(self) -> re.Pattern[str]:
-        return re.compile(rf"(?<=[A-Z)])['-](?:{'|'.join(self._phrases['ending'])})(?!\w)")
+        return re.compile(rf"(?<=[\w)])['-](?:{'|'.join(self._phrases['ending'])})(?!\w)")
 
     @cached_property
     def _run(self) -> re.Pattern[str]:
@@ -98,6 +99,10 @@ class Language:
             word = token.match(text, named.end() + 1)  # "La respuesta es A porque", but not "es A menudo"
             named = named if word and self._kinds(word[0]) & {"because", "verdict", "ends", "is"} else None
         english = _announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
+        if english in (None, "option") and "is" in kinds and (named or _begins_with_option(text[end : end + _NEAR], options)):
+            before = _SENTENCE.split(text[max(0, start - 2 * _NEAR) : start])[-1]
+            if self._any_of("right", "verdict").search(before) and not self._any_of("not").search(before):
+                english = f"correct is {english or ''}"
         if not (english and named) and _ends_in_option(text[max(0, start - _NEAR) : start], options):
             english = _verdict(kinds)
         if english is None:
@@ -110,6 +115,11 @@ def _ends_in_option(before: str, options: Collection[str]) -> bool:
     """Whether a text ends in a letter or in the text of an option."""
     said = lowered(before).rstrip(" \"')]")
     return _BEFORE.search(before) is not None or any(option and said.endswith(option) for option in options)
+
+
+def _begins_with_option(after: str, options: Collection[str]) -> bool:
+    said = lowered(after).lstrip(" :\"'([-")
+    return any(option and said.startswith(option[:_NEAR]) for option in options)
 
 
 def _announcement(kinds: set[str], *, named: bool, colon: bool) -> str | None:

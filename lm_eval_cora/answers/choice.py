@@ -44,6 +44,8 @@ def find_letter(response: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
         answer = _read(said[: question.start()], offset, doc, at_the_end=at_the_end)
         if answer.position is not None:
             return replace(answer, settled=not at_the_end)
+        if answer.reason in _DECISIVE:
+            return answer
     return _read(said, offset, doc, at_the_end=at_the_end)
 
 

@@ -46,6 +46,8 @@ def text_of_option(choice: str) -> str:
     return plain_lower(choice).rstrip(" .")
 
 
+_GROUPS = re.compile(r"[, ](?=\d{3}(?!\d))| ")
+_POINT = re.compile(",")
 _LOOSE = re.compile(r"\b(?:and|or)\b|([^\W_]+|[+*=<>%°]|/|-(?= ?\d)|(?<![\w)\]])-(?=\S)|\.(?=\d))", re.IGNORECASE)
 _EXACT = re.compile(r"(\S+)")
 
@@ -104,7 +106,7 @@ class Text(Plain):
                 places.append(place)
         voids = self._listed(places)
         for first, second in pairwise(places):
-            if first.void is Reason.SEVERAL and rules.AND.fullmatch(self.text, first.end, second.start):  # "B or C"
+            if first.void is Reason.SEVERAL and rules.JOINS.fullmatch(self.text, first.end, second.start):  # "B or C"
                 voids.setdefault(second.start, Reason.SEVERAL)
         places = [self._at_the_end(replace(place, void=voids.get(place.start, place.void))) for place in places]
         # A letter next to the text of another option does not count elsewhere, either.
@@ -123,6 +125,7 @@ class Text(Plain):
         for first, second in pairwise(places):
             in_order = second.position == first.position + 1 and self.begins_line(second.start)
             between = self.text[first.end : second.start]
+            stands = first.weight == STATED and "\n\n" in between
             if in_order and second.weight < STATED and listed.get(first.start) is Reason.REPEATED:
                 listed[second.start] = Reason.REPEATED
             elif (
@@ -130,6 +133,7 @@ class Text(Plain):
                 and len(between) <= _WINDOW
                 and not rules.REMARK.sub("", between).strip(" .;,\n\"'([-)")
                 and not first.is_bare
+                and not stands
                 and (not second.is_bare or second.end > self._last_line)
             ):
                 listed[second.start] = Reason.REPEATED if in_order else Reason.SEVERAL
@@ -147,7 +151,7 @@ class Text(Plain):
 
     def is_final(self, place: Place) -> bool:
         """Whether the last line announces a place as the answer: "Answer: B"."""
-        return place.start > self._last_line > 0 and place.rule in (rules.UNREADABLE, rules.CUES[0].name)
+        return place.start > self._last_line > 0 and (place.position < 0 or self.has(rules.LABELLED_BY, place))
 
     # ---- stated: "the answer is B"
     def _stated(self) -> Iterator[Place]:
@@ -326,7 +330,7 @@ class Text(Plain):
         if rules.ABOUT_THE_OTHERS.match(self.lower, start) or self._leaves_out_parts(position, start):
             return True
         own, said = rules.NUMBER.fullmatch(self._options[position]), rules.NUMBER.match(self.text, start)
-        values = {Decimal(re.sub("[, ]", "", number.group())) for number in (own, said) if number}
+        values = {Decimal(_POINT.sub(".", _GROUPS.sub("", number.group()))) for number in (own, said) if number}
         return bool(own and said and rules.STOP.match(self.text, said.end())) and len(values) > 1
 
     def _leaves_out_parts(self, position: int, start: int) -> bool:

@@ -31,7 +31,7 @@ _ROLE = re.compile(
 NEXT_QUESTION = re.compile(
     r"(?i)<eo[at]>(?=[\s\S])|\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
     r"###\s?(?:instruction|human|user))|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|"
-    r"summar|总结|compil|list|put)\w{0,8}\W*[^\n]{0,30}?(?:answers|答案|questions)|以上|[#*\s]*(?:references|sources|"
+    r"summar|总结|compil|list|put)\w{0,8}\W*[^\n]{0,30}?(?:answers|答案|questions)|以上|请你?(?:回答|阅读|判断)|(?:问题|题目)\s?\d*[:：]|[#*\s]*(?:references|sources|"
     r"referencias|fuentes|bibliograf[ií]a|références|referências|fontes|literatur|quellen|fonti|riferimenti|литература|"
     r"источники|kaynaklar|kaynakça|参考文献|参考资料|출처|참고 ?문헌)\s?[:：]?[*\s]*\n)"
 )

@@ -51,6 +51,9 @@ CHOICE = _any_case(
 MATCHES = _any_case(r"\b(?:corresponds?|closest|nearest|left)\s*$")
 ARROW = re.compile(r"(?:\w{2}|[^\w\s]|^)\s*$")
 LISTS = _words(r"each|every|all|options|choices|following|one by one|consider")
+GOES_THROUGH = _any_case(
+    rf"{LEAVES_OPEN.pattern}|{LISTS.pattern}|\b(?:let's|let us|we|analy[sz]\w{{1,4}}|examine|evaluate|look|break)\b"
+)
 BEFORE_A_LIST = _any_case(
     rf"{LISTS.pattern}\W*$|(?<!correct )(?<!right )(?<!best )(?<!final )(?<!my )\b(?:option|choice)\W*$"
 )
@@ -78,7 +81,7 @@ class Cue(NamedTuple):
 CUES = (
     Cue("a label", _any_case("answer"), LINE, STOP),
     Cue("a label", _any_case("option|choice|letter"), LINE, ENDS_LINE, weight=AFFIRMED),
-    Cue("stated as the answer", _any_case("[:=]"), ANSWER, unless=BEFORE_A_LIST),
+    Cue("stated as the answer", _any_case("[:=]"), ANSWER, opens=GOES_THROUGH, unless=BEFORE_A_LIST),
     Cue("stated as the answer", _IS, ANSWER),
     Cue("the best of a kind", _IS_OR_COLON, BEST, STOP, unless=NOT_BEST),
     Cue("the one that does not hold", _IS_OR_COLON, ODD, STOP, opens=None, weight=ODD_ONE),
@@ -151,9 +154,9 @@ AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\]) ?\Z")
 AROUND = re.compile(r"(?:[\s.):(\[\]\"',|]|-(?=\s)(?! \d)){0,6}")
 GLUED = re.compile(r"[)\]]\w")
 MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',!;-]|[^\w\s\x00-\x7f]|\n|$)")
-NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
+NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:[.,]\d{1,30})?")
 ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
-GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
+GOES_ON = re.compile(r"\w|[%°/*+=]|\^(?!-(?!\d))|[-.,']\w")
 INSIDE = re.compile(r"[\w/.-]")
 IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))|\(\w{1,3}[;,=)|]")
 IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
@@ -165,6 +168,7 @@ REMARK = re.compile(r"\([^()\n]{0,80}\)")
 AND = _any_case(
     r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
 )
+JOINS = _any_case(f"{AND.pattern}|:")
 REJECTS = _any_case(
     r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|no\b(?! \w))|"
     r"[\s\"')\].,:(|-]{0,4}(?:(?:this|that|it|the) (?:\w{1,12} ){0,2}is )?(?:incorrect|wrong|false|not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
