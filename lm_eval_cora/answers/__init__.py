@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from lm_eval_cora.questions.question import Reader as Reader
@@ -90,3 +91,8 @@ class Answer:
     rule: str = ""
     span: tuple[int, int] | None = None
     found: tuple[Found, ...] = ()
+
+    def moved(self, to: Callable[[int, int], tuple[int, int]]) -> Answer:
+        """Return the same answer with other places in the response."""
+        found = tuple(replace(place, span=to(*place.span)) for place in self.found)
+        return replace(self, span=self.span and to(*self.span), found=found)

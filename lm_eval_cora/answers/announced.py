@@ -29,7 +29,9 @@ class Language:
     def __init__(self, table: dict[str, str]) -> None:
         self._words = table.get("words", "")
         self._spaced = bool(table.get("spaced", True))
-        phrases = {kind: filter(None, table.get(kind, "").split(", ")) for kind in (*_OF_A_RUN, "none", "wait", "ending")}
+        phrases = {
+            kind: filter(None, table.get(kind, "").split(", ")) for kind in (*_OF_A_RUN, "none", "wait", "ending")
+        }
         self._phrases = {
             kind: [plain(phrase.rstrip("*")) + "*" * phrase.endswith("*") for phrase in of_kind]
             for kind, of_kind in phrases.items()
@@ -99,7 +101,11 @@ class Language:
             word = token.match(text, named.end() + 1)  # "La respuesta es A porque", but not "es A menudo"
             named = named if word and self._kinds(word[0]) & {"because", "verdict", "ends", "is"} else None
         english = _announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
-        if english in (None, "option") and "is" in kinds and (named or _begins_with_option(text[end : end + _NEAR], options)):
+        if (
+            english in (None, "option")
+            and "is" in kinds
+            and (named or _begins_with_option(text[end : end + _NEAR], options))
+        ):
             before = _SENTENCE.split(text[max(0, start - 2 * _NEAR) : start])[-1]
             if self._any_of("right", "verdict").search(before) and not self._any_of("not").search(before):
                 english = f"correct is {english or ''}"

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.plain import announced, is_reasoning, start_of_answer, why_nothing
+from lm_eval_cora.answers.plain import announced, refused_or
 from lm_eval_cora.questions.adapters import BOX, box_content, is_box
 from lm_eval_cora.variants import template
 
 _LONGEST = 1_000  # characters of an answer; the longest one of MATH has fewer than 200
-_HEAD = 200
 _PLACEHOLDER = re.compile(r"(?i)(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…")
 _ANNOUNCED = re.compile(
     r"(?i)\banswer(?: (?:to|of|for)\b[^.:\n]{0,60}?)?(?: is\b| (?:must|should) be\b| equals\b|[*_]{0,2} ?[:：])"
@@ -44,14 +43,13 @@ class Boxed(AnswerFormat):
         """Return the final sentence with the reference answer in a box."""
         return f"The final answer is: $\\boxed{{{doc['answer']}}}$"
 
-    def strict(self, response: str, doc: Doc) -> Answer:
+    def strict(self, said: str, doc: Doc) -> Answer:
         r"""Read the answer in the last \boxed or \fbox of a response, as the model wrote it.
 
         Braces inside the box must be balanced; escaped braces (\{) do not count. Braces may be missing as TeX allows:
         "\boxed 5" is 5. In any other case, \boxed without a brace is a word and not a box. "\boxed{answer}", which
         repeats the prompt, is not an answer. If the last box is not closed, the response was cut off and is invalid,
-        even if it has earlier boxes. So is an answer of more than 1,000 characters. Text before the last "</think>", or
-        another model's equivalent, is reasoning and is ignored.
+        even if it has earlier boxes. So is an answer of more than 1,000 characters.
 
         Example:
             >>> BOXED.strict(r"So $\boxed{2}$ halves make $\boxed{\frac{2}{2}}$.", {}).written
@@ -59,12 +57,10 @@ class Boxed(AnswerFormat):
 
         Source: SCORE, appendix B (MATH).
         """
-        start = start_of_answer(response)
-        head = response[start : start + _HEAD]
-        starts = [box.end() for box in BOX.finditer(response, start) if is_box(response, box.end())]
-        if not starts or is_reasoning(head):
-            return Answer(reason=why_nothing(head, Reason.NO_BOX))
-        content = box_content(response, starts[-1])
+        starts = [box.end() for box in BOX.finditer(said) if is_box(said, box.end())]
+        if not starts:
+            return Answer(reason=refused_or(Reason.NO_BOX, said))
+        content = box_content(said, starts[-1])
         if content is None:
             return Answer(reason=Reason.UNCLOSED_BOX)
         written = content.strip()
@@ -72,9 +68,9 @@ class Boxed(AnswerFormat):
             return Answer(reason=Reason.PLACEHOLDER if written else Reason.EMPTY_BOX)
         if len(written) > _LONGEST:
             return Answer(reason=Reason.TOO_LONG)
-        return _written_at(starts[-1], written, response, "the last box")
+        return _written_at(starts[-1], written, said, "the last box")
 
-    def flexible(self, response: str, doc: Doc) -> Answer:
+    def flexible(self, said: str, doc: Doc) -> Answer:
         r"""Find the answer of a response: in its last box, or without a box after the last "answer is" or "answer:".
 
         It is the formula there ("$5$"), or the words up to a comma or the end of the sentence.
@@ -83,13 +79,13 @@ class Boxed(AnswerFormat):
             >>> BOXED.flexible(r"Therefore, the final answer is $\frac{1}{2}$. I hope it is right.", {}).written
             '\\frac{1}{2}'
         """
-        boxed = self.strict(response, doc)
+        boxed = self.strict(said, doc)
         if boxed.reason is not Reason.NO_BOX:
             return boxed
-        for start in announced(_ANNOUNCED, response, _LEAVES_OPEN):
-            written = _first_answer(response[start : start + _LONGEST])
+        for start in announced(_ANNOUNCED, said, _LEAVES_OPEN):
+            written = _first_answer(said[start : start + _LONGEST])
             if written and not _PLACEHOLDER.fullmatch(written):
-                return _written_at(start, written, response, "stated as the answer")
+                return _written_at(start, written, said, "stated as the answer")
         return boxed
 
     def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
@@ -101,8 +97,8 @@ class Boxed(AnswerFormat):
         return [str(doc["answer"])]
 
 
-def _written_at(start: int, written: str, response: str, rule: str) -> Answer:
-    start = response.index(written, start)
+def _written_at(start: int, written: str, said: str, rule: str) -> Answer:
+    start = said.index(written, start)
     return Answer(written=written, rule=rule, span=(start, start + len(written)))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from lm_eval_cora.answers import Answer, Reason, rules
 from lm_eval_cora.answers.format import Doc, picked_at
 from lm_eval_cora.answers.places import AT_THE_END, Place, Text
-from lm_eval_cora.answers.plain import NEXT_QUESTION, OPENS, is_reasoning, plain, start_of_answer, why_nothing
+from lm_eval_cora.answers.plain import NEXT_QUESTION, OPENS, plain, refused_or
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
 from lm_eval_cora.questions.question import LETTERS
 
@@ -16,7 +16,7 @@ _LONGEST_BARE = 60  # characters of a response that is one letter, perhaps repea
 _BEGUN = 2  # characters after a line break that show that a new line has begun
 
 
-def find_letter(response: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
+def find_letter(said: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
     r"""Find the printed option that a response chooses.
 
     The rules in three steps:
@@ -31,54 +31,51 @@ def find_letter(response: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
        right; then the only one that is mentioned; then the only one whose text occurs.
 
     If the prompt asks for the answer first, an answer in the first sentence is kept unless its own line states another
-    option or an explicit correction ("Wait, ...") follows. Reasoning between marks, such as "<think>" and "</think>",
-    does not count, nor does what follows a new question. In a refusal, or in a response that breaks off, an option that
+    option or an explicit correction ("Wait, ...") follows. What follows a new question does not count. In a refusal, or in a response that breaks off, an option that
     is only mentioned does not count.
     """
-    offset = start_of_answer(response)
-    said = response[offset:]
-    if not said or is_reasoning(said):
-        return Answer(reason=why_nothing(said, Reason.EMPTY))
     said = OPENS.split(said, maxsplit=1)[0]
     if question := NEXT_QUESTION.search(said):
-        answer = _read(said[: question.start()], offset, doc, at_the_end=at_the_end)
+        answer = _read(said[: question.start()], doc, at_the_end=at_the_end)
         if answer.position is not None:
             return replace(answer, settled=not at_the_end)
         if answer.reason in _DECISIVE:
             return answer
-    return _read(said, offset, doc, at_the_end=at_the_end)
+    return _read(said, doc, at_the_end=at_the_end)
 
 
-def _read(said: str, offset: int, doc: Doc, *, at_the_end: bool) -> Answer:
-    """Read a response, or the part before a new question, which begins at an offset."""
-    if answer := _bare(said, offset, doc) or _of_object(said, offset, doc):
+def _read(said: str, doc: Doc, *, at_the_end: bool) -> Answer:
+    """Read a response, or the part before a new question."""
+    if answer := _bare(said, doc) or _of_object(said, doc):
         return answer
     text = Text(said, doc["choices"])
     places = text.named()
     chosen = _chosen(text, places, doc["printed"], at_the_end=at_the_end)
     if isinstance(chosen, Reason):
-        return Answer(reason=chosen, found=tuple(text.found(place, offset) for place in places or text.texts()))
+        return Answer(reason=chosen, found=tuple(map(text.found, places or text.texts())))
     at_front = not at_the_end and _front(text, [chosen]) is chosen
     agree = [place.end for place in places if (place.position, place.weight) == (chosen.position, chosen.weight)]
-    unfinished = rules.UNFINISHED.search(text.text) and rules.HESITATES.search(text.text, max(agree, default=chosen.end))
+    unfinished = rules.UNFINISHED.search(text.text) and rules.HESITATES.search(
+        text.text, max(agree, default=chosen.end)
+    )
     if unfinished and not at_front and not text.has(rules.LABELLED_BY, chosen):
-        return Answer(reason=Reason.CUT_OFF, found=tuple(text.found(place, offset) for place in places))
+        return Answer(reason=Reason.CUT_OFF, found=tuple(map(text.found, places)))
     # A letter A with its text at the beginning is not settled, because an analysis of all options may begin with it.
     may_go_on = chosen.position == 0 and text.is_with_text(chosen) and _is_first(text, chosen)
     begun = len(text.text[chosen.end :].partition("\n")[2].strip()) >= _BEGUN
     front = {"settled": at_front and begun and not may_go_on, "at_front": at_front and chosen.end < len(text.text)}
-    return picked_at(chosen.position, doc, rule=chosen.rule, span=text.found(chosen, offset).span, **front)
+    return picked_at(chosen.position, doc, rule=chosen.rule, span=text.found(chosen).span, **front)
 
 
 _MARKS = r"[ .,:;!?()\[\]\"']*"
 _BARE = re.compile(rf"[\W_]*([A-Z])(?:[\W_]+\1)*[\W_]*|{_MARKS}([a-z]){_MARKS}")
 
 
-def _bare(said: str, offset: int, doc: Doc) -> Answer | None:
+def _bare(said: str, doc: Doc) -> Answer | None:
     """Read a response that is one letter, perhaps repeated, and marks; None if it is not."""
     bare = _BARE.fullmatch(plain(said)) if len(said) <= _LONGEST_BARE else None
     position = LETTERS[: len(doc["printed"])].find((bare[1] or bare[2]).upper()) if bare else -1
-    span = (offset, offset + len(said.rstrip()))
+    span = (0, len(said.rstrip()))
     return None if position < 0 else picked_at(position, doc, at_front=True, rule="a letter alone", span=span)
 
 
@@ -107,14 +104,14 @@ _OTHER_KEYS = re.compile(
 _YES = ("true", "True", "yes", "Yes", "correct", "Correct", "right", "Right")
 
 
-def _of_object(said: str, offset: int, doc: Doc) -> Answer | None:
+def _of_object(said: str, doc: Doc) -> Answer | None:
     """Read the value of an answer in a text that looks like JSON; None if it has none."""
     spans = _answers_of_object(said)
     if len(spans) != 1:
         return Answer(reason=Reason.SEVERAL) if spans else None
     ((start, end),) = spans
     answer = find_letter(said[start:end], doc)
-    read = replace(answer, rule="a value of JSON", span=(offset + start, offset + end))
+    read = replace(answer, rule="a value of JSON", span=(start, end))
     return answer if answer.position is None else read
 
 
@@ -205,7 +202,7 @@ def _analysis(text: Text, places: Sequence[Place]) -> set[int]:
 def _of_several(text: Text, places: Sequence[Place], front: Place | None, printed: Sequence[int]) -> Place | Reason:
     """Return the place that counts among places of the same weight."""
     first, last = places[0], places[-1]
-    if first.weight == MENTIONED and why_nothing(text.text, Reason.NO_LETTER) is Reason.REFUSED:
+    if first.weight == MENTIONED and refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
         return Reason.REFUSED
     if first.weight == MENTIONED and _breaks_off(text):
         return Reason.CUT_OFF
@@ -229,8 +226,8 @@ def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | No
 
 def _by_text(text: Text, printed: Sequence[int]) -> Place | Reason:
     """Return the option whose text occurs in the response, if only one option's text does."""
-    if (reason := why_nothing(text.text, Reason.NO_LETTER)) is not Reason.NO_LETTER:
-        return reason
+    if refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
+        return Reason.REFUSED
     found = [place for place in text.texts() if place.void is None]
     right = [place for place in found if text.has(rules.AFFIRMED_BY, place)]
     if not right and _breaks_off(text, found[-1].end if found else 0):

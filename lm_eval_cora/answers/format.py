@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason
+from lm_eval_cora.answers.plain import is_reasoning, start_of_answer
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
 from lm_eval_cora.variants.template import Template, prompt_of
 
@@ -99,24 +100,29 @@ class AnswerFormat(ABC):
     def read(self, response: str, doc: Doc, reader: Reader, *, cut_off: bool = False) -> Answer:
         """Parse a response with one of the readers.
 
-        If the token limit ended the response (`cut_off`), its answer counts only if it was complete.
+        Text before the last "</think>", or another model's equivalent, is reasoning and is ignored. If the token limit
+        ended the response (`cut_off`), its answer counts only if it was complete.
         """
-        answer = self.strict(response, doc) if reader == "strict" else self.flexible(response, doc)
-        if not cut_off or self.is_complete(response, answer, doc) or answer.reason in CHOOSES_NOTHING:
-            return answer
-        return Answer(reason=Reason.CUT_OFF, found=answer.found)
+        start = start_of_answer(response)
+        said = response[start:]
+        if not said or is_reasoning(said):
+            return Answer(reason=Reason.CUT_OFF if said else Reason.EMPTY)
+        answer = self.strict(said, doc) if reader == "strict" else self.flexible(said, doc)
+        if cut_off and not self.is_complete(said, answer, doc) and answer.reason not in CHOOSES_NOTHING:
+            answer = Answer(reason=Reason.CUT_OFF, found=answer.found)
+        return answer.moved(lambda first, end: (first + start, end + start))
 
-    def is_complete(self, response: str, answer: Answer, doc: Doc) -> bool:
+    def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:
         """Whether a response that the token limit ended has its answer in full, in the format that was asked for."""
-        return answer.reason is None and (answer.at_front or self.strict(response, doc).reason is None)
+        return answer.reason is None and (answer.at_front or self.strict(said, doc).reason is None)
 
     @abstractmethod
-    def strict(self, response: str, doc: Doc) -> Answer:
-        """Parse a response by the rules of the papers."""
+    def strict(self, said: str, doc: Doc) -> Answer:
+        """Parse a response without its reasoning by the rules of the papers."""
 
     @abstractmethod
-    def flexible(self, response: str, doc: Doc) -> Answer:
-        """Parse a response as a careful person would read it."""
+    def flexible(self, said: str, doc: Doc) -> Answer:
+        """Parse a response without its reasoning as a careful person would read it."""
 
     def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
         """Pick the most likely of the scored answers.

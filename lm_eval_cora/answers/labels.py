@@ -30,7 +30,9 @@ def _label(labels: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, str]]:
 @cache
 def _announcing() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return what stands before a label that is announced in any language, and what may then follow it."""
-    phrases = {kind: "|".join(one.words(kind) for one in languages().values()) for kind in ("answer", "option", "is", "ends")}
+    phrases = {
+        kind: "|".join(one.words(kind) for one in languages().values()) for kind in ("answer", "option", "is", "ends")
+    }
     noun = rf"(?:\b(?:answer|option|choice|statement|number|no\.?|nr\.?)|№|{phrases['answer']}|{phrases['option']})"
     joint = rf"(?:{_MARKS}(?:is|{phrases['is']}))?"
     return (

@@ -6,7 +6,7 @@ from string import ascii_letters
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.format import AnswerFormat, Doc, picked_at
-from lm_eval_cora.answers.plain import Edited, is_reasoning, last_match, skip, start_of_answer, why_nothing
+from lm_eval_cora.answers.plain import Edited, last_match, refused_or, skip
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
@@ -27,19 +27,18 @@ class Letter(AnswerFormat):
     instruction = "Reply with the letter first."
     picks_one = True
 
-    def strict(self, response: str, doc: Doc) -> Answer:
+    def strict(self, said: str, doc: Doc) -> Answer:
         r"""Read the letter at the beginning of a response; only its first 256 characters are read.
 
         The letters and digits of the first token (up to white space) must be exactly one of the printed letters: "B",
         "(B)", "**B**", "B." and "b)" are read as B, "Based on" is invalid. This is the rule of the paper (CoRA, section
-        5), with four changes:
+        5), with three changes:
 
         - "Answer: B" on the first line is read as B.
         - A bare "A" or "I" before a lower-case word on the same line is the English word ("A patient with"), not a
           letter.
         - A lower-case letter counts only if it is alone on its line or has punctuation: "b" and "b)", but not "b
           cells".
-        - Text before the last "</think>", or another model's equivalent, is reasoning and is ignored.
 
         Similar letters of other scripts (Cyrillic, fullwidth) do not count.
 
@@ -49,18 +48,16 @@ class Letter(AnswerFormat):
             >>> LETTER.strict("C", {"printed": [0, 4]}).reason.value
             'letter out of range'
         """
-        start = start_of_answer(response)
-        head = response[start : start + _HEAD]
+        head = said[:_HEAD]
         line = (head.splitlines() or [""])[0]
         letter = _leading_letter(line) or _leading_letter(line[skip(_ANSWER_LABEL, line, 0) :])
         if letter is None:
-            return Answer(reason=why_nothing(head, Reason.NO_LETTER))
-        span = (start, start + len(line))
-        return picked_at(LETTERS.index(letter), doc, settled="\n" in head, rule="the first word", span=span)
+            return Answer(reason=refused_or(Reason.NO_LETTER, head))
+        return picked_at(LETTERS.index(letter), doc, settled="\n" in head, rule="the first word", span=(0, len(line)))
 
-    def flexible(self, response: str, doc: Doc) -> Answer:
+    def flexible(self, said: str, doc: Doc) -> Answer:
         """Find the option that a response chooses, see `find_letter`."""
-        return find_letter(response, doc)
+        return find_letter(said, doc)
 
 
 def _leading_letter(line: str) -> str | None:
@@ -105,13 +102,13 @@ class BestAnswer(AnswerFormat):
         """Return the final sentence with the right letter."""
         return f"The best answer is {super().target(doc)}."
 
-    def strict(self, response: str, doc: Doc) -> Answer:
+    def strict(self, said: str, doc: Doc) -> Answer:
         r"""Read the letter after the last "best answer is" of a response.
 
         Upper and lower case are equivalent. A colon, line breaks, brackets, the word "option", punctuation and the
         markup of Markdown, LaTeX or HTML are ignored: "The best answer is: **(B)**." is read as B. These are not
         letters of an option: "[the_answer_letter]", which repeats the prompt; "a" or "i" before another word ("a
-        balanced diet"); "I" before a verb ("I think"). Reasoning is ignored as in `Letter.strict`.
+        balanced diet"); "I" before a verb ("I think").
 
         Example:
             >>> BEST_ANSWER.strict("Steam is hot, so the best answer is [B].", {"printed": [0, 4]}).picked
@@ -122,12 +119,10 @@ class BestAnswer(AnswerFormat):
         Source: SCORE, appendix B. The harness' own tasks require one space after "is", and take the whole response as
         the answer if it lacks these words.
         """
-        start = start_of_answer(response)
-        said = response[start:]
         announced = last_match(_ANNOUNCEMENT, said)
-        if announced is None or is_reasoning(said[:_WINDOW]):
-            return Answer(reason=why_nothing(said[:_WINDOW], Reason.NO_BEST_ANSWER))
-        text = Edited(response[: start + announced.end() + _WINDOW], start + announced.end())
+        if announced is None:
+            return Answer(reason=refused_or(Reason.NO_BEST_ANSWER, said))
+        text = Edited(said[: announced.end() + _WINDOW], announced.end())
         text.substitute(_WRAPPER, "")
         letter = _LETTER.match(text.text)
         if letter is None or _ORDINARY_WORD.match(text.text, letter.start("letter")):
@@ -135,9 +130,9 @@ class BestAnswer(AnswerFormat):
         span = text.span(*letter.span("letter"))
         return picked_at(LETTERS.index(letter["letter"].upper()), doc, rule="the best answer", span=span)
 
-    def flexible(self, response: str, doc: Doc) -> Answer:
+    def flexible(self, said: str, doc: Doc) -> Answer:
         """Find the option as in `Letter.flexible`; an answer at the very beginning has no precedence."""
-        return find_letter(response, doc, at_the_end=True)
+        return find_letter(said, doc, at_the_end=True)
 
 
 LETTER = Letter()

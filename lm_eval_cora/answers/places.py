@@ -89,15 +89,16 @@ class Text(Plain):
         self._last_line = self.text.rfind("\n")
         self._above_last = self.text.rfind("\n", 0, max(0, self._last_line))
 
-    def found(self, place: Place, offset: int) -> Found:
-        """Return a place as characters of the response, which begins at an offset."""
-        start, end = self.span(place.start, place.end)
-        return Found(place.position, (start + offset, end + offset), place.rule, place.void)
+    def found(self, place: Place) -> Found:
+        """Return a place as characters of the response."""
+        return Found(place.position, self.span(place.start, place.end), place.rule, place.void)
 
     def named(self) -> list[Place]:
         """Return all places in the order of the text; of several at one place, the one with most weight."""
         found = [*self._stated(), *self._mentioned(), *self._last_text()]
-        headed = rules.HEADED.search(self.text, self._last_line + 1) or rules.HEADED.search(self.text, self._above_last + 1)
+        headed = rules.HEADED.search(self.text, self._last_line + 1) or rules.HEADED.search(
+            self.text, self._above_last + 1
+        )
         if headed and not any(place.start >= headed.start("said") for place in found):
             found.append(Place(-1, *headed.span("said"), rules.UNREADABLE, STATED, Reason.NO_LETTER))
         places: list[Place] = []

@@ -75,10 +75,10 @@ def start_of_answer(response: str) -> int:
     return skip(_ROLE, response, start)
 
 
-def announced(pattern: re.Pattern[str], response: str, unless: re.Pattern[str], *, inside: bool = False) -> Iterator[int]:
+def announced(pattern: re.Pattern[str], said: str, unless: re.Pattern[str], *, inside: bool = False) -> Iterator[int]:
     """Yield the ends of the last 20 announcements, the last first, unless words are before (or inside) them."""
-    found = (match.span() for match in pattern.finditer(response, start_of_answer(response)))
-    ends = [end for start, end in found if not unless.search(response[max(0, start - 60) : end if inside else start])]
+    found = (match.span() for match in pattern.finditer(said))
+    ends = [end for start, end in found if not unless.search(said[max(0, start - 60) : end if inside else start])]
     return reversed(ends[-20:])
 
 
@@ -92,17 +92,24 @@ def opens_reasoning(prompt: str) -> bool:
     return _OPENED.search(prompt[-80:]) is not None
 
 
-def why_nothing(head: str, otherwise: Reason) -> Reason:
-    """Return why a response has no answer: empty, cut off while reasoning, refused, or else `otherwise`."""
-    if not head or is_reasoning(head):
-        return Reason.CUT_OFF if head else Reason.EMPTY
-    return Reason.REFUSED if _REFUSAL.match(head) else otherwise
+def refused_or(reason: Reason, said: str) -> Reason:
+    """Return why a text has no answer: it refuses, or else a given reason."""
+    return Reason.REFUSED if _REFUSAL.match(said) else reason
 
 
 _HALF = 10_000  # characters that are read at each end of a longer text
 _GAP = "\n\n"  # in the place of the others
 _STAND_FOR = [
-    *(("'", "‘’‛`´ʻʼ"), ('"', "“”„«»「」"), ("-", "‐‑‒–—―−"), ("[", "【"), ("]", "】"), ("->", "→⇒➔➜"), ("*", "×·"), ("option ", "№")),
+    *(
+        ("'", "‘’‛`´ʻʼ"),
+        ('"', "“”„«»「」"),
+        ("-", "‐‑‒–—―−"),
+        ("[", "【"),
+        ("]", "】"),
+        ("->", "→⇒➔➜"),
+        ("*", "×·"),
+        ("option ", "№"),
+    ),
     *((". ", "。।۔"), (", ", "、،"), ("? ", "؟"), ("\n", "\r")),
     # Letters in black circles and squares, which Unicode does not decompose.
     *((chr(65 + place), chr(0x1F150 + place) + chr(0x1F170 + place)) for place in range(26)),

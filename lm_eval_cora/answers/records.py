@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from lm_eval_cora.answers import Answer
@@ -94,6 +95,7 @@ class Skipped(str):
 
 OPENING_MARK = "<think>"
 """Put before a response that begins inside reasoning."""
+_START = re.compile(r"\A")
 
 SKIPPED = Skipped("[lm-eval-cora: skipped]")
 
@@ -125,16 +127,9 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     known = Response.of(response)
     labels = doc.get("labels")
     text = in_letters(known, labels, doc["choices"]) if labels else Edited(known)
-    begins = OPENING_MARK * known.opened
-    answer = format_of(doc).read(f"{begins}{text.text}", doc, reader, cut_off=bool(known.cut_off))
-    if not (labels or begins):
-        return answer
-
-    def in_response(start: int, end: int) -> tuple[int, int]:
-        return text.span(max(0, start - len(begins)), max(0, end - len(begins)))
-
-    found = tuple(replace(place, span=in_response(*place.span)) for place in answer.found)
-    return replace(answer, span=answer.span and in_response(*answer.span), found=found)
+    if known.opened:
+        text.substitute(_START, OPENING_MARK)
+    return format_of(doc).read(text.text, doc, reader, cut_off=bool(known.cut_off)).moved(text.span)
 
 
 def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, bool]:

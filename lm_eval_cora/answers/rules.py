@@ -204,6 +204,8 @@ TAKES_BACK = _any_case(
     r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|edit|oops|i meant|misread|hold on|"
     r"recomput\w*|on second thought|on reflection|reconsider|scratch that)\b"
 )
-HESITATES = _words(r"wait|hmm|maybe|perhaps|let me|let's|let us|not (?:\w{1,9}%? )?sure|actually|but (?:the|we|i|what|is)|recall|again")
+HESITATES = _words(
+    r"wait|hmm|maybe|perhaps|let me|let's|let us|not (?:\w{1,9}%? )?sure|actually|but (?:the|we|i|what|is)|recall|again"
+)
 CONCLUDES = _words("therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary")
 UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")

@@ -7,17 +7,7 @@ from dataclasses import replace
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import (
-    LABEL,
-    Plain,
-    after_reasoning,
-    announced,
-    is_reasoning,
-    lowered,
-    skip,
-    start_of_answer,
-    why_nothing,
-)
+from lm_eval_cora.answers.plain import LABEL, Plain, announced, lowered, refused_or, skip
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
@@ -65,7 +55,7 @@ class SelectAll(AnswerFormat):
         # tokens off a long prompt.
         return min(128, -(-tokens // 32) * 32)
 
-    def strict(self, response: str, doc: Doc) -> Answer:
+    def strict(self, said: str, doc: Doc) -> Answer:
         r"""Read the selected options, one or more, at the beginning of a response; only 4,096 characters are read.
 
         The response must begin with the letters, each alone or with the text of its option: "A", "A and C", "A, C",
@@ -84,26 +74,20 @@ class SelectAll(AnswerFormat):
 
         Source: REVAS, section 4 (multi-selection). The rules are our own.
         """
-        return self._strict(response, doc, start_of_answer(response))
-
-    def _strict(self, response: str, doc: Doc, start: int) -> Answer:
-        """Read the selected options at a place of a response."""
-        head = response[: start + _HEAD]
-        if is_reasoning(head[start:]):
-            return Answer(reason=Reason.CUT_OFF)
+        head = said[:_HEAD]
         try:
-            letters, span = _letters(head, start, doc["choices"])
+            letters, span = _letters(head, doc["choices"])
         except _Unclear:
             return Answer(reason=Reason.UNCLEAR)
         if not letters:
-            return Answer(reason=why_nothing(head[start:], Reason.NO_LETTER))
+            return Answer(reason=refused_or(Reason.NO_LETTER, head))
         positions = sorted({LETTERS.index(letter) for letter in letters})
         if positions[-1] >= len(doc["printed"]):
             return Answer(reason=Reason.OUT_OF_RANGE)
         selected = tuple(dict.fromkeys(doc["printed"][position] for position in positions))
         return Answer(selected=selected, rule="letters at the start", span=span)
 
-    def flexible(self, response: str, doc: Doc) -> Answer:
+    def flexible(self, said: str, doc: Doc) -> Answer:
         r"""Find the selected options anywhere in a response.
 
         If `strict` finds no letter at the beginning, the last announced selection counts: "Based on the text, the right
@@ -114,25 +98,26 @@ class SelectAll(AnswerFormat):
             >>> SELECT_ALL.flexible("After some thought, the answers are A and C.", doc).selected
             (0, 2)
         """
-        strict = self.strict(response, doc)
+        strict = self.strict(said, doc)
         if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
             return strict
-        for start in announced(_ANNOUNCED, response, _NOT_SELECTED, inside=True):
-            answer = self._strict(response, doc, start)
-            if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
-                return answer if answer.reason else replace(answer, rule="stated as the answer")
-        said = Plain(response, start_of_answer(response))
+        for start in announced(_ANNOUNCED, said, _NOT_SELECTED, inside=True):
+            answer = self.strict(said[start : start + _HEAD], doc)
+            if answer.reason is not Reason.NO_LETTER:
+                stated = answer if answer.reason else replace(answer, rule="stated as the answer")
+                return stated.moved(lambda first, end, start=start: (first + start, end + start))
+        text = Plain(said)
         options = dict(zip(map(text_of_option, doc["choices"]), doc["printed"], strict=True))
-        lines = {line.strip(" .,;-•\"'") for line in lowered(said.text).split("\n")} - {""}
+        lines = {line.strip(" .,;-•\"'") for line in lowered(text.text).split("\n")} - {""}
         if not lines or not options.keys() >= lines:
             return strict
         chosen = {options[line] for line in lines}
         selected = tuple(dict.fromkeys(one for one in doc["printed"] if one in chosen))
-        return Answer(selected=selected, rule="lines that are options", span=said.span(0, len(said.text)))
+        return Answer(selected=selected, rule="lines that are options", span=text.span(0, len(text.text)))
 
-    def is_complete(self, response: str, answer: Answer, doc: Doc) -> bool:
+    def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:
         """Whether the line of the selection is complete."""
-        return super().is_complete(response, answer, doc) and "\n" in after_reasoning(response).rstrip()
+        return super().is_complete(said, answer, doc) and "\n" in said.rstrip()
 
     def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
         """Return the selected letters or identities."""
@@ -151,10 +136,11 @@ class _Unclear(Exception):
     """The response names letters, but it is not clear which of them it selects."""
 
 
-def _letters(text: str, start: int, choices: Sequence[str]) -> tuple[list[str], tuple[int, int]]:
-    """Return the letters at a place of a text, or after the last label there that has letters, and their span."""
+def _letters(text: str, choices: Sequence[str]) -> tuple[list[str], tuple[int, int]]:
+    """Return the letters at the beginning of a text, or after the last label there that has letters, and their span."""
     parts: list[tuple[int, list[_Named]]] = []
     label: re.Match[str] | None = None
+    start = 0
     while not parts or label:
         start = label.end() if label else start
         parts.append((start, _named(text, start, choices)))

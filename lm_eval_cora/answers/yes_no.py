@@ -9,7 +9,7 @@ from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
 from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import LABEL, Plain, is_reasoning, lowered, skip, start_of_answer, why_nothing
+from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip
 from lm_eval_cora.answers.rules import FRONT, LEAVES_OPEN
 from lm_eval_cora.variants import template
 
@@ -65,7 +65,7 @@ class YesNo(AnswerFormat):
         """Return "yes" if the proposed option is right, otherwise "no"."""
         return "yes" if doc["answer"] in doc["printed"] else "no"
 
-    def strict(self, response: str, doc: Doc) -> Answer:
+    def strict(self, said: str, doc: Doc) -> Answer:
         """Read yes or no at the beginning of a response: "yes" selects the proposed option, "no" selects nothing.
 
         The first word decides, in upper or lower case: "Yes", "**No**,", "yes. Because". A label before it ("Answer:
@@ -77,19 +77,18 @@ class YesNo(AnswerFormat):
             >>> YES_NO.strict("Yes, because ...", {"printed": [4]}).selected
             (4,)
         """
-        start = start_of_answer(response)
-        head = response[start : start + _HEAD]
+        head = said[:_HEAD]
         word = _YES_OR_NO.match(head, skip(LABEL, head, 0))
         if word is None or _OTHER_WORD.match(head, word.end()):
-            return Answer(reason=why_nothing(head, Reason.NO_YES_OR_NO))
+            return Answer(reason=refused_or(Reason.NO_YES_OR_NO, head))
         return Answer(
             selected=tuple(doc["printed"]) if word[1].lower() == "yes" else (),
             settled="\n" in head,
             rule=_FIRST,
-            span=(start + word.start(1), start + word.end(1)),
+            span=word.span(1),
         )
 
-    def flexible(self, response: str, doc: Doc) -> Answer:
+    def flexible(self, said: str, doc: Doc) -> Answer:
         """Find whether a response calls the proposed answer right.
 
         Two things count: the first word ("Yes", "Correct.", "False,"), and a statement about the proposed answer: "The
@@ -103,11 +102,7 @@ class YesNo(AnswerFormat):
             >>> YES_NO.flexible("Fog is not right. Ice is the right answer.", doc).selected
             ()
         """
-        start = start_of_answer(response)
-        said = response[start:]
-        if not said or is_reasoning(said):
-            return Answer(reason=why_nothing(said, Reason.EMPTY))
-        plain = Plain(response, start)
+        plain = Plain(said)
         plain.text = lowered(plain.text)
         proposed = text_of_option(doc["choices"][0])
         if len(proposed) >= _SHORTEST_TEXT and _OWN_WORD.match(proposed) is None:
@@ -120,7 +115,7 @@ class YesNo(AnswerFormat):
         if opening:
             claims.insert(0, opening)
         if not claims:
-            return Answer(reason=why_nothing(said, Reason.NO_YES_OR_NO))
+            return Answer(reason=refused_or(Reason.NO_YES_OR_NO, said))
         counted = claims[0]
         if len(set(map(_says_yes, claims))) > 1:
             last = last_counts(text, counted.end(), claims[-1].start(), at_front=counted is opening)

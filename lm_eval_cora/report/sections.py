@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.records import OPENING_MARK, Record, answer_in, around, places
+from lm_eval_cora.answers.records import Record, answer_in, around, places
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.noise import describe_noise
@@ -282,10 +282,9 @@ def _why(record: Record, line: Mapping[str, Any], text: str, reader: Reader) -> 
     answer = answer_in(line["doc"], known_response(line), reader)
     if (answer.picked, answer.selected, answer.written) != (record.picked, record.selected, record.written):
         return {}
-    offset = len(OPENING_MARK) if line.get("opened") is True else 0
-    if answer.span is None or answer.span[0] < offset:
-        return {"places": [] if offset else places(text, answer)}
-    return {"rule": answer.rule, "parts": around(text, (answer.span[0] - offset, answer.span[1] - offset))}
+    if answer.span is None:
+        return {"places": places(text, answer)}
+    return {"rule": answer.rule, "parts": around(text, answer.span)}
 
 
 def _cut(text: str) -> str:
