@@ -58,9 +58,9 @@ class Language:
         ]
         return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 
-    def words(self, kind: str) -> str:
-        """Return a pattern of the phrases of a kind."""
-        return self._any_of(kind).pattern
+    def words(self, *kinds: str) -> str:
+        """Return a pattern of the phrases of some kinds."""
+        return self._any_of(*kinds).pattern
 
     @cached_property
     def _ending(self) -> re.Pattern[str]:

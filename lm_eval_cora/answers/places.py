@@ -17,9 +17,8 @@ from lm_eval_cora.questions.question import LETTERS
 _WINDOW = 160  # characters before or after a letter that are searched for its context
 _NEAR = 40  # the same, if the context is only a few words
 _LONG = 300  # in a response with more characters, an option's text counts only in the first and the last sentence
-_SHORTEST_TEXT = 3  # an option text with at least this many letters counts anywhere in a response
 _FIRST_WORDS = 12  # with at least this many letters and digits, the beginning of an option stands for the option
-_LONGEST_PART = 4  # words in each further part of an option that is a list, such as "wrong, not wrong"
+_SHORTEST_TEXT = 3  # an option text with at least this many letters counts anywhere in a response
 AT_THE_END = "a line of its own at the end"
 
 
@@ -87,7 +86,6 @@ class Text(Plain):
         self._cased = self.text if cased else self.lower
         self._squeezed, self._places = _squeezed(self._cased, kept)
         self._last_line = self.text.rfind("\n")
-        self._above_last = self.text.rfind("\n", 0, max(0, self._last_line))
 
     def found(self, place: Place) -> Found:
         """Return a place as characters of the response."""
@@ -95,10 +93,8 @@ class Text(Plain):
 
     def named(self) -> list[Place]:
         """Return all places in the order of the text; of several at one place, the one with most weight."""
-        found = [*self._stated(), *self._mentioned(), *self._last_text()]
-        headed = rules.HEADED.search(self.text, self._last_line + 1) or rules.HEADED.search(
-            self.text, self._above_last + 1
-        )
+        found = [*self._stated(), *self._mentioned()]
+        headed = rules.HEADED.search(self.text, max(0, len(self.text) - _LONG))
         if headed and not any(place.start >= headed.start("said") for place in found):
             found.append(Place(-1, *headed.span("said"), rules.UNREADABLE, STATED, Reason.NO_LETTER))
         places: list[Place] = []
@@ -184,19 +180,6 @@ class Text(Plain):
         last = last_match(rules.SENTENCE_END, window.rstrip())
         return window[last.end() :] if last else window
 
-    def _last_text(self) -> Iterator[Place]:
-        """Yield the option whose text is the last line, or ends the last sentence ("So it is fog.")."""
-        text = self.text.rstrip(" .!")
-        last = last_match(rules.SENTENCE_END, text)
-        if last is not None and ("\n" in last.group() or len(text) < len(self.text)):
-            sentence = text[last.end() :]
-            opens = LEAVES_OPEN.search(sentence) or rules.LETTER.match(sentence)  # "B is ice"
-            starts = [0] if opens else [0, *(word.end() for word in rules.ENDS_IN.finditer(sentence))]
-            for start in (last.end() + start for start in starts):
-                position, end = self._option_at(start)
-                if end >= len(text) and sum(map(str.isalpha, text[start:end])) >= _SHORTEST_TEXT:
-                    yield Place(position, start, end, AT_THE_END, AFFIRMED)
-
     # ---- mentioned: "B. Fog"
     def _mentioned(self) -> Iterator[Place]:
         front = skip(rules.FRONT, self.text, 0)
@@ -204,7 +187,7 @@ class Text(Plain):
             place = self._letter_at(start)
             if place is None or self._option_at(start)[1] > place.end:
                 continue
-            with_text = not place.is_bare or self._follows_its_text(place)
+            with_text = not place.is_bare
             affirmed = self.has(rules.CALLED_RIGHT_BY, place) or (with_text and self.has(rules.AFFIRMED_BY, place))
             named = affirmed or with_text or self.has(rules.NAMED_BY, place)
             at_front = start == front and (place.void or rules.GIVES_REASON.match(self.text, start + 1))
@@ -239,12 +222,6 @@ class Text(Plain):
     def begins_line(self, start: int) -> bool:
         """Whether a place begins a line; marks and a label such as "option" may precede it."""
         return rules.LINE_START.search(self._before(start)) is not None
-
-    def _follows_its_text(self, place: Place) -> bool:
-        """Whether a letter in brackets follows the text of its option: "Fog (B)"."""
-        option = self._options[place.position] if place.position < len(self._options) else ""
-        before = self.lower[max(0, place.start - len(option) - _NEAR) : place.start]
-        return bool(option) and before.endswith(("(", "[")) and before.rstrip(" ([\"'").endswith(option)
 
     # ---- named by text alone: "Fog"
     def texts(self) -> list[Place]:
@@ -318,8 +295,7 @@ class Text(Plain):
 
     def _first_words_at(self, start: int, position: int) -> int:
         """Return the end of a line that consists of the first words of an option and of no other; else 0."""
-        end = self.text.find("\n", start)
-        end = len(self.text) if end < 0 else end
+        end = start + len(self.text[start:].partition("\n")[0])
         words = self._squeezed[bisect_left(self._places, start) : bisect_left(self._places, end)]
         begun = [place for place, key in enumerate(self._keys) if key.startswith(words)]
         return end if len(words) >= _FIRST_WORDS and begun == [position] else 0
@@ -328,22 +304,11 @@ class Text(Plain):
         """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
         if end > start:
             return (rules.STOP.match(self.text, end) or rules.BEGINS_CLAUSE.match(self.text, end)) is not None
-        if rules.ABOUT_THE_OTHERS.match(self.lower, start) or self._leaves_out_parts(position, start):
+        if rules.ABOUT_THE_OTHERS.match(self.lower, start):
             return True
         own, said = rules.NUMBER.fullmatch(self._options[position]), rules.NUMBER.match(self.text, start)
         values = {Decimal(_POINT.sub(".", _GROUPS.sub("", number.group()))) for number in (own, said) if number}
         return bool(own and said and rules.STOP.match(self.text, said.end())) and len(values) > 1
-
-    def _leaves_out_parts(self, position: int, start: int) -> bool:
-        """Whether the options combine the same parts ("1, 3" and "1, 4") and the text after a letter lacks some."""
-        option = self._options[position]
-        first, *others = rules.PARTS.split(option)
-        line = self.lower[start : start + _WINDOW].partition("\n")[0]
-        if not others or any(len(part.split()) > _LONGEST_PART for part in others) or not line.startswith(first):
-            return False
-        breaks_off = start + len(line) == len(self.lower) and option.startswith(line)
-        others = self._options[:position] + self._options[position + 1 :]
-        return not breaks_off and any(first in rules.PARTS.split(other) for other in others)
 
     def _void(self, start: int, end: int) -> Reason | None:
         """Return why a named option does not count, judging by the words after it; None if it counts."""

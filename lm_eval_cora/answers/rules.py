@@ -48,8 +48,6 @@ CHOICE = _any_case(
     r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|change my (?:answer|choice|mind))"
     r"\s*$"
 )
-MATCHES = _any_case(r"\b(?:corresponds?|closest|nearest|left)\s*$")
-ARROW = re.compile(r"(?:\w{2}|[^\w\s]|^)\s*$")
 LISTS = _words(r"each|every|all|options|choices|following|one by one|consider")
 GOES_THROUGH = _any_case(
     rf"{LEAVES_OPEN.pattern}|{LISTS.pattern}|\b(?:let's|let us|we|analy[sz]\w{{1,4}}|examine|evaluate|look|break)\b"
@@ -88,10 +86,8 @@ CUES = (
     Cue("a choice in the first person", _any_case("choose|chose|select(?:ed)?|pick(?:ed)?"), SUBJECT, doubt=CONDITION),
     Cue("a choice in the first person", _any_case("believe|think|say|guess|meant?"), OPINION, doubt=CONDITION),
     Cue("a choice in the first person", _any_case("with|for|on|to"), CHOICE),
-    Cue("what a result matches", _any_case("with|on|to"), MATCHES, doubt=CONDITION, weight=AFFIRMED),
     Cue("a conclusion", _any_case("therefore|so|thus|hence|it's|that's"), CLAUSE, STOP, doubt=None),
     Cue("a conclusion", _any_case("is|be"), POINTER, STOP, doubt=LEAVES_OPEN),
-    Cue("an arrow", _any_case("->|=>"), ARROW, ENDS_LINE, weight=AFFIRMED),
     Cue("called by letter and text", _any_case("is|are|:"), CLAUSE, None, None, None, LISTS, True, AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
@@ -131,8 +127,6 @@ SMALL_WORD = re.compile(r"[ai](?![)\]])")
 GIVES_REASON = re.compile(rf" +(?:{_REASON})\b")
 
 # ---- text before a letter
-ENDS_IN = _any_case(r"(?:\b(?:is|are|was|be|by|from|leaves|means)\b|[:=])(?: (?:the|an?))? ")
-"""Words in the last sentence after which an option's text is the conclusion."""
 OPENING = _any_case(r"^(?:sure|certainly|of course|okay|ok|absolutely|great question)\b[^\n.!:,]{0,60}[!.:,]\s?(?=\S)")
 """An opening phrase without content: "Sure!", "Of course, here is the answer:"."""
 FRONT = re.compile(r"[\W_]{0,10}")
@@ -163,10 +157,9 @@ IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
 SETS_OFF = re.compile(r"[,;:]| -")  # what follows "No" at the beginning, where it is an option
 BEGINS_CLAUSE = re.compile(r" (?:is|was|happens|refers|describes|represents|means|has|can|could|does|would)\b")
 OTHER_LETTER = re.compile(rf"[A-Z](?!\w|'\w|-\w)(?!(?<=[AI]) +[a-z])(?!{BEGINS_CLAUSE.pattern})")
-PARTS = re.compile(r" ?[,;] ?")
 REMARK = re.compile(r"\([^()\n]{0,80}\)")
 AND = _any_case(
-    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
+    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or|und|oder|et|ou|y|e|o|и|или|ve|veya|və|va|yoki|және)\b|[和与或及と및와과]|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
 )
 JOINS = _any_case(f"{AND.pattern}|:")
 REJECTS = _any_case(

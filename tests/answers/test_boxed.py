@@ -72,13 +72,13 @@ ANNOUNCED = {
 
 @pytest.mark.parametrize(("response", "written"), pairs(BOXES))
 def test_boxes(response: str, written: str) -> None:
-    answer = BOXED.strict(response, {})
+    answer = BOXED.read(response, {}, "strict")
     assert (answer.written, answer.reason, answer.picked) == (written, None, None)
 
 
 @pytest.mark.parametrize(("response", "reason"), pairs(INVALID))
 def test_reason_why_there_is_no_answer(response: str, reason: Reason) -> None:
-    answer = BOXED.strict(response, {})
+    answer = BOXED.read(response, {}, "strict")
     assert (answer.written, answer.reason) == (None, reason)
 
 
@@ -97,10 +97,10 @@ BALANCED = st.recursive(
 )
 def test_a_planted_answer_is_read_back(before: str, content: str, box: str) -> None:
     # Without "<": markers of reasoning are tested above.
-    assert BOXED.strict(before.replace("<", "") + "\n" + box.format(content), {}).written == content.strip()
+    assert BOXED.read(before.replace("<", "") + "\n" + box.format(content), {}, "strict").written == content.strip()
 
 
 @pytest.mark.parametrize(("response", "written"), pairs(ANNOUNCED))
 def test_an_announced_answer_is_found_without_a_box(response: str, written: str | None) -> None:
-    answer = BOXED.flexible(response, {})
+    answer = BOXED.read(response, {}, "flexible")
     assert (answer.written, answer.reason is None) == (written, written is not None)

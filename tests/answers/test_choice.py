@@ -18,7 +18,7 @@ PRINTED = [3, 0, 26, 1, 4]
 
 
 def found(response: str, options: Sequence[str] = WEATHER, printed: Sequence[int] = range(26)) -> Answer:
-    return LETTER.flexible(response, {"printed": printed[: len(options)], "choices": options})
+    return LETTER.read(response, {"printed": printed[: len(options)], "choices": options}, "flexible")
 
 
 AWKWARD = [
@@ -37,7 +37,7 @@ def test_a_bare_letter_is_the_option_of_this_letter_whatever_the_options_say(
     options: list[str], place: int, end: str, at_the_end: bool
 ) -> None:
     doc = {"printed": [*PRINTED, 5][: len(options)], "choices": options}
-    answer = (BEST_ANSWER if at_the_end else LETTER).flexible(LETTERS[place] + end, doc)
+    answer = (BEST_ANSWER if at_the_end else LETTER).read(LETTERS[place] + end, doc, "flexible")
     assert answer.position == (place if place < len(options) else None)
 
 

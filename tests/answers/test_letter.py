@@ -15,11 +15,11 @@ PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1
 
 
 def read_letter(response: str, printed: Sequence[int] = PRINTED) -> Answer:
-    return LETTER.strict(response, {"printed": printed})
+    return LETTER.read(response, {"printed": printed}, "strict")
 
 
 def read_best_answer(response: str, printed: Sequence[int] = PRINTED) -> Answer:
-    return BEST_ANSWER.strict(response, {"printed": printed})
+    return BEST_ANSWER.read(response, {"printed": printed}, "strict")
 
 
 READ = {

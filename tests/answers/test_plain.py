@@ -45,7 +45,7 @@ def test_marks_of_reasoning(opens: str, closes: str) -> None:
     assert is_reasoning(reasoning)
     assert not is_reasoning("The answer is A.")
     if not opens.startswith("Thinking"):  # words, so only at the beginning
-        assert LETTER.flexible(f"B. {reasoning}", {"printed": [0, 1], "choices": ["Ice", "Fog"]}).position == 1
+        assert LETTER.read(f"B. {reasoning}", {"printed": [0, 1], "choices": ["Ice", "Fog"]}, "flexible").position == 1
 
 
 @pytest.mark.parametrize("response", ["assistant\n\nB", "<|im_start|>assistant\nB", "<|assistant|>B", "B</think>"])

@@ -17,7 +17,7 @@ PRINTED = [3, 0, 26, 1, 2]  # A is option 3, B option 0, C is NOTA, D option 1, 
 
 
 def read_selection(response: str, printed: Sequence[int] = PRINTED, choices: Sequence[str] = CHOICES) -> Answer:
-    return SELECT_ALL.strict(response, {"printed": printed, "choices": choices})
+    return SELECT_ALL.read(response, {"printed": printed, "choices": choices}, "strict")
 
 
 def letters_of(selected: tuple[int, ...] | None) -> str | None:
@@ -210,4 +210,4 @@ FOUND = {
 @pytest.mark.parametrize(("response", "selected"), pairs(FOUND))
 def test_a_selection_is_found_anywhere(response: str, selected: tuple[int, ...] | None) -> None:
     doc = {"printed": [0, 1, 2, 3], "choices": ["Ice", "Fog", "Dew", "Sun"]}
-    assert SELECT_ALL.flexible(response, doc).selected == selected
+    assert SELECT_ALL.read(response, doc, "flexible").selected == selected

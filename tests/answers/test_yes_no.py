@@ -10,11 +10,11 @@ YES, NO, NEITHER = (4,), (), None
 
 
 def strict(response: str) -> Answer:
-    return YES_NO.strict(response, {"printed": [4]})
+    return YES_NO.read(response, {"printed": [4]}, "strict")
 
 
 def flexible(response: str, proposed: str) -> Answer:
-    return YES_NO.flexible(response, {"printed": [4], "choices": [proposed]})
+    return YES_NO.read(response, {"printed": [4], "choices": [proposed]}, "flexible")
 
 
 @pytest.mark.parametrize(
