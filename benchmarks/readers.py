@@ -1,12 +1,14 @@
 """Measure both readers on labelled answers of real models: right, wrong, missed, and read though nothing is chosen.
 
-A line of a file is an object with the `model` (or the `kind`, for made-up responses), the `options` as printed, the
-`response`, and the `label`: the letter of the option that the response chooses according to people. Any other label,
-such as null or NONE, means that it chooses none. Two kinds of lines are left out: those whose label is the option "I do
+A line of a file is an object with the `source` (or the `model`, or the `kind` of made-up responses), the `options` as
+printed, their `labels` if these are not A, B, C, the `response`, and the `label`: the letter of the option that the
+response chooses according to people (A for the label 1). Any other label, such as null or NONE, means that it chooses
+none. Two kinds of lines are left out: those whose label is the option "I do
 not know" or "Refused", because the models refused in their own words, and those that answer several questions
 (SERIES).
 
-The models are split in half by a hash of their name. The rules of the flexible reader were developed on the first half.
+The sources are split in half by name, and the models of files without sources by a hash of their name. The rules of the
+flexible reader were developed on the first half.
 
     python benchmarks/readers.py FILE_OR_FOLDER ... [--half both|development|held-out] [--show [READER]]
     python benchmarks/readers.py FILE --tokenizer FOLDER [--gguf_file NAME]   # by number of tokens
@@ -24,6 +26,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,25 +39,26 @@ from lm_eval_cora.questions.question import LETTERS
 
 LEFT_OUT = ("I do not know", "Refused")
 HALVES = ("development", "held-out")
+DEVELOPMENT = ("education", "kice", "komed-dev", "lawbench-zero", "medqa2026", "mir24", "tumlu-cot", "tyt-tr")
+"""Sources on which the rules were developed, chosen by name before their answers were seen."""
 LIMITS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 96, 128)
 SHOWN = 20
 
-Read = Callable[[str, Sequence[str]], Answer]
+Read = Callable[..., Answer]
+"""Reads a response, given the options and perhaps their `labels`."""
 
-READERS: dict[str, Read] = {
-    "flexible": lambda response, options: read_answer(response, options),
-    "strict": lambda response, options: read_answer(response, options, reader="strict"),
-}
+READERS: dict[str, Read] = {"flexible": read_answer, "strict": partial(read_answer, reader="strict")}
 
 
 class Labelled(NamedTuple):
     """A response with the position of the option that it chooses (None if it chooses none)."""
 
-    model: str
+    source: str
     half: str
     options: list[str]
     response: str
     label: int | None
+    labels: Sequence[str] = ()
 
 
 def labelled(path: Path) -> Iterator[Labelled]:
@@ -63,9 +67,11 @@ def labelled(path: Path) -> Iterator[Labelled]:
         for given in map(json.loads, lines):
             said = given["label"]
             label = LETTERS.index(said) if said is not None and len(said) == 1 else None
-            model = given.get("model") or given["kind"]
+            source = given.get("source") or given.get("model") or given["kind"]
             if said != "SERIES" and (label is None or given["options"][label] not in LEFT_OUT):
-                yield Labelled(model, half_of(model), given["options"], given["response"], label)
+                labels = tuple(given.get("labels") or ())
+                half = HALVES[source not in DEVELOPMENT] if "source" in given else half_of(source)
+                yield Labelled(source, half, given["options"], given["response"], label, labels)
 
 
 def half_of(model: str) -> str:
@@ -75,26 +81,26 @@ def half_of(model: str) -> str:
 
 def outcome(read: Read, line: Labelled) -> str:
     """Compare a reader with the label of a response."""
-    position = read(line.response, line.options).position
+    position = read(line.response, line.options, labels=line.labels).position
     if line.label is None:
         return "nothing" if position is None else "read for no reason"
     return "missed" if position is None else "right" if position == line.label else "wrong"
 
 
 def table(lines: Sequence[Labelled]) -> None:
-    """Print the outcomes of both readers, for each model and for all models."""
+    """Print the outcomes of both readers, for each source and for all sources."""
     shares = " ".join(f"{name:>7}" for name in ("answers", "right", "wrong", "missed"))
-    print(f"{'half':<12} {'model':<36} {'reader':<9} {shares}  without choice")
+    print(f"{'half':<12} {'source':<36} {'reader':<9} {shares}  without choice")
     for half in HALVES:
         part = [line for line in lines if line.half == half]
-        for model in (*sorted({line.model for line in part}), "all"):
-            own = [line for line in part if model in (line.model, "all")]
+        for source in (*sorted({line.source for line in part}), "all"):
+            own = [line for line in part if source in (line.source, "all")]
             for name, read in READERS.items():
                 counts = Counter(outcome(read, line) for line in own)
                 chosen = sum(line.label is not None for line in own)
                 found = [f"{counts[what] / max(1, chosen):>7.2%}" for what in ("right", "wrong", "missed")]
                 none = f"{counts['read for no reason']} of {len(own) - chosen} read"
-                print(f"{half:<12} {model:<36} {name:<9} {chosen:>7,} {' '.join(found)}  {none}")
+                print(f"{half:<12} {source:<36} {name:<9} {chosen:>7,} {' '.join(found)}  {none}")
 
 
 def disagreements(lines: Sequence[Labelled], name: str, seed: int) -> None:
@@ -102,10 +108,10 @@ def disagreements(lines: Sequence[Labelled], name: str, seed: int) -> None:
     verdicts = [(line, outcome(READERS[name], line)) for line in lines]
     found = [(line, verdict) for line, verdict in verdicts if verdict not in ("right", "nothing")]
     for line, verdict in random.Random(seed).sample(found, min(SHOWN, len(found))):
-        answer = READERS[name](line.response, line.options)
+        answer = READERS[name](line.response, line.options, labels=line.labels)
         said = answer.reason or LETTERS[answer.position or 0]
         wanted = "none" if line.label is None else LETTERS[line.label]
-        print(f"\n--- {name}: {verdict} ({said}; label {wanted}), {line.model}, {line.half}")
+        print(f"\n--- {name}: {verdict} ({said}; label {wanted}), {line.source}, {line.half}")
         print(*(f"{letter}. {option}" for letter, option in zip(LETTERS, line.options, strict=False)), sep="\n")
         print(f"> {line.response!r}")
 
@@ -114,8 +120,7 @@ def lengths(lines: Sequence[Labelled], tokenizer: Any) -> None:
     """Print, for several token limits, the share of right answers that the flexible reader keeps, and the cost."""
     read = READERS["flexible"]
 
-    def cut_off(response: str, options: Sequence[str]) -> Answer:
-        return read_answer(response, options, cut_off=True)
+    cut_off = partial(read_answer, cut_off=True)
 
     chosen = [(line, tokenizer.encode(line.response)) for line in lines if line.label is not None]
     final = sum(outcome(read, line) == "right" for line, _ in chosen)

@@ -52,6 +52,7 @@ def score(
     reader: str | None = None,
     response: str | None = None,
     prompt: str | None = None,
+    labels: str | None = None,
     cut_off: str | None = None,
     model: str | None = None,
     options: str | Sequence[str] | None = None,
@@ -90,6 +91,8 @@ def score(
         response: What the model wrote. It is read if there is neither `correct` nor `picked`. `answer` may then also be
             the letter or the index of the right option.
         prompt: The prompt, if the options stand only there, such as "A. Ice".
+        labels: The list of the printed labels of the options if they are not A, B, C, such as 1, 2, 3. Without this
+            column they are read from `prompt`.
         cut_off: Whether the token limit ended the response. It then counts only with a complete answer.
         model: The name of the model. Pass the rows of one model; `read_runs` reads a file of several.
         options: The same as `printed`. With responses it may be a list of columns, one per option; `A`, `B`, ... are

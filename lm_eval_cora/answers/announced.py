@@ -1,7 +1,7 @@
 """Announcements of an answer in other languages, put into English: "Die Antwort ist B" becomes "the answer is B"."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
@@ -16,7 +16,8 @@ _ALSO_ENGLISH = {"a", "is", "to", "as", "no", "me", "on", "item", "final", "lite
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
 _BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
-_NEAR = 80
+_NEAR = 160
+_AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _GOES_ON = re.compile(r" [^\W\d_]")
 _COLON = re.compile(r"\s?[:-]")
@@ -29,20 +30,21 @@ class Language:
     def __init__(self, table: dict[str, str]) -> None:
         self._words = table.get("words", "")
         self._spaced = bool(table.get("spaced", True))
-        phrases = {
-            kind: filter(None, table.get(kind, "").split(", ")) for kind in (*_OF_A_RUN, "none", "wait", "ending")
-        }
+        kinds = (*_OF_A_RUN, "none", "wait", "ending")
+        phrases = {kind: filter(None, table.get(kind, "").split(", ")) for kind in kinds}
         self._phrases = {
-            kind: [plain(phrase.rstrip("*")) + "*" * phrase.endswith("*") for phrase in of_kind]
+            kind: [plain(phrase[:-1]) + "*" if phrase.endswith("*") else plain(phrase) for phrase in of_kind]
             for kind, of_kind in phrases.items()
         }
         signs = {phrase.rstrip("*") for kind in _SIGNS for phrase in self._phrases[kind]} - _ALSO_ENGLISH
         self._signs = tuple(sign for sign in signs if len(sign) > 3 or not sign.isascii())
+        self._ascii_signs = tuple(filter(str.isascii, self._signs))
         self._joints = {*self._phrases["is"]} - _ALSO_ENGLISH
 
     def is_in(self, text: str, words: Collection[str]) -> bool:
         """Whether a lower-case text with these words may have an announcement in this language."""
-        return any(sign in text for sign in self._signs) or not self._joints.isdisjoint(words)
+        signs = self._ascii_signs if text.isascii() else self._signs
+        return any(sign in text for sign in signs) or not self._joints.isdisjoint(words)
 
     @lru_cache(maxsize=4096)  # noqa: B019  # the languages live as long as the process
     def _any_of(self, *kinds: str) -> re.Pattern[str]:
@@ -50,13 +52,13 @@ class Language:
         phrases = sorted({phrase for kind in kinds for phrase in self._phrases[kind]}, key=len, reverse=True)
         words = [phrase for phrase in phrases if self._spaced and phrase[0].isalnum()]
         others = [phrase for phrase in phrases if phrase not in words]
+        patterns = [self._one_of(r"(?<!\w)", words), self._one_of("", others)]
+        return re.compile("|".join(patterns), re.IGNORECASE)
+
+    def _one_of(self, before: str, phrases: Sequence[str]) -> str:
         # What all phrases have in common comes first, so that most places are left after one look.
-        patterns = [
-            f"{before}(?=[{''.join({re.escape(phrase[0]) for phrase in alike})}])(?:{'|'.join(map(self._pattern, alike))})"
-            for before, alike in ((r"(?<!\w)", words), ("", others))
-            if alike
-        ]
-        return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
+        initials = "".join({re.escape(phrase[0]) for phrase in phrases})
+        return f"{before}(?=[{initials}])(?:{'|'.join(map(self._pattern, phrases))})" if phrases else "(?!)"
 
     def words(self, *kinds: str) -> str:
         """Return a pattern of the phrases of some kinds."""
@@ -81,7 +83,7 @@ class Language:
     def _kinds(self, token: str) -> set[str]:
         return {kind for kind in _OF_A_RUN if self._any_of(kind).fullmatch(token)}
 
-    def put_into_english(self, text: Plain, options: Collection[str]) -> None:
+    def put_into_english(self, text: Plain, options: Sequence[str]) -> None:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
         text.substitute(
             self._any_of("none"),
@@ -90,9 +92,10 @@ class Language:
         text.substitute(self._any_of("wait"), "hmm")
         if self._phrases["ending"]:
             text.substitute(self._ending, "")
-        text.substitute(self._run, lambda run: self._in_english(run, options))
+        texts = tuple(filter(None, options))
+        text.substitute(self._run, lambda run: self._in_english(run, texts))
 
-    def _in_english(self, run: re.Match[str], options: Collection[str]) -> str:
+    def _in_english(self, run: re.Match[str], options: tuple[str, ...]) -> str:
         text, start, end = run.string, run.start(), run.start() + len(run[0].rstrip(" \"'([-"))
         token = self._any_of(*_OF_A_RUN)
         kinds = set().union(*(self._kinds(match[0]) for match in token.finditer(run[0])))
@@ -101,31 +104,17 @@ class Language:
             word = token.match(text, named.end() + 1)  # "La respuesta es A porque", but not "es A menudo"
             named = named if word and self._kinds(word[0]) & {"because", "verdict", "ends", "is"} else None
         english = _announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
-        if (
-            english in (None, "option")
-            and "is" in kinds
-            and (named or _begins_with_option(text[end : end + _NEAR], options))
-        ):
-            before = _SENTENCE.split(text[max(0, start - 2 * _NEAR) : start])[-1]
-            if self._any_of("right", "verdict").search(before) and not self._any_of("not").search(before):
-                english = f"correct is {english or ''}"
-        if not (english and named) and _ends_in_option(text[max(0, start - _NEAR) : start], options):
+        before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
+        says = named or lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options)
+        if "is" in kinds and says and english in (None, "option") and self._any_of("right", "verdict").search(before):
+            return run[0] if self._any_of("not").search(before) else f" correct is {english or ''} "
+        said = _BEFORE.search(before) or ("verdict" in kinds and lowered(before).rstrip(_AROUND).endswith(options))
+        if not (english and named) and said:
             english = _verdict(kinds)
         if english is None:
             return run[0]
         before = " " if english and start and text[start - 1].isalnum() else ""
         return f"{before}{english}{text[end : run.end()] or (' ' if text[end : end + 1].isalnum() else '')}"
-
-
-def _ends_in_option(before: str, options: Collection[str]) -> bool:
-    """Whether a text ends in a letter or in the text of an option."""
-    said = lowered(before).rstrip(" \"')]")
-    return _BEFORE.search(before) is not None or any(option and said.endswith(option) for option in options)
-
-
-def _begins_with_option(after: str, options: Collection[str]) -> bool:
-    said = lowered(after).lstrip(" :\"'([-")
-    return any(option and said.startswith(option[:_NEAR]) for option in options)
 
 
 def _announcement(kinds: set[str], *, named: bool, colon: bool) -> str | None:

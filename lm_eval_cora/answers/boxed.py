@@ -1,7 +1,6 @@
 r"""The format of MATH in SCORE, which asks for an answer in a box: "\boxed{\frac{1}{2}}"."""
 
 import re
-from collections.abc import Sequence
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
@@ -10,19 +9,20 @@ from lm_eval_cora.questions.adapters import BOX, box_content, is_box
 from lm_eval_cora.variants import template
 
 _LONGEST = 1_000  # characters of an answer; the longest one of MATH has fewer than 200
-_PLACEHOLDER = re.compile(r"(?i)(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…")
+_PLACEHOLDER = re.compile(r"(?i)(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…|")
+"""What is not an answer, though it stands in the place of one: the words of the prompt, or nothing."""
 _ANNOUNCED = re.compile(
     r"(?i)\banswer(?: (?:to|of|for)\b[^.:\n]{0,60}?)?(?: is\b| (?:must|should) be\b| equals\b|[*_]{0,2} ?[:：])"
     r"[*_ :]{0,4}\n{0,2} {0,4}"
     r"(?:(?:therefore|thus|then|clearly|simply|just|equal to|exactly|approximately|about),? ){0,2}"
 )
 _FORMULA = re.compile(r"\$\$?\s?((?:\\\$|[^$\n]){1,1000}?)\s?\$|\\[(\[]\s?([^\n]{1,1000}?)\s?\\[)\]]")
-_PHRASE = re.compile(r"(?i)(?!(?:the )?(?:final )?answer\b)[^\s$\\](?:[^\n.!;]|[.](?=\d)|[!](?=\w)){0,200}")
-_GOES_ON = re.compile(r"(?i),\s|\s(?:because|since|which|where|so|as|but|and therefore)\b")
-_NO_ANSWER = re.compile(
-    r"(?i)(?:not|correct|incorrect|right|wrong|true|false|yes|no|found|given|obtained|clear|unclear|unknown|that|to|we|i|"
-    r"what|in|by|divide|multiply|add|subtract|first|let)\b"
+_PHRASE = re.compile(
+    r"(?i)(?!(?:the )?(?:final )?answer\b|(?:not|correct|incorrect|right|wrong|true|false|yes|no|found|given|obtained|"
+    r"clear|unclear|unknown|that|to|we|i|what|in|by|divide|multiply|add|subtract|first|let)\b)"
+    r"[^\s$\\](?:[^\n.!;]|[.](?=\d)|[!](?=\w)){0,200}"
 )
+_GOES_ON = re.compile(r"(?i),\s|\s(?:because|since|which|where|so|as|but|and therefore)\b")
 _LEAVES_OPEN = re.compile(r"(?i)\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$")
 
 
@@ -64,7 +64,7 @@ class Boxed(AnswerFormat):
         if content is None:
             return Answer(reason=Reason.UNCLOSED_BOX)
         written = content.strip()
-        if not written or _PLACEHOLDER.fullmatch(written):
+        if _PLACEHOLDER.fullmatch(written):
             return Answer(reason=Reason.PLACEHOLDER if written else Reason.EMPTY_BOX)
         if len(written) > _LONGEST:
             return Answer(reason=Reason.TOO_LONG)
@@ -84,13 +84,9 @@ class Boxed(AnswerFormat):
             return boxed
         for start in announced(_ANNOUNCED, said, _LEAVES_OPEN):
             written = _first_answer(said[start : start + _LONGEST])
-            if written and not _PLACEHOLDER.fullmatch(written):
+            if not _PLACEHOLDER.fullmatch(written):
                 return _written_at(start, written, said, "stated as the answer")
         return boxed
-
-    def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
-        """Return the written answer."""
-        return answer.written
 
     def reference(self, doc: Doc) -> list[str]:
         """Return the reference answer."""
@@ -107,9 +103,7 @@ def _first_answer(text: str) -> str:
     if formula := _FORMULA.match(text):
         return (formula[1] or formula[2]).strip()
     phrase = _PHRASE.match(text)
-    if phrase is None or _NO_ANSWER.match(phrase.group()):
-        return ""
-    return _GOES_ON.split(phrase.group())[0].strip().rstrip(".").strip("*_` ")
+    return _GOES_ON.split(phrase[0])[0].strip().rstrip(".").strip("*_` ") if phrase else ""
 
 
 BOXED = Boxed()

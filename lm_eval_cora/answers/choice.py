@@ -31,8 +31,9 @@ def find_letter(said: str, doc: Doc, *, at_the_end: bool = False) -> Answer:
        right; then the only one that is mentioned; then the only one whose text occurs.
 
     If the prompt asks for the answer first, an answer in the first sentence is kept unless its own line states another
-    option or an explicit correction ("Wait, ...") follows. What follows a new question does not count. In a refusal, or in a response that breaks off, an option that
-    is only mentioned does not count.
+    option, an explicit correction ("Wait, ...") follows, or the last line is "Answer: B". What follows a new question
+    does not count. In a refusal, or in a response that breaks off, an option that is only mentioned does not count. An
+    announcement at the end that cannot be read ("Answer: none") leaves the response invalid.
     """
     said = OPENS.split(said, maxsplit=1)[0]
     if question := NEXT_QUESTION.search(said):
@@ -150,9 +151,7 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
     is_final = bool(places) and text.is_final(places[-1])
     front = None if at_the_end or is_final else _front(text, places)
     if front is not None and front.start in steps:
-        second = min((start for start in steps if start > front.start), default=front.end)  # none if it is stated
-        separate = text.text.count("\n\n", front.end, second) > 1 and text.is_with_text(front)
-        front = front if separate and not any(place.weight == STATED for place in places) else None
+        front = None
     if front is not None and (taken := rules.TAKES_BACK.search(text.text, front.end)):
         later = [place for place in valid(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:

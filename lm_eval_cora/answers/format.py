@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import isnan, nan
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -57,13 +57,13 @@ class AnswerFormat(ABC):
         shows: Smallest and largest number of options that the prompt prints.
     """
 
-    name: ClassVar[str]
-    description: ClassVar[str]
-    instruction: ClassVar[str]
-    answer_first: ClassVar[bool] = True
-    picks_one: ClassVar[bool] = False
-    is_open: ClassVar[bool] = False
-    shows: ClassVar[tuple[int, int]] = (2, len(LETTERS))
+    name: str
+    description: str
+    instruction: str
+    answer_first = True
+    picks_one = False
+    is_open = False
+    shows = (2, len(LETTERS))
 
     # ---- what is asked
     def scored(self, doc: Doc) -> list[str]:
@@ -135,15 +135,16 @@ class AnswerFormat(ABC):
         if len(values) != len(printed) or any(map(isnan, values)):
             return Answer(reason=Reason.NO_LIKELIHOOD)
         highest = max(values)
-        best = [position for position, value in enumerate(values) if value == highest]
-        return picked_at(best[0], doc, tied=len({printed[position] for position in best}) > 1)
+        best = {identity for identity, value in zip(printed, values, strict=True) if value == highest}
+        return picked_at(values.index(highest), doc, tied=len(best) > 1)
 
     # ---- how the answer is shown
     def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
         """Return an answer as text: as letters (for readers) or as identities (in a samples file); None if invalid."""
+        # A written answer is its own text.
         if letters:
-            return None if answer.position is None else LETTERS[answer.position]
-        return None if answer.picked is None else str(answer.picked)
+            return answer.written if answer.position is None else LETTERS[answer.position]
+        return answer.written if answer.picked is None else str(answer.picked)
 
     def reference(self, doc: Doc) -> list[str]:
         """Return the letter and the text of the right option; empty if it is not printed."""

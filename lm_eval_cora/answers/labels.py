@@ -20,9 +20,10 @@ _MARKS = r"[\s:\"'(\[*_-]{0,6}"
 @cache
 def _announcing() -> re.Pattern[str]:
     """Return a pattern of what stands before a label that is announced in any language."""
-    noun, joint = ("|".join(one.words(*kinds) for one in languages().values()) for kinds in (("answer", "option"), ("is",)))
-    noun = rf"\b(?:answer|option|choice|statement|number|no\.?|nr\.?)|№|{noun}"
-    return re.compile(rf"(?:{noun})(?:{_MARKS}(?:is|{joint}))?{_MARKS}\Z", re.IGNORECASE)
+    nouns = "|".join(language.words("answer", "option") for language in languages().values())
+    joints = "|".join(language.words("is") for language in languages().values())
+    noun = rf"\b(?:answer|option|choice|statement|number|no\.?|nr\.?)|№|{nouns}"
+    return re.compile(rf"(?:{noun})(?:{_MARKS}(?:is|{joints}))?{_MARKS}\Z", re.IGNORECASE)
 
 
 def in_letters(response: str, labels: Sequence[str], options: Sequence[str] = ()) -> Edited:

@@ -1,7 +1,6 @@
 """The formats that ask for the letter of one option: first (CoRA, MCQA+ and REVAS), or in a final sentence (SCORE)."""
 
 import re
-from string import ascii_letters
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import find_letter
@@ -12,6 +11,12 @@ from lm_eval_cora.variants import template
 
 _HEAD = 256
 _ANSWER_LABEL = re.compile(r"(?i)[\W_]*answer[\W_]*?[:：][\s*_]*")
+_TOKEN = re.compile(
+    r"\s*(?![a-z]\s+\S)"  # a bare lower-case letter before other words is not an answer
+    r"(?:(?=[AI]\s+(?P<next>\S))|)"  # nor is the word "A" or "I", before a character in lower case
+    r"(?:[^\w\s]|_)*(?P<letter>[A-Za-z])(?:[^\w\s]|_)*(?!\S)"
+)
+"""A first token, up to white space, with exactly one letter or digit: a letter from A to Z."""
 
 
 class Letter(AnswerFormat):
@@ -50,25 +55,16 @@ class Letter(AnswerFormat):
         """
         head = said[:_HEAD]
         line = (head.splitlines() or [""])[0]
-        letter = _leading_letter(line) or _leading_letter(line[skip(_ANSWER_LABEL, line, 0) :])
-        if letter is None:
+        token = _TOKEN.match(line) or _TOKEN.match(line, skip(_ANSWER_LABEL, line, 0))
+        if token is None or (token["next"] or "").islower():  # the word "A" or "I"
             return Answer(reason=refused_or(Reason.NO_LETTER, head))
-        return picked_at(LETTERS.index(letter), doc, settled="\n" in head, rule="the first word", span=(0, len(line)))
+        position = LETTERS.index(token["letter"].upper())
+        return picked_at(position, doc, settled="\n" in head, rule="the first word", span=(0, len(line)))
 
     def flexible(self, said: str, doc: Doc) -> Answer:
         """Find the option that a response chooses, see `find_letter`."""
-        return find_letter(said, doc)
-
-
-def _leading_letter(line: str) -> str | None:
-    """Return the letter at the beginning of a line as a capital, printed or not; None if there is none."""
-    token, *rest = line.split(maxsplit=1) or [""]
-    letter = "".join(character for character in token if character.isalnum())
-    if len(letter) != 1 or letter not in ascii_letters:
-        return None
-    if token == letter and rest and (letter.islower() or (letter in "AI" and rest[0][0].islower())):
-        return None  # a word
-    return letter.upper()
+        # If the prompt asks for the answer at the end, one at the very beginning has no precedence.
+        return find_letter(said, doc, at_the_end=not self.answer_first)
 
 
 _ANNOUNCEMENT = re.compile(r"(?i)best\s+answer\s+is")
@@ -77,16 +73,14 @@ _WRAPPER = re.compile(
     r"\\(?:boxed|fbox|text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf))\b|&nbsp;|</?(?:b|i|u|em|strong|code|p|br|div|span) ?/?>"
 )
 _LETTER = re.compile(
-    r"[\W_]*(?:(?i:the\s+)?(?i:option|choice|letter|answer)\b[\W_]*)?(?P<letter>[A-Za-z])(?![^\W_]|['’-]\w)"
+    r"[\W_]*(?:(?i:the\s+)?(?i:option|choice|letter|answer)\b[\W_]*)?"
+    # Not a word that looks like a single letter: "a diet", "I think", "I don't know".
+    r"(?![ai][ \t]+[a-z]|I[ \t]+(?:am|believe|can|cannot|choose|do|feel|guess|have|know|need|say|suppose|think|will|"
+    r"would|\w{2,7}n['’]?t)\b)(?P<letter>[A-Za-z])(?![^\W_]|['’-]\w)"
 )
-_ORDINARY_WORD = re.compile(
-    r"[ai][ \t]+[a-z]|I[ \t]+(?:am|believe|can|cannot|choose|do|feel|guess|have|know|need|say|suppose|think|will|would"
-    r"|\w{2,7}n['’]?t)\b"
-)
-"""A word that looks like a single letter: "a diet", "I think", "I don't know"."""
 
 
-class BestAnswer(AnswerFormat):
+class BestAnswer(Letter):
     """A letter at the end of the response. The prompt is one of the benchmark's templates.
 
     Source: SCORE, section 3.2 and appendix B.
@@ -96,7 +90,6 @@ class BestAnswer(AnswerFormat):
     description = "the best answer"
     instruction = "End with: The best answer is <letter>."
     answer_first = False
-    picks_one = True
 
     def target(self, doc: Doc) -> str:
         """Return the final sentence with the right letter."""
@@ -125,14 +118,10 @@ class BestAnswer(AnswerFormat):
         text = Edited(said[: announced.end() + _WINDOW], announced.end())
         text.substitute(_WRAPPER, "")
         letter = _LETTER.match(text.text)
-        if letter is None or _ORDINARY_WORD.match(text.text, letter.start("letter")):
+        if letter is None:
             return Answer(reason=Reason.NO_LETTER)
         span = text.span(*letter.span("letter"))
         return picked_at(LETTERS.index(letter["letter"].upper()), doc, rule="the best answer", span=span)
-
-    def flexible(self, said: str, doc: Doc) -> Answer:
-        """Find the option as in `Letter.flexible`; an answer at the very beginning has no precedence."""
-        return find_letter(said, doc, at_the_end=True)
 
 
 LETTER = Letter()

@@ -233,30 +233,31 @@ class Text(Plain):
         rule = "the text of one option"
         position, end = self._option_at(0)
         is_short = 0 < end < _SHORTEST_TEXT and self.lower[:end].isalpha()
-        alone = is_short and rules.SETS_OFF.match(self.text, end) is not None  # "No, ..."
-        alone = alone or end >= len(self.lower.partition("\n")[0].rstrip(" ."))
-        if end and (alone or (self.lower[end - 1].isalpha() and rules.SENTENCE_END.match(self.text, end))):
+        is_set_off = is_short and rules.SETS_OFF.match(self.text, end)  # "No, ..."
+        is_first_line = end >= len(self.lower.partition("\n")[0].rstrip(" ."))
+        is_sentence = self.lower[end - 1 : end].isalpha() and rules.SENTENCE_END.match(self.text, end)
+        if end and (is_set_off or is_first_line or is_sentence):
             return [Place(position, 0, end, rule, void=self._void(0, end))]
+        ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n")))
+        first, last = (ends[0].start(), ends[-1].end()) if ends and len(self.text) > _LONG else (0, 0)
         single = not rules.SENTENCE_END.search(self.lower.rstrip(" ."))
-        ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n"))) if len(self.text) > _LONG else []
-        first, last = (ends[0].start(), ends[-1].end()) if ends else (0, 0)
+        ends_in_option = single and self._squeezed.endswith(self._keys)
         found: list[Place] = []
-        taken = bytearray(len(self._squeezed))
-        for position, key in sorted(enumerate(self._keys), key=lambda entry: -len(entry[1])):
-            is_number = any(map(str.isdigit, key)) and single and self._squeezed.endswith(self._keys)
-            if not key or (sum(map(str.isalpha, key)) < _SHORTEST_TEXT and not is_number):
+        end = 0
+        for word in rules.WORD_START.finditer(self.lower):
+            start = word.start()
+            if start < end or first < start < last:
                 continue
-            at = -len(key)
-            while (at := self._squeezed.find(key, at + len(key))) >= 0:
-                start, end = self._places[at], self._places[at + len(key) - 1] + 1
-                begins = start == 0 or rules.INSIDE.match(self.lower, start - 1) is None
-                if begins and not taken[at] and self._ends_at(end) and not first < start < last:
-                    taken[at : at + len(key)] = b"\1" * len(key)
-                    rejected = rules.REJECTED_BEFORE.search(self._before(start))
-                    doubted = rejected or LEAVES_OPEN.search(self._sentence_before(start))
-                    void = Reason.REJECTED if doubted else self._void(start, end)
-                    found.append(Place(position, start, end, rule, void=void))
-        return sorted(found, key=lambda place: place.start)
+            position, stop = self._option_at(start)
+            key = self._keys[position]
+            is_number = ends_in_option and any(map(str.isdigit, key))
+            if stop > start and (is_number or sum(map(str.isalpha, key)) >= _SHORTEST_TEXT):
+                rejected = rules.REJECTED_BEFORE.search(self._before(start))
+                doubted = rejected or LEAVES_OPEN.search(self._sentence_before(start))
+                void = Reason.REJECTED if doubted else self._void(start, stop)
+                found.append(Place(position, start, stop, rule, void=void))
+                end = stop
+        return found
 
     # ---- an option at a place
     def _named_at(self, start: int) -> Place | None:
@@ -304,11 +305,21 @@ class Text(Plain):
         """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
         if end > start:
             return (rules.STOP.match(self.text, end) or rules.BEGINS_CLAUSE.match(self.text, end)) is not None
-        if rules.ABOUT_THE_OTHERS.match(self.lower, start):
+        if rules.ABOUT_THE_OTHERS.match(self.lower, start) or self._leaves_out_parts(position, start):
             return True
         own, said = rules.NUMBER.fullmatch(self._options[position]), rules.NUMBER.match(self.text, start)
         values = {Decimal(_POINT.sub(".", _GROUPS.sub("", number.group()))) for number in (own, said) if number}
         return bool(own and said and rules.STOP.match(self.text, said.end())) and len(values) > 1
+
+    def _leaves_out_parts(self, position: int, start: int) -> bool:
+        """Whether options begin with the same part ("1, 3" and "1, 4") and the text after a letter lacks the rest."""
+        option = self._options[position]
+        first, comma, _ = option.partition(",")
+        shared = any(other.startswith(f"{first},") for other in self._options if other != option)
+        line = self.lower[start : start + _WINDOW].partition("\n")[0]
+        is_begun = line.startswith(first) and not option.startswith(line)
+        is_list = comma and len(option) <= _NEAR and not rules.NUMBER.fullmatch(option)
+        return bool(is_list) and shared and is_begun
 
     def _void(self, start: int, end: int) -> Reason | None:
         """Return why a named option does not count, judging by the words after it; None if it counts."""

@@ -29,11 +29,13 @@ _ROLE = re.compile(
 """The header of a turn, which some servers leave in the response."""
 
 NEXT_QUESTION = re.compile(
-    r"(?i)<eo[at]>(?=[\s\S])|\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
-    r"###\s?(?:instruction|human|user))|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|"
-    r"summar|总结|compil|list|put)\w{0,8}\W*[^\n]{0,30}?(?:answers|答案|questions)|以上|请你?(?:回答|阅读|判断)|(?:问题|题目)\s?\d*[:：]|[#*\s]*(?:references|sources|"
-    r"referencias|fuentes|bibliograf[ií]a|références|referências|fontes|literatur|quellen|fonti|riferimenti|литература|"
-    r"источники|kaynaklar|kaynakça|参考文献|参考资料|출처|참고 ?문헌)\s?[:：]?[*\s]*\n)"
+    r"(?i)<eo[at]>(?=[\s\S])|\n\s*(?:"
+    r"[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
+    r"###\s?(?:instruction|human|user))|请你?(?:回答|阅读|判断)|(?:问题|题目)\s?\d*[:：]|"
+    r"(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}"
+    r"\W*[^\n]{0,30}?(?:answers|答案|questions)|以上|"
+    r"[#*\s]*(?:references|sources|referencias|fuentes|bibliograf[ií]a|références|referências|fontes|literatur|quellen|"
+    r"fonti|riferimenti|литература|источники|kaynaklar|kaynakça|参考文献|参考资料|출처|참고 ?문헌)\s?[:：]?[*\s]*\n)"
 )
 """Where a response goes on with a question of its own, with the answers to the exemplars, or with references."""
 
@@ -170,7 +172,8 @@ _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     ),
     (re.compile(r" ?\n[ \n]*|  +"), lambda blank: "\n" * min(2, blank[0].count("\n")) or " "),
 )
-"""Replacements, in order. A heading in brackets gets a colon. A box and an answer tag become the label "answer:", an arrow becomes a colon."""
+"""Replacements, in order. A heading in brackets gets a colon. A box and an answer tag become the label "answer:", an
+arrow becomes a colon."""
 
 
 class Edited:
@@ -186,7 +189,7 @@ class Edited:
         return first, self._origin(end - 1, last=True) + 1 if end > start else first
 
     def _origin(self, place: int, *, last: bool = False) -> int:
-        """Return the place in the original text of a character; the first or last one of what a replacement replaces."""
+        """Return the place in the original text of a character; the first or last one that a replacement replaces."""
         for changes in reversed(self._changes):
             before = bisect_right(changes, place, key=lambda change: change[0])
             if before:

@@ -95,7 +95,6 @@ class Skipped(str):
 
 OPENING_MARK = "<think>"
 """Put before a response that begins inside reasoning."""
-_START = re.compile(r"\A")
 
 SKIPPED = Skipped("[lm-eval-cora: skipped]")
 
@@ -128,7 +127,7 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     labels = doc.get("labels")
     text = in_letters(known, labels, doc["choices"]) if labels else Edited(known)
     if known.opened:
-        text.substitute(_START, OPENING_MARK)
+        text.substitute(re.compile(r"\A"), OPENING_MARK)
     return format_of(doc).read(text.text, doc, reader, cut_off=bool(known.cut_off)).moved(text.span)
 
 
@@ -220,10 +219,10 @@ def read_answer(
     return answer_in(doc, Response(response, cut_off=cut_off), reader)
 
 
-def said(answer: Answer, format: str, options: Sequence[str]) -> str:
+def said(answer: Answer, format: str, options: Sequence[str], labels: Sequence[str] = ()) -> str:
     """Return an answer as a person would write it; empty if there is none."""
     if answer.position is not None:
-        return f"{LETTERS[answer.position]}. {options[answer.position]}"
+        return f"{(labels or LETTERS)[answer.position]}. {options[answer.position]}"
     return FORMATS[format].said(answer, range(len(options)), letters=True) or ""
 
 
@@ -233,7 +232,7 @@ def around(response: str, span: tuple[int, int] | None, size: int = 300) -> tupl
     before, after = response[max(0, start - size) : start], response[end : end + size]
     return (
         f"…{before}" if start > size else before,
-        response[start : min(end, start + size)],
+        response[start:end][:size],
         f"{after}…" if end + size < len(response) else after,
     )
 

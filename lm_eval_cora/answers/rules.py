@@ -151,7 +151,7 @@ MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',!;-]|[^\w\s\x00-\x7f]|\n|$)")
 NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:[.,]\d{1,30})?")
 ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
 GOES_ON = re.compile(r"\w|[%°/*+=]|\^(?!-(?!\d))|[-.,']\w")
-INSIDE = re.compile(r"[\w/.-]")
+WORD_START = re.compile(r"(?<![\w/.-])\S")
 IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))|\(\w{1,3}[;,=)|]")
 IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
 SETS_OFF = re.compile(r"[,;:]| -")  # what follows "No" at the beginning, where it is an option
@@ -159,12 +159,14 @@ BEGINS_CLAUSE = re.compile(r" (?:is|was|happens|refers|describes|represents|mean
 OTHER_LETTER = re.compile(rf"[A-Z](?!\w|'\w|-\w)(?!(?<=[AI]) +[a-z])(?!{BEGINS_CLAUSE.pattern})")
 REMARK = re.compile(r"\([^()\n]{0,80}\)")
 AND = _any_case(
-    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or|und|oder|et|ou|y|e|o|и|или|ve|veya|və|va|yoki|және)\b|[和与或及と및와과]|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
+    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or|und|oder|et|ou|y|e|o|и|или|ve|veya|və|va|yoki|және)\b|"
+    r"[和与或及と및와과]|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
 )
 JOINS = _any_case(f"{AND.pattern}|:")
 REJECTS = _any_case(
     r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|no\b(?! \w))|"
-    r"[\s\"')\].,:(|-]{0,4}(?:(?:this|that|it|the) (?:\w{1,12} ){0,2}is )?(?:incorrect|wrong|false|not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
+    r"[\s\"')\].,:(|-]{0,4}(?:(?:this|that|it|the) (?:\w{1,12} ){0,2}is )?(?:incorrect|wrong|false|"
+    r"not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
     r"are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|[\s\"')\]]{0,2}(?:(?:is|are|was|"
     r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|"
     r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
@@ -173,7 +175,8 @@ REJECTS = _any_case(
     r"choice)\b)"
 )
 AFFIRMS = _any_case(
-    r"[\s\"')\].,:]{0,3}\b(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) (?:(?:the|a|my|most|"
+    r"[\s\"')\].,:]{0,3}\b(?:(?:this|that|it) )?(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) "
+    r"(?:(?:the|a|my|most|"
     r"likely|probably|clearly|indeed|also|definitely|therefore|thus|only|single|one) ){0,3}(?:correct|right|best|true|"
     r"appropriate|accurate|suitable|valid|plausible|probable|answer|choice)\b|[ \"')\].,:(|-]{0,4}(?:[✅✔✓☑]|(?:"
     r"correct|right|true|yes)\b(?! \w))|[^\n]{0,200}[✅✔✓☑]\s?(?:\n|$)|[ \"')\]]{0,3}(?:matches|fits)\b"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from math import isnan
 from typing import Any
 
 from lm_eval_cora.answers import Answer, Reason
@@ -15,33 +14,40 @@ from lm_eval_cora.variants import template
 
 _HEAD = 256
 _NEAR = 80
-_SHORTEST_TEXT = 3
-_YES_OR_NO = re.compile(r"[\W_]*([Yy][Ee][Ss]|[Nn][Oo])(?![^\W\d_])")
-_OTHER_WORD = re.compile(r"(?i)(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b")
+_YES_OR_NO = re.compile(r"[\W_]*([Yy][Ee][Ss]|[Nn][Oo])(?![^\W\d_]|(?i:(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b))")
 _FIRST = "the first word"
-_OWN_WORD = re.compile(r"(?:not|yes|nope|no|correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b")
-_PROPOSED = "\x01"  # placeholder for the text of the proposed answer
+_INDISTINCT = re.compile(
+    r"[\s\S]{0,2}\Z|(?:not|yes|nope|no|correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b"
+)
+"""An option text that is too short to be searched for, or that begins with a word of a verdict."""
+_PROPOSED = "X"  # stands for the text of the proposed answer in a text that is otherwise in lower case
 _STOPS = r"(?=\s?(?:[.,;:!)\]\n\"'*]|$|- )|\s(?:because|since|as|and|given|answer|choice|option|one|response)\b)"
-_OPENING = re.compile(
-    r"[\W_]*(?:(?P<word>yes|nope|no)\b(?!-|\s*/|\s+(?:or|and|problem|other|doubt|more|matter|one|further)\b)|"
-    rf"(?P<not>not )?(?P<adjective>correct|right|true|incorrect|wrong|false)\b{_STOPS}(?!\s*/|\s+(?:or|and)\b))"
+_CLAIMS = (
+    re.compile(
+        # The first word, in the only group: "yes", "not correct".
+        r"^([\W_]*(?:(?:yes|nope|no)\b(?!-|\s*/|\s+(?:or|and|problem|other|doubt|more|matter|one|further)\b)|"
+        rf"(?:not )?(?:correct|right|true|incorrect|wrong|false)\b{_STOPS}(?!\s*/|\s+(?:or|and)\b)))|"
+        # A statement: "the proposed answer is not correct", "the answer: yes".
+        r"(?:\b(?:the|this|your)\s(?:(?:proposed|given|suggested|provided|stated|final|correct|right)\s)?"
+        rf"(?:answer|statement|claim|option|choice|verdict)(?:,? [\"'(]?{_PROPOSED}[\"')]?,?)?|"
+        rf"^[\W_]*(?:it|this|that)|{_PROPOSED}|\b(?:answer|verdict|conclusion)(?=[\"']?\s?:))[\"']?"
+        r"(?:\sis|'s|\s?:|\sseems(?: to be)?|\sappears to be|\s(?:should|would|must) be)?(?:n't| not)?"
+        r"[\s:\"'(]{1,4}"
+        r"(?:(?:indeed|therefore|clearly|most likely|likely|probably|definitely|also|the|a|an) ){0,3}"
+        r"(?:(?:yes|no)\b(?!-|\s*/|\s+(?:or|and)\b)(?=\W|$)|"
+        rf"(?:correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b{_STOPS})"
+    ),
+    # A conclusion, which may also be part of a statement: "the answer is therefore yes".
+    re.compile(rf"\b(?:therefore|so|thus|hence|i would say|i'd say|i say),? (?:yes|no)\b{_STOPS}"),
 )
-_STATED = re.compile(
-    r"(?:\b(?:the|this|your)\s(?:(?:proposed|given|suggested|provided|stated|final|correct|right)\s)?"
-    rf"(?:answer|statement|claim|option|choice|verdict)(?:,? [\"'(]?{_PROPOSED}[\"')]?,?)?|"
-    rf"^[\W_]*(?:it|this|that)|{_PROPOSED}|\b(?:answer|verdict|conclusion)(?=[\"']?\s?:))[\"']?"
-    r"(?:\sis|'s|\s?:|\sseems(?: to be)?|\sappears to be|\s(?:should|would|must) be)?(?P<not>n't| not)?"
-    r"[\s:\"'(]{1,4}"
-    r"(?:(?:indeed|therefore|clearly|most likely|likely|probably|definitely|also|the|a|an) ){0,3}"
-    r"(?:(?P<word>yes|no)\b(?!-|\s*/|\s+(?:or|and)\b)(?=\W|$)|"
-    rf"(?P<adjective>correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b{_STOPS})"
+"""The claims that count. Each ends with its verdict."""
+_NEGATIVE = re.compile(r"n't|not|(?:nope|no|incorrect|wrong|false|inaccurate)\Z")
+"""The negative words of a claim; it may have two: "not incorrect"."""
+_OPEN = re.compile(
+    rf"(?:(?i:{LEAVES_OPEN.pattern})|"
+    r"\b(?:determine|doubt|doubtful|unclear|check|asks?|sure|see|know|evaluate|decide|verify)\b)[^.,;:!?\n]*\Z"
 )
-_CONCLUDED = re.compile(
-    rf"\b(?:therefore|so|thus|hence|i would say|i'd say|i say),? (?P<word>yes|no)\b(?P<not>){_STOPS}"
-)
-_AFFIRMATIVE = ("yes", "correct", "right", "true", "accurate")
-_CLAUSE = re.compile(r"[.,;:!?\n]")
-_OPENS = re.compile(r"\b(?:determine|doubt|doubtful|unclear|check|asks?|sure|see|know|evaluate|decide|verify)\b")
+"""A word that doubts or negates what follows in the same clause."""
 
 
 class YesNo(AnswerFormat):
@@ -79,7 +85,7 @@ class YesNo(AnswerFormat):
         """
         head = said[:_HEAD]
         word = _YES_OR_NO.match(head, skip(LABEL, head, 0))
-        if word is None or _OTHER_WORD.match(head, word.end()):
+        if word is None:
             return Answer(reason=refused_or(Reason.NO_YES_OR_NO, head))
         return Answer(
             selected=tuple(doc["printed"]) if word[1].lower() == "yes" else (),
@@ -105,36 +111,34 @@ class YesNo(AnswerFormat):
         plain = Plain(said)
         plain.text = lowered(plain.text)
         proposed = text_of_option(doc["choices"][0])
-        if len(proposed) >= _SHORTEST_TEXT and _OWN_WORD.match(proposed) is None:
+        if _INDISTINCT.match(proposed) is None:
             plain.substitute(re.compile(rf"(?<!\w){re.escape(proposed)}(?!\w)"), _PROPOSED)
         text = plain.text
-        opening = _OPENING.match(text)
-        begin = opening.end() if opening else 0
-        stated = [claim for pattern in (_STATED, _CONCLUDED) for claim in pattern.finditer(text, begin)]
-        claims = [claim for claim in sorted(stated, key=re.Match.start) if not _is_open(text, claim.start())]
-        if opening:
-            claims.insert(0, opening)
+        found = [claim for pattern in _CLAIMS for claim in pattern.finditer(text)]
+        found.sort(key=re.Match.start)
+        claims = [claim for claim in found if not _OPEN.search(text[max(0, claim.start() - _NEAR) : claim.start()])]
         if not claims:
             return Answer(reason=refused_or(Reason.NO_YES_OR_NO, said))
         counted = claims[0]
         if len(set(map(_says_yes, claims))) > 1:
-            last = last_counts(text, counted.end(), claims[-1].start(), at_front=counted is opening)
+            last = last_counts(text, counted.end(), claims[-1].start(), at_front=bool(counted.lastindex))
             if last is None:
                 return Answer(reason=Reason.SEVERAL)
             counted = claims[-1] if last else counted
+        opens = bool(counted.lastindex)
         return Answer(
             selected=tuple(doc["printed"]) if _says_yes(counted) else (),
-            settled=counted is opening and len(text[counted.end() :].partition("\n")[2].strip()) > 1,
-            rule=_FIRST if counted is opening else "stated about the proposed answer",
+            settled=opens and len(text[counted.end() :].partition("\n")[2].strip()) > 1,
+            rule=_FIRST if opens else "stated about the proposed answer",
             span=plain.span(skip(FRONT, text, counted.start()), counted.end()),
         )
 
     def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
         """Compare the log-likelihoods of "yes" and "no"."""
-        values = as_numbers(loglikelihoods)
-        if len(values) != 2 or any(map(isnan, values)):
-            return Answer(reason=Reason.NO_LIKELIHOOD)
-        yes, no = values
+        chosen = super().pick(loglikelihoods, {"printed": self.scored(doc)})
+        if chosen.reason:
+            return chosen
+        yes, no = as_numbers(loglikelihoods)
         return Answer(selected=tuple(doc["printed"]) if yes >= no else (), tied=yes == no, yes=yes, no=no)
 
     def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
@@ -146,16 +150,9 @@ class YesNo(AnswerFormat):
         return [self.target(doc)]
 
 
-def _is_open(text: str, start: int) -> bool:
-    """Whether the clause before a statement doubts or negates it."""
-    clause = _CLAUSE.split(text[max(0, start - _NEAR) : start])[-1]
-    return bool(LEAVES_OPEN.search(clause) or _OPENS.search(clause))
-
-
 def _says_yes(claim: re.Match[str]) -> bool:
-    groups = claim.groupdict()
-    affirms = (groups["word"] or groups.get("adjective")) in _AFFIRMATIVE
-    return affirms is not bool(groups["not"])
+    """Whether a claim affirms: it has an even number of negative words."""
+    return len(_NEGATIVE.findall(claim[0])) % 2 == 0
 
 
 YES_NO = YesNo()

@@ -20,14 +20,23 @@ def add_arguments(parser: console.Parser) -> None:
     about = "what was asked for (default: letter)"
     parser.argument("--format", None, about, choices=tuple(FORMATS), default="letter")
     parser.argument("--reader", None, "the reader (default: flexible)", choices=get_args(Reader), default="flexible")
+    parser.argument("--labels", "LABEL", "the printed labels if they are not A, B, C", nargs="*", default=[])
     parser.argument("--cut-off", None, "the token limit ended the response")
 
 
 def run(given: console.Given) -> None:
     """Print how one response is read, and why."""
     response = sys.stdin.read() if given.response is None else given.response
-    answer = read_answer(response, given.options, format=given.format, reader=given.reader, cut_off=given.cut_off)
-    print(f"no answer: {answer.reason}" if answer.reason else f"answer: {said(answer, given.format, given.options)}")
+    answer = read_answer(
+        response,
+        given.options,
+        format=given.format,
+        reader=given.reader,
+        cut_off=given.cut_off,
+        labels=given.labels,
+    )
+    chosen = said(answer, given.format, given.options, given.labels)
+    print(f"no answer: {answer.reason}" if answer.reason else f"answer: {chosen}")
     if answer.rule:
         before, decided, after = around(response, answer.span)
         print(f"rule: {answer.rule}\n\n{before}>>>{decided}<<<{after}")

@@ -90,15 +90,16 @@ COLUMNS: Mapping[str, Column] = {
     "reader": Column("name of the reader that read the response; with responses flexible or strict", _text_or_none),
     "response": Column("what the model wrote, instead of picked; needs the answer and the options", _text_or_none),
     "prompt": Column("the prompt of a response, if the options stand only there", _text_or_none),
+    "labels": Column("list of the labels of the options of a response, if they are not A, B, C", _list),
     "cut_off": Column("whether the token limit ended the response", _truth),
     "model": Column("name of the model, if there are several", _text_or_none),
 }
 """All columns of answers."""
 
-RAW = ("response", "prompt", "cut_off")  # columns that are used only if the responses are read here
+RAW = ("response", "prompt", "labels", "cut_off")  # columns that are used only if the responses are read here
 
 # Columns that may be missing in some rows of a JSON file
-_MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "prompt", "cut_off"}
+_MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "prompt", "labels", "cut_off"}
 _ABSENT = object()  # marks a key that is missing in a row
 _MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None"}  # texts in a csv file that may mean a missing value
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
@@ -317,7 +318,9 @@ def _draft(columns: AnswerColumns, row: int) -> Draft:
     least, most = LETTER.shows
     if not least <= len(options) <= most:
         raise UserError(f"{columns.where(row)}: expected {least} to {most} options, got {len(options)}")
-    labels = found.labels if found else None
+    labels = values["labels"][row] or (found.labels if found else None)
+    if labels and len(set(labels)) != len(options):
+        raise columns.error(row, "labels", f"a different label for each of the {len(options)} options")
     return Draft(values["question"][row], "", options, labels, answer, None, "", columns.where(row))
 
 

@@ -81,6 +81,22 @@ THIRD = (
     "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>The answer is C.",
 )
 
+# An announcement at the end, headings, marks that end a part, and a list that is only introduced.
+THIRD_AT_THE_END = (
+    "To answer this, let's go through the options:\n\nA) Ice - too cold.\nB) Fog - no.\n\nAnswer: C",
+    "To answer this, let's go through the options:\n\nA) Ice - too cold.\n\nAnswer: C",
+    "To find the right answer, let's break down each option:\n\nA) Ice:\n- cold\n\nThe correct answer is:\n\nAnswer: C",
+    "FINAL ANSWER: A\n\nLet me check it again. Dew is wet.\n\nFINAL ANSWER: C",
+    "Option B is correct, option C is wrong.<eoe>\n[Answer] C <eoa>",
+    *("[Answer] C", "[Correct answer]: C", "**[Correct answer]** (C)", "[Final Answer]C</s>", "[Answer] **C. Dew**"),
+    *("C<eoa>\n\n[Answer] A<eoa>", "Let me see.<eoe>\nC<eoa>", "The answer was shown by B.F. Skinner.\n\nAnswer: C"),
+    "A: This option is incorrect. B: It is wrong. C: This is the correct answer.",
+    "The **dew** it is. It forms at night. "
+    + "Water settles on the grass in the morning. " * 8
+    + "\n\n### References\n1. Ice and fog: a review.\n2. Steam.",
+    "So the answer is A. But wait, that is ice. Therefore, the answer is C, and I am sure",
+)
+
 # The letter is not the word "a".
 FIRST = ("A", "A.", "The answer is A because", "The answer is A, since", "A because ice")
 
@@ -126,16 +142,19 @@ FOURTH_DYE = (
 NOTHING = {
     Reason.EMPTY: ("", " \n"),
     Reason.CUT_OFF: (
+        "So the answer is A. But wait, maybe fog, let me check the",
+        "We are asked about water. The answer must be C. Hmm, it could also be that it is wet outside, so",
         *("<think>A", "Let us look at the first option. Ice is frozen water, which melts at zero degrees and then"),
     ),
     Reason.REFUSED: ("I'm sorry, but I cannot answer that.", "I can't help with that. Option A mentions ice."),
     Reason.SEVERAL: (
         *("A or B", "A and B", "A/B", "Either A or C.", "The answer is A or C.", "The answer is A, B, C, D or E"),
         *("Both A and C are correct.", "Option A is correct. Option B is correct.", "Ice, fog and dew"),
+        *("Option B is right.\n\nAnswer: A, D", "[Answer] A:B:D", "The answer is B.\n\nFinal answer: A or C"),
         *("A. Ice\nC. Dew", "C. Dew (in the first case)\nB. Fog (in the second case)", '{"answer": ["A", "B"]}'),
     ),
     Reason.CONTRADICTION: ("A: Fog", "The answer is A. Fog", "C. None of the above"),
-    Reason.REJECTED: ("A is wrong.", "A is not correct"),
+    Reason.REJECTED: ("A is wrong.", "A: This option is incorrect.", "B) It is wrong", "A is not correct"),
     Reason.REPEATED: (
         *("A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud", "Options:\nA. Ice", "Options:\nA. Ice: cold\nB: wet"),
     ),
@@ -144,7 +163,7 @@ NOTHING = {
     Reason.NO_LETTER: (
         *("The best answer is I don't know", "I don't know", "I think so", "The answer is LETTER"),
         *("A patient with fever", "It depends.", "Not ice", "There is no ice.", "Vitamin C is the correct"),
-        "The answer is not C.",
+        *("The answer is not C.", "Option B is right.\n\nAnswer: unknown", "Skinner, B.F. was there"),
     ),
 }
 
@@ -177,6 +196,7 @@ NO_DYE = {
     [
         *((response, WEATHER, 0) for response in FIRST),
         *((response, WEATHER, 2) for response in THIRD),
+        *((response, WEATHER, 2) for response in THIRD_AT_THE_END),
         *((response, MED, 2) for response in THIRD_DIAGNOSIS),
         *((response, DYES, 3) for response in FOURTH_DYE),
         *((response, WEATHER, 1) for response in ("A. Ice\nAnswer B.", "A\nIt is not so.\nAnswer (B)")),
@@ -224,6 +244,8 @@ def test_a_number_after_a_letter_must_match_its_option() -> None:
     assert found("B. 1000", shares).position == 1
     assert found("D. −3", shares).position == 3
     assert found("A. 2 + 38 = 40", shares).position == 0
+    assert found("B. 0.4", ["0,3", "0,4"]).position == 1
+    assert found("B. 0.4", ["0,4", "0,3"]).reason is Reason.CONTRADICTION
 
 
 NUMBERS = {

@@ -44,6 +44,7 @@ def test_every_response_has_an_answer_or_a_reason(ask: str) -> None:
             assert not record.invalid or response.startswith(record.excerpt), response
             strict = read_response(doc, [response], reader="strict")
             assert record.followed is strict.followed is not strict.invalid, response
+            assert all(one.invalid or one.rule for one in (record, strict)), response
 
 
 def test_a_response_outside_the_format_is_read_by_the_flexible_reader_only() -> None:
@@ -64,6 +65,38 @@ def test_an_answer_has_a_rule_and_characters() -> None:
     assert (answer.position, answer.reason, answer.rule) == (2, None, "stated as the answer")
     assert answer.span is not None
     assert response[slice(*answer.span)] == "C"
+
+
+@pytest.mark.parametrize("thought", ["", "<think>B yes A, B \\boxed{2}</think>\n"])
+@pytest.mark.parametrize(
+    ("format", "reader", "response", "decided"),
+    [
+        *(("letter", "strict", "B", "B"), ("letter", "strict", "**Answer:** B\nC", "**Answer:** B")),
+        *(("best_answer", "strict", "The best answer is: **(B)**", "B"), ("best_answer", "flexible", "So, B.", "B")),
+        *(("yes_no", "strict", "Answer: **yes**", "yes"), ("yes_no", "flexible", "No, never", "No")),
+        *(
+            ("yes_no", "flexible", "I say: Steam is wrong.", "Steam is wrong"),
+            ("yes_no", "flexible", "So, no.", "So, no"),
+        ),
+        *(("select_all", "strict", "<b>A</b> and C", "A</b> and C"), ("select_all", "strict", "Answer: AC", "AC")),
+        *(
+            ("select_all", "flexible", "It is so: the answers are A, C.", "A, C"),
+            ("select_all", "flexible", "Ice", "Ice"),
+        ),
+        *(("boxed", "strict", r"So \boxed{ 5 } is it", "5"), ("boxed", "flexible", "5. The answer is $5$.", "5")),
+    ],
+)
+def test_each_format_says_which_characters_decided(
+    thought: str, format: str, reader: Reader, response: str, decided: str
+) -> None:
+    options = {"yes_no": OPTIONS[:1], "boxed": []}.get(format, OPTIONS)
+    answer = cora.read_answer(thought + response, options, format=format, reader=reader)
+    assert answer.reason is None
+    assert answer.rule
+    assert answer.span is not None
+    start, end = answer.span
+    assert start >= len(thought)
+    assert (thought + response)[start:end] == decided
 
 
 def test_other_formats() -> None:
@@ -101,5 +134,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     out = capsys.readouterr().out
     assert out.startswith("no answer: several options\n")
     assert 'found A, "A" (a letter): several options' in out
+    assert main(["read", "--options", *OPTIONS, "--labels", "1", "2", "3", "--response", "정답: 3번"]) == 0
+    assert capsys.readouterr().out == "answer: 3. Fog\nrule: a label\n\n정답: >>>3<<<번\n"
     assert main(["read", "--options", "Ice", "--response", "B"]) == 1
     assert "expected 2 to 26" in capsys.readouterr().err

@@ -45,6 +45,16 @@ def in_prompts(data: pd.DataFrame) -> pd.DataFrame:
     return data.assign(prompt=prompts(data, "123"), answer=right, response=said).drop(columns="options")
 
 
+def with_labels(data: pd.DataFrame) -> pd.DataFrame:
+    """The labels stand in a column, and the responses name them with a counter."""
+    said = [
+        re.sub(r"The answer is ([ABC])\.", lambda found: f"정답은 {'ABC'.index(found[1]) + 1}번입니다.", text)
+        for text in data.response
+    ]
+    right = [str("ABC".index(letter) + 1) for letter in data.answer]
+    return data.assign(labels=[["1", "2", "3"]] * len(data), answer=right, response=said)
+
+
 LAYOUTS: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]] = {
     "a list": lambda data: (data, {}),
     "lists as text": lambda data: (data.assign(options=data.options.map(json.dumps)), {}),
@@ -52,6 +62,7 @@ LAYOUTS: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]
     "other columns": lambda data: (in_columns(data).rename(columns=OTHER), {"options": [*OTHER.values()]}),
     "in the prompt": lambda data: (data.assign(prompt=prompts(data)).drop(columns="options"), {}),
     "labels of the prompt": lambda data: (in_prompts(data), {}),
+    "labels in a column": lambda data: (with_labels(data), {}),
     "an index": lambda data: (data.assign(answer=["ABC".index(letter) for letter in data.answer]), {}),
     "a text": lambda data: (data.assign(answer="Ice"), {"response": "response"}),
 }

@@ -1,0 +1,70 @@
+"""Labels other than A, B, C become letters where they stand like a label or are announced as one."""
+
+import pytest
+
+from lm_eval_cora.answers.labels import in_letters
+from lm_eval_cora.answers.records import read_answer
+from lm_eval_cora.errors import UserError
+
+OPTIONS = ["Steam", "Ice", "Fog", "Rain", "Dew"]
+DIGITS, SMALL, ROMAN, KANA, HANGUL = "12345", "abcd", ("I", "II", "III", "IV"), "アイウエ", "가나다라"
+THIRD = (
+    *(
+        (DIGITS, said)
+        for said in ("3", "(3) Fog", "3번 - 안개", "최종 정답: 3번", "정답은 3번입니다.", "정답은 ③", "答え：3番")
+    ),
+    *(
+        (DIGITS, said)
+        for said in ("第3项", "正确答案是第3项。", "opción 3", "La opción 3 porque hace frío", "№ 3", "❸")
+    ),
+    *(
+        (DIGITS, said)
+        for said in ("Ответ: № 3", "The answer is 3 because it is wet", "**Answer:** ３", "Die Antwort ist 3.")
+    ),
+    *((SMALL, said) for said in ("c)", "The answer is c) Fog", "Answer: c", "C")),
+    *((ROMAN, said) for said in ("III", "The answer is III.", "Answer: III", "I think it is III.")),
+    *((KANA, said) for said in ("ウ", "正解：ウ", "答えはウです。")),
+    *((HANGUL, said) for said in ("다", "정답: 다", "정답은 다입니다.")),
+)
+
+
+@pytest.mark.parametrize(("labels", "said"), THIRD)
+@pytest.mark.parametrize("before", ["", "1.5 + 1 = 2.5\n\n"])
+def test_a_label_is_read_and_its_place_is_that_of_the_whole_label(labels: str, said: str, before: str) -> None:
+    answer = read_answer(before + said, OPTIONS[: len(labels)], labels=tuple(labels))
+    assert answer.position == 2
+    assert answer.span is not None
+    assert (before + said)[slice(*answer.span)].startswith((labels[2], "③", "❸", "３", "C"))
+    assert answer.span[1] <= len(before + said)
+
+
+@pytest.mark.parametrize(
+    "said", ["I saw 3 apples.", "It has 3.5 g", "3%", "It is 13.", "The answer is 3.5", "about 3 of 4 people", "1,3"]
+)
+def test_a_number_is_no_label(said: str) -> None:
+    assert read_answer(said, OPTIONS, labels=tuple(DIGITS)).position is None
+
+
+def test_a_number_that_begins_the_text_of_an_option_is_no_label() -> None:
+    assert read_answer("The answer is 3 apples", ["2 apples", "3 apples", "4 apples"], labels=()).position == 1
+    assert (
+        read_answer("The answer is 3 apples", ["2 apples", "3 apples", "4 apples"], labels=["1", "2", "3"]).position
+        == 1
+    )
+
+
+def test_the_text_can_be_traced_back() -> None:
+    text = in_letters("第3项, IV", ("3", "IV"))
+    assert text.text == "第A项, B"
+    assert [text.span(1, 2), text.span(5, 6)] == [(1, 2), (5, 7)]
+
+
+def test_both_readers_read_labels() -> None:
+    strict = read_answer("(3) because", OPTIONS, labels=tuple(DIGITS), reader="strict")
+    assert (strict.position, strict.span) == (2, (0, 11))
+
+
+@pytest.mark.parametrize("labels", ["12345", ["1", "2"], ["1", "1", "2", "3", "4"]])
+def test_each_option_needs_a_label_of_its_own(labels: list[str]) -> None:
+    with pytest.raises(UserError, match="read_answer: labels: expected a different label for each option, got"):
+        read_answer("1", OPTIONS, labels=labels)
