@@ -13,12 +13,12 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from threading import Event, Thread
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import finalize
 
 from tqdm import tqdm
 
-from lm_eval_cora.answers.worker import DIFFERENT, EQUAL, READ, READY
+from lm_eval_cora.answers.worker import READ, READY
 from lm_eval_cora.answers.workers import Pool, Worker, command, processors
 
 _PAUSES = (0.2, 1.0, 3.0, 0)  # seconds after each failed start of a process, which a busy machine may refuse
@@ -56,8 +56,9 @@ class EquivalenceChecker:
 
     def verdict(self, one: str, other: str) -> bool | None:
         """Return whether two answers are equivalent; None if math-verify ran out of time or memory."""
-        if (pair := _in_order(one, other)) not in self._verdicts:
-            self.settle([pair])
+        pair = _in_order((one, other))
+        if pair not in self._verdicts:
+            self.settle([(one, other)])
         return self._verdicts[pair]
 
     def settle_within(self, groups: Iterable[Iterable[str]], *, ranks: int = 1) -> None:
@@ -66,17 +67,15 @@ class EquivalenceChecker:
 
     def settle(self, pairs: Iterable[Pair], *, ranks: int = 1) -> None:
         """Find the verdicts on many pairs, in parallel with other ranks. Each distinct pair is compared once."""
-        distinct = dict.fromkeys(_in_order(*pair) for pair in pairs)
-        at_once = {pair: _at_once(pair) for pair in distinct if pair not in self._verdicts}
-        self._verdicts.update({pair: verdict for pair, verdict in at_once.items() if verdict is not None})
-        if not (open_pairs := [pair for pair, verdict in at_once.items() if verdict is None]):
-            return
-        verdicts = self._pool().compare(open_pairs, max(1, min(_MOST_WORKERS, processors() // ranks)))
-        bar = tqdm(verdicts, "comparing answers", len(open_pairs), unit="pair", disable=len(open_pairs) < _WORTH_A_BAR)
-        try:
-            self._verdicts.update(zip(open_pairs, bar, strict=True))
-        except RuntimeError:  # no thread can be started, but nothing may raise after the inference
-            self._verdicts = {**dict.fromkeys(open_pairs), **self._verdicts}
+        distinct = dict.fromkeys(map(_in_order, pairs))
+        verdicts = {pair: _at_once(pair) for pair in distinct if pair not in self._verdicts}
+        if left := [pair for pair, verdict in verdicts.items() if verdict is None]:
+            compared = self._pool().compare(left, max(1, min(_MOST_WORKERS, processors() // ranks)))
+            bar = tqdm(compared, "comparing answers", len(left), unit="pair", disable=len(left) < _WORTH_A_BAR)
+            with suppress(RuntimeError):  # no thread can be started, but nothing may raise after the inference
+                self._verdicts.update(zip(left, bar, strict=True))
+        for pair, verdict in verdicts.items():
+            self._verdicts.setdefault(pair, verdict)
 
     def _pool(self) -> Workers:
         """Return the workers of this process; a forked process starts its own."""
@@ -92,12 +91,12 @@ def _at_once(pair: Pair) -> bool | None:
     one, other = pair
     if one == other or not one:  # of two different answers, an empty one is sorted first
         return bool(one)
-    if max(len(one), len(other)) > _LONGEST:
-        return False
-    return same_words(one, other) if (same := same_number(one, other)) is None else same
+    same = same_number(one, other)
+    return same_words(one, other) if same is None else same
 
 
-def _in_order(*pair: str) -> Pair:
+def _in_order(pair: Pair) -> Pair:
+    """Return two answers in canonical notation, sorted."""
     one, other = sorted(map(canonical, pair))
     return one, other
 
@@ -115,12 +114,13 @@ class Workers(Pool["_Comparer"]):
         ended = Event()
         Thread(target=self._watch, args=(ended,), daemon=True).start()
         try:
-            for verdicts in self.map(_Comparer.compare, chunks, min(at_once, len(chunks))):
+            for verdicts in self.map(_Comparer.compare, chunks, at_once):
                 yield from verdicts
         finally:
             ended.set()
 
     def _watch(self, ended: Event) -> None:
+        """End processes whose reply is late."""
         while not ended.wait(0.2):
             for worker in self.workers:
                 if (process := worker.process) and time.monotonic() > worker.late:
@@ -139,87 +139,86 @@ class _Comparer(Worker):
     def compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
         """Return for each pair whether its answers are equivalent; None if the comparison failed."""
         verdicts: dict[Pair, bool | None] = {}
-        while left := [pair for pair in pairs if pair not in verdicts]:
-            if hopeless := [pair for pair in left if not self._endless.isdisjoint(pair)]:
-                verdicts.update(dict.fromkeys(hopeless))
-                continue
-            replies = self._replies("".join(json.dumps(pair) + "\n" for pair in left))
+        while left := [pair for pair in pairs if pair not in verdicts and self._endless.isdisjoint(pair)]:
+            replies = self._replies(left)
             for pair in left:
                 verdicts[pair] = self._verdict(pair, replies)
                 if verdicts[pair] is None:  # the process died at this pair; the other pairs need a new one
                     self.stop()
                     break
-        return [verdicts[pair] for pair in pairs]
+        return [verdicts.get(pair) for pair in pairs]
 
     def _verdict(self, pair: Pair, replies: Iterator[str]) -> bool | None:
+        """Return the verdict in the replies to a pair; None if the process died or did not start."""
         for answer in pair:
             if next(replies) != READ:
                 if self.process is not None:  # the process started, so it died at this answer
                     self._endless.add(answer)
                 return None
-        return {EQUAL: True, DIFFERENT: False}.get(next(replies))
+        return {"True": True, "False": False}.get(next(replies))
 
-    def _replies(self, lines: str) -> Iterator[str]:
-        """Send lines to the process and yield its replies; empty ones if it has died or did not start."""
+    def _replies(self, pairs: Sequence[Pair]) -> Iterator[str]:
+        """Send pairs to the process and yield its replies; empty ones if it has died or did not start."""
         if self.process is None or self.process.poll() is not None:  # it died while idle
             self.stop()
             self._start()
-        if self.process is not None:
-            self.late = time.monotonic() + self._wall_seconds
-            with suppress(OSError):  # the process has died; reading its reply will show that
-                self.process.stdin.write(lines.encode())
-                self.process.stdin.flush()
+        yield self._reply("".join(json.dumps(pair) + "\n" for pair in pairs))
         while True:
-            yield self._line()
+            yield self._reply()
 
     def _start(self) -> None:
+        """Start the process, and wait until it is ready."""
         for pause in _PAUSES:
             with suppress(OSError):
                 self.start()
-                if self._line() == READY:
+                if self._reply() == READY:
                     return
             self.stop()
             time.sleep(pause)
 
-    def _line(self) -> str:
-        """Return the next line that the process writes; empty if it has died."""
+    def _reply(self, sent: str = "") -> str:
+        """Send text to the process and return the next line that it writes; empty if it has died or did not start."""
         if self.process is None:
             return ""
         self.late = time.monotonic() + self._wall_seconds
-        line: bytes = self.process.stdout.readline()
+        with suppress(OSError):  # the process has died; reading its reply will show that
+            self.process.stdin.write(sent.encode())
+            self.process.stdin.flush()
+        reply: bytes = self.process.stdout.readline()
         self.late = float("inf")
-        return line.decode().rstrip()
+        return reply.decode().rstrip()
 
 
 # ---- notation: plain numbers and words
 _LONGEST = 1_000  # characters of an answer that is analysed; a longer one is compared only as text
-_WRAPPED = re.compile(r"\\(?:text(?:bf|it|rm)?|mbox|math(?:rm|bf|it))\{([^{}\\]*)\}")
-_REPLACED = [
-    (re.compile(r"\\left(?![a-zA-Z])|\\right(?![a-zA-Z])|\\(?:displaystyle|textstyle|limits)(?![a-zA-Z])"), ""),
-    (re.compile(r"\\[dtc]frac(?![a-zA-Z])"), r"\\frac"),
-    (re.compile(r"(?<!\\)\\!"), ""),
-    (re.compile(r"(?<!\\)\\[,;:> ]|\\q?quad(?![a-zA-Z])|(?<!\\)~"), " "),
-    (re.compile(r"\\\$|\$"), ""),
-    (re.compile(r"(?<!\\)\\%"), "%"),
-    (re.compile("[−–]"), "-"),
-    (re.compile("°"), r"^\\circ"),
-    (re.compile("∞"), r"\\infty"),
-    (re.compile(r"\s+"), " "),
-    (re.compile(r" ?\\(?:text|mbox|mathrm)\{ ?(?:and|or) ?\} ?|(?<=[\d})]) (?:and|or) (?=[\d\\({-])"), ", "),
+_WRAPPER = r"\\(?:text(?:bf|it|rm)?|mbox|math(?:rm|bf|it))\{"
+_REPLACED: dict[str, Any] = {  # pattern: replacement, in the order of their use
+    r"\\left(?![a-zA-Z])|\\right(?![a-zA-Z])|\\(?:displaystyle|textstyle|limits)(?![a-zA-Z])": "",
+    r"\\[dtc]frac(?![a-zA-Z])": r"\\frac",
+    r"(?<!\\)\\!": "",
+    r"(?<!\\)\\[,;:> ]|\\q?quad(?![a-zA-Z])|(?<!\\)~": " ",
+    r"\\\$|\$": "",
+    r"(?<!\\)\\%": "%",
+    "[−–]": "-",
+    "°": r"^\\circ",
+    "∞": r"\\infty",
+    r"\s+": " ",
+    r" ?\\(?:text|mbox|mathrm)\{ ?(?:and|or) ?\} ?|(?<=[\d})]) (?:and|or) (?=[\d\\({-])": ", ",
     # A space next to anything but a letter or a digit has no meaning.
-    (re.compile(r" ?([^\w\s\\,]) ?| (?=,)"), r"\1"),
+    r" ?([^\w\s\\,]) ?| (?=,)": r"\1",
     # But a space after a comma shows that the comma separates two numbers: "100, 200" against "100,200".
-    (re.compile(r"(?<!\d), |, (?!\d{3}(?!\d))"), ","),
-    (re.compile(_WRAPPED.pattern.replace(r"[^{}\\]", r"[^{}\\a-zA-Z]")), r"\1"),
-    (re.compile(r"\*\*"), "^"),
-    (re.compile(r"\{,\}"), ","),
-]
-_THOUSANDS = re.compile(r"(?<![\d,.({\[])\d{1,3}(?:,\d{3})+(?![\d,)}\]])")
-_AT_THE_END = re.compile(r"[.,;: ]+(\}*)$")
-_PLAIN = re.compile(r"([+-]?)(\d+)(\.\d*)?|([+-]?\.\d+)")
+    r"(?<!\d), |, (?!\d{3}(?!\d))": ",",
+    _WRAPPER + r"([^{}\\a-zA-Z]*)\}": r"\1",
+    r"\*\*": "^",
+    r"\{,\}": ",",
+    r"(?<![\d,.({\[])\d{1,3}(?:,\d{3})+(?![\d,)}\]])": lambda number: number[0].replace(",", ""),
+    r"^ +|[.,;: ]+(\}*)$": r"\1",
+}
+_PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 _FRACTION = re.compile(r"([+-]?)(?:(\d+) ?)??(?:\\frac\{([+-]?\d+)\}\{(\d+)\}|\\frac(\d)(\d)|(?<!\d)(\d+)/(\d+))")
-_REPEATING = re.compile(r"([+-]?)(\d*)\.(\d*)\\overline\{(\d+)\}")
-_BASED = re.compile(r"(\d+)_(?:\{(\d+)\}|(\d))")
+_REPEATING = re.compile(r"([+-]?)(\d*\.(\d*))\\overline\{(\d+)\}")
+_ROUNDED = re.compile(r"\.\d*(?![\d\\])")  # a decimal that does not repeat
+_BASED = re.compile(r"^(\d+)_(?=\d\Z|\{\d+\}\Z)\{?(\d+)\}?")
 _SIX_DIGITS = Fraction(1, 10**6)
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]{4}|\b(?:yes|no|odd|all|one|two|six|ten)\b", re.IGNORECASE)
@@ -228,75 +227,62 @@ _WORD = re.compile(r"[^\W\d_]{4}|\b(?:yes|no|odd|all|one|two|six|ten)\b", re.IGN
 @lru_cache(maxsize=100_000)
 def canonical(written: str) -> str:
     r"""Remove notation without meaning: spaces, \left, \dfrac, dollar signs, a final full stop, the comma in 1,000."""
-    for pattern, replacement in _REPLACED:
-        written = pattern.sub(replacement, written)
-    text = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), written)
-    return _AT_THE_END.sub(r"\1", text.strip())
+    for pattern, replacement in _REPLACED.items():
+        written = re.sub(pattern, replacement, written)
+    return written
 
 
 def same_number(one: str, other: str) -> bool | None:
     """Compare two plain numbers: integers, decimals, fractions, mixed numbers, repeating decimals, numbers in a base.
 
     A decimal may be rounded: it equals another number if both round to the same six places and their relative
-    difference is at most 1e-6.
+    difference is at most 1e-6. A base that only one of them names is ignored.
     """
-    if "_" in one or "_" in other:
-        return _same_in_base(one, other)
-    first, second = _number(one), _number(other)
-    if first is None or second is None:
+    if max(len(one), len(other)) > _LONGEST:
+        return one == other
+    first, second = _BASED.match(one), _BASED.match(other)
+    if first and second:
+        with suppress(ValueError):  # an invalid base, or a digit that the base does not have
+            return int(first[1], int(first[2])) == int(second[1], int(second[2]))
+        return one == other
+    left, right = _number(one), _number(other)
+    if left is None or right is None:
         return None
-    (left, exact_left), (right, exact_right) = first, second
-    if left == right or (exact_left and exact_right):
+    if left == right or not _ROUNDED.search(f"{one} {other}"):
         return left == right
     return round(left, 6) == round(right, 6) and abs(left - right) <= _SIX_DIGITS * max(abs(left), abs(right))
 
 
 @lru_cache(maxsize=100_000)
-def _number(text: str) -> tuple[Fraction, bool] | None:
-    """Return the value of a plain number and whether it is exact, not a decimal; None for any other text."""
-    if len(text) > _LONGEST:
-        return None
-    if plain := _PLAIN.fullmatch(text):
-        return Fraction(text), not (plain[3] or plain[4])
+def _number(text: str) -> Fraction | None:
+    """Return the value of a plain number, without its base; None for any other text."""
+    text = _BASED.sub(r"\1", text)
+    if _PLAIN.fullmatch(text):
+        return Fraction(text)
     if fraction := _FRACTION.fullmatch(text):
-        sign, whole, *parts = fraction.groups()
-        over, under = (int(part) for part in parts if part is not None)
-        if not under or (whole and over < 0):
-            return None
-        value = int(whole or 0) + Fraction(over, under)
+        sign, whole, *parts = fraction.groups("")
+        over, under = map(int, filter(None, parts))
     elif repeating := _REPEATING.fullmatch(text):
-        sign, whole, before, period = repeating.groups()
-        shift = 10 ** len(before)
-        value = Fraction(int(whole + before or 0), shift) + Fraction(int(period), shift * (10 ** len(period) - 1))
+        sign, whole, places, period = repeating.groups()
+        over, under = int(period), int("9" * len(period) + "0" * len(places))
     else:
         return None
-    return (-value if sign == "-" else value), True
-
-
-def _same_in_base(one: str, other: str) -> bool | None:
-    """Compare two numbers of which one or both name a base; a base that only one of them names is ignored."""
-    first, second = _BASED.fullmatch(one), _BASED.fullmatch(other)
-    if (first is None and second is None) or max(len(one), len(other)) > _LONGEST:
+    if not under or (whole and over < 0):
         return None
-    if first is None or second is None:
-        return same_number(first[1] if first else one, second[1] if second else other)
-    with suppress(ValueError):  # an invalid base, or a digit that the base does not have
-        return int(first[1], int(first[2] or first[3])) == int(second[1], int(second[2] or second[3]))
-    return one == other
+    value = Fraction("0" + whole) + Fraction(over, under)
+    return -value if sign == "-" else value
 
 
 def same_words(one: str, other: str) -> bool | None:
     """Compare two answers that are words: for math-verify they are products of letters, and "east" equals "seat"."""
     first, second = _words(one), _words(other)
-    if first is None or second is None or not (first[1] or second[1]):
+    if not (first and second and _WORD.search(f"{one} {other}")):  # it also finds the name of a command such as \text
         return None
-    return first[0] == second[0]
+    return first == second
 
 
 @lru_cache(maxsize=100_000)
-def _words(text: str) -> tuple[str, bool] | None:
-    """Return the letters of an answer and whether they are certainly words; None if it has other characters."""
-    bare = " ".join(_WRAPPED.sub(r" \1 ", text).split()).rstrip(".")
-    if not _WORDS.fullmatch(bare):
-        return None
-    return bare.casefold(), bool(_WRAPPED.search(text) or _WORD.search(bare))
+def _words(text: str) -> str:
+    """Return an answer that may be words, without notation; empty if it has other characters than letters."""
+    bare = " ".join(re.sub(_WRAPPER + r"([^{}\\]*)\}", r" \1 ", text).split()).rstrip(".")
+    return bare.casefold() if _WORDS.fullmatch(bare) else ""

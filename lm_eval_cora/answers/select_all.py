@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import lru_cache
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
@@ -14,14 +14,15 @@ from lm_eval_cora.variants import template
 _HEAD = 4096
 
 # Text between letters. Without a dash, because "A-C" may mean three letters.
-_BETWEEN = re.compile(
-    r"(?:</?[\w|]{1,30}>|[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]|\b(?:and|plus|both|as well as|options?|choices?)\b"
-    r"|^\s*(?:[-•–]|\d+[.)])\s)*",
-    re.IGNORECASE | re.MULTILINE,
+_GAP = re.compile(
+    r"(?:</?[\w|]{1,30}>|[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]|\b(?i:and|plus|both|as well as|options?|choices?)\b"
+    r"|(?m:^)(?:[-•–]|\d+[.)])\s)*"
 )
-_LETTER = re.compile(r"([A-Za-z])(?![^\W_]|['’][^\W_])")
-_BEFORE_TEXT = re.compile(r"(?:</?[\w|]{1,30}>)?[ \t.:)(\]}*_\"'`–—-]*")
-_IN_ONE_WORD = re.compile(r"\W*([A-Z]{2,})\W*")
+# Between a letter and the text of its option.
+_MARKS_BEFORE_TEXT = r"(?:</?[\w|]{1,30}>)?[ \t.:)(\]}*_\"'`–—-]*"
+_INSIDE_WORD = re.compile(r"(?<=[^\W_])[^\W_]")
+# The first line is a word such as "ACD": at least two letters, in order.
+_IN_ONE_WORD = re.compile(rf"(?m)\s*(?:[^\w\s][^\w\n]*)?((?=[A-Z]{{2}}){'?'.join(LETTERS)}?)[^\w\n]*$")
 _ALONE = re.compile(r"(?<![\w'’])(?![AI] [a-z])([A-Z])(?![\w'’])")
 _CONFIRMS = re.compile(
     r"because\b|since\b|as\b|due to\b|(?:is|are)(?: the| both| all)*(?: only)? (?:right|correct|true)\b"
@@ -35,6 +36,8 @@ _NOT_SELECTED = re.compile(
     r"(?i)\b(?:not|\w{1,8}n['’]t|cannot|incorrect|wrong|false|exclud\w{1,4}|eliminat\w{1,4}|rule out|other|between|if|"
     r"whether|discard\w{0,3}|reject\w{0,3})\b[^.\n]*$|\bthe options are$"
 )
+# A line without the marks around it.
+_LINE = re.compile(r"[^\s.,;•\"'-](?:.*[^\s.,;•\"'-])?")
 
 
 class SelectAll(AnswerFormat):
@@ -49,8 +52,9 @@ class SelectAll(AnswerFormat):
 
     def tokens(self, doc: Doc) -> int:
         """Return the number of tokens that name every letter with the text of its option, at most 128."""
-        texts = sum(len(choice.encode()) for choice in doc["choices"])
-        tokens = 8 + 4 * len(doc["choices"]) + texts // 3  # an estimate: around all, of each letter, of the texts
+        choices = doc["choices"]
+        # An estimate: around all, of each letter, of the texts.
+        tokens = 8 + 4 * len(choices) + len("".join(choices).encode()) // 3
         # A multiple of 32, because back ends batch requests with the same limit, and low, because they cut that many
         # tokens off a long prompt.
         return min(128, -(-tokens // 32) * 32)
@@ -74,18 +78,7 @@ class SelectAll(AnswerFormat):
 
         Source: REVAS, section 4 (multi-selection). The rules are our own.
         """
-        head = said[:_HEAD]
-        try:
-            letters, span = _letters(head, doc["choices"])
-        except _Unclear:
-            return Answer(reason=Reason.UNCLEAR)
-        if not letters:
-            return Answer(reason=refused_or(Reason.NO_LETTER, head))
-        positions = sorted({LETTERS.index(letter) for letter in letters})
-        if positions[-1] >= len(doc["printed"]):
-            return Answer(reason=Reason.OUT_OF_RANGE)
-        selected = tuple(dict.fromkeys(doc["printed"][position] for position in positions))
-        return Answer(selected=selected, rule="letters at the start", span=span)
+        return _read(said, doc, 0, "letters at the start")
 
     def flexible(self, said: str, doc: Doc) -> Answer:
         r"""Find the selected options anywhere in a response.
@@ -102,18 +95,16 @@ class SelectAll(AnswerFormat):
         if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
             return strict
         for start in announced(_ANNOUNCED, said, _NOT_SELECTED, inside=True):
-            answer = self.strict(said[start : start + _HEAD], doc)
+            answer = _read(said, doc, start, "stated as the answer")
             if answer.reason is not Reason.NO_LETTER:
-                stated = answer if answer.reason else replace(answer, rule="stated as the answer")
-                return stated.moved(lambda first, end, start=start: (first + start, end + start))
+                return answer
         text = Plain(said)
         options = dict(zip(map(text_of_option, doc["choices"]), doc["printed"], strict=True))
-        lines = {line.strip(" .,;-•\"'") for line in lowered(text.text).split("\n")} - {""}
-        if not lines or not options.keys() >= lines:
+        lines = set(_LINE.findall(lowered(text.text)))
+        if not lines or lines - options.keys():
             return strict
-        chosen = {options[line] for line in lines}
-        selected = tuple(dict.fromkeys(one for one in doc["printed"] if one in chosen))
-        return Answer(selected=selected, rule="lines that are options", span=text.span(0, len(text.text)))
+        chosen = sorted({options[line] for line in lines}, key=doc["printed"].index)
+        return Answer(selected=tuple(chosen), rule="lines that are options", span=text.span(0, len(text.text)))
 
     def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:
         """Whether the line of the selection is complete."""
@@ -128,94 +119,82 @@ class SelectAll(AnswerFormat):
         return ", ".join(LETTERS[place] for place, one in enumerate(printed) if one in answer.selected) or "none"
 
 
-_Named = tuple[re.Match[str], int]
-"""A letter that a response names, and its end or the end of the text of its option, if that follows."""
+def _read(said: str, doc: Doc, start: int, rule: str) -> Answer:
+    """Read the letters at a place of a response, or after the last label there that has letters."""
+    head, printed = said[start : start + _HEAD], doc["printed"]
+    options = dict(zip(LETTERS, doc["choices"], strict=False))
+    found = last = _letters(head, 0, options)
+    while label := LABEL.match(head, last[2]):
+        last = _letters(head, label.end(), options)
+        if last[0]:  # otherwise the letters before the label count
+            found = last
+    letters, first, end = found
+    if not letters:
+        return Answer(reason=refused_or(Reason.NO_LETTER, head))
+    if isinstance(letters, Reason):
+        return Answer(reason=letters)
+    positions = set(map(LETTERS.index, letters))
+    if max(positions) >= len(printed):
+        return Answer(reason=Reason.OUT_OF_RANGE)
+    chosen = sorted({printed[position] for position in positions}, key=printed.index)
+    return Answer(selected=tuple(chosen), rule=rule, span=(start + first, start + end))
 
 
-class _Unclear(Exception):
-    """The response names letters, but it is not clear which of them it selects."""
+@lru_cache
+def _item(count: int) -> re.Pattern[str]:
+    """Match a letter, in lower case only that of one of some options, with what is before it and before its text."""
+    letter = rf"([A-Z{LETTERS[:count].lower()}])(?![^\W_]|['’][^\W_])"
+    return re.compile(rf"({_GAP.pattern}){letter}(?=([.):])?){_MARKS_BEFORE_TEXT}")
 
 
-def _letters(text: str, choices: Sequence[str]) -> tuple[list[str], tuple[int, int]]:
-    """Return the letters at the beginning of a text, or after the last label there that has letters, and their span."""
-    parts: list[tuple[int, list[_Named]]] = []
-    label: re.Match[str] | None = None
-    start = 0
-    while not parts or label:
-        start = label.end() if label else start
-        parts.append((start, _named(text, start, choices)))
-        label = LABEL.match(text, _end_of(parts[-1][1]) or start)
-    for start, named in reversed(parts):
-        if letters := _in_one_word(text[start:]) or _selected(text, start, named, choices):
-            return letters, (named[0][0].start() if named else start, _end_of(named) or start + len(letters))
-    return [], (start, start)
+def _letters(text: str, start: int, options: dict[str, str]) -> tuple[str, int, int]:
+    """Return the selected letters at a place, and the span of all letters there.
 
-
-def _end_of(named: list[_Named]) -> int:
-    return named[-1][1] if named else 0
-
-
-def _in_one_word(text: str) -> list[str]:
-    """Return the letters of a first line such as "ACD"; empty if it is not such a line."""
-    word = _IN_ONE_WORD.fullmatch(text.strip().partition("\n")[0])
-    letters = list(word[1]) if word else []
-    return letters if letters == sorted(set(letters)) else []
-
-
-def _named(text: str, start: int, choices: Sequence[str]) -> list[_Named]:
-    """Return the successive letters at a place of a text; later lines must have the style of the first one."""
-    named: list[_Named] = []
-    while match := _LETTER.match(text, skip(_BETWEEN, text, _end_of(named) or start)):
-        if match[1].islower() and _place(match) >= len(choices):
-            break
-        end = _end_of_text(match, choices)
-        with_text = bool(named) and named[0][1] > named[0][0].end()
-        if named and (end > match.end()) is not with_text and "\n" in text[_end_of(named) : match.start()]:
-            if with_text and text[match.end() : match.end() + 1] in (".", ")", ":"):
-                raise _Unclear  # "A. Steam\nB. vapour": not the text of the option, or a remark on it
-            break  # "A\nA. Steam ...": the explanation
-        named.append((match, end))
-    return named
-
-
-def _end_of_text(letter: re.Match[str], choices: Sequence[str]) -> int:
-    """Return the end of the option text that follows a letter; that of the letter if it does not follow."""
-    text, wanted = letter.string, "".join(choices[_place(letter) : _place(letter) + 1]).strip().rstrip(".")
-    start = skip(_BEFORE_TEXT, text, letter.end())
-    found = text[start : start + len(wanted)]
-    end = start + len(found)
-    if end == len(text):  # the response may be cut off
-        wanted = wanted[: len(found)]
-    follows = found and found.casefold() == wanted.casefold()
-    return end if follows and not (found[-1].isalnum() and text[end : end + 1].isalnum()) else letter.end()
-
-
-def _place(letter: re.Match[str]) -> int:
-    return LETTERS.index(letter[1].upper())
-
-
-def _selected(text: str, begin: int, named: list[_Named], choices: Sequence[str]) -> list[str]:
-    """Return the named letters that are selected, judging by the text after them."""
-    letters = [LETTERS[_place(letter)] for letter, _ in named]
-    start = skip(_BETWEEN, text, _end_of(named) or begin)
-    gap = text[_end_of(named) : start]
-    if not named or start == len(text) or "\n" in gap:
-        return letters
-    last, end = named[-1]
-    line_start = text.rfind("\n", 0, end) + 1
-    if above := [LETTERS[_place(letter)] for letter, _ in named if letter.start() < line_start]:
-        return above  # the last line explains
-    rest, _, below = text[start:].partition("\n")
-    bare = not gap.strip() and end == last.end()
-    if bare and len(named) == 1 and (last[1].islower() or (last[1] in "AI" and rest[0].islower())):
-        return []  # a word
-    confirmed = _CONFIRMS.match(rest) is not None
-    denied = not confirmed and _DENIES.search(rest) is not None
+    The letters are empty if there are none, and `Reason.UNCLEAR` if it is not clear which of them are selected.
+    """
+    if word := _IN_ONE_WORD.match(text, start):
+        return word[1], *word.span(1)
+    item_of = _item(len(options))
+    letters = above = ""
+    first, end = skip(_GAP, text, start), start
+    while item := item_of.match(text, end):
+        gap, letter, mark = item.groups()
+        text_end = _end_of_text(item, options.get(letter.upper(), ""))
+        if not letters:
+            with_text = text_end > 0
+        elif "\n" in gap:  # a later line; it must have the style of the first letter
+            above = letters
+            if (text_end > 0) is not with_text:
+                if with_text and mark:  # "A. Steam\nB. vapour": not the text of the option, or a remark on it
+                    return Reason.UNCLEAR, first, end
+                break  # "A\nA. Steam ...": the explanation
+        letters += letter.upper()
+        end = text_end or item.end(2)
+    stop = skip(_GAP, text, end)
+    gap, (remark, _, below) = text[end:stop], text[stop:].partition("\n")
+    if "\n" in gap or not letters or not remark:  # nothing else is on the line
+        return letters, first, end
+    if above:  # the last line explains
+        return above, first, end
+    is_bare = not text_end and not gap.strip()
+    if is_bare and len(letters) == 1 and (text[first].islower() or (letters in "AI" and remark[0].islower())):
+        return "", first, end  # an English word
+    doubted = _DENIES.search(remark) or (is_bare and len(letters) > 1)
     # If other words than the option text follow, this may be a remark, and more letters with remarks may follow.
-    several = bool(_named(below, 0, choices)) if not bare else len(named) > 1 and not confirmed
-    if denied or several or any(LETTERS.index(letter) < len(choices) for letter in _ALONE.findall(rest)):
-        raise _Unclear
-    return letters
+    listed = not is_bare and item_of.match(below)
+    if (doubted and not _CONFIRMS.match(remark)) or listed or options.keys() & _ALONE.findall(remark):
+        return Reason.UNCLEAR, first, end
+    return letters, first, end
+
+
+def _end_of_text(item: re.Match[str], option: str) -> int:
+    """Return the end of the text of an option that follows its letter; 0 if it does not follow."""
+    wanted = option.strip(". \t\r\n\xa0\u3000")
+    text, start = item.string, item.end()
+    found = text[start : start + len(wanted)]  # shorter if the response was cut off
+    end = start + len(found)
+    follows = found and found.casefold() == wanted[: len(found)].casefold()
+    return end if follows and not _INSIDE_WORD.match(text, end) else 0
 
 
 SELECT_ALL = SelectAll()

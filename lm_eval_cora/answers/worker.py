@@ -10,9 +10,8 @@ import os
 import re
 import sys
 from cmath import isfinite
-from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache, wraps
+from functools import lru_cache, partial
 from time import process_time
 from typing import Any
 from zlib import crc32
@@ -22,8 +21,8 @@ try:
 except ImportError:  # on Windows, where wall-clock time is the only limit
     resource = None  # type: ignore[assignment]
 
-READY, READ, EQUAL, DIFFERENT = "ready", "read", "equal", "different"  # the replies
-_NUMBER = re.compile(r"[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.", re.ASCII)
+READY, READ = "ready", "read"  # the replies before a verdict
+_NUMBER = re.compile(r"[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.")
 _TUPLE = re.compile(r"\(.*,.*\)", re.DOTALL)
 _LIST = re.compile(r"[^()\[\]{}]*,[^()\[\]{}]*")
 _SET = re.compile(r"\\\{[^()]*\\\}", re.DOTALL)
@@ -33,35 +32,36 @@ _DIGITS = 1e-9  # the same for large values, as a relative difference
 
 def serve(cpu_seconds: int, megabytes: int) -> None:
     """Compare pairs until standard input ends."""
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="ascii")
+    reply = partial(print, file=sys.stdout, flush=True)
     sys.stdout = sys.stderr  # keep output of libraries out of the replies
     logging.disable(logging.CRITICAL)
     _refuse_python()
     _end_without_memory()
     _limit("RLIMIT_CORE", 0)
     _limit("RLIMIT_AS", megabytes * 2**20)
-    print(READY, file=replies, flush=True)
+    reply(READY)
     for line in sys.stdin:
         _limit("RLIMIT_CPU", int(process_time()) + 1 + cpu_seconds)  # the system ends a process that exceeds it
-        one, other = json.loads(line)
-        for answer in (one, other):  # the missing reply shows which answer alone exceeds the limits
+        pair = json.loads(line)
+        for answer in pair:  # the missing reply shows which answer alone exceeds the limits
             _value(answer)
-            print(READ, file=replies, flush=True)
-        print(EQUAL if equivalent(one, other) else DIFFERENT, file=replies, flush=True)
+            reply(READ)
+        reply(equivalent(*pair))
 
 
 def equivalent(one: str, other: str) -> bool:
     """Compare two answers in canonical notation, with each of them as the reference."""
     from math_verify import verify
 
-    if _TUPLE.fullmatch(one) and _LIST.fullmatch(other):
-        other = f"({other})"
-    elif _TUPLE.fullmatch(other) and _LIST.fullmatch(one):
-        one = f"({one})"
-    elif (_TUPLE.fullmatch(one) and _SET.fullmatch(other)) or (_TUPLE.fullmatch(other) and _SET.fullmatch(one)):
-        return False  # math-verify ignores the braces, but a set is not a point or an interval
+    if _TUPLE.fullmatch(other):
+        one, other = other, one
+    if _TUPLE.fullmatch(one):
+        if _SET.fullmatch(other):
+            return False  # math-verify ignores the braces, but a set is not a point or an interval
+        if _LIST.fullmatch(other):
+            other = f"({other})"
     first, second = _value(one), _value(other)
-    if first is not None and second is not None and _apart(first, second):
+    if _apart(first, second):
         return False
     left, right = _parsed(one), _parsed(other)
     if verify(left, right, timeout_seconds=None):
@@ -83,7 +83,8 @@ def _parsed(text: str) -> Any:
 
 
 def _apart(first: Any, second: Any) -> bool:
-    with suppress(Exception):  # two sympy numbers that cannot be ordered
+    """Return whether two values are certainly different."""
+    with suppress(Exception):  # one of them is None, or two sympy numbers cannot be ordered
         distance = abs(first - second)
         return bool(distance > _APART and distance > _DIGITS * max(abs(first), abs(second)))
     return False
@@ -126,7 +127,7 @@ def _refuse_python() -> None:
     def number_alone(text: object, *_: Any, **__: Any) -> Any:
         if not isinstance(text, str) or not _NUMBER.fullmatch(text):
             raise ValueError("text is not evaluated here")
-        return Integer(int(text)) if text.isdigit() else Float(text)
+        return Float(text) if "." in text else Integer(text)
 
     for module in (sympy_parser, sympy.parsing, math_verify.parser, latex2sympy2):
         module.parse_expr = number_alone
@@ -150,8 +151,9 @@ def _end_without_memory() -> None:
             setattr(owner, name, _ending(getattr(owner, name)))
 
 
-def _ending(function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
+def _ending(function: Any) -> Any:
+    """Return the function, with the end of the process in place of a MemoryError."""
+
     def ending(*arguments: Any, **more: Any) -> Any:
         try:
             return function(*arguments, **more)
@@ -162,7 +164,8 @@ def _ending(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _limit(name: str, value: int) -> None:
-    if resource is not None and hasattr(resource, name):
-        _, hard = resource.getrlimit(getattr(resource, name))
+    """Set a limit of the operating system, if it has this one; a lower one that already exists is kept."""
+    if (limit := getattr(resource, name, None)) is not None:
+        _, hard = resource.getrlimit(limit)
         allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(getattr(resource, name), (allowed, hard))
+        resource.setrlimit(limit, (allowed, hard))

@@ -161,3 +161,8 @@ def test_math_verify_is_not_used_if_the_notation_is_enough(asked: list[Pair]) ->
     assert checker.verdict("", "") is False
     checker.settle([])
     assert asked == []
+
+
+def test_notation_is_made_canonical_once() -> None:
+    # "1,000," becomes "1,000", which would become "1000" if it was converted again.
+    assert EquivalenceChecker().verdict("1,000,", "5") is False

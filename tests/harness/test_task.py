@@ -108,6 +108,7 @@ def check_task(name: str, task: CoraTask) -> None:
     version = 1 + (writes and not scores_words) + (probe in ("plus", "revas", "order"))  # fillers, letter statistic
     version += probe == "order"  # recall_spread
     version += writes  # the reader finds statements anywhere
+    version += writes and benchmark_of(name) != "math"  # the last announcement decides, in any form
     version += benchmark_of(name) in ("agieval", "race")  # the passage is the unit of errors
     if benchmark_of(name) not in (*WITH_FEWER_PROBES, "hub"):
         version += ("demo" not in name) + writes

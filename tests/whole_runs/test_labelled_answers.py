@@ -17,7 +17,11 @@ def lines() -> list[Labelled]:
 
 
 @pytest.mark.parametrize(
-    ("name", "right", "wrong", "read"), [("dev.jsonl", 0.99, 0.001, 0.15), ("reasoned_dev.jsonl", 0.998, 0.001, 0.02)]
+    ("name", "right", "wrong", "read"),
+    [
+        *(("dev.jsonl", 0.99, 0.001, 0.15), ("reasoned_dev.jsonl", 0.998, 0.001, 0.02)),
+        ("unseen_dev.jsonl", 0.975, 0.004, 0.015),
+    ],
 )
 def test_the_flexible_reader_reads_what_models_write(name: str, right: float, wrong: float, read: float) -> None:
     every = list(labelled(FILE.with_name(name)))
