@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tokenize
 from collections import Counter
 from pathlib import Path
 
@@ -87,15 +88,30 @@ def test_the_files_that_the_design_page_names_exist() -> None:
     assert {name for name in names if not any(f"/{path}".endswith(f"/{name}") for path in known)} == set()
 
 
-def lines(folder: Path) -> int:
-    return sum(path.read_text(encoding="utf-8").count("\n") for path in folder.rglob("*.py"))
+COUNTED = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING)
+F_STRING = tuple(getattr(tokenize, name, None) for name in ("FSTRING_START", "FSTRING_END"))  # from Python 3.12 on
+
+
+def tokens(folder: Path) -> int:
+    """Count names, operators, numbers and strings; an f-string is one, and docstrings are none."""
+    count = 0
+    for path in folder.rglob("*.py"):
+        depth = 0
+        with path.open("rb") as file:
+            for kind, text, *_ in tokenize.tokenize(file.readline):
+                depth -= kind == F_STRING[1]
+                is_text = kind in (tokenize.STRING, F_STRING[0])
+                is_long = is_text and re.match(r"[a-zA-Z]*(\"\"\"|''')", text) is not None
+                count += depth == 0 and kind in (*COUNTED, F_STRING[0]) and not is_long
+                depth += kind == F_STRING[0]
+    return count
 
 
 def test_the_house_stays_small() -> None:
-    """Who needs more lines looks for lines that are not needed any more."""
-    assert lines(PACKAGE) <= 25_000
+    """Who needs more code looks for code that is not needed any more. Long lines and short names do not help."""
+    assert tokens(PACKAGE) <= 192_000
     assert len(list(PACKAGE.rglob("*.py"))) <= 140
-    assert lines(TESTS) <= 31_000
+    assert tokens(TESTS) <= 298_500
 
 
 def modules() -> set[Path]:
