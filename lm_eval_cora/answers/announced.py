@@ -66,7 +66,7 @@ class Language:
 
     @cached_property
     def _ending(self) -> re.Pattern[str]:
-        return re.compile(rf"(?<=[\w)])['-](?:{'|'.join(self._phrases['ending'])})(?!\w)")
+        return re.compile(rf"(\w+\)?)['-](?:{'|'.join(self._phrases['ending'])})(?!\w)")
 
     @cached_property
     def _run(self) -> re.Pattern[str]:
@@ -83,15 +83,20 @@ class Language:
     def _kinds(self, token: str) -> set[str]:
         return {kind for kind in _OF_A_RUN if self._any_of(kind).fullmatch(token)}
 
+    def has_second_thoughts(self, text: str, start: int) -> bool:
+        """Whether words such as "but wait" stand behind a place of a text."""
+        return self._any_of("wait").search(text, start) is not None
+
     def put_into_english(self, text: Plain, options: Sequence[str]) -> None:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
         text.substitute(
             self._any_of("none"),
             lambda none: none[0] if any(lowered(none[0]) in option for option in options) else "none of these options",
         )
-        text.substitute(self._any_of("wait"), "hmm")
         if self._phrases["ending"]:
-            text.substitute(self._ending, "")
+            text.substitute(
+                self._ending, lambda word: word[0 if any(lowered(word[0]) in option for option in options) else 1]
+            )
         texts = tuple(filter(None, options))
         text.substitute(self._run, lambda run: self._in_english(run, texts))
 

@@ -56,9 +56,7 @@ def _read(said: str, doc: Doc, *, at_the_end: bool) -> Answer:
         return Answer(reason=chosen, found=tuple(map(text.found, places or text.texts())))
     at_front = not at_the_end and _front(text, [chosen]) is chosen
     agree = [place.end for place in places if (place.position, place.weight) == (chosen.position, chosen.weight)]
-    unfinished = rules.UNFINISHED.search(text.text) and rules.HESITATES.search(
-        text.text, max(agree, default=chosen.end)
-    )
+    unfinished = text.breaks_off_in_doubt(max(agree, default=chosen.end))
     if unfinished and not at_front and not text.has(rules.LABELLED_BY, chosen):
         return Answer(reason=Reason.CUT_OFF, found=tuple(map(text.found, places)))
     # A letter A with its text at the beginning is not settled, because an analysis of all options may begin with it.

@@ -76,7 +76,8 @@ class Text(Plain):
         super().__init__(response)
         self._response = response
         self._options = [text_of_option(choice) for choice in choices]
-        for language in languages_in(lowered(self.text)):
+        self._languages = list(languages_in(lowered(self.text)))
+        for language in self._languages:
             language.put_into_english(self, self._options)
         self.drop(skip(rules.OPENING, self.text, 0))
         if len(self.text) == 1:
@@ -149,6 +150,13 @@ class Text(Plain):
     def is_final(self, place: Place) -> bool:
         """Whether the last line announces a place as the answer: "Answer: B"."""
         return place.start > self._last_line > 0 and (place.position < 0 or self.has(rules.LABELLED_BY, place))
+
+    def breaks_off_in_doubt(self, start: int) -> bool:
+        """Whether the text ends within a sentence and has second thoughts behind a place."""
+        if not rules.UNFINISHED.search(self.text):
+            return False
+        languages = (language.has_second_thoughts(self.text, start) for language in self._languages)
+        return rules.HESITATES.search(self.text, start) is not None or any(languages)
 
     # ---- stated: "the answer is B"
     def _stated(self) -> Iterator[Place]:

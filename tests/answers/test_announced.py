@@ -45,3 +45,13 @@ def test_labels_of_the_task_and_an_option_that_says_no() -> None:
 @pytest.mark.parametrize("said", ["La respuesta es A menudo falsa.", "A resposta correta é água.", "È a volte la B?"])
 def test_a_word_is_no_letter(said: str) -> None:
     assert read_answer(said, OPTIONS).position is None
+
+
+def test_an_ending_belongs_to_the_option_if_an_option_has_it() -> None:
+    assert read_answer("Doğru cevap: Ankara'da", ["Ankara", "Ankara'da", "İzmir"]).position == 1
+    assert read_answer("Doğru cevap Ankara'dır.", ["Ankara", "İstanbul'da"]).position == 0
+
+
+def test_second_thoughts_in_other_languages() -> None:
+    assert read_answer("Zuerst gesagt. Die Antwort ist B. Aber vielleicht ist es doch", OPTIONS).position is None
+    assert read_answer("La risposta corretta è: ma non troppo", ["ma non troppo", "allegro"]).position == 0
