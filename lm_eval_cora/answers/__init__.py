@@ -92,7 +92,8 @@ class Answer:
     span: tuple[int, int] | None = None
     found: tuple[Found, ...] = ()
 
-    def moved(self, to: Callable[[int, int], tuple[int, int]]) -> Answer:
-        """Return the same answer with other places in the response."""
-        found = tuple(replace(place, span=to(*place.span)) for place in self.found)
-        return replace(self, span=self.span and to(*self.span), found=found)
+
+def moved(answer: Answer, to: Callable[[int, int], tuple[int, int]]) -> Answer:
+    """Return the same answer with other places in the response."""
+    found = tuple(replace(place, span=to(*place.span)) for place in answer.found)
+    return replace(answer, span=answer.span and to(*answer.span), found=found)

@@ -10,16 +10,20 @@ import yaml
 from lm_eval_cora.answers.plain import Plain, lowered, plain
 
 _TABLES = Path(__file__).with_name("announcements.yaml")
-_OF_A_RUN = ("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "if")
-_SIGNS = ("answer", "option", "choose", "verdict", "ends", "none")
-_ALSO_ENGLISH = {"a", "is", "to", "as", "no", "me", "on", "item", "final", "literal", "variant", "band"}
+_OF_A_RUN = ("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "wrong", "if")
+_SIGNS = ("answer", "option", "choose", "verdict", "ends", "not", "none")
+_ALSO_ENGLISH = re.compile(
+    "a|is|to|as|no|me|on|item|final|literal|variant|band|harp|arif|harf|opsi|incorrect|fals"  # also in "sharp", "false"
+)
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
 _BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
 _NEAR = 160
+_REMARK = 60  # characters
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _GOES_ON = re.compile(r" [^\W\d_]")
+_LETTER = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
 _COLON = re.compile(r"\s?[:-]")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -36,10 +40,11 @@ class Language:
             kind: [plain(phrase[:-1]) + "*" if phrase.endswith("*") else plain(phrase) for phrase in of_kind]
             for kind, of_kind in phrases.items()
         }
-        signs = {phrase.rstrip("*") for kind in _SIGNS for phrase in self._phrases[kind]} - _ALSO_ENGLISH
-        self._signs = tuple(sign for sign in signs if len(sign) > 3 or not sign.isascii())
+        signs = {phrase.rstrip("*") for kind in _SIGNS for phrase in self._phrases[kind]}
+        known = (sign for sign in signs if not _ALSO_ENGLISH.fullmatch(sign))
+        self._signs = tuple(sign for sign in known if len(sign) > 3 or not sign.isascii())
         self._ascii_signs = tuple(filter(str.isascii, self._signs))
-        self._joints = {*self._phrases["is"]} - _ALSO_ENGLISH
+        self._joints = {joint for joint in self._phrases["is"] if not _ALSO_ENGLISH.fullmatch(joint)}
 
     def is_in(self, text: str, words: Collection[str]) -> bool:
         """Whether a lower-case text with these words may have an announcement in this language."""
@@ -84,8 +89,8 @@ class Language:
         return {kind for kind in _OF_A_RUN if self._any_of(kind).fullmatch(token)}
 
     def has_second_thoughts(self, text: str, start: int) -> bool:
-        """Whether words such as "but wait" stand behind a place of a text."""
-        return self._any_of("wait").search(text, start) is not None
+        """Whether words such as "but" stand behind a place of a text, and more than a remark follows it."""
+        return len(text) - start > _REMARK and self._any_of("wait").search(text, start) is not None
 
     def put_into_english(self, text: Plain, options: Sequence[str]) -> None:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
@@ -111,7 +116,8 @@ class Language:
         english = _announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
         before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
         says = named or lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options)
-        if "is" in kinds and says and english in (None, "option") and self._any_of("right", "verdict").search(before):
+        names_last = "is" in kinds and says and english in (None, "option") and not _LETTER.search(before)
+        if names_last and self._any_of("right", "verdict").search(before):
             return run[0] if self._any_of("not").search(before) else f" correct is {english or ''} "
         said = _BEFORE.search(before) or ("verdict" in kinds and lowered(before).rstrip(_AROUND).endswith(options))
         if not (english and named) and said:
@@ -124,8 +130,10 @@ class Language:
 
 def _announcement(kinds: set[str], *, named: bool, colon: bool) -> str | None:
     """What the words before a letter or an option say."""
-    if "choose" in kinds and named:
-        return "I choose"
+    if named and "wrong" in kinds and kinds & {"is", "choose"}:
+        return "the incorrect one is"
+    if named and "choose" in kinds:
+        return "the answer is not" if "not" in kinds else "I choose"
     if ("answer" in kinds and (named or "is" in kinds or colon)) or kinds >= {"right", "option", "is"}:
         return f"{'if ' if 'if' in kinds else ''}the answer is{' not' if 'not' in kinds else ''}"
     return "option" if "option" in kinds and named else None
@@ -133,7 +141,7 @@ def _announcement(kinds: set[str], *, named: bool, colon: bool) -> str | None:
 
 def _verdict(kinds: set[str]) -> str | None:
     """What the words after a letter say about it."""
-    if "not" in kinds:
+    if kinds & {"not", "wrong"}:
         return "is not correct"
     if "verdict" in kinds or len(kinds & {"is", "right", "answer"}) > 1:
         return "is correct"

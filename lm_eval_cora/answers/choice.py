@@ -140,21 +140,30 @@ _DECISIVE = (Reason.OUT_OF_RANGE, Reason.CONTRADICTION, Reason.SEVERAL, Reason.N
 
 
 def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_the_end: bool) -> Place | Reason:
+    # A letter next to the text of another option is not merely mentioned elsewhere, either.
+    contradicted = {place.position for place in places if place.void is Reason.CONTRADICTION}
+
     def valid(among: Sequence[Place]) -> list[Place]:
-        return [place for place in among if place.void is None and 0 <= place.position < len(printed)]
+        return [
+            place
+            for place in among
+            if place.void is None
+            and 0 <= place.position < len(printed)
+            and (place.weight or place.position not in contradicted)
+        ]
 
     steps = _analysis(text, places)
     lighter = {place for place in places if place.start in steps and place.rule != rules.CALLED_RIGHT}
     places = [replace(place, weight=MENTIONED) if place in lighter else place for place in places]
     is_final = bool(places) and text.is_final(places[-1])
     front = None if at_the_end or is_final else _front(text, places)
-    if front is not None and front.start in steps:
+    if front and front.start in steps:
         front = None
-    if front is not None and (taken := rules.TAKES_BACK.search(text.text, front.end)):
+    if front and (taken := rules.TAKES_BACK.search(text.text, front.end)):
         later = [place for place in valid(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
-    if front is not None and front.void is not Reason.SEVERAL and front.weight < STATED:
+    if front and front.void is not Reason.SEVERAL and front.weight < STATED:
         raised = replace(front, weight=STATED, rule="a letter at the start")
         places, front = [raised if place is front else place for place in places], raised
     for weight in (STATED, ODD_ONE, AFFIRMED, MENTIONED):
@@ -168,6 +177,8 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
             return reason
         if counted:
             return _of_several(text, counted, front, printed)
+    if contradicted:
+        return Reason.CONTRADICTION
     return (places[0].void or Reason.OUT_OF_RANGE) if places else _by_text(text, printed)
 
 
@@ -207,7 +218,7 @@ def _of_several(text: Text, places: Sequence[Place], front: Place | None, printe
         return first
     if first.weight < STATED:
         return Reason.SEVERAL
-    is_kept = front is not None and first.start == front.start
+    is_kept = front and first.start == front.start
     return first if is_kept and last_counts(text.text, first.end, last.start, at_front=True) is False else last
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason
+from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason, moved
 from lm_eval_cora.answers.plain import is_reasoning, start_of_answer
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
 from lm_eval_cora.variants.template import Template, prompt_of
@@ -110,7 +110,7 @@ class AnswerFormat(ABC):
         answer = self.strict(said, doc) if reader == "strict" else self.flexible(said, doc)
         if cut_off and not self.is_complete(said, answer, doc) and answer.reason not in CHOOSES_NOTHING:
             answer = Answer(reason=Reason.CUT_OFF, found=answer.found)
-        return answer.moved(lambda first, end: (first + start, end + start))
+        return moved(answer, lambda first, end: (first + start, end + start))
 
     def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:
         """Whether a response that the token limit ended has its answer in full, in the format that was asked for."""

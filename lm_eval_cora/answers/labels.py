@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from functools import cache
 
 from lm_eval_cora.answers.announced import languages
-from lm_eval_cora.answers.plain import Edited
+from lm_eval_cora.answers.plain import HALF, Edited, start_of_answer
 from lm_eval_cora.questions.question import LETTERS
 
 _NEAR = 40  # characters before a label that may announce it
 _COUNTER = "[번番号號项項]"
 _DIGITS = str.maketrans("①②③④⑤⑥⑦⑧⑨❶❷❸❹❺❻❼❽❾１２３４５６７８９", "123456789" * 3)
-_LIKE_A_LABEL = re.compile(rf"(?![^\S\n]{{0,9}}\w)|[*_]{{0,2}}{_COUNTER}")
-"""What follows a label: the end of a line, a mark, or a counter."""
-_AFTER_ANNOUNCEMENT = re.compile(rf"(?!\w)|{_COUNTER}|[でだ입이은는을를가]")
+_LIKE_A_LABEL = re.compile(rf"(?![^\S\n]{{0,9}}\w)|[*_]{{0,2}}{_COUNTER}|[^\S\n](?:and|or)\b")
+"""What follows a label: the end of a line, a mark, a counter, or another label."""
+_AFTER_ANNOUNCEMENT = re.compile(rf"(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|[でだ입이은는을를가]")
+"""What follows a label that is announced. A word may follow a number, but other labels may be words themselves."""
 _MARKS = r"[\s:\"'(\[*_-]{0,6}"
 
 
@@ -22,8 +23,8 @@ def _announcing() -> re.Pattern[str]:
     """Return a pattern of what stands before a label that is announced in any language."""
     nouns = "|".join(language.words("answer", "option") for language in languages().values())
     joints = "|".join(language.words("is") for language in languages().values())
-    noun = rf"\b(?:answer|option|choice|statement|number|no\.?|nr\.?)|№|{nouns}"
-    return re.compile(rf"(?:{noun})(?:{_MARKS}(?:is|{joints}))?{_MARKS}\Z", re.IGNORECASE)
+    noun = rf"\b(?:answers?|options?|choice|statement|number|no\.?|nr\.?)|№|{nouns}"
+    return re.compile(rf"(?:{noun})(?:{_MARKS}(?:is|are|{joints}))?{_MARKS}\Z", re.IGNORECASE)
 
 
 def in_letters(response: str, labels: Sequence[str], options: Sequence[str] = ()) -> Edited:
@@ -38,6 +39,7 @@ def in_letters(response: str, labels: Sequence[str], options: Sequence[str] = ()
         '정답은 C번입니다. La opción C porque ...'
     """
     text = Edited(response.translate(_DIGITS))
+    begin = start_of_answer(response)
     letters = dict(zip(labels, LETTERS, strict=False))
     forms = "|".join(map(re.escape, sorted(letters, key=len, reverse=True)))
 
@@ -45,11 +47,13 @@ def in_letters(response: str, labels: Sequence[str], options: Sequence[str] = ()
         start, end = label.span()
         said = label.string
         before = said[max(0, start - _NEAR) : start]
+        if start < begin or HALF < start < len(said) - HALF:  # it is not read
+            return label[0]
         if any(len(option) > len(label[0]) and said.startswith(option, start) for option in options):
             return label[0]
         stands = _LIKE_A_LABEL.match(said, end) and not re.search(r"[^\W第]\Z", before)
         announced = stands or (_AFTER_ANNOUNCEMENT.match(said, end) and _announcing().search(before))
         return letters[label[0]] if announced else label[0]
 
-    text.substitute(re.compile(rf"(?<![\d.,])(?:{forms})(?![.,]?\d|\s?%)"), in_letter)
+    text.substitute(re.compile(rf"(?<![\d.,$=-])(?<!= )(?<!\d[).] )(?:{forms})(?![.,]?\d|\s?%)"), in_letter)
     return text

@@ -80,8 +80,6 @@ class Text(Plain):
         for language in self._languages:
             language.put_into_english(self, self._options)
         self.drop(skip(rules.OPENING, self.text, 0))
-        if len(self.text) == 1:
-            self.text = self.text.upper()
         self.lower = lowered(self.text)
         kept, cased, self._keys = _keys(tuple(choices))
         self._cased = self.text if cased else self.lower
@@ -106,12 +104,7 @@ class Text(Plain):
         for first, second in pairwise(places):
             if first.void is Reason.SEVERAL and rules.JOINS.fullmatch(self.text, first.end, second.start):  # "B or C"
                 voids.setdefault(second.start, Reason.SEVERAL)
-        places = [self._at_the_end(replace(place, void=voids.get(place.start, place.void))) for place in places]
-        # A letter next to the text of another option does not count elsewhere, either.
-        wrong = {place.position for place in places if place.void is Reason.CONTRADICTION}
-        bare = (place for place in places if place.is_bare and place.weight < STATED and not place.void)
-        also = {place for place in bare if place.position in wrong}
-        return [replace(place, void=Reason.CONTRADICTION) if place in also else place for place in places]
+        return [self._at_the_end(replace(place, void=voids.get(place.start, place.void))) for place in places]
 
     def _listed(self, places: Sequence[Place]) -> dict[int, Reason]:
         """Find lists of options: adjacent places, each with the text of its option; the last text may be cut off.
@@ -149,7 +142,8 @@ class Text(Plain):
 
     def is_final(self, place: Place) -> bool:
         """Whether the last line announces a place as the answer: "Answer: B"."""
-        return place.start > self._last_line > 0 and (place.position < 0 or self.has(rules.LABELLED_BY, place))
+        is_stated = place.rule in (*rules.FIRM, AT_THE_END) and self.has(rules.LABELLED_BY, place)
+        return place.start > self._last_line > 0 and (is_stated or place.position < 0)
 
     def breaks_off_in_doubt(self, start: int) -> bool:
         """Whether the text ends within a sentence and has second thoughts behind a place."""
@@ -225,7 +219,7 @@ class Text(Plain):
     def is_bold(self, place: Place) -> bool:
         """Whether the response marks a place as bold."""
         start, _ = self.span(place.start, place.end)
-        return self._response[:start].endswith(("**", "__", "<b>", "<strong>", "textbf{"))
+        return self._response[max(0, start - 9) : start].endswith(("**", "__", "<b>", "<strong>", "textbf{"))
 
     def begins_line(self, start: int) -> bool:
         """Whether a place begins a line; marks and a label such as "option" may precede it."""

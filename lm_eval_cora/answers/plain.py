@@ -33,11 +33,15 @@ NEXT_QUESTION = re.compile(
     r"[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
     r"###\s?(?:instruction|human|user))|请你?(?:回答|阅读|判断)|(?:问题|题目)\s?\d*[:：]|"
     r"(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}"
-    r"\W*[^\n]{0,30}?(?:answers|答案|questions)|以上|"
-    r"[#*\s]*(?:references|sources|referencias|fuentes|bibliograf[ií]a|références|referências|fontes|literatur|quellen|"
-    r"fonti|riferimenti|литература|источники|kaynaklar|kaynakça|参考文献|参考资料|출처|참고 ?문헌)\s?[:：]?[*\s]*\n)"
+    r"\W*[^\n]{0,30}?(?:answers|答案|questions)|以上(?:是|为|就是))"
 )
-"""Where a response goes on with a question of its own, with the answers to the exemplars, or with references."""
+"""Where a response goes on with a question of its own, or with the answers to the exemplars."""
+_REFERENCES = re.compile(
+    r"(?i)\n[#* ]{0,8}(?:references|sources|referencias|fuentes|bibliograf[ií]a|références|referências|fontes|"
+    r"literatur|quellen|fonti|riferimenti|литература|источники|kaynaklar|kaynakça|参考文献|参考资料|출처|참고 ?문헌) ?[:：]?[* ]*"
+    r"\n{1,9}(?:[^\S\n]{0,9}(?:\[?(?:\d{1,3}|[A-Z])[\].)]|[-*•])[^\n]*(?:\n{1,9}|\Z))+"
+)
+"""A list of references, whose titles may name options."""
 
 _ALONE = 20  # up to this many characters before a closing mark are an answer if nothing follows the mark
 LABEL = re.compile(
@@ -99,7 +103,7 @@ def refused_or(reason: Reason, said: str) -> Reason:
     return Reason.REFUSED if _REFUSAL.match(said) else reason
 
 
-_HALF = 10_000  # characters that are read at each end of a longer text
+HALF = 10_000  # characters that are read at each end of a longer text
 _GAP = "\n\n"  # in the place of the others
 _STAND_FOR = [
     *(
@@ -146,6 +150,7 @@ def _arrow(arrow: re.Match[str]) -> str:
 
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # scripts that join a letter to a word
 _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
+    (_REFERENCES, "\n"),
     (re.compile("[^\x01-\x7f]|[`\r]"), lambda unusual: _character(unusual[0])),
     (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
@@ -220,11 +225,11 @@ class Edited:
 class Plain(Edited):
     """A text without the markup of Markdown, LaTeX and HTML, and without what follows the first end-of-turn token."""
 
-    def __init__(self, text: str, start: int = 0) -> None:
-        super().__init__(text, start)
-        if len(self.text) > 2 * _HALF:
-            self._changes.append([(_HALF, _HALF + len(_GAP), _HALF, len(self.text) - _HALF)])
-            self.text = f"{self.text[:_HALF]}{_GAP}{self.text[-_HALF:]}"
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        if len(self.text) > 2 * HALF:
+            self._changes.append([(HALF, HALF + len(_GAP), HALF, len(self.text) - HALF)])
+            self.text = f"{self.text[:HALF]}{_GAP}{self.text[-HALF:]}"
         if (turn := _END_OF_TURN.search(self.text)) and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
         for pattern, replacement in _REPLACED:

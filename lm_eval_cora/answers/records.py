@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from lm_eval_cora.answers import Answer
+from lm_eval_cora.answers import Answer, moved
 from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
 from lm_eval_cora.answers.labels import in_letters
@@ -128,7 +128,8 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     text = in_letters(known, labels, doc["choices"]) if labels else Edited(known)
     if known.opened:
         text.substitute(re.compile(r"\A"), OPENING_MARK)
-    return format_of(doc).read(text.text, doc, reader, cut_off=bool(known.cut_off)).moved(text.span)
+    answer = format_of(doc).read(text.text, doc, reader, cut_off=bool(known.cut_off))
+    return moved(answer, text.span)
 
 
 def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, bool]:
@@ -213,7 +214,8 @@ def read_answer(
     least, most = FORMATS[format].shows
     if not least <= len(options) <= most:
         raise UserError(f"read_answer: options: expected {least} to {most} for {format}, got {len(options)}")
-    if isinstance(labels, str) or (labels and len(set(labels)) != len(options)):
+    are_texts = not isinstance(labels, str) and all(isinstance(label, str) and label for label in labels)
+    if not are_texts or (labels and not len(labels) == len(set(labels)) == len(options)):
         raise UserError(f"read_answer: labels: expected a different label for each option, got {labels!r}")
     doc = {"ask": format, "printed": list(range(len(options))), "choices": list(options), "labels": labels}
     return answer_in(doc, Response(response, cut_off=cut_off), reader)
@@ -237,10 +239,11 @@ def around(response: str, span: tuple[int, int] | None, size: int = 300) -> tupl
     )
 
 
-def places(response: str, answer: Answer, most: int = 8) -> list[str]:
+def places(response: str, answer: Answer, labels: Sequence[str] = (), most: int = 8) -> list[str]:
     """Describe the places of an invalid answer that were found, and why they do not count."""
+    named = dict(enumerate([*labels, *LETTERS[len(labels) :]]))
     return [
-        f"{LETTERS[found.position] if 0 <= found.position < len(LETTERS) else 'none'}, "
+        f"{named.get(found.position, 'none')}, "
         f'"{response[slice(*found.span)][:60]}" ({found.rule}): {found.void or "another option has the same weight"}'
         for found in answer.found[:most]
     ]

@@ -62,6 +62,9 @@ STOP = re.compile(
 )
 
 
+GOES_ON_AFTER = re.compile(rf"(?i:{LEAVES_OPEN.pattern})|(?:is|:) \(?[A-Z]\)?,")  # "The answer is B, the symbol is C."
+
+
 class Cue(NamedTuple):
     """Words after which an option is the answer. A pattern that is None sets no condition."""
 
@@ -70,7 +73,7 @@ class Cue(NamedTuple):
     before: re.Pattern[str]  # must be in the sentence before; a match of its group `other` is about another answer
     after: re.Pattern[str] | None = None  # must follow the option, unless its own text follows its letter
     doubt: re.Pattern[str] | None = DOUBT  # must not come before `before`
-    opens: re.Pattern[str] | None = LEAVES_OPEN  # must not come in or after `before`
+    opens: re.Pattern[str] | None = GOES_ON_AFTER  # must not come in or after `before`
     unless: re.Pattern[str] | None = None  # must not be in the sentence before
     with_text: bool = False  # the option's own text must follow its letter
     weight: int = STATED
@@ -168,7 +171,7 @@ REJECTS = _any_case(
     r"[\s\"')\].,:(|-]{0,4}(?:(?:this|that|it|the) (?:\w{1,12} ){0,2}is )?(?:incorrect|wrong|false|"
     r"not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
     r"are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|[\s\"')\]]{0,2}(?:(?:is|are|was|"
-    r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|"
+    r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|"
     r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
     r"ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|(?:is|are|was|were|would be)(?:n't|"
     r" not) (?:an? |the |one )?(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|"
@@ -201,7 +204,8 @@ TAKES_BACK = _any_case(
     r"recomput\w*|on second thought|on reflection|reconsider|scratch that)\b"
 )
 HESITATES = _words(
-    r"wait|hmm|maybe|perhaps|let me|let's|let us|not (?:\w{1,9}%? )?sure|actually|but (?:the|we|i|what|is)|recall|again"
+    r"wait|hmm|(?:but|or|and|so|well),? (?:maybe|perhaps|what if)|let(?: me|'s| us) (?!know)|"
+    r"not (?:\w{1,9}%? )?sure|double-check|reconsider"
 )
 CONCLUDES = _words("therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary")
 UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")

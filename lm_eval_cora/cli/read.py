@@ -40,5 +40,5 @@ def run(given: console.Given) -> None:
     if answer.rule:
         before, decided, after = around(response, answer.span)
         print(f"rule: {answer.rule}\n\n{before}>>>{decided}<<<{after}")
-    for place in places(response, answer):
+    for place in places(response, answer, given.labels):
         print(f"  found {place}")

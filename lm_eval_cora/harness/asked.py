@@ -251,7 +251,7 @@ class AskedTask(CoraTask):
                     prompt = prompts[doc["question_id"]]
                     labels = prompt.labels_of(len(doc["choices"]))
                     doc |= {"template": prompt, "ask": LETTER}
-                    if "".join(labels) not in LETTERS:
+                    if not LETTERS.startswith("".join(labels)):
                         doc["labels"] = labels
         return every
 

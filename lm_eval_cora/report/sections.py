@@ -283,7 +283,7 @@ def _why(record: Record, line: Mapping[str, Any], text: str, reader: Reader) -> 
     if (answer.picked, answer.selected, answer.written) != (record.picked, record.selected, record.written):
         return {}
     if answer.span is None:
-        return {"places": places(text, answer)}
+        return {"places": places(text, answer, line["doc"].get("labels") or ())}
     return {"rule": answer.rule, "parts": around(text, answer.span)}
 
 

@@ -289,7 +289,7 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
     rows = zip(drafts, values["response"], values["cut_off"], values["prompt"], strict=True)
     for draft, text, cut_off, prompt in tqdm(rows, "reading", len(drafts), unit="response", disable=None, leave=False):
         doc = {"ask": LETTER.name, "printed": range(len(draft.options)), "choices": draft.options}
-        if draft.labels and "".join(draft.labels) not in LETTERS:
+        if draft.labels and not LETTERS.startswith("".join(draft.labels)):
             doc["labels"] = draft.labels
         response = Response(text, cut_off=cut_off, opened=opens_reasoning(prompt or ""))
         answer, followed = answer_and_format(doc, response, reader)
@@ -319,7 +319,7 @@ def _draft(columns: AnswerColumns, row: int) -> Draft:
     if not least <= len(options) <= most:
         raise UserError(f"{columns.where(row)}: expected {least} to {most} options, got {len(options)}")
     labels = values["labels"][row] or (found.labels if found else None)
-    if labels and len(set(labels)) != len(options):
+    if labels and not len(labels) == len(set(labels)) == len(options):
         raise columns.error(row, "labels", f"a different label for each of the {len(options)} options")
     return Draft(values["question"][row], "", options, labels, answer, None, "", columns.where(row))
 

@@ -53,5 +53,7 @@ def test_an_ending_belongs_to_the_option_if_an_option_has_it() -> None:
 
 
 def test_second_thoughts_in_other_languages() -> None:
-    assert read_answer("Zuerst gesagt. Die Antwort ist B. Aber vielleicht ist es doch", OPTIONS).position is None
+    said = "Zuerst gesagt. Die Antwort ist B. Aber vielleicht ist es doch"
+    assert read_answer(f"{said} anders, denn das Wasser gefriert erst bei null Grad und", OPTIONS).position is None
+    assert read_answer(said, OPTIONS).position == 1
     assert read_answer("La risposta corretta è: ma non troppo", ["ma non troppo", "allegro"]).position == 0
