@@ -47,7 +47,7 @@ def test_only_the_command_line_and_the_public_names_import_our_harness_package()
 
 
 ROOMS = (
-    *("errors", "log", "questions", "variants", "answers", "metrics", "discovery", "runs", "report", "decide"),
+    *("errors", "log", "workers", "questions", "variants", "answers", "metrics", "discovery", "runs", "report", "decide"),
     *("export", "harness", "api", "cli"),
 )
 """The rooms in their order: each imports only rooms before it. `api` stands for the modules beside the rooms."""

@@ -92,6 +92,10 @@ class Language:
         """Whether words such as "but" stand behind a place of a text, and more than a remark follows it."""
         return len(text) - start > _REMARK and self._any_of("wait").search(text, start) is not None
 
+    def leaves_open(self, sentence: str) -> bool:
+        """Whether a sentence has words that negate or doubt."""
+        return self._any_of("not", "wrong", "if").search(sentence) is not None
+
     def put_into_english(self, text: Plain, options: Sequence[str]) -> None:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
         text.substitute(
@@ -117,7 +121,7 @@ class Language:
         before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
         says = named or lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options)
         names_last = "is" in kinds and says and english in (None, "option") and not _LETTER.search(before)
-        if names_last and self._any_of("right", "verdict").search(before):
+        if names_last and ("right" in kinds or self._any_of("right", "verdict").search(before)):
             return run[0] if self._any_of("not").search(before) else f" correct is {english or ''} "
         said = _BEFORE.search(before) or ("verdict" in kinds and lowered(before).rstrip(_AROUND).endswith(options))
         if not (english and named) and said:

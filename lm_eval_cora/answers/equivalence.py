@@ -19,7 +19,7 @@ from weakref import finalize
 from tqdm import tqdm
 
 from lm_eval_cora.answers.worker import READ, READY
-from lm_eval_cora.answers.workers import Pool, Worker, command, processors
+from lm_eval_cora.workers import Pool, Worker, command, processors
 
 _PAUSES = (0.2, 1.0, 3.0, 0)  # seconds after each failed start of a process, which a busy machine may refuse
 _PAIRS_AT_A_TIME = 32  # that a worker gets; adjacent pairs share answers, which it parses once

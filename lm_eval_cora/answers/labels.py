@@ -13,15 +13,18 @@ _COUNTER = "[번番号號项項]"
 _DIGITS = str.maketrans("①②③④⑤⑥⑦⑧⑨❶❷❸❹❺❻❼❽❾１２３４５６７８９", "123456789" * 3)
 _LIKE_A_LABEL = re.compile(rf"(?![^\S\n]{{0,9}}\w)|[*_]{{0,2}}{_COUNTER}|[^\S\n](?:and|or)\b")
 """What follows a label: the end of a line, a mark, a counter, or another label."""
-_AFTER_ANNOUNCEMENT = re.compile(rf"(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|[でだ입이은는을를가]")
+_AFTER_ANNOUNCEMENT = re.compile(
+    rf"(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|です|だ|で|입니|이다|[이은는을를가](?!\w)"
+)
 """What follows a label that is announced. A word may follow a number, but other labels may be words themselves."""
+_NO_LABEL_AFTER = (re.compile(r"[^\W第]\Z"), re.compile(r"[^\s(\[*][^\n]*\Z"))
 _MARKS = r"[\s:\"'(\[*_-]{0,6}"
 
 
 @cache
 def _announcing() -> re.Pattern[str]:
     """Return a pattern of what stands before a label that is announced in any language."""
-    nouns = "|".join(language.words("answer", "option") for language in languages().values())
+    nouns = "|".join(language.words("answer", "option", "choose") for language in languages().values())
     joints = "|".join(language.words("is") for language in languages().values())
     noun = rf"\b(?:answers?|options?|choice|statement|number|no\.?|nr\.?)|№|{nouns}"
     return re.compile(rf"(?:{noun})(?:{_MARKS}(?:is|are|{joints}))?{_MARKS}\Z", re.IGNORECASE)
@@ -38,6 +41,8 @@ def in_letters(response: str, labels: Sequence[str], options: Sequence[str] = ()
         >>> in_letters("정답은 3번입니다. La opción 3 porque ...", ("1", "2", "3")).text
         '정답은 C번입니다. La opción C porque ...'
     """
+    # If options are numbers themselves, only a label that is announced or begins a line is one.
+    is_ambiguous = not set(labels).isdisjoint(options)
     text = Edited(response.translate(_DIGITS))
     begin = start_of_answer(response)
     letters = dict(zip(labels, LETTERS, strict=False))
@@ -51,7 +56,7 @@ def in_letters(response: str, labels: Sequence[str], options: Sequence[str] = ()
             return label[0]
         if any(len(option) > len(label[0]) and said.startswith(option, start) for option in options):
             return label[0]
-        stands = _LIKE_A_LABEL.match(said, end) and not re.search(r"[^\W第]\Z", before)
+        stands = _LIKE_A_LABEL.match(said, end) and not _NO_LABEL_AFTER[is_ambiguous].search(before)
         announced = stands or (_AFTER_ANNOUNCEMENT.match(said, end) and _announcing().search(before))
         return letters[label[0]] if announced else label[0]
 

@@ -93,6 +93,8 @@ class Text(Plain):
     def named(self) -> list[Place]:
         """Return all places in the order of the text; of several at one place, the one with most weight."""
         found = [*self._stated(), *self._mentioned()]
+        if not any(place.weight for place in found) and not rules.UNFINISHED.search(self.text):
+            found += self._concluded()
         headed = rules.HEADED.search(self.text, max(0, len(self.text) - _LONG))
         if headed and not any(place.start >= headed.start("said") for place in found):
             found.append(Place(-1, *headed.span("said"), rules.UNREADABLE, STATED, Reason.NO_LETTER))
@@ -181,6 +183,22 @@ class Text(Plain):
         window = self._before(end, _WINDOW)
         last = last_match(rules.SENTENCE_END, window.rstrip())
         return window[last.end() :] if last else window
+
+    def _concluded(self) -> Iterator[Place]:
+        """Yield the only letter of the last sentence, if it is a conclusion: "That leaves B." """
+        last = last_match(rules.SENTENCE_END, self.text.rstrip(" .!\n"))
+        start = last.end() if last else len(self.text)
+        sentence = self.text[start:]
+        letters = {letter[0]: letter.start() for letter in rules.ALONE.finditer(self.text, start)}
+        concludes = rules.CONCLUDES.search(sentence) or rules.CONCLUDES_UNSPACED.search(sentence)
+        if concludes and len(letters) == 1 and not LEAVES_OPEN.search(sentence):
+            place = self._letter_at(*letters.values())
+            if (
+                place
+                and place.position < len(self._options)
+                and not any(language.leaves_open(sentence) for language in self._languages)
+            ):
+                yield replace(place, weight=STATED, rule="a conclusion")
 
     # ---- mentioned: "B. Fog"
     def _mentioned(self) -> Iterator[Place]:
@@ -343,7 +361,7 @@ class Text(Plain):
     def _option_at(self, start: int, prefer: int | None = None) -> tuple[int, int]:
         """Return the position of the longest option text at a place, and its end; (-1, start) if there is none."""
         at = bisect_left(self._places, start)
-        if at == len(self._places) or self._cased[start : self._places[at]].strip(" \"'([."):
+        if at == len(self._places) or self._cased[start : self._places[at]].strip(" \"'(["):
             return -1, start
         best, longest, end = -1, 0, start
         for position, key in enumerate(self._keys):

@@ -29,8 +29,8 @@ _ROLE = re.compile(
 """The header of a turn, which some servers leave in the response."""
 
 NEXT_QUESTION = re.compile(
-    r"(?i)<eo[at]>(?=[\s\S])|\n\s*(?:"
-    r"[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
+    r"(?i)<eo[at]>(?=[\s\S])|\n[^\S\n]{0,9}(?:"
+    r"[#*> ]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
     r"###\s?(?:instruction|human|user))|请你?(?:回答|阅读|判断)|(?:问题|题目)\s?\d*[:：]|"
     r"(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}"
     r"\W*[^\n]{0,30}?(?:answers|答案|questions)|以上(?:是|为|就是))"
@@ -148,7 +148,7 @@ def _arrow(arrow: re.Match[str]) -> str:
     return ":" if not before or before.endswith(("\n", "answer", "choice", "option")) else arrow[0]
 
 
-_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # scripts that join a letter to a word
+UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # scripts that join a letter to a word
 _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (_REFERENCES, "\n"),
     (re.compile("[^\x01-\x7f]|[`\r]"), lambda unusual: _character(unusual[0])),
@@ -156,6 +156,7 @@ _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
     (re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE), " answer: "),
     (re.compile(r" ?[-=]{1,2}>"), _arrow),
+    (re.compile(r"(?i)\bans\b[.:]{0,2}(?= ?\W{0,2}[A-Z]\b)"), "Answer:"),
     (re.compile(r"<eo\w>"), "\n"),  # the end of a part
     (
         re.compile(
@@ -168,11 +169,11 @@ _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (re.compile(r"\\(?<!\w\\)(?=[a-zA-Z])"), ""),
     (re.compile(r"[{}\\]|&nbsp;|[^\S\n ][^\S\n]*"), " "),
     (
-        re.compile(rf"(?<=[{_UNSPACED}])[A-Z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z](?=[{_UNSPACED}])"),
+        re.compile(rf"(?<=[{UNSPACED}])[A-Z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z](?=[{UNSPACED}])"),
         lambda letter: f" {letter[0]} ",
     ),
     (
-        re.compile(rf"((?:^|[\n.!?:;>{_UNSPACED}]) ?)\[((?:[^\W\d_]{{2,20}} ?){{1,4}})\]:?(?=\s?[(\[]?\w)"),
+        re.compile(rf"((?:^|[\n.!?:;>{UNSPACED}]) ?)\[((?:[^\W\d_]{{2,20}} ?){{1,4}})\]:?(?=\s?[(\[]?\w)"),
         lambda heading: f"{heading[1]}{heading[2]}: ",
     ),
     (re.compile(r" ?\n[ \n]*|  +"), lambda blank: "\n" * min(2, blank[0].count("\n")) or " "),

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers.plain import UNSPACED
 
 MENTIONED, AFFIRMED, ODD_ONE, STATED = range(4)
 """How strongly a place names an option. ODD_ONE is "the incorrect statement is C"."""
@@ -153,8 +154,11 @@ GLUED = re.compile(r"[)\]]\w")
 MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',!;-]|[^\w\s\x00-\x7f]|\n|$)")
 NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:[.,]\d{1,30})?")
 ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
-GOES_ON = re.compile(r"\w|[%°/*+=]|\^(?!-(?!\d))|[-.,']\w")
-WORD_START = re.compile(r"(?<![\w/.-])\S")
+_JOINED = (
+    "です|だ|である|が|は|を|に|と|입니다|이다|이며|이|가|은|는|을|를|是|的|为"  # words that follow without a space
+)
+GOES_ON = re.compile(rf"(?!{_JOINED})[\w\u0900-\u0dff]|[%°/*+=]|\^(?!-(?!\d))|[-.,']\w")
+WORD_START = re.compile(rf"(?<![\w/.-])\S|(?<=[{UNSPACED}])[{UNSPACED}]")
 IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))|\(\w{1,3}[;,=)|]")
 IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
 SETS_OFF = re.compile(r"[,;:]| -")  # what follows "No" at the beginning, where it is an option
@@ -170,7 +174,7 @@ REJECTS = _any_case(
     r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|no\b(?! \w))|"
     r"[\s\"')\].,:(|-]{0,4}(?:(?:this|that|it|the) (?:\w{1,12} ){0,2}is )?(?:incorrect|wrong|false|"
     r"not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
-    r"are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|[\s\"')\]]{0,2}(?:(?:is|are|was|"
+    r"are) (?:less|out|not as|tempting|plausible|possible|a (?:distractor|trap)|the (?:worst|least))\b|[\s\"')\]]{0,2}(?:(?:is|are|was|"
     r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|"
     r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
     r"ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|(?:is|are|was|were|would be)(?:n't|"
@@ -207,5 +211,14 @@ HESITATES = _words(
     r"wait|hmm|(?:but|or|and|so|well),? (?:maybe|perhaps|what if)|let(?: me|'s| us) (?!know)|"
     r"not (?:\w{1,9}%? )?sure|double-check|reconsider"
 )
-CONCLUDES = _words("therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary")
+CONCLUDES = _words(
+    "therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary|leaves|remains|left with|"
+    "deshalb|daher|also|folglich|somit|demnach|donc|ainsi|por (?:lo )?tanto|así que|portanto|então|quindi|dunque|perciò|"
+    "поэтому|значит|следовательно|итак|таким образом|dolayısıyla|bu nedenle|deməli|beləliklə|xulosa|shuning uchun|demak|"
+    "сондықтан|демек|kwa hiyo|hivyo"
+)
+CONCLUDES_UNSPACED = re.compile(
+    "因此|所以|综上|故|よって|したがって|따라서|그러므로|결국|দেখা যায়|তাই|সুতরাং|इसलिए|अतः|لذلك|إذن"
+)
+ALONE = re.compile(r"(?<![\w'°*/^=+-])(?<!\d )(?![AI] +[a-z])[A-Z](?![\w'-])")
 UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")

@@ -38,7 +38,7 @@ _CLAIMS = (
         rf"(?:correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b{_STOPS})"
     ),
     # A conclusion, which may also be part of a statement: "the answer is therefore yes".
-    re.compile(rf"\b(?:therefore|so|thus|hence|i would say|i'd say|i say),? (?:yes|no)\b{_STOPS}"),
+    re.compile(rf"\b(?:therefore|so|thus|hence|wait|actually|i would say|i'd say|i say),? (?:yes|no)\b{_STOPS}"),
 )
 """The claims that count. Each ends with its verdict."""
 _NEGATIVE = re.compile(r"n't|not|(?:nope|no|incorrect|wrong|false|inaccurate)\Z")

@@ -32,7 +32,7 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import SKIPPED, Response, read_likelihoods, read_response, response_of, skipped
-from lm_eval_cora.answers.workers import Pool, Worker, command, processors
+from lm_eval_cora.workers import Pool, Worker, command, processors
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints

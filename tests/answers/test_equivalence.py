@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("math_verify")
 
 from lm_eval_cora.answers.equivalence import EquivalenceChecker, Pair, Workers
-from lm_eval_cora.answers.workers import processors
+from lm_eval_cora.workers import processors
 
 SAME = [
     # By notation alone.
