@@ -19,7 +19,6 @@ _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
 _BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
 _NEAR = 160
-_REMARK = 60  # characters
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _GOES_ON = re.compile(r" [^\W\d_]")
@@ -34,7 +33,7 @@ class Language:
     def __init__(self, table: dict[str, str]) -> None:
         self._words = table.get("words", "")
         self._spaced = bool(table.get("spaced", True))
-        kinds = (*_OF_A_RUN, "none", "wait", "ending")
+        kinds = (*_OF_A_RUN, "none", "wait", "back", "ending")
         phrases = {kind: filter(None, table.get(kind, "").split(", ")) for kind in kinds}
         self._phrases = {
             kind: [plain(phrase[:-1]) + "*" if phrase.endswith("*") else plain(phrase) for phrase in of_kind]
@@ -52,7 +51,7 @@ class Language:
         return any(sign in text for sign in signs) or not self._joints.isdisjoint(words)
 
     @lru_cache(maxsize=4096)  # noqa: B019  # the languages live as long as the process
-    def _any_of(self, *kinds: str) -> re.Pattern[str]:
+    def any_of(self, *kinds: str) -> re.Pattern[str]:
         """Return a pattern of the phrases of some kinds; the longest one at a place matches."""
         phrases = sorted({phrase for kind in kinds for phrase in self._phrases[kind]}, key=len, reverse=True)
         words = [phrase for phrase in phrases if self._spaced and phrase[0].isalnum()]
@@ -65,17 +64,13 @@ class Language:
         initials = "".join({re.escape(phrase[0]) for phrase in phrases})
         return f"{before}(?=[{initials}])(?:{'|'.join(map(self._pattern, phrases))})" if phrases else "(?!)"
 
-    def words(self, *kinds: str) -> str:
-        """Return a pattern of the phrases of some kinds."""
-        return self._any_of(*kinds).pattern
-
     @cached_property
     def _ending(self) -> re.Pattern[str]:
         return re.compile(rf"(\w+\)?)['-](?:{'|'.join(self._phrases['ending'])})(?!\w)")
 
     @cached_property
     def _run(self) -> re.Pattern[str]:
-        return re.compile(rf"(?:(?:{self._any_of(*_OF_A_RUN).pattern}){_GAP})+", re.IGNORECASE)
+        return re.compile(rf"(?:(?:{self.any_of(*_OF_A_RUN).pattern}){_GAP})+", re.IGNORECASE)
 
     def _pattern(self, phrase: str) -> str:
         escaped = re.escape(phrase).replace(r"\*", r"\w{0,20}")
@@ -86,21 +81,19 @@ class Language:
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def _kinds(self, token: str) -> set[str]:
-        return {kind for kind in _OF_A_RUN if self._any_of(kind).fullmatch(token)}
-
-    def has_second_thoughts(self, text: str, start: int) -> bool:
-        """Whether words such as "but" stand behind a place of a text, and more than a remark follows it."""
-        return len(text) - start > _REMARK and self._any_of("wait").search(text, start) is not None
-
-    def leaves_open(self, sentence: str) -> bool:
-        """Whether a sentence has words that negate or doubt."""
-        return self._any_of("not", "wrong", "if").search(sentence) is not None
+        return {kind for kind in _OF_A_RUN if self.any_of(kind).fullmatch(token)}
 
     def put_into_english(self, text: Plain, options: Sequence[str]) -> None:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
         text.substitute(
-            self._any_of("none"),
+            self.any_of("none"),
             lambda none: none[0] if any(lowered(none[0]) in option for option in options) else "none of these options",
+        )
+        text.substitute(
+            self.any_of("back"),
+            lambda word: (
+                "Correction" if _SENTENCE.search(word.string[max(0, word.start() - 2) : word.start()]) else word[0]
+            ),
         )
         if self._phrases["ending"]:
             text.substitute(
@@ -111,7 +104,7 @@ class Language:
 
     def _in_english(self, run: re.Match[str], options: tuple[str, ...]) -> str:
         text, start, end = run.string, run.start(), run.start() + len(run[0].rstrip(" \"'([-"))
-        token = self._any_of(*_OF_A_RUN)
+        token = self.any_of(*_OF_A_RUN)
         kinds = set().union(*(self._kinds(match[0]) for match in token.finditer(run[0])))
         named = _AFTER.match(text, end)
         if named and named[1] in self._words and _GOES_ON.match(text, named.end()):
@@ -121,8 +114,8 @@ class Language:
         before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
         says = named or lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options)
         names_last = "is" in kinds and says and english in (None, "option") and not _LETTER.search(before)
-        if names_last and ("right" in kinds or self._any_of("right", "verdict").search(before)):
-            return run[0] if self._any_of("not").search(before) else f" correct is {english or ''} "
+        if names_last and ("right" in kinds or self.any_of("right", "verdict").search(before)):
+            return run[0] if self.any_of("not").search(before) else f" correct is {english or ''} "
         said = _BEFORE.search(before) or ("verdict" in kinds and lowered(before).rstrip(_AROUND).endswith(options))
         if not (english and named) and said:
             english = _verdict(kinds)

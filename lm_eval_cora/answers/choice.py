@@ -163,6 +163,8 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         later = [place for place in valid(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
+        if not later and text.names_others(front, taken.end()):
+            return Reason.SEVERAL
     if front and front.void is not Reason.SEVERAL and front.weight < STATED:
         raised = replace(front, weight=STATED, rule="a letter at the start")
         places, front = [raised if place is front else place for place in places], raised
@@ -215,7 +217,8 @@ def _of_several(text: Text, places: Sequence[Place], front: Place | None, printe
     if first.weight == MENTIONED and _breaks_off(text):
         return Reason.CUT_OFF
     if len({printed[place.position] for place in places}) == 1:
-        return first
+        only_named = first.weight or not first.is_bare or not text.names_others(first, 0)
+        return first if only_named else Reason.SEVERAL
     if first.weight < STATED:
         return Reason.SEVERAL
     is_kept = front and first.start == front.start

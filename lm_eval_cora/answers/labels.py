@@ -24,8 +24,8 @@ _MARKS = r"[\s:\"'(\[*_-]{0,6}"
 @cache
 def _announcing() -> re.Pattern[str]:
     """Return a pattern of what stands before a label that is announced in any language."""
-    nouns = "|".join(language.words("answer", "option", "choose") for language in languages().values())
-    joints = "|".join(language.words("is") for language in languages().values())
+    nouns = "|".join(language.any_of("answer", "option", "choose").pattern for language in languages().values())
+    joints = "|".join(language.any_of("is").pattern for language in languages().values())
     noun = rf"\b(?:answers?|options?|choice|statement|number|no\.?|nr\.?)|№|{nouns}"
     return re.compile(rf"(?:{noun})(?:{_MARKS}(?:is|are|{joints}))?{_MARKS}\Z", re.IGNORECASE)
 

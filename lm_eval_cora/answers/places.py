@@ -18,6 +18,7 @@ _WINDOW = 160  # characters before or after a letter that are searched for its c
 _NEAR = 40  # the same, if the context is only a few words
 _LONG = 300  # in a response with more characters, an option's text counts only in the first and the last sentence
 _FIRST_WORDS = 12  # with at least this many letters and digits, the beginning of an option stands for the option
+_REMARK = 50  # bytes, because some scripts say more with a character; more is not only a remark
 _SHORTEST_TEXT = 3  # an option text with at least this many letters counts anywhere in a response
 AT_THE_END = "a line of its own at the end"
 
@@ -151,8 +152,12 @@ class Text(Plain):
         """Whether the text ends within a sentence and has second thoughts behind a place."""
         if not rules.UNFINISHED.search(self.text):
             return False
-        languages = (language.has_second_thoughts(self.text, start) for language in self._languages)
-        return rules.HESITATES.search(self.text, start) is not None or any(languages)
+        goes_on = len(self.text[start:].encode(errors="replace")) > _REMARK
+        return rules.HESITATES.search(self.text, start) is not None or (goes_on and self._says("wait", start=start))
+
+    def _says(self, *kinds: str, start: int) -> bool:
+        """Whether words of some kinds of its languages stand behind a place of the text."""
+        return any(language.any_of(*kinds).search(self.text, start) for language in self._languages)
 
     # ---- stated: "the answer is B"
     def _stated(self) -> Iterator[Place]:
@@ -185,7 +190,7 @@ class Text(Plain):
         return window[last.end() :] if last else window
 
     def _concluded(self) -> Iterator[Place]:
-        """Yield the only letter of the last sentence, if it is a conclusion: "That leaves B." """
+        """Yield the only letter of the last sentence, if it is a conclusion such as "That leaves B"."""
         last = last_match(rules.SENTENCE_END, self.text.rstrip(" .!\n"))
         start = last.end() if last else len(self.text)
         sentence = self.text[start:]
@@ -193,12 +198,13 @@ class Text(Plain):
         concludes = rules.CONCLUDES.search(sentence) or rules.CONCLUDES_UNSPACED.search(sentence)
         if concludes and len(letters) == 1 and not LEAVES_OPEN.search(sentence):
             place = self._letter_at(*letters.values())
-            if (
-                place
-                and place.position < len(self._options)
-                and not any(language.leaves_open(sentence) for language in self._languages)
-            ):
+            if place and place.position < len(self._options) and not self._says("not", "wrong", "if", start=start):
                 yield replace(place, weight=STATED, rule="a conclusion")
+
+    def names_others(self, place: Place, start: int) -> bool:
+        """Whether the letters of other options stand behind a place of the text."""
+        letters = {LETTERS.index(letter) for letter in rules.ALONE.findall(self.text, start)}
+        return not letters.isdisjoint({*range(len(self._options))} - {place.position})
 
     # ---- mentioned: "B. Fog"
     def _mentioned(self) -> Iterator[Place]:

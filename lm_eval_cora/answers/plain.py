@@ -38,8 +38,8 @@ NEXT_QUESTION = re.compile(
 """Where a response goes on with a question of its own, or with the answers to the exemplars."""
 _REFERENCES = re.compile(
     r"(?i)\n[#* ]{0,8}(?:references|sources|referencias|fuentes|bibliograf[ií]a|références|referências|fontes|"
-    r"literatur|quellen|fonti|riferimenti|литература|источники|kaynaklar|kaynakça|参考文献|参考资料|출처|참고 ?문헌) ?[:：]?[* ]*"
-    r"\n{1,9}(?:[^\S\n]{0,9}(?:\[?(?:\d{1,3}|[A-Z])[\].)]|[-*•])[^\n]*(?:\n{1,9}|\Z))+"
+    r"literatur|quellen|fonti|riferimenti|литература|источники|kaynaklar|kaynakça|参考文献|参考资料|출처|"
+    r"참고 ?문헌) ?[:：]?[* ]*\n{1,9}(?:[^\S\n]{0,9}(?:\[?(?:\d{1,3}|[A-Z])[\].)]|[-*•])[^\n]*(?:\n{1,9}|\Z))+"
 )
 """A list of references, whose titles may name options."""
 

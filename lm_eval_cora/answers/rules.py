@@ -174,7 +174,8 @@ REJECTS = _any_case(
     r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|no\b(?! \w))|"
     r"[\s\"')\].,:(|-]{0,4}(?:(?:this|that|it|the) (?:\w{1,12} ){0,2}is )?(?:incorrect|wrong|false|"
     r"not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
-    r"are) (?:less|out|not as|tempting|plausible|possible|a (?:distractor|trap)|the (?:worst|least))\b|[\s\"')\]]{0,2}(?:(?:is|are|was|"
+    r"are) (?:less|out|not as|tempting|plausible|possible|a (?:distractor|trap)|the (?:worst|least))\b|"
+    r"[\s\"')\]]{0,2}(?:(?:is|are|was|"
     r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|"
     r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
     r"ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|(?:is|are|was|were|would be)(?:n't|"
@@ -208,17 +209,17 @@ TAKES_BACK = _any_case(
     r"recomput\w*|on second thought|on reflection|reconsider|scratch that)\b"
 )
 HESITATES = _words(
-    r"wait|hmm|(?:but|or|and|so|well),? (?:maybe|perhaps|what if)|let(?: me|'s| us) (?!know)|"
+    r"wait|hmm|hold on|(?:but|or|and|so|well),? (?:maybe|perhaps|what if)|let(?: me|'s| us) (?!know)|"
     r"not (?:\w{1,9}%? )?sure|double-check|reconsider"
 )
 CONCLUDES = _words(
-    "therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary|leaves|remains|left with|"
-    "deshalb|daher|also|folglich|somit|demnach|donc|ainsi|por (?:lo )?tanto|así que|portanto|então|quindi|dunque|perciò|"
-    "поэтому|значит|следовательно|итак|таким образом|dolayısıyla|bu nedenle|deməli|beləliklə|xulosa|shuning uchun|demak|"
-    "сондықтан|демек|kwa hiyo|hivyo"
+    "therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary|leaves|remains|"
+    "left with|deshalb|daher|also|folglich|somit|demnach|donc|ainsi|por (?:lo )?tanto|así que|portanto|então|quindi|"
+    "dunque|perciò|поэтому|значит|следовательно|итак|таким образом|dolayısıyla|bu nedenle|deməli|beləliklə|xulosa|"
+    "shuning uchun|demak|сондықтан|демек|kwa hiyo|hivyo"
 )
 CONCLUDES_UNSPACED = re.compile(
     "因此|所以|综上|故|よって|したがって|따라서|그러므로|결국|দেখা যায়|তাই|সুতরাং|इसलिए|अतः|لذلك|إذن"
 )
-ALONE = re.compile(r"(?<![\w'°*/^=+-])(?<!\d )(?![AI] +[a-z])[A-Z](?![\w'-])")
+ALONE = re.compile(r"(?<![\w'°*/^=+-])(?<!\n)(?<!\d )(?![AI] +[a-z])[A-Z](?![\w'-]| ?[=+*/<>^])")
 UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")

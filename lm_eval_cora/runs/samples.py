@@ -32,7 +32,6 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import SKIPPED, Response, read_likelihoods, read_response, response_of, skipped
-from lm_eval_cora.workers import Pool, Worker, command, processors
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints
@@ -40,6 +39,7 @@ from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Form
 from lm_eval_cora.runs.files import part_of
 from lm_eval_cora.variants.probes import PROBES, Probe
+from lm_eval_cora.workers import Pool, Worker, command, processors
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 ANOTHER_TASK = "from another task"  # reason to leave out a line that is not of an lm-eval-cora task

@@ -57,3 +57,35 @@ def test_second_thoughts_in_other_languages() -> None:
     assert read_answer(f"{said} anders, denn das Wasser gefriert erst bei null Grad und", OPTIONS).position is None
     assert read_answer(said, OPTIONS).position == 1
     assert read_answer("La risposta corretta è: ma non troppo", ["ma non troppo", "allegro"]).position == 0
+
+
+GOES_ON = (
+    *("正确答案是B，但是C也对", "正确答案是B，这是A国的首都", "Richtig wäre Antwort B, falsch ist C.", "选B，不选C"),
+    *("La respuesta correcta es B, el símbolo del carbono es C", "La bonne réponse est B, le symbole est C."),
+    *(
+        "水很冷。所以，正确答案是B，但是要注意温度",
+        "よく考える。正解はB。水は子供でも知っている",
+        "これはIceです。よって、残るのはBです。",
+    ),
+    *("Antwort: A. Moment, das war falsch. Richtig ist also B.", "La afirmación falsa es la número B."),
+    *("Варианты A, C и D отпадают, поэтому выбираем B.", "答えはCです。すみません、訂正します。正しくはBです。"),
+)
+
+
+@pytest.mark.parametrize("said", GOES_ON)
+def test_a_sentence_that_goes_on_or_is_taken_back(said: str) -> None:
+    assert read_answer(said, OPTIONS).position == 1
+
+
+@pytest.mark.parametrize(
+    "said", ["A doğru deyil.", "A to'g'ri emas", "答案是A。不对，应该是B。", "La respuesta no es la B."]
+)
+def test_a_negation_or_a_correction_without_a_choice(said: str) -> None:
+    assert read_answer(said, OPTIONS).position is None
+
+
+def test_texts_in_scripts_without_spaces() -> None:
+    rulers, processes = ["세종대왕", "이순신", "장영실"], ["光合作用", "呼吸作用", "蒸腾作用"]
+    assert read_answer("훈민정음을 창제한 인물은 세종대왕입니다.", rulers).position == 0
+    assert read_answer("主要过程是**蒸腾作用**。光合作用制造有机物，呼吸作用分解有机物。", processes).position == 2
+    assert read_answer("उत्तर: कला", ["कल", "आज"]).position is None

@@ -94,6 +94,9 @@ THIRD_AT_THE_END = (
     "The **dew** it is. It forms at night. "
     + "Water settles on the grass in the morning. " * 8
     + "\n\n### References\n1. Ice and fog: a review.\n2. Steam.",
+    *("Option A is ice, B is fog. That leaves C.", "C. Dew\n\nSecond best: A", "C\n\nNote: A", "Ans. (C)"),
+    *("The correct answer is C, the symbol of boron is B.", "Option B is good.\n\nReferences:\n[1] x\n\nAnswer: C"),
+    "It is water. The best answer is C. Let me know if you need more help",
     "So the answer is A. But wait, that is ice. Therefore, the answer is C, and I am sure",
 )
 
@@ -150,6 +153,7 @@ NOTHING = {
     Reason.SEVERAL: (
         *("A or B", "A and B", "A/B", "Either A or C.", "The answer is A or C.", "The answer is A, B, C, D or E"),
         *("Both A and C are correct.", "Option A is correct. Option B is correct.", "Ice, fog and dew"),
+        *("Option A is cold, B is wet and D is hot.", "A... no wait, B."),
         *("Option B is right.\n\nAnswer: A, D", "[Answer] A:B:D", "The answer is B.\n\nFinal answer: A or C"),
         *("A. Ice\nC. Dew", "C. Dew (in the first case)\nB. Fog (in the second case)", '{"answer": ["A", "B"]}'),
     ),
@@ -173,7 +177,8 @@ NO_DIAGNOSIS = (
     *("If he had asthma, he would wheeze.", "I don't think it's A.", "What if it's A?", "Is the answer A? No."),
     *("A 45-year-old man has it.", "A 5% solution", "B cells", "C > A > B", "(B)(C)", "B+C", "A:B = 2:3"),
     *("I disagree with A.", "A) Pneumonia or C) Pulmonary embolism", "B. Asthma and C. Pulmonary embolism"),
-    "We have a patient with d",
+    *("We have a patient with d", "I need to choose one. Asthma wheezes. Pneumonia does not. Hm."),
+    "Option B is plausible.",
     "Let's analyze each option:\n\nA. Pneumonia: This would typically present with fever and a cough that brings",
 )
 

@@ -1,7 +1,10 @@
 """Labels other than A, B, C become letters where they stand like a label or are announced as one."""
 
+from typing import Any
+
 import pytest
 
+from lm_eval_cora import score
 from lm_eval_cora.answers.labels import in_letters
 from lm_eval_cora.answers.records import read_answer
 from lm_eval_cora.errors import UserError
@@ -53,6 +56,29 @@ def test_a_number_that_begins_the_text_of_an_option_is_no_label() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "options", "position"),
+    [
+        *(("Answer: 3) 4", ["2", "1", "4", "3"], 2), ("The answer is option 2, which is 1.", ["3", "1", "4", "2"], 1)),
+        *(("-2", ["-2", "2", "3", "-3"], 0), ("$2", ["$1", "$2", "$20", "$30"], 1), ("2: 1", ["3", "1", "4", "2"], 1)),
+        *(("1 and 3", OPTIONS[:4], None), ("답은 2가지가 있습니다.", OPTIONS[:4], None)),
+    ],
+)
+def test_options_that_are_numbers_or_begin_with_one(said: str, options: list[str], position: int | None) -> None:
+    assert read_answer(said, options, labels=("1", "2", "3", "4")).position == position
+
+
+def test_a_word_is_no_label() -> None:
+    assert read_answer("Ответ в том, что вода мокрая", OPTIONS[:4], labels=("а", "б", "в", "г")).position is None
+    assert read_answer("이 보기는 나 자신", OPTIONS[:4], labels=tuple(HANGUL)).position is None
+
+
+def test_letters_that_do_not_begin_with_a_are_labels() -> None:
+    rows = [{"question": "q", "kind": "original", "options": OPTIONS[:3], "labels": ["B", "C", "D"]}]
+    scores = score([{**rows[0], "answer": "C", "response": "The answer is C."}])
+    assert scores["acc"].value == 1
+
+
 def test_the_text_can_be_traced_back() -> None:
     text = in_letters("第3项, IV", ("3", "IV"))
     assert text.text == "第A项, B"
@@ -64,7 +90,7 @@ def test_both_readers_read_labels() -> None:
     assert (strict.position, strict.span) == (2, (0, 11))
 
 
-@pytest.mark.parametrize("labels", ["12345", ["1", "2"], ["1", "1", "2", "3", "4"]])
-def test_each_option_needs_a_label_of_its_own(labels: list[str]) -> None:
+@pytest.mark.parametrize("labels", ["12345", ["1", "2"], ["1", "1", "2", "3", "4"], [*"12345", "5"], [1, 2], [""] * 5])
+def test_each_option_needs_a_label_of_its_own(labels: list[Any]) -> None:
     with pytest.raises(UserError, match="read_answer: labels: expected a different label for each option, got"):
         read_answer("1", OPTIONS, labels=labels)
