@@ -177,7 +177,7 @@ NO_DIAGNOSIS = (
     *("If he had asthma, he would wheeze.", "I don't think it's A.", "What if it's A?", "Is the answer A? No."),
     *("A 45-year-old man has it.", "A 5% solution", "B cells", "C > A > B", "(B)(C)", "B+C", "A:B = 2:3"),
     *("I disagree with A.", "A) Pneumonia or C) Pulmonary embolism", "B. Asthma and C. Pulmonary embolism"),
-    *("We have a patient with d", "I need to choose one. Asthma wheezes. Pneumonia does not. Hm."),
+    *("We have a patient with d", "I need to choose one. Asthma wheezes. Pneumonia is common."),
     "Option B is plausible.",
     "Let's analyze each option:\n\nA. Pneumonia: This would typically present with fever and a cough that brings",
 )
