@@ -89,12 +89,13 @@ class Language:
             self.any_of("none"),
             lambda none: none[0] if any(lowered(none[0]) in option for option in options) else "none of these options",
         )
-        text.substitute(
-            self.any_of("back"),
-            lambda word: (
-                "Correction" if _SENTENCE.search(word.string[max(0, word.start() - 2) : word.start()]) else word[0]
-            ),
-        )
+
+        def taken_back(word: re.Match[str]) -> str:
+            begins = _SENTENCE.search(word.string[max(0, word.start() - 2) : word.start()])
+            is_option = any(option.startswith(lowered(word[0])) for option in options)
+            return "Correction" if begins and not is_option else word[0]
+
+        text.substitute(self.any_of("back"), taken_back)
         if self._phrases["ending"]:
             text.substitute(
                 self._ending, lambda word: word[0 if any(lowered(word[0]) in option for option in options) else 1]

@@ -56,6 +56,8 @@ def test_second_thoughts_in_other_languages() -> None:
     said = "Zuerst gesagt. Die Antwort ist B. Aber vielleicht ist es doch"
     assert read_answer(f"{said} anders, denn das Wasser gefriert erst bei null Grad und", OPTIONS).position is None
     assert read_answer(said, OPTIONS).position == 1
+    lawful = ["Sí, porque hay ley", "No, porque no hay ley"]
+    assert read_answer("La respuesta correcta es B. No, porque no hay ley", lawful).position == 1
     assert read_answer("La risposta corretta è: ma non troppo", ["ma non troppo", "allegro"]).position == 0
 
 
