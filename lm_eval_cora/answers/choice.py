@@ -140,8 +140,8 @@ _DECISIVE = (Reason.OUT_OF_RANGE, Reason.CONTRADICTION, Reason.SEVERAL, Reason.N
 
 
 def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_the_end: bool) -> Place | Reason:
-    # A letter next to the text of another option is not merely mentioned elsewhere, either.
-    contradicted = {place.position for place in places if place.void is Reason.CONTRADICTION}
+    # A letter next to the text of another option does not count elsewhere with the same weight, either.
+    contradicted = {(place.position, place.weight) for place in places if place.void is Reason.CONTRADICTION}
 
     def valid(among: Sequence[Place]) -> list[Place]:
         return [
@@ -149,7 +149,7 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
             for place in among
             if place.void is None
             and 0 <= place.position < len(printed)
-            and (place.weight or place.position not in contradicted)
+            and (place.position, place.weight) not in contradicted
         ]
 
     steps = _analysis(text, places)

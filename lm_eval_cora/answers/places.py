@@ -203,8 +203,8 @@ class Text(Plain):
 
     def names_others(self, place: Place, start: int) -> bool:
         """Whether the letters of other options stand behind a place of the text."""
-        letters = {LETTERS.index(letter) for letter in rules.ALONE.findall(self.text, start)}
-        return not letters.isdisjoint({*range(len(self._options))} - {place.position})
+        others = set(LETTERS[: len(self._options)]) - {LETTERS[place.position]}
+        return not others.isdisjoint(rules.ALONE.findall(self.text, start))
 
     # ---- mentioned: "B. Fog"
     def _mentioned(self) -> Iterator[Place]:

@@ -157,7 +157,12 @@ NOTHING = {
         *("Option B is right.\n\nAnswer: A, D", "[Answer] A:B:D", "The answer is B.\n\nFinal answer: A or C"),
         *("A. Ice\nC. Dew", "C. Dew (in the first case)\nB. Fog (in the second case)", '{"answer": ["A", "B"]}'),
     ),
-    Reason.CONTRADICTION: ("A: Fog", "The answer is A. Fog", "C. None of the above"),
+    Reason.CONTRADICTION: (
+        "A. Fog\n\nStep 1: The answer is A. Fog.\n\nStep 2: The answer is A. Fo",
+        "A: Fog",
+        "The answer is A. Fog",
+        "C. None of the above",
+    ),
     Reason.REJECTED: ("A is wrong.", "A: This option is incorrect.", "B) It is wrong", "A is not correct"),
     Reason.REPEATED: (
         *("A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud", "Options:\nA. Ice", "Options:\nA. Ice: cold\nB: wet"),
