@@ -66,7 +66,7 @@ class Language:
 
     @cached_property
     def _ending(self) -> re.Pattern[str]:
-        return re.compile(rf"(\w+\)?)['-](?:{'|'.join(self._phrases['ending'])})(?!\w)")
+        return re.compile(rf"(?<!\w)(\w+\)?)['-](?:{'|'.join(self._phrases['ending'])})(?!\w)")
 
     @cached_property
     def _run(self) -> re.Pattern[str]:
@@ -113,8 +113,8 @@ class Language:
             named = named if word and self._kinds(word[0]) & {"because", "verdict", "ends", "is"} else None
         english = _announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
         before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
-        says = named or lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options)
-        names_last = "is" in kinds and says and english in (None, "option") and not _LETTER.search(before)
+        may_name = "is" in kinds and english in (None, "option") and not _LETTER.search(before)
+        names_last = may_name and (named or lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options))
         if names_last and ("right" in kinds or self.any_of("right", "verdict").search(before)):
             return run[0] if self.any_of("not").search(before) else f" correct is {english or ''} "
         said = _BEFORE.search(before) or ("verdict" in kinds and lowered(before).rstrip(_AROUND).endswith(options))

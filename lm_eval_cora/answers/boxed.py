@@ -10,7 +10,7 @@ from lm_eval_cora.variants import template
 
 _LONGEST = 1_000  # characters of an answer; the longest one of MATH has fewer than 200
 _PLACEHOLDER = re.compile(r"(?i)(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…|")
-"""What is not an answer, though it stands in the place of one: the words of the prompt, or nothing."""
+"""Content of a box that is not an answer: the words of the prompt, or nothing."""
 _ANNOUNCED = re.compile(
     r"(?i)\banswer(?: (?:to|of|for)\b[^.:\n]{0,60}?)?(?: is\b| (?:must|should) be\b| equals\b|[*_]{0,2} ?[:：])"
     r"[*_ :]{0,4}\n{0,2} {0,4}"

@@ -23,7 +23,7 @@ _MARKS = r"[\s:\"'(\[*_-]{0,6}"
 
 @cache
 def _announcing() -> re.Pattern[str]:
-    """Return a pattern of what stands before a label that is announced in any language."""
+    """Return a pattern for the text directly before an announced label, in any language."""
     nouns = "|".join(language.any_of("answer", "option", "choose").pattern for language in languages().values())
     joints = "|".join(language.any_of("is").pattern for language in languages().values())
     noun = rf"\b(?:answers?|options?|choice|statement|number|no\.?|nr\.?)|№|{nouns}"

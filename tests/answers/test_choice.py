@@ -385,38 +385,3 @@ def test_an_invalid_answer_says_what_was_found_and_why_it_does_not_count() -> No
     response = "Option A or B. It cannot be **C. Dew**."
     places = [(place.position, response[slice(*place.span)], place.void) for place in found(response).found]
     assert places == [(0, "A", Reason.SEVERAL), (2, "C. Dew", Reason.REJECTED)]
-
-
-# ---- the value of JSON that is the answer
-KEYS = ("answer", "final_answer", "Correct Answer", "correctAnswer", "selected_option", "answer_choice", "choice")
-OTHER_KEYS = ("letter", "prediction", "result", "response", "output")
-
-
-@pytest.mark.parametrize("key", [*KEYS, *OTHER_KEYS])
-@pytest.mark.parametrize(
-    "layout", ['{{"{0}": "B"}}', '{{"why": "A is gas.", "{0}": "B"}}', "{{'{0}': 'B', 'C': 'no'}}"]
-)
-def test_the_key_of_an_answer_decides(key: str, layout: str) -> None:
-    text = layout.format(key)
-    answer = found(text, WEATHER[:3])
-    assert (answer.position, answer.rule) == (1, "a value of JSON")
-    assert text[slice(*answer.span or ())] == "B"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *('{"A": false, "B": true, "C": false}', '{"name": "reply", "arguments": {"choice": "B"}}'),
-        *('submit(answer="B")', '<function=reply>{"x": "B"}</function>', '{"answer": ["B"]}'),
-        '{"answer": "A", "thought": "no"} Sorry. {"answer": "B"}',
-    ],
-)
-def test_other_layouts(text: str) -> None:
-    assert (found(text, WEATHER[:3]).position, found(text, WEATHER[:3]).rule) == (1, "a value of JSON")
-
-
-@pytest.mark.parametrize(
-    "text", ["B", "The answer is B.", '{"explanation": "A is gas."}', '"' * 1000, '{"a": ' * 100_000]
-)
-def test_without_a_key_of_an_answer(text: str) -> None:
-    assert found(text, WEATHER[:3]).rule != "a value of JSON"
