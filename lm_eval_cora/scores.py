@@ -194,7 +194,8 @@ class Scores(Mapping[str, Estimate]):
     def size(self) -> str:
         """The numbers of questions and variants as text, such as "4 questions with 26 variants"."""
         sizes = self._table.sizes
-        fewest, most = sizes.min(initial=sizes.max(initial=0)), sizes.max(initial=0)
+        most = int(sizes.max(initial=0))
+        fewest = int(sizes.min(initial=most))
         variants = counted(most, "variant") if fewest == most else f"{fewest} to {most} variants"
         return f"{self._table.size} with {variants}"
 
