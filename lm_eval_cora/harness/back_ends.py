@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from huggingface_hub import constants
 from lm_eval.api.instance import Instance
 from lm_eval.models.api_models import TemplateAPI
 
@@ -164,6 +166,28 @@ def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
     if not template:
         lacks = f"the tokenizer of {tokenizer} has no chat template, so this is probably not a chat model"
         raise UserError(f"--apply_chat_template: {lacks}. Leave out --apply_chat_template")
+
+
+def check_chats(name: str, model: Any) -> None:
+    """Check that a model can format a chat turn (--apply_chat_template): some load the tokenizer only then."""
+    try:
+        model.apply_chat_template([{"role": "user", "content": _QUESTION}])
+    except Exception as error:  # of the tokenizer, its template or the connection
+        remedy = "Leave out --apply_chat_template, or name a model whose tokenizer is on this machine"
+        raise UserError(f"--apply_chat_template: --model {name}: {in_a_line(error)}. {remedy}") from error
+
+
+def warn_without_hub() -> None:
+    """Warn if the Hub cannot be reached: every attempt to load a file from it then takes up to a minute."""
+    if constants.HF_HUB_OFFLINE:
+        return
+    try:
+        urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=5).close()
+    except HTTPError:  # an answer
+        return
+    except (OSError, ValueError) as error:
+        use = "Set HF_HUB_OFFLINE=1 to use only files on this machine: each attempt to load another takes a minute"
+        logger.warning("%s cannot be reached (%s). %s", constants.ENDPOINT, in_a_line(error), use)
 
 
 def check_sampling(task: str, settings: Mapping[str, Any], options: Options, model: Any) -> None:

@@ -136,6 +136,7 @@ def run(
         raise UserError(f"--max_gen_toks and --gen_kwargs {min(twice)} both limit the tokens. Remove one of them")
     place = _Place(settings, keeps=keeps, command=command)
     place.check_disk()
+    back_ends.warn_without_hub()
     back_end = _back_end(settings.model)
     asking = AskingLM(None, **early)
     manager, tasks = check_tasks(settings, asking)
@@ -148,6 +149,8 @@ def run(
         if isinstance(model, AskingLM):  # one class method called the other one, which has wrapped the model
             return model
         compat.leave_out_empty_stops(model)
+        if settings.apply_chat_template:
+            back_ends.check_chats(settings.model, model)
         back_ends.check_scoring(model, scored)
         if len(scored) < len(tasks):
             back_ends.check_writing(

@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from huggingface_hub import constants
 from lm_eval.api.registry import get_model, register_model
 from lm_eval.tasks import TaskManager
 
@@ -20,6 +21,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.back_ends import (
     check_chat_template,
+    check_chats,
     check_replicas,
     check_scoring,
     check_vllm,
@@ -28,6 +30,7 @@ from lm_eval_cora.harness.back_ends import (
     is_always_random,
     needs_seeds,
     warn_of_small_batches,
+    warn_without_hub,
 )
 from lm_eval_cora.harness.compat import leave_out_empty_stops
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
@@ -122,6 +125,25 @@ def test_a_tokenizer_without_a_chat_template_is_found_before_the_model_is_loaded
         check_chat_template("hf", {"pretrained": str(tmp_path), "dtype": "float32"})
     for name, given in [("local-chat-completions", tmp_path), ("hf", "no/such-model"), ("hf", "")]:
         check_chat_template(name, {"pretrained": str(given), "revision": "main"})
+
+
+def test_a_tokenizer_that_cannot_be_loaded_for_the_first_chat_turn() -> None:
+    check_chats("simulated", Simulated(knows))
+    with pytest.raises(
+        UserError, match=r"--apply_chat_template: --model dummy: .* Leave out --apply_chat_template, or"
+    ):
+        check_chats("dummy", get_model("dummy")())  # whose tokenizer is on the Hub
+
+
+def test_a_hub_that_cannot_be_reached(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for offline, port in ((True, 1), (False, server.port), (False, 1)):  # nothing listens to port 1
+        assert caplog.messages == []
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{port}")
+        warn_without_hub()
+    assert tells(caplog.text, "127.0.0.1:1 cannot be reached", "HF_HUB_OFFLINE=1")
 
 
 def test_vllm_with_enable_thinking_cannot_score() -> None:
