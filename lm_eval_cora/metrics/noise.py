@@ -12,7 +12,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.responses import INVALID, NO_PICK, ResponseTable, contains
+from lm_eval_cora.metrics.responses import NO_PICK, ResponseTable
 
 __all__ = ["changed_picks", "noise"]
 
@@ -21,9 +21,9 @@ __all__ = ["changed_picks", "noise"]
 def noise(table: ResponseTable) -> Estimate:
     """Share of pairs of equal prompts, the original and its repeats, that get different picks.
 
-    With k repeats a question has k (k + 1) / 2 pairs; the share is the mean over questions. Two invalid answers do not
-    differ, because both pick nothing. If each answer changes with the probability q to any of the A - 1 other options,
-    the share is 1 - (1 - q)^2 - q^2 / (A - 1) on average.
+    With k repeats a question has k (k + 1) / 2 pairs; the share is the mean over questions. An invalid answer differs
+    from every answer, as in `consistency_rate`. If each answer changes with the probability q to any of the A - 1 other
+    options, the share is 1 - (1 - q)^2 - q^2 / (A - 1) on average.
     Range: 0 to 1; nan without repeats. Source: ours.
 
     Example:
@@ -34,12 +34,13 @@ def noise(table: ResponseTable) -> Estimate:
     return mean_of(table.noise, np.isfinite(table.noise))
 
 
-@metric("Share of changed prompts with another pick than the original, of those that print both picks.")
+@metric("Share of changed prompts with the options of the original that get another pick.")
 def changed_picks(table: ResponseTable) -> Estimate:
-    """Share of changed prompts that get another pick than the original: `noise` plus sensitivity to the change.
+    """Share of changed prompts with the options of the original that get another pick: noise plus sensitivity.
 
-    A variant counts if both print the pick of the other. Two invalid answers do not differ, one alone does, as in
-    `noise`. The share is the mean over questions of the share within the question.
+    Variants with other options do not count: a pick that they do not print could not stay, so even a model without
+    sensitivity would have another share than `noise`. An invalid answer differs from every answer. The share is the
+    mean over questions of the share within the question.
     Range: 0 to 1; nan if a question has no original, or if no question has a variant that counts. Source: ours.
 
     Example:
@@ -49,18 +50,14 @@ def changed_picks(table: ResponseTable) -> Estimate:
     if table.original_correct is None:
         return UNDEFINED
     first = np.flatnonzero(table.original)[table.question]  # the original of each record's question
-    picks, both = table.picked, ~table.original & ~table.skipped & ~table.skipped[first]
-    counts = both & (picks != NO_PICK) & (picks[first] != NO_PICK)
-    for sets, pick in ((table.printed, picks[first]), (table.printed[first], picks)):
-        counts &= contains(sets, pick) | (pick == INVALID)
-    differs = counts & (picks != picks[first])
-    written = both & table.written & table.written[first]
-    equal = table.invalid & table.invalid[first]
+    picks = table.picked
+    has_answer = ~table.skipped & (table.written | (picks != NO_PICK))
+    counts = ~table.original & has_answer & has_answer[first] & (table.printed == table.printed[first])
+    agrees = ~table.invalid & ~table.written & (picks == picks[first])
     for one, other in (table.pairs.T, table.pairs.T[::-1]):  # equivalent answers
-        equal[one] |= first[one] == other
-    differs |= written & ~equal
-    total = table.sum_by_question(counts | written)
-    shares = table.sum_by_question(differs) / np.maximum(total, 1)
+        agrees[one] |= first[one] == other
+    total = table.sum_by_question(counts)
+    shares = table.sum_by_question(counts & ~agrees) / np.maximum(total, 1)
     return mean_of(shares, total > 0)
 
 
@@ -74,4 +71,5 @@ def describe_noise(table: ResponseTable) -> str:
     told = f"equal prompts got different picks in {equal:.1%} of the pairs"
     if not changed > 0:
         return told
-    return f"{told}, changed prompts in {changed:.1%}: noise explains about {min(1, equal / changed):.0%} of that"
+    share = f"{min(1, equal / changed):.0%} of that, if changed prompts have the same noise"
+    return f"{told}, changed prompts with the same options in {changed:.1%}: noise explains about {share}"

@@ -174,9 +174,11 @@ def noise_of(records: PackedRecords, question_ids: Sequence[str], same: Same) ->
 
 
 def _is_other(one: Record, other: Record, same: Same) -> bool:
+    if one.invalid or other.invalid:
+        return True
     if one.written is not None and other.written is not None:
         return not same(one.written, other.written)
-    return (one.picked, one.selected, one.written) != (other.picked, other.selected, other.written)
+    return (one.picked, one.selected) != (other.picked, other.selected)
 
 
 def equivalent(records: PackedRecords, part: Ints, sizes: Ints, same: Same) -> tuple[Ints, Ints]:

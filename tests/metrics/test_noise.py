@@ -10,6 +10,9 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import changed_picks, noise
 from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.divergent import divergent
+from tests.support.messages import tells
 from tests.support.tables import METRICS, estimates, questions, table_of
 
 
@@ -29,24 +32,22 @@ def table(*members: list[Record]) -> ResponseTable:
 def test_by_hand() -> None:
     found = table(
         asked("q1", [0, 1, 0], [0, 1]),  # of the pairs 00, 01 and 01 two differ
-        asked("q2", [None, None, 2], [None, None]),  # two invalid answers do not differ
+        asked("q2", [None, None, 2], [None, None]),  # an invalid answer differs from every answer
         asked("q3", [2, None, 1], [None, 2]),  # of the pairs 2-, 22 and -2 two differ
     )
-    assert found.noise.tolist() == pytest.approx([2 / 3, 0, 2 / 3])
-    assert (noise(found).value, noise(found).stderr) == (pytest.approx(4 / 9), pytest.approx(2 / 9))
-    # The variants differ from the original in 1, 1 and 2 of 2.
-    assert changed_picks(found).value == pytest.approx((0.5 + 0.5 + 1) / 3)
-    told = "equal prompts got different picks in 44.4% of the pairs, changed prompts in 66.7%: noise explains about 67%"
-    assert describe_noise(found).startswith(told)
+    assert found.noise.tolist() == pytest.approx([2 / 3, 1, 2 / 3])
+    assert (noise(found).value, noise(found).stderr) == (pytest.approx(7 / 9), pytest.approx(1 / 9))
+    # The variants differ from the original in 1, 2 and 2 of 2.
+    assert changed_picks(found).value == pytest.approx((0.5 + 1 + 1) / 3)
+    assert tells(describe_noise(found), "77.8% of the pairs", "same options in 83.3%", "93% of that, if")
 
 
-def test_pairs_that_cannot_agree_do_not_count() -> None:
-    original, pair, other = asked("q", [0, 2, 1], [])
-    pair.printed, other.printed = (0, 2), (1, 2)  # the last one does not print the pick of the original
-    assert changed_picks(table([original, pair, other])).value == 1
-    pair.picked = 0
-    assert changed_picks(table([original, pair, other])).value == 0
-    assert isnan(changed_picks(table([original])).value)
+def test_variants_with_other_options_do_not_count() -> None:
+    original, other, shuffled = asked("q", [0, 0, 1], [])
+    other.printed, shuffled.printed = (0, 2), (2, 1, 0)
+    assert changed_picks(table([original, other, shuffled])).value == 1
+    shuffled.printed = (1, 2)
+    assert isnan(changed_picks(table([original, other, shuffled])).value)
     before, original, *after = asked("q", [0, 1, 1, 1], [])
     before.original, original.original = False, True  # it need not be the first
     assert changed_picks(table([before, original, *after])).value == pytest.approx(1 / 3)
@@ -56,11 +57,8 @@ def test_pairs_that_cannot_agree_do_not_count() -> None:
 def test_changed_picks_agree_with_an_oracle(members: list[list[Record]]) -> None:
     shares = []
     for first, *others in members:
-        differ = []
-        for other in others:
-            pairs = ((first, other), (other, first))
-            if all(one.picked is None or one.picked in another.printed for one, another in pairs):
-                differ.append(first.picked != other.picked)
+        same = [other for other in others if set(other.printed) == set(first.printed)]
+        differ = [first.picked is None or first.picked != other.picked for other in same]
         shares += [sum(differ) / len(differ)] if differ else []
     expected = sum(shares) / len(shares) if shares else nan
     assert changed_picks(table_of(members)).value == pytest.approx(expected, nan_ok=True)
@@ -106,6 +104,25 @@ def test_a_model_that_changes_one_answer_in_so_many(change: float, options: int)
     assert estimate.interval[0] < expected < estimate.interval[1]
     assert estimate.stderr < 0.01
     assert changed_picks(found).value == pytest.approx(expected, abs=0.03)  # nothing else changes the picks
+
+
+def test_noise_alone_changes_as_many_picks_of_divergent_variants() -> None:
+    """Half of the answers are known; with a chance of 0.1 an answer is any printed option."""
+    rng = np.random.default_rng(0)
+    members = []
+    for number in range(2_000):
+        favourite = 0 if number % 2 else 3
+        variants = divergent(Question(f"q{number:04}", "?", tuple("abcd"), 0))
+        records = []
+        for ordinal, variant in enumerate([*variants, variants[0], variants[0]]):
+            likes = favourite if favourite in variant.printed else 0
+            pick = int(rng.choice(variant.printed)) if rng.random() < 0.1 else likes
+            kind = variant.kind if ordinal < len(variants) else "repeat"
+            about = (variant.question_id, len(variants), ordinal, kind, tuple(variant.printed), 0)
+            records.append(Record(*about, picked=pick, position=variant.printed.index(pick), original=not ordinal))
+        members.append(records)
+    low, high = noise(table(*members)).interval
+    assert low < changed_picks(table(*members)).value < high
 
 
 def test_nothing_to_tell() -> None:
