@@ -1,6 +1,7 @@
 """Scores from tables in memory, from files of every kind, and from responses to prompts."""
 
 import json
+import random
 from functools import partial
 from math import nan
 from pathlib import Path
@@ -269,3 +270,20 @@ def test_every_probe_is_expanded_and_read() -> None:
         scores = cora.read(variants, ["A"] * len(variants))
         assert scores.questions == 2
         assert scores["invalid"].value < 1.0
+
+
+@pytest.mark.parametrize("probe", ["divergent", "plus", "revas", "prompts", "order"])
+def test_repeats_change_no_metric_but_noise(probe: str) -> None:
+    rows = [
+        {"question": f"{number}?", "choices": list("wxyz")[: 3 + number % 2], "answer": number % 3}
+        for number in range(12)
+    ]
+    found = []
+    for options in ({}, {"repeats": 1}):
+        variants = cora.expand(rows, probe, **options)
+        dice = random.Random(1)
+        letters = [dice.choice("ABC") for variant in variants if variant.kind != "repeat"]
+        found.append(cora.read(variants, [letters.pop() if each.kind != "repeat" else "A" for each in variants]))
+    without, repeated = found
+    assert repeated.keys() - without.keys() <= {"noise", "changed_picks"}
+    assert {name: repr(repeated[name]) for name in without} == {name: repr(without[name]) for name in without}

@@ -39,6 +39,7 @@ from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Form
 from lm_eval_cora.runs.files import part_of
 from lm_eval_cora.variants.probes import PROBES, Probe
+from lm_eval_cora.variants.variant import REPEAT
 from lm_eval_cora.workers import Pool, Worker, command, processors
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -368,7 +369,7 @@ def probe_of(config: Mapping[str, Any], records: PackedRecords) -> Probe:
     """Find the probe in the results file, else by the kinds of variants; a template may have any name."""
     if named := PROBES.get(str(config.get("probe"))):
         return named
-    kinds = {part.kind for part in records.parts}
+    kinds = {part.kind for part in records.parts} - {REPEAT}
     known = [probe for probe in PROBES.values() if kinds <= probe.kinds.keys()]
     templates = next(probe for probe in PROBES.values() if not probe.kinds)
     # With the option `variants`, kinds may be missing, so prefer probes that have it.

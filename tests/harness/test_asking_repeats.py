@@ -105,6 +105,8 @@ def test_reports_and_comparisons(tmp_path: Path) -> None:
     for line in lines_of(without.samples):
         assert lines.pop((line["doc"]["question_id"], line["doc"]["ordinal"]))["doc_hash"] == line["doc_hash"]
     assert {line["acc"] for line in lines.values()} == {"repeat"}
+    with_repeats.results.unlink()  # the probe is then found by the kinds of variants
+    assert the_run(with_repeats.folder).estimates == one.estimates
 
 
 def test_an_interrupted_run_keeps_repeats_apart(tmp_path: Path) -> None:
