@@ -217,6 +217,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if not model.settings:
             return
         back_ends.check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
+        passages = {doc["question_id"]: doc.get("cluster") or (doc["question_id"],) for doc in self._selected.values()}
+        if model.target is not None and len(set(passages.values())) < len(passages):
+            why = "tests the error of single questions, but these share passages, whose error is printed and larger"
+            instead = (
+                "Use --budget, or the option 'questions' with the number that `lm-eval-cora plan --from OUT` finds"
+            )
+            raise UserError(f"{self.task_name}: --target-stderr {why}. {instead}")
         if model.stop is not None and self.can_stop:
             is_printed = facts.is_known_early if model.whole is None else facts.is_estimated
             self._print_only([entry for entry in self.config.metric_list if is_printed(entry)], [])

@@ -14,7 +14,7 @@ from lm_eval_cora.metrics.stopping import Phases, estimate
 from lm_eval_cora.report.comparison import compare_models
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.stopping import Moody
-from tests.support.written import everything, the_run, write
+from tests.support.written import everything, put, the_run, write
 
 FOUR = {"cora", "ci", "mcqa", "bmca@1.0"}
 
@@ -167,6 +167,18 @@ def test_runs_that_cannot_be_sampled_are_refused_before_the_first_request(
     with pytest.raises(UserError, match=told):
         run(stop_early(model, **how), task, **arguments)
     assert model.prompts == []
+
+
+def test_the_error_of_single_questions_is_no_target_where_they_share_passages(tmp_path: Path) -> None:
+    rows = [{"question": f"{n}?", "choices": list("abc"), "answer": 0, "cluster": str(n // 2)} for n in range(8)]
+    options = {"data_files": str(put(tmp_path / "rows.jsonl", rows))}
+    with pytest.raises(UserError, match=r"cora_local: --target-stderr .*share passages.*Use --budget"):
+        run(stop_early(model := Moody(8), target_stderr=0.2), "cora_local", options)
+    assert model.prompts == []
+    for how in ({"target": "whole:0.2"}, {"budget": 100}):
+        assert scores(run(stop_early(Moody(8), **how), "cora_local", options), "cora_local")["cora"] >= 0
+    alone = {**options, "cluster": "question"}
+    assert run(stop_early(Moody(8), target_stderr=0.2), "cora_local", alone)
 
 
 def test_whole_questions_of_a_limit_are_the_benchmark() -> None:
