@@ -246,6 +246,27 @@ def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
     return _replaced(EvaluationTracker, "save_results_aggregated", save)
 
 
+def noting_unsaved(note: Callable[[str], None]) -> AbstractContextManager[None]:
+    """Pass on what the harness could not save: it logs a warning, and the run ends as if it had."""
+
+    def hear(record: logging.LogRecord) -> bool:
+        if record.getMessage().startswith("Could not save"):
+            note(record.getMessage())
+        return True
+
+    return _filtered(EvaluationTracker.__module__, hear)
+
+
+@contextmanager
+def _filtered(logger: str, keep: Callable[[logging.LogRecord], bool]) -> Iterator[None]:
+    log = logging.getLogger(logger)
+    log.addFilter(keep)
+    try:
+        yield
+    finally:
+        log.removeFilter(keep)
+
+
 def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
     """Parse arguments as `HarnessCLI.parse_args` does, which reads `sys.argv`; return the command and the namespace."""
     from lm_eval._cli import HarnessCLI
@@ -291,8 +312,7 @@ def hidden_bars() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def heard(hear: Callable[[str], None]) -> Iterator[None]:
+def heard(hear: Callable[[str], None]) -> AbstractContextManager[None]:
     """Collect the server's messages about failures, which API models log but do not raise, and hide their log lines."""
 
     def keep(record: logging.LogRecord) -> bool:
@@ -304,12 +324,7 @@ def heard(hear: Callable[[str], None]) -> Iterator[None]:
             return False
         return not message.startswith(("Exception:", "API returned null content", "Tokenized requests are disabled"))
 
-    log = logging.getLogger(api_models.__name__)
-    log.addFilter(keep)
-    try:
-        yield
-    finally:
-        log.removeFilter(keep)
+    return _filtered(api_models.__name__, keep)
 
 
 # ---- wrappers of models

@@ -1,14 +1,14 @@
 """Cache of answers on disk, so that an interrupted run can resume."""
 
 import os
+import pickle
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import partial, partialmethod
+from functools import partialmethod
 from hashlib import blake2b
 from math import isnan
-from operator import setitem
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 from filelock import FileLock, Timeout
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CacheHook, CachingLM, hash_args
-from sqlitedict import SqliteDict
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import is_served, listed_model, makes_batches, replicas_of_vllm
@@ -30,7 +29,8 @@ from lm_eval_cora.variants.variant import REPEAT
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
 # Model arguments that may name files or folders with weights.
 _WEIGHTS = {"pretrained", "peft", "delta", "lora_local_path", "gguf_file"}
-_ANOTHER = "Use another file: --use_cache FILE"
+_ANOTHER = "Use another file, --use_cache FILE, or keep no answers: --no_cache"
+_FILES = 9  # largest number of files that are tried
 _AT_A_TIME = 2048
 _MOMENT = 0.1  # minimum time in seconds between two commits, because a commit can take longer than an answer
 
@@ -55,10 +55,12 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             raise UserError(f"{path}: another run is using this file. {_ANOTHER}") from None
         except (OSError, NotImplementedError) as error:  # a file system without locks
             raise UserError(f"{path}: cannot lock the file for the answers: {error}. {_ANOTHER}") from None
-        # Do not call the base class: it commits after each answer, which can take longer than the answer.
+        # Do not call the base class: its thread writes each answer, and waits for ever after an error such as a full
+        # disk.
         self.lm, self.cache_db = lm, path
-        self.dbdict = SqliteDict(path, outer_stack=False)  # recording the stack takes longer than writing an answer
-        self._keys = set(self.dbdict.keys())
+        self._file = sqlite3.connect(path, timeout=5, check_same_thread=False)
+        self._file.execute("PRAGMA synchronous=OFF")  # as the harness: waiting for the disk can take long
+        self._keys = {key for (key,) in self._file.execute("SELECT key FROM unnamed")}
         self._committed = time.monotonic()
         self._is_broken = False
         # It gets the number of requests of a call whose answers are in the file.
@@ -68,13 +70,14 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
     @property
     def kept(self) -> int:
         """Write all answers, and return how many the file contains."""
-        self._write(self.dbdict.commit)
+        self._write(self._file.commit)
         return len(self._keys)
 
     def close(self) -> None:
         """Write the remaining answers, and let other runs use the file."""
-        self._write(self.dbdict.commit)
-        self._write(self.dbdict.close)
+        self._write(self._file.commit)
+        with suppress(sqlite3.Error):
+            self._file.close()
         self._lock.release()
 
     def get_cache_hook(self) -> CacheHook:
@@ -85,10 +88,11 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         """Store an answer that has a key and is not in the file. Commit at most every `_MOMENT` seconds."""
         if key is None or key in self._keys or not is_answer(response):
             return
-        if self._write(partial(setitem, self.dbdict, key, response)):
+        row = key, pickle.dumps(response, pickle.HIGHEST_PROTOCOL)
+        if self._write(lambda: self._file.execute("REPLACE INTO unnamed VALUES (?, ?)", row)):
             self._keys.add(key)
         if time.monotonic() - self._committed > _MOMENT:
-            self._write(partial(self.dbdict.commit, blocking=False))
+            self._write(self._file.commit)
             self._committed = time.monotonic()
 
     def _write(self, write: Callable[[], object]) -> bool:
@@ -102,10 +106,20 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             logger.warning("%s: no more answers are kept: %s. The run continues", self.cache_db, error)
         return not self._is_broken
 
+    def _stored(self, key: str | None) -> Any:
+        """The answer to a request in the file; None if it has none, or none that can be read."""
+        if key not in self._keys:
+            return None
+        with suppress(sqlite3.Error, pickle.PickleError, EOFError, TypeError):  # a full disk, or a damaged row
+            row = self._file.execute("SELECT value FROM unnamed WHERE key = ?", (key,)).fetchone()
+            return pickle.loads(row[0])
+        self._keys.discard(key)
+        return None
+
     def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
         """Return answers, from the file or else from the model."""
         keys = [key_for(method, request) for request in requests]
-        responses = [self.dbdict[key] if key in self._keys else None for key in keys]
+        responses = [self._stored(key) for key in keys]
         missing = [place for place, response in enumerate(responses) if response is None]
         self.when_found(len(requests) - len(missing))
         # Some back ends return no answer before they have all of them.
@@ -118,11 +132,23 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             for place, response in zip(part, received, strict=True):
                 responses[place] = response
                 self.store(keys[place], response)
-            self._write(self.dbdict.commit)
+            self._write(self._file.commit)
         return responses
 
     generate_until = partialmethod(_answers, "generate_until")
     loglikelihood = partialmethod(_answers, "loglikelihood")
+
+
+def open_cache(lm: Any, path: str, number: int = 1) -> AnswerCache:
+    """Open a file for the answers; the next one if it is damaged, or another run is using it."""
+    try:
+        return AnswerCache(lm, path)
+    except UserError as error:
+        if number == _FILES:
+            raise
+        other = f"{path.removesuffix('.db').removesuffix(f'_{number}')}_{number + 1}.db"
+        logger.warning("%s. This run uses %s", str(error).removesuffix(f". {_ANOTHER}"), other)
+    return open_cache(lm, other, number + 1)
 
 
 def key_of(method: str, arguments: Sequence[Any]) -> str | None:
@@ -197,7 +223,7 @@ def check_cache(path: str) -> None:
         with closing(sqlite3.connect(path, timeout=5, isolation_level=None)) as database:
             database.execute("BEGIN IMMEDIATE")
             database.execute("CREATE TABLE IF NOT EXISTS unnamed (key TEXT PRIMARY KEY, value BLOB)")
-            database.execute("SELECT key, value FROM unnamed LIMIT 1")
+            database.execute("SELECT max(key), max(length(value)) FROM unnamed")  # reads all rows
             database.execute("COMMIT")
     except (OSError, sqlite3.Error) as error:
         raise UserError(f"{path}: cannot store answers in this file: {error}. {_ANOTHER}") from None

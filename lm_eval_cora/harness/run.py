@@ -37,6 +37,7 @@ class _Place:
         self._settings, self.keeps, self._command = settings, keeps, command
         self._cache: kept.AnswerCache | None = None
         self.is_finished = False
+        self.unsaved: list[str] = []
 
     def check_disk(self) -> None:
         """Check, before the model is built, that results and answers can be written."""
@@ -62,14 +63,8 @@ class _Place:
         cache = settings.use_cache or kept.default_cache(
             settings.output_path, settings.model, settings.model_args, kept.weights_of(model)
         )
-        try:
-            self._cache = kept.AnswerCache(model, kept.cache_file(cache, model.rank))
-        except UserError as error:
-            if settings.use_cache:
-                raise
-            logger.warning("%s. Answers will not be kept", error)
-            self.keeps = False
-            return model
+        opened = kept.AnswerCache if settings.use_cache else kept.open_cache
+        self._cache = opened(model, kept.cache_file(cache, model.rank))
         logger.info("answers are kept in %s (%d so far)", self._cache.cache_db, self._cache.kept)
         return self._cache
 
@@ -94,6 +89,10 @@ class _Place:
             if isinstance(error, BrokenPipeError) and self.is_finished and not _is_open(sys.stdout):
                 raise  # the reader of a pipe, such as `| head`, has closed it
             raise RunDied(f"the run ended: {back_ends.in_a_line(error)}. {self._how_to_continue()}") from error
+        else:
+            if self.unsaved:
+                where = f"in {self._settings.output_path}, so only the table above has them. Is the disk full?"
+                raise RunDied(f"{' and '.join(self.unsaved)} {where} {self._how_to_continue()}")
         finally:
             if self._cache is not None:
                 self._cache.close()
@@ -178,6 +177,7 @@ def run(
         compat.model_made_by(get_model(settings.model), partial(_maker, settings, back_end, wrap)),
         compat.tasks_from(process_tasks),
         compat.after_saving(place.finish),
+        compat.noting_unsaved(place.unsaved.append),
         place.explaining(),
     ):
         harness.execute(given)

@@ -1,18 +1,17 @@
 """The cache of answers: what is kept, what is asked again, and the number of requests per call."""
 
-import sqlite3
+from contextlib import closing
 from math import nan
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
-from sqlitedict import SqliteDict
 
-from lm_eval_cora.harness.kept import AnswerCache, is_answer
+from lm_eval_cora.harness.kept import AnswerCache, is_answer, open_cache
 from lm_eval_cora.harness.served import NoAnswer
+from tests.support.messages import tells
 from tests.support.simulated import Simulated
 
 
@@ -93,15 +92,35 @@ def test_an_answer_is_kept_as_soon_as_the_back_end_has_it_unless_there_is_none(t
 
 
 def test_a_full_disk_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    model = Counting()
-    cache = AnswerCache(model, str(tmp_path / "a.db"))
+    cache = AnswerCache(Counting(), str(tmp_path / "a.db"))
     cache.generate_until(requests(5))
-    with patch.object(SqliteDict, "__setitem__", side_effect=sqlite3.OperationalError("database or disk is full")):
-        assert cache.generate_until(requests(10)) == [f"answer {n}" for n in range(10)]
+    cache._file.execute("PRAGMA max_page_count = 5")
+    for _ in range(2):
+        assert cache.generate_until(requests(2_000)) == [f"answer {n}" for n in range(2_000)]
     (line,) = caplog.messages
     assert line.endswith("no more answers are kept: database or disk is full. The run continues")
-    assert cache.kept == 5
     cache.close()
+    with closing(AnswerCache(Counting(), str(tmp_path / "a.db"))) as again:
+        assert again.kept == 5
+
+
+def test_a_file_that_is_damaged_or_in_use_is_left_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "a.db").write_text("a text of some length, which is not a database" * 40)
+    with closing(open_cache(Counting(), str(tmp_path / "a.db"))) as first:
+        first.generate_until(requests(3))
+        with closing(open_cache(Counting(), str(tmp_path / "a.db"))) as other:
+            assert [Path(cache.cache_db).name for cache in (first, other)] == ["a_2.db", "a_3.db"]
+    with closing(open_cache(Counting(), str(tmp_path / "a.db"))) as again:
+        assert again.kept == 3
+    assert tells(caplog.text, "a.db: ", "not a database. This run uses", "a_2.db", "a_2.db: another run", "a_3.db")
+
+
+def test_a_row_that_cannot_be_read_is_asked_again(tmp_path: Path) -> None:
+    with closing(AnswerCache(Counting(), str(tmp_path / "a.db"))) as cache:
+        cache.generate_until(requests(3))
+        cache._file.execute("UPDATE unnamed SET value = 'x' WHERE rowid = 2")
+        assert cache.generate_until(requests(3)) == ["answer 0", "answer 1", "answer 2"]
+        assert cache.lm.sizes == [3, 1]
 
 
 def test_what_is_an_answer() -> None:

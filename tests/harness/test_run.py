@@ -287,6 +287,15 @@ def test_what_happens_to_a_model_is_an_error(run: Commands, error: OSError) -> N
     assert f"the run ended: {type(error).__name__}" in failed.err.splitlines()[-1]
 
 
+def test_results_that_cannot_be_written_are_an_error_after_the_table(run: Commands) -> None:
+    with patch.object(Path, "write_text", side_effect=OSError(28, "No space left on device")):
+        failed = run.ours()
+    assert failed.code == 1
+    assert tells(
+        failed.err.splitlines()[-1], "Could not save results aggregated in", "Is the disk full?", "run the same"
+    )
+
+
 @pytest.mark.parametrize("name", ["of_the_file", "given"])
 def test_a_cache_that_a_file_of_settings_names_lies_inside_too(run: Commands, tmp_path: Path, name: str) -> None:
     (tmp_path / "settings.yaml").write_text(f"use_cache: {tmp_path}/of_the_file\n")
