@@ -18,6 +18,7 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.building import own_task
 from tests.support.commands import NAME, Commands, KnowsSome
+from tests.support.messages import tells
 from tests.support.simulated import TASKS, quickly
 
 M = 26
