@@ -60,7 +60,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         self.lm, self.cache_db = lm, path
         self._file = sqlite3.connect(path, timeout=5, check_same_thread=False)
         self._file.execute("PRAGMA synchronous=OFF")  # as the harness: waiting for the disk can take long
-        self._keys = {key for (key,) in self._file.execute("SELECT key FROM unnamed")}
+        self._keys = self._stored_keys()
         self._committed = time.monotonic()
         self._is_broken = False
         # It gets the number of requests of a call whose answers are in the file.
@@ -103,14 +103,20 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             write()
         except (sqlite3.Error, OSError) as error:
             self._is_broken = True
+            with suppress(sqlite3.Error):
+                self._file.rollback()
+                self._keys = self._stored_keys()
             logger.warning("%s: no more answers are kept: %s. The run continues", self.cache_db, error)
         return not self._is_broken
+
+    def _stored_keys(self) -> set[str]:
+        return {key for (key,) in self._file.execute("SELECT key FROM unnamed")}
 
     def _stored(self, key: str | None) -> Any:
         """The answer to a request in the file; None if it has none, or none that can be read."""
         if key not in self._keys:
             return None
-        with suppress(sqlite3.Error, pickle.PickleError, EOFError, TypeError):  # a full disk, or a damaged row
+        with suppress(Exception):  # a damaged file; damaged pickles raise any error
             row = self._file.execute("SELECT value FROM unnamed WHERE key = ?", (key,)).fetchone()
             return pickle.loads(row[0])
         self._keys.discard(key)

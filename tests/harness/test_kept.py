@@ -99,9 +99,10 @@ def test_a_full_disk_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         assert cache.generate_until(requests(2_000)) == [f"answer {n}" for n in range(2_000)]
     (line,) = caplog.messages
     assert line.endswith("no more answers are kept: database or disk is full. The run continues")
+    kept = cache.kept
     cache.close()
     with closing(AnswerCache(Counting(), str(tmp_path / "a.db"))) as again:
-        assert again.kept == 5
+        assert 5 <= again.kept == kept < 2_000
 
 
 def test_a_file_that_is_damaged_or_in_use_is_left_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
