@@ -272,23 +272,12 @@ class AskedTask(CoraTask):
                 about = (self.task_name, task.task_name, names, shorten(text, 200))
                 logger.warning("%s: the description of %s %s: %r", *about)
 
-    def cost(self, limit: float | None = None) -> str:
-        """How the first question is read, one of its variants, and the cost."""
-        cost = super().cost(limit)
-        key = next(iter(self._selected.values()))["question_id"]
-        one, variant = self._asked[key], [doc for doc in self._selected.values() if doc["question_id"] == key][-1]
+    def _first_question(self) -> dict[str, str]:
+        """How the first question is read, and its last variant."""
+        one = self._asked[next(iter(self._selected.values()))["question_id"]]
         words = "its own words" if self._in_own_words else "our prompt"
-        labels = one.printed.labels if one.printed else LETTERS
-        options = (f"{label} {option!r}" for label, option in zip(labels, one.choices, strict=False))
-        lines = {
-            "question": repr(one.stem),
-            "options": ", ".join(options),
-            "right": repr(one.choices[one.answer]),
-            **({"end": repr(one.printed.end)} if one.printed else {}),
-            variant["kind"]: repr(self.doc_to_text(variant)),
-        }
-        head = f"{', '.join(self._tasks)}: {len(self._asked):,} questions, asked in {words}"
-        return "\n  ".join([head, *(f"{name}: {text}" for name, text in lines.items()), f"cost: {cost}"])
+        end = repr(one.printed.end) if one.printed else ""
+        return {"asked": f"{', '.join(self._tasks)}, in {words}", **super()._first_question(), "end": end}
 
     def _load_sampler(self) -> Any:
         if not self._in_own_words:

@@ -24,7 +24,7 @@ from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import facts
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.question import Form
+from lm_eval_cora.questions.question import LETTERS, Form
 from lm_eval_cora.questions.randomness import draw
 
 _RATE = 10.0  # assumed requests per second in a dry run; a real run reports its own rate after 20 s
@@ -154,12 +154,26 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, stopping)
 
     def cost(self, limit: float | None = None) -> str:
-        """Check that the task can run, and describe its cost in one line, without keeping its requests."""
+        """Check that the task can run, and describe its cost and its first question, without keeping its requests."""
         self.prepare(None, limit=limit)
         shots = self.config.num_fewshot or 0
         asked = tqdm(self._selected.values(), self.task_name, unit="variant", disable=None, leave=False)
         prompts = ((doc, self.fewshot_context(doc, shots), self._answers_scored(doc)) for doc in asked)
-        return describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
+        cost = describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
+        return "\n  ".join([cost, *(f"{name}: {text}" for name, text in self._first_question().items() if text)])
+
+    def _first_question(self) -> dict[str, str]:
+        """How the first question is read, and its last variant."""
+        key = next(iter(self._selected.values()))["question_id"]
+        question = next(question for question in self.dataset[SPLIT] if question.id == key)
+        variants = [doc for doc in self._selected.values() if doc["question_id"] == key]
+        labelled = zip(variants[0].get("labels", LETTERS), question.choices, strict=False)
+        return {
+            "question": repr(question.stem),
+            "options": ", ".join(f"{label} {option!r}" for label, option in labelled),
+            "right": repr(question.right),
+            variants[-1]["kind"]: repr(self.doc_to_text(variants[-1])),
+        }
 
     def prepare(self, model: Any, **arguments: Any) -> None:
         """Check that the task can run with these options, and prepare it."""
