@@ -160,20 +160,17 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         asked = tqdm(self._selected.values(), self.task_name, unit="variant", disable=None, leave=False)
         prompts = ((doc, self.fewshot_context(doc, shots), self._answers_scored(doc)) for doc in asked)
         cost = describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
-        return "\n  ".join([cost, *(f"{name}: {text}" for name, text in self._first_question().items() if text)])
-
-    def _first_question(self) -> dict[str, str]:
-        """How the first question is read, and its last variant."""
-        key = next(iter(self._selected.values()))["question_id"]
-        question = next(question for question in self.dataset[SPLIT] if question.id == key)
-        variants = [doc for doc in self._selected.values() if doc["question_id"] == key]
-        labelled = zip(variants[0].get("labels", LETTERS), question.choices, strict=False)
-        return {
-            "question": repr(question.stem),
-            "options": ", ".join(f"{label} {option!r}" for label, option in labelled),
-            "right": repr(question.right),
-            variants[-1]["kind"]: repr(self.doc_to_text(variants[-1])),
-        }
+        question = self.dataset[SPLIT][0]
+        variants = [doc for doc in self._selected.values() if doc["question_id"] == question.id]
+        labels, last = variants[0].get("labels", LETTERS), variants[-1]
+        options = (f"{label} {option!r}" for label, option in zip(labels, question.choices, strict=False))
+        lines = [
+            f"question: {question.stem!r}",
+            f"options: {', '.join(options) or 'none'}",
+            f"right: {question.right!r}",
+            f"{last['kind']}: {self.doc_to_text(last)!r}",
+        ]
+        return "\n  ".join([cost, *lines])
 
     def prepare(self, model: Any, **arguments: Any) -> None:
         """Check that the task can run with these options, and prepare it."""

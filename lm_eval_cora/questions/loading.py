@@ -101,8 +101,8 @@ def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQues
         logger.warning("%s: left out %d of %d questions: %s", name, len(left_out), total, count_left_out(left_out))
     chosen = choose_questions(questions, options, name)
     logger.info("%s: %d of %d questions from %s", name, len(chosen), total, source)
-    reading = " -> ".join(repr(shorten(text, 80)) for text in (chosen[0].stem, chosen[0].right))
-    logger.info("%s: the first question and its right answer: %s", name, reading)
+    first = f"{shorten(chosen[0].stem, 80)!r} -> {shorten(chosen[0].right, 80)!r}"
+    logger.info(f"{name}: the first question and its right answer: {first}")
     return chosen, questions
 
 

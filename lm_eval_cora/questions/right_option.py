@@ -149,23 +149,24 @@ class AnswerKey:
         if allowed & {LABEL, TEXT, LETTER} or self.reading not in (None, INDEX):
             return []
         first = self.first or 0
-        bare = [(_bare(_alone(draft.answer)), draft) for draft in drafts]
-        numbers = [(int(float(text)), draft) for text, draft in bare if text and _NUMBER.fullmatch(text)]
-        lowest = sum(number == first for number, _ in numbers)
-        above = sum(number == first + len(draft.options) for number, draft in numbers)
-        below = sum(number == first - 1 for number, _ in numbers) if first else 0
-        if above > lowest or below > sum(number == first + len(draft.options) - 1 for number, draft in numbers):
+        bare = [(_bare(_alone(draft.answer)) or "", draft) for draft in drafts]
+        numbers = [(int(float(text)) - first, draft) for text, draft in bare if _NUMBER.fullmatch(text)]
+        lowest = sum(number == 0 for number, _ in numbers)
+        below = sum(number == -1 for number, _ in numbers) if first else 0
+        from_end = [number - len(draft.options) for number, draft in numbers]
+        above = from_end.count(0)
+        if above > lowest or below > from_end.count(-1):
             begin = first + 1 if above > lowest else first - 1
             what = f"expected answers that count the options from {first}, got numbers that seem to count from {begin}"
             remedy = f"If they do, set 'answer_from': {begin}"
             raise UserError(f"{name}: {what}. {remedy}")
-        inside = [(number, draft) for number, draft in numbers if 0 < number < len(draft.options)]
+        inside = [each for each in numbers if 0 < each[0] < len(each[1].options)]
         if not inside or lowest or self.first is not None:
             return []
         number, draft = inside[0]
-        read, other = map(shown, (draft.options[number], draft.options[number - 1]))
-        doubt = f"no answer is 0, so they may count from 1: {draft.where}, read as {read}, would then be {other}"
-        return [f"{doubt}. If they do, set 'answer_from': 1; otherwise set 'answer_from': 0"]
+        doubt = f"{draft.where} is read as {shown(draft.options[number])}, not as {shown(draft.options[number - 1])}"
+        remedy = "If they do, set 'answer_from': 1; otherwise set 'answer_from': 0"
+        return [f"no answer is 0, so they may count from 1 ({doubt}). {remedy}"]
 
 
 def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> NoReturn:
