@@ -164,11 +164,11 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
         logger.warning(f"{name}: {origin}, because 'data_files' replaces both. {remedy}")
     if split != scored:  # loading the scored split has reported its notes and rows left out
         for note in notes if len(questions) >= ENOUGH else ():  # a few exemplars say little about all
-            logger.warning("%s: exemplars: %s", name, note)
+            logger.warning(f"{name}: exemplars: {note}")
         if left_out:
             lost = f"{len(left_out)} of {len(left_out) + len(questions)} possible exemplars"
             logger.warning(f"{name}: left out {lost}: {count_left_out(left_out)}")
-    logger.info("%s: exemplars are drawn from %d questions of %s", name, len(questions), source)
+    logger.info(f"{name}: exemplars are drawn from {len(questions)} questions of {source}")
     return ExemplarPool(
         questions,
         source=str(source),

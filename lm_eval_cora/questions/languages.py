@@ -18,16 +18,20 @@ _LANGUAGES = (
 and others. Malayalam is before Malay, whose name it contains."""
 
 _WORDS = (
+    "ar أن أي إلى الذي التي الى ذلك على عن في كان لا ما مع من هذا هذه هل هو هي و, "
     "de das dem den der des die ein eine einem einer es für hat im ist mit nicht sich sind und von welche wie wird zu, "
     "en an and are by does for from has have how in is of on that the to was what when where which who with, "
     "es al con cuál cuáles de del el en es la las lo los para por que qué se son su una y, "
+    "fa آن از است این با به بر تا در را که کدام می های و یک, "
     "fr au aux dans de des du elle en est et il la le les leur par pour qu que quel quelle sont sur une, "
     "id adalah akan apa berikut dalam dan dari dengan di ini itu ke oleh pada untuk yang, "
     "it che con dei del della delle di gli il in la le nel per più quale quali si sono una è, "
     "nl aan bij dat de een en het is met naar niet op te van voor wat welke wordt zijn, "
     "pl co czy do jak jakie jest która które który na nie od po są się w z, "
     "pt ao com da das do dos e em na não no o os para por qual quais que se são um uma, "
+    "ru в для и из к как какая какие какой на не о от по с что это является, "
     "tr bir bu da daha de en göre hangi hangisi hangisidir için ile kaç ne nedir olan ve, "
+    "uk від до є з і із та у це що як яка яке який, "
     "vi các có của cho gì khi không là một nào những người trong và với được"
 )
 """Frequent words of some languages."""
@@ -47,7 +51,7 @@ def language_of(names: Iterable[str | None], texts: Iterable[str]) -> str:
         *_, last = words = re.split(r"[\W_]+", name.lower().rstrip("_"))
         for code, *known in map(str.split, _LANGUAGES.split(",")):
             if last == code or any(word in words or (len(word) > 4 and word in name.lower()) for word in known):
-                return _clear(text) or code
+                return clear_language(text) or code
     letters = [character for character in text if character.isalpha()][:2_000]
     scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
     if scripts["HIRAGANA"] * 10 > scripts["CJK"]:
@@ -58,7 +62,7 @@ def language_of(names: Iterable[str | None], texts: Iterable[str]) -> str:
     return dict(map(str.split, _SCRIPTS.split(","))).get(script, "")
 
 
-def _clear(text: str) -> str:
+def clear_language(text: str) -> str:
     """The code of the language that a text is clearly in, whatever its task is called; empty if there is none."""
     if (told := language_of((), [text])) not in ("", "en"):
         return told

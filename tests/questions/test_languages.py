@@ -23,6 +23,7 @@ NAMED |= {"include_base_44_persian_history": "fa", "mmlu_prox_lite_sw_law": "", 
         *((["weather_en"], text, "de") for text in ("Welche Stadt liegt an der Elbe und ist die Hauptstadt?",)),
         *((["swahili"], text, "sw") for text in ("The question, in Swahili: Ni ipi kati ya kauli zifuatazo?", "x = 2")),
         *((["arc_de"], text, language) for text, language in (("다음 중 옳은 것은?", "ko"), ("下列哪一項？", "zh"))),
+        (["arc_ar"], "В каком городе находится музей и что в нём на первом этаже?", "ru"),
         *((["arc_sv"], text, "sv") for text in ("Vad är Frankrikes huvudstad? Hur många ben har en insekt?",)),
     ],
 )

@@ -146,7 +146,9 @@ def test_indices_that_fit_both_ways_are_noted(answers: list[Any]) -> None:
     source = {"hub": ("a/mine",), "split": "test"}  # rows that cannot be read are left out
     (note,) = collected(mine(**source), *rows(answers, ICE)).notes
     read, other = ("'Dew'", "'Fog'") if "2" in str(answers[0]) else ("'Fog'", "'Ice'")
-    assert tells(note, "no answer is 0", f"line 1 is read as {read}, not as {other}", "'answer_from': 1", "'answer_from': 0")
+    assert tells(
+        note, "no answer is 0", f"line 1 is read as {read}, not as {other}", "'answer_from': 1", "'answer_from': 0"
+    )
     assert "no answer is 0" in str(collected(mine(**source, answer_is="index"), *rows(answers, ICE)).notes)
     for first in (0, 1):
         assert not collected(mine(**source, answer_from=first), *rows(answers, ICE)).notes
