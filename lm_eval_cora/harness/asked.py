@@ -270,7 +270,7 @@ class AskedTask(CoraTask):
         self._contexts = {}
         self._warn_of_lists()
         if language := self._language_used:
-            logger.info("%s: language: %s", self.task_name, language)
+            logger.info(f"{self.task_name}: language: {language}")
         self._selection["of"] = ",".join(f"{task}@{self._tasks[task].VERSION}" for task in self._tasks)
 
     def _warn_of_lists(self) -> None:
