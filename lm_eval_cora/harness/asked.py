@@ -20,7 +20,7 @@ from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
 from lm_eval_cora.questions.columns import Field, Getter
-from lm_eval_cora.questions.languages import language_of
+from lm_eval_cora.questions.languages import language_of, name_of_language
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import LETTERS, NOTA, Question, shorten
@@ -214,8 +214,17 @@ class AskedTask(CoraTask):
         found = set()
         for key, task in self._tasks.items():
             texts = [f"{one.stem} {' '.join(one.choices)}" for one in self._asked.values() if one.task is task]
-            found.add(language_of([name for name in (task.config.dataset_name, key) if name], texts[:50]))
+            found.add(language_of((task.config.dataset_name, key), texts[:50]))
         return found.pop() if len(found) == 1 else ""
+
+    @property
+    def _language_used(self) -> str:
+        """The language of "None of the above" and its origin; empty if it is unknown or the user sets the text."""
+        if not self._language or self._options.nota_text not in (self._benchmark.nota_text, Options.nota_text):
+            return ""
+        key, task = next(iter(self._tasks.items()))
+        origin = "name" if language_of((task.config.dataset_name, key), ()) == self._language else "prompts"
+        return f"{name_of_language(self._language)}, from the {origin}; `nota_text` changes it"
 
     def _settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of a request, which all tasks share."""
@@ -260,6 +269,8 @@ class AskedTask(CoraTask):
         super().prepare(model, **arguments)
         self._contexts = {}
         self._warn_of_lists()
+        if language := self._language_used:
+            logger.info(f"{self.task_name}: language: {language}")
         self._selection["of"] = ",".join(f"{task}@{self._tasks[task].VERSION}" for task in self._tasks)
 
     def _warn_of_lists(self) -> None:
@@ -273,22 +284,12 @@ class AskedTask(CoraTask):
                 logger.warning("%s: the description of %s %s: %r", *about)
 
     def cost(self, limit: float | None = None) -> str:
-        """How the first question is read, one of its variants, and the cost."""
-        cost = super().cost(limit)
-        key = next(iter(self._selected.values()))["question_id"]
-        one, variant = self._asked[key], [doc for doc in self._selected.values() if doc["question_id"] == key][-1]
+        """The cost, the first question, and how it is asked."""
+        cost, one = super().cost(limit), self._asked[self.dataset[SPLIT][0].id]
         words = "its own words" if self._in_own_words else "our prompt"
-        labels = one.printed.labels if one.printed else LETTERS
-        options = (f"{label} {option!r}" for label, option in zip(labels, one.choices, strict=False))
-        lines = {
-            "question": repr(one.stem),
-            "options": ", ".join(options),
-            "right": repr(one.choices[one.answer]),
-            **({"end": repr(one.printed.end)} if one.printed else {}),
-            variant["kind"]: repr(self.doc_to_text(variant)),
-        }
-        head = f"{', '.join(self._tasks)}: {len(self._asked):,} questions, asked in {words}"
-        return "\n  ".join([head, *(f"{name}: {text}" for name, text in lines.items()), f"cost: {cost}"])
+        end = f"\n  end: {one.printed.end!r}" if one.printed else ""
+        language = f"\n  language: {self._language_used}" if self._language_used else ""
+        return f"{cost}{end}\n  asked: {', '.join(self._tasks)}, in {words}{language}"
 
     def _load_sampler(self) -> Any:
         if not self._in_own_words:

@@ -16,6 +16,7 @@ from lm_eval_cora.questions.loading import ExemplarPool, QuestionSource, count_l
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form, Question
 from lm_eval_cora.questions.randomness import draw, in_random_order
+from lm_eval_cora.questions.right_option import ENOUGH
 from lm_eval_cora.variants.probes import Probe, uses_templates, variants_of_all
 from lm_eval_cora.variants.template import prompt_of
 
@@ -162,12 +163,12 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
         remedy = "Pass --num_fewshot 0 to ask without exemplars"
         logger.warning(f"{name}: {origin}, because 'data_files' replaces both. {remedy}")
     if split != scored:  # loading the scored split has reported its notes and rows left out
-        for note in notes:
-            logger.warning("%s: exemplars: %s", name, note)
+        for note in notes if len(questions) >= ENOUGH else ():  # a few exemplars say little about all
+            logger.warning(f"{name}: exemplars: {note}")
         if left_out:
             lost = f"{len(left_out)} of {len(left_out) + len(questions)} possible exemplars"
             logger.warning(f"{name}: left out {lost}: {count_left_out(left_out)}")
-    logger.info("%s: exemplars are drawn from %d questions of %s", name, len(questions), source)
+    logger.info(f"{name}: exemplars are drawn from {len(questions)} questions of {source}")
     return ExemplarPool(
         questions,
         source=str(source),

@@ -24,7 +24,7 @@ from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import facts
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.question import Form
+from lm_eval_cora.questions.question import LETTERS, Form
 from lm_eval_cora.questions.randomness import draw
 
 _RATE = 10.0  # assumed requests per second in a dry run; a real run reports its own rate after 20 s
@@ -135,7 +135,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         arguments |= {"limit": None, "samples": None}  # they would count docs
         if arguments.get("cache_requests"):
             # The cache key contains the task but not the options: a run with another seed would get these requests.
-            logger.warning("%s: --cache_requests is disabled: its cache key ignores the options", self.task_name)
+            logger.warning(f"{self.task_name}: --cache_requests is disabled: its cache key ignores the options")
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         if self.probe.samples:
             compat.seed_rank(arguments.get("rank", 0))
@@ -151,15 +151,26 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         asked = ((one.doc, one.args[0], self._answers_scored(one.doc)) for one in self.instances if one.idx == 0)
         cost = describe_cost(asked, repeats=self.config.repeats, ranks=ranks)
         stopping = describe_stopping(self._left_out, is_sample=self._options.questions is not None)
-        logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, stopping)
+        logger.info(f"{self.task_name}: {'at most ' if self._left_out else ''}{cost}{stopping}")
 
     def cost(self, limit: float | None = None) -> str:
-        """Check that the task can run, and describe its cost in one line, without keeping its requests."""
+        """Check that the task can run, and describe its cost and its first question, without keeping its requests."""
         self.prepare(None, limit=limit)
         shots = self.config.num_fewshot or 0
         asked = tqdm(self._selected.values(), self.task_name, unit="variant", disable=None, leave=False)
         prompts = ((doc, self.fewshot_context(doc, shots), self._answers_scored(doc)) for doc in asked)
-        return describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
+        cost = describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
+        question = self.dataset[SPLIT][0]
+        variants = [doc for doc in self._selected.values() if doc["question_id"] == question.id]
+        labels, last = variants[0].get("labels", LETTERS), variants[-1]
+        options = (f"{label} {option!r}" for label, option in zip(labels, question.choices, strict=False))
+        lines = [
+            f"question: {question.stem!r}",
+            f"options: {', '.join(options) or 'none'}",
+            f"right: {question.right!r}",
+            f"{last['kind']}: {self.doc_to_text(last)!r}",
+        ]
+        return "\n  ".join([cost, *lines])
 
     def prepare(self, model: Any, **arguments: Any) -> None:
         """Check that the task can run with these options, and prepare it."""
@@ -176,7 +187,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if self.config.num_fewshot:
             self.sampler = self._load_sampler()
         if self.scoring.study and len(self.scoring.filters) > 1:
-            logger.warning("%s: with several filters the results have only the metrics of the table", self.task_name)
+            logger.warning(f"{self.task_name}: with several filters the results have only the metrics of the table")
         compat.rename_token_limit(self.config.generation_kwargs or {})
         self._left_out = {}
         if isinstance(model, AskingLM):
@@ -228,7 +239,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             is_printed = facts.is_known_early if model.whole is None else facts.is_estimated
             self._print_only([entry for entry in self.config.metric_list if is_printed(entry)], [])
         elif model.stop is not None:
-            logger.warning("%s: --stop has no effect: the metrics of this task need all answers", self.task_name)
+            logger.warning(f"{self.task_name}: --stop has no effect: the metrics of this task need all answers")
         self._left_out = {key: value for key, value in model.settings.items() if self.can_stop or key != "stop"}
 
     def _print_only(self, entries: list[facts.Entry], study: list[facts.Entry]) -> None:
@@ -303,7 +314,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         scoring.filter(self.instances)
         check = partial(describe_samples, self.instances, sent_seeds=self._sends_seeds)
         if self.probe.samples and (notice := scoring.attempt("the check of the samples", check)):
-            logger.warning("%s: %s", self.task_name, notice)
+            logger.warning(f"{self.task_name}: {notice}")
         if self._is_scored:
             scoring.attempt("comparing answers", scoring.compare, self.instances)
 

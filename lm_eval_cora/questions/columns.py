@@ -364,7 +364,7 @@ def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]
     answers: dict[Any, dict[str, str]] = {}
     for where, question in questions:
         same = answers.setdefault((question.stem, frozenset(question.choices)), {})
-        same.setdefault(question.choices[question.answer], where)
+        same.setdefault(question.right, where)
     if differing := [where for places in answers.values() if len(places) > 1 for where in places.values()]:
         notes.append(f"a question occurs again with another right option ({first_few(differing)})")
     positions = {question.answer for _, question in questions}

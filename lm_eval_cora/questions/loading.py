@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, tail
+from lm_eval_cora.questions.languages import clear_language, name_of_language
 from lm_eval_cora.questions.messages import described, first_few
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import (
@@ -94,13 +95,19 @@ def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQues
     questions, left_out, notes = source.load()
     name, expected, total = benchmark.name, benchmark.published_rows, len(questions) + len(left_out)
     for note in notes:
-        logger.warning("%s: %s", name, note)
+        logger.warning(f"{name}: {note}")
     if expected not in (None, total) and not source.files:
-        logger.warning("%s: got %d rows from %s, the published split has %d", name, total, source, expected)
+        logger.warning(f"{name}: got {total} rows from {source}, the published split has {expected}")
     if left_out:
-        logger.warning("%s: left out %d of %d questions: %s", name, len(left_out), total, count_left_out(left_out))
+        logger.warning(f"{name}: left out {len(left_out)} of {total} questions: {count_left_out(left_out)}")
     chosen = choose_questions(questions, options, name)
-    logger.info("%s: %d of %d questions from %s", name, len(chosen), total, source)
+    logger.info(f"{name}: {len(chosen)} of {total} questions from {source}")
+    first = f"{shorten(chosen[0].stem, 80)!r} -> {shorten(chosen[0].right, 80)!r}"
+    logger.info(f"{name}: the first question and its right answer: {first}")
+    language = clear_language(" ".join(question.stem for question in chosen[:50]))
+    if not benchmark.published and options.nota_text == Options.nota_text and language not in ("", "en"):
+        in_english = f"the questions are in {name_of_language(language)}, the option {options.nota_text!r} is not"
+        logger.warning(f"{name}: {in_english}. Translate it with the option 'nota_text'")
     return chosen, questions
 
 
@@ -242,7 +249,7 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
         questions = [question for question in questions if question.category in options.categories]
     if options.skip_option_references:
         kept = [question for question in questions if not refers_to_options(question.choices)]
-        logger.info("%s: skipped %d questions with option references", benchmark, len(questions) - len(kept))
+        logger.info(f"{benchmark}: skipped {len(questions) - len(kept)} questions with option references")
         questions = kept
     if not questions:
         raise UserError(f"{benchmark}: no question is left by the options {options.changed()}")

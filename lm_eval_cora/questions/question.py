@@ -63,8 +63,13 @@ class Question:
             raise UnusableQuestion("an answer that is not an index", f"{self.answer!r} {where}")
         if not 0 <= self.answer < count:
             raise UnusableQuestion("an answer outside the options", f"index {self.answer} of {count} options {where}")
-        if self.choices.count(right := self.choices[self.answer]) > 1:
-            raise UnusableQuestion("an option equal to the right one", f"{shorten(right)!r} occurs twice {where}")
+        if self.choices.count(self.right) > 1:
+            raise UnusableQuestion("an option equal to the right one", f"{shorten(self.right)!r} occurs twice {where}")
+
+    @property
+    def right(self) -> str:
+        """The text of the right option."""
+        return self.choices[self.answer]
 
     @cached_property
     def identities(self) -> tuple[int, ...]:
@@ -83,6 +88,11 @@ class OpenQuestion:
     cluster: str = ""
     choices: ClassVar[tuple[()]] = ()
     identities: ClassVar[tuple[()]] = ()
+
+    @property
+    def right(self) -> str:
+        """The reference answer."""
+        return self.answer
 
     def __post_init__(self) -> None:
         _normalise(self)

@@ -17,7 +17,7 @@ LABEL, LETTER, INDEX, TEXT, FIRST = READINGS
 _FRAME = " \t\r\n()[]{}.:"
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
-ENOUGH = 10  # with this many rows or more, it is suspicious if the first option is never right, or one is always right
+ENOUGH = 10  # with this many rows or more, it is suspicious if one option is always right
 Meanings = Mapping[Reading, int]  # the index of the option for each possible reading of an answer
 
 
@@ -38,13 +38,11 @@ class Draft(NamedTuple):
 def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
     """Return every option that an answer may mean. Case and the punctuation in "(C)" and "C." are ignored."""
     options, labels = draft.options, draft.labels
-    answer = parse_cell(answer) if isinstance(answer, str) and answer[:1] in "[{" else answer
+    answer = _alone(answer)
     if isinstance(answer, list | tuple):
         if len(answer) == len(options) and all(one in (0, 1) for one in answer) and sum(answer) == 1:
             return {INDEX: list(answer).index(1)}
-        if len(answer) != 1:
-            return {}
-        answer = answer[0]
+        return {}
     if (bare := _bare(answer)) is None:
         return {}
     text = str(answer).strip()
@@ -58,6 +56,12 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
     if (place := _only(text, options)) is not None:
         found[TEXT] = place
     return found
+
+
+def _alone(answer: Any) -> Any:
+    """Take an answer out of a list of one, which may be written as text."""
+    answer = parse_cell(answer) if isinstance(answer, str) and answer[:1] in "[{" else answer
+    return answer[0] if isinstance(answer, list | tuple) and len(answer) == 1 else answer
 
 
 def _bare(answer: Any) -> str | None:
@@ -145,19 +149,24 @@ class AnswerKey:
         if allowed & {LABEL, TEXT, LETTER} or self.reading not in (None, INDEX):
             return []
         first = self.first or 0
-        bare = [(_bare(draft.answer), len(draft.options)) for draft in drafts]
-        numbers = [(int(float(text)), size) for text, size in bare if text and _NUMBER.fullmatch(text)]
-        lowest = sum(number == first for number, _ in numbers)
-        above = sum(number == first + size for number, size in numbers)
-        below = sum(number == first - 1 for number, _ in numbers) if first else 0
-        if above > lowest or below > sum(number == first + size - 1 for number, size in numbers):
+        bare = [(_bare(_alone(draft.answer)) or "", draft) for draft in drafts]
+        numbers = [(int(float(text)) - first, draft) for text, draft in bare if _NUMBER.fullmatch(text)]
+        lowest = sum(number == 0 for number, _ in numbers)
+        below = sum(number == -1 for number, _ in numbers) if first else 0
+        from_end = [number - len(draft.options) for number, draft in numbers]
+        above = from_end.count(0)
+        if above > lowest or below > from_end.count(-1):
             begin = first + 1 if above > lowest else first - 1
             what = f"expected answers that count the options from {first}, got numbers that seem to count from {begin}"
             remedy = f"If they do, set 'answer_from': {begin}"
             raise UserError(f"{name}: {what}. {remedy}")
-        if self.first is None and not lowest and len(numbers) >= ENOUGH:
-            return ["no answer is 0. If the answers count from 1, set 'answer_from': 1; otherwise set 'answer_from': 0"]
-        return []
+        inside = [each for each in numbers if 0 < each[0] < len(each[1].options)]
+        if not inside or lowest or self.first is not None:
+            return []
+        number, draft = inside[0]
+        doubt = f"{draft.where} is read as {shown(draft.options[number])}, not as {shown(draft.options[number - 1])}"
+        remedy = "If they do, set 'answer_from': 1; otherwise set 'answer_from': 0"
+        return [f"no answer is 0, so they may count from 1 ({doubt}). {remedy}"]
 
 
 def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> NoReturn:

@@ -332,7 +332,7 @@ def _right_options(source: str, drafts: Sequence[Draft]) -> list[int]:
     except UserError as error:
         raise UserError(_ADVICE.sub("", str(error)).rstrip(".") + how) from None
     if doubts:
-        raise UserError(f"{source}: no answer is 0, so they may count from 1{how}")
+        raise UserError(f"{source}: {_ADVICE.sub('', doubts[0])}{how}")
     for draft, place in zip(drafts, places, strict=True):
         if isinstance(place, UnusableQuestion):
             raise UserError(f"{draft.where}: {place}")

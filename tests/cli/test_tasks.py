@@ -45,7 +45,7 @@ def test_the_list_of_tasks(cli: Cli) -> None:
 )
 def test_the_cost_of_a_run(task: str, options: dict[str, Any], arguments: dict[str, Any], cli: Cli) -> None:
     more = [part for name, value in arguments.items() for part in (f"--{name}", value)]
-    (line,) = cli.printed(f"tasks --check {task} --metadata", json.dumps({"cora": options}), *more).splitlines()
+    line, *_ = cli.printed(f"tasks --check {task} --metadata", json.dumps({"cora": options}), *more).splitlines()
     model = Simulated(knows)
     variants = len(run(model, task, options, TASKS / "demo", **arguments)["samples"][task])
     assert tells(line, f"{task}: ", f", {len(model.prompts):,} requests")
@@ -56,8 +56,20 @@ def test_several_tasks_and_a_folder_of_the_user(cli: Cli, tmp_path: Path) -> Non
     ours = f"include: {tasks_folder()}/demo/cora_demo.yaml"
     put(tmp_path / "mine.yaml", ["task: mine", ours, "metadata: {version: 1}"])
     line = """tasks --check cora_demo,cora_demo_order mine --metadata '{"cora": {"questions": 1}}' --include_path"""
-    names = [line.partition(":")[0] for line in cli.printed(line, tmp_path).splitlines()]
+    names = [line.partition(":")[0] for line in cli.printed(line, tmp_path).splitlines() if line[0] != " "]
     assert names == ["cora_demo", "cora_demo_order", "mine"]
+
+
+def test_the_reading_of_the_first_question(cli: Cli, tmp_path: Path) -> None:
+    path = put(tmp_path / "my.csv", ["question;A;B;C;answer", "Frozen water?;Steam;Ice;Fog;2"])
+    options = json.dumps({"cora": {"data_files": str(path)}})
+    lines = cli.printed("tasks --check cora_local --metadata", options).splitlines()
+    assert [line.strip() for line in lines[1:-1]] == [
+        "question: 'Frozen water?'",
+        "options: A 'Steam', B 'Ice', C 'Fog'",
+        "right: 'Fog'",
+    ]
+    assert tells(lines[-1], "decoupled_with_nota_shuffled: ", "Question: Frozen water?", "None of the above")
 
 
 def test_a_foreign_task_and_too_many_shots_end_the_check(cli: Cli, tmp_path: Path) -> None:

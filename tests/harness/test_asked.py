@@ -20,6 +20,7 @@ from tests.support.rows import write as write_rows
 from tests.support.simulated import TASKS, Simulated, knows, quickly, run
 
 LETTERS = "Question: {{q}}\nOne of A, B or C:\nA. {{o[0]}}\nB. {{o[1]}}\nC. {{o[2]}}\nAnswer:"
+FRENCH = LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Quelle est la question de la série {{q[20:]}}")
 WORDS = ("ice", "fog", "dew", "hail", "snow", "rain")
 OURS = [TASKS / "of", TASKS / "demo"]
 
@@ -183,9 +184,16 @@ def test_the_tasks_of_a_group_are_categories_and_stand_in_the_signature(folder: 
     assert len(asked) == 16
 
 
-def test_none_of_the_above_in_the_language_of_the_task(folder: Path) -> None:
-    french = loaded(folder, task=write(folder, "mine_fra_Latn"))
+def test_none_of_the_above_in_the_language_of_the_task(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    french = loaded(folder, task=write(folder, "mine_fra_Latn", doc_to_text=FRENCH))
     assert any("Aucune des réponses ci-dessus" in doc["choices"] for doc in french.test_docs())
+    assert french.cost().endswith("\n  language: French, from the name; `nota_text` changes it")
+    english = loaded(folder, task=write(folder, "mine_fra_Latn"))
+    assert any("None of the above" in doc["choices"] for doc in english.test_docs())
+    caplog.set_level("INFO")
+    english.prepare(None)
+    assert "cora_of_mc: language: English, from the prompts; `nota_text`" in caplog.text
+    assert "language" not in loaded(folder, task="mine_fra_Latn", nota_text="Rien").cost()
     text = LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Klausimas {{q[20:]}}")
     unknown = write(folder, "mine", doc_to_text=text)
     with pytest.raises(UserError, match=r"cora_of_mc: the language of the task is unknown, or there are sev"):
@@ -289,7 +297,7 @@ TASKS_OF_A_USER: dict[str, dict[str, Any]] = {
     "one_en": {},
     "delimiter_en": {"target_delimiter": "\n"},
     "texts_en": {"doc_to_text": "{{q}}\nAnswer:", "doc_to_choice": "{{o}}"},
-    "one_fra_Latn": {},
+    "one_fra_Latn": {"doc_to_text": FRENCH},
 }
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({}, "cora_of_mc: expected a task of the harness: --metadata"),

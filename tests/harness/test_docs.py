@@ -94,6 +94,7 @@ def test_a_hub_set_is_checked_and_says_what_it_got(
     assert f"medqa: got 3 rows from {source}, the published split has 1273" in caplog.text
     assert tells(caplog.text, "medqa: left out 1 of 3 questions: ", "option", "(row 1)")
     assert f"medqa: 2 of 3 questions from {source}" in caplog.text
+    assert "'Which vitamin is missing in scurvy?' -> 'Vitamin C'" in caplog.text
 
 
 def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,6 +229,10 @@ def test_notes_on_exemplars_are_given(monkeypatch: pytest.MonkeyPatch, caplog: p
     assert "answer_from" not in caplog.text
     with_train = load_exemplars(options=Options(), benchmark=source)
     assert tells(caplog.text, "riddles: exemplars: ", "'answer_from': 1")
+    caplog.clear()
+    splits["train"] = splits["train"][:9]  # few rows say little
+    load_exemplars(options=Options(), benchmark=source)
+    assert "answer_from" not in caplog.text
     # What the exemplars are drawn from, and how, is part of the signature.
     of_test = load_exemplars(options=Options(), benchmark=on_the_hub(source, fewshot_split=None))
     as_published = load_exemplars(options=Options(), benchmark=replace(source, exemplars_as_published=True))

@@ -1,6 +1,6 @@
 import pytest
 
-from lm_eval_cora.questions.languages import language_of
+from lm_eval_cora.questions.languages import language_of, name_of_language
 
 NAMED = {"belebele_fra_Latn": "fr", "global_mmlu_full_de_anatomy": "", "arc_de": "de", "turkishmmlu_biology": "tr"}
 NAMED |= {"include_base_44_persian_history": "fa", "mmlu_prox_lite_sw_law": "", "arabicmmlu_law": "ar"}
@@ -17,7 +17,19 @@ NAMED |= {"include_base_44_persian_history": "fa", "mmlu_prox_lite_sw_law": "", 
         (["mmlu"], "Что верно?", ""),  # several languages
         *((["mmlu"], text, "") for text in ("", "2 + 2 = ?")),
         (["default", "kmmlu_korean"], "Which of the following?", "ko"),  # the first name that says it
+        # Many words, or another script, contradict a name; a few do not.
+        (["wetter_de"], "What is frozen water? How many legs does an insect have? Ice Six", "en"),
+        (["wetter_de", None], "Wie heißt gefrorenes Wasser? Wie viele Beine hat ein Insekt? Eis Sechs", "de"),
+        *((["weather_en"], text, "de") for text in ("Welche Stadt liegt an der Elbe und ist die Hauptstadt?",)),
+        *((["swahili"], text, "sw") for text in ("The question, in Swahili: Ni ipi kati ya kauli zifuatazo?", "x = 2")),
+        *((["arc_de"], text, language) for text, language in (("다음 중 옳은 것은?", "ko"), ("下列哪一項？", "zh"))),
+        (["arc_ar"], "В каком городе находится музей и что в нём на первом этаже?", "ru"),
+        *((["arc_sv"], text, "sv") for text in ("Vad är Frankrikes huvudstad? Hur många ben har en insekt?",)),
     ],
 )
 def test_languages(names: list[str], text: str, language: str) -> None:
     assert language_of(names, [text]) == language
+
+
+def test_names_of_languages() -> None:
+    assert [name_of_language(code) for code in ("de", "zh", "fil", "ig")] == ["German", "Chinese", "Filipino", "Igbo"]

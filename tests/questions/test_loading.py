@@ -7,7 +7,8 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Benchmark
-from lm_eval_cora.questions.loading import ExemplarPool, collect_questions, count_left_out
+from lm_eval_cora.questions.loading import ExemplarPool, collect_questions, count_left_out, load_questions
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question, UnusableQuestion
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, collected, mine, refused
@@ -43,6 +44,19 @@ def test_a_users_file_is_refused_with_each_row() -> None:
 )
 def test_rows_without_questions(source: Benchmark, rows: list[dict[str, Any]], parts: tuple[str, ...]) -> None:
     assert tells(refused(source, *rows), *parts)
+
+
+def test_an_english_option_among_other_questions_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    for stem, parts in (
+        ("Welche Stadt ist die größte und liegt an der Elbe?", ["German, the option 'None of the above'", "nota_text"]),
+        ("Which city is the largest and lies on the Elbe?", []),
+    ):
+        rows = [{"question": stem, "choices": ["Magdeburg", "Dresden", "Hamburg"], "answer": "C"}]
+        for more in ({}, {"nota_text": "Keine davon"}):
+            caplog.clear()
+            load_questions(LOCAL, Options(data_files=(rows,), **more))
+            assert bool(caplog.messages) == (bool(parts) and not more)
+            assert more or tells(caplog.text, *parts)
 
 
 def test_the_same_place_and_id_twice() -> None:

@@ -139,11 +139,31 @@ def test_unusual_numbers() -> None:
     answers = rows([0, 1, 2, 3, 0, 1, 2, 3, 4], list("wxyz"))
     questions, left_out, _ = collected(mine(hub=("a/mine",), split="test"), *answers)
     assert (len(questions), [where for where, _ in left_out]) == (8, ["line 9"])
-    # The first option is never right.
-    answers = rows([1, 2] * 5, list("wxyz"))
-    assert tells(collected(mine(), *answers).notes[0], "no answer is 0", "'answer_from': 1", "'answer_from': 0")
-    assert not collected(mine(), *answers[:9]).notes
-    assert not collected(mine(answer_from=0), *answers).notes
+
+
+@pytest.mark.parametrize("answers", [[2, 1], ["1"], [2.0, 2.0], ["1.0", None], [[1]], ["[2]"], ["['2']"], [2, 2, 7]])
+def test_indices_that_fit_both_ways_are_noted(answers: list[Any]) -> None:
+    source = {"hub": ("a/mine",), "split": "test"}  # rows that cannot be read are left out
+    (note,) = collected(mine(**source), *rows(answers, ICE)).notes
+    read, other = ("'Dew'", "'Fog'") if "2" in str(answers[0]) else ("'Fog'", "'Ice'")
+    assert tells(
+        note, "no answer is 0", f"line 1 is read as {read}, not as {other}", "'answer_from': 1", "'answer_from': 0"
+    )
+    assert "no answer is 0" in str(collected(mine(**source, answer_is="index"), *rows(answers, ICE)).notes)
+    for first in (0, 1):
+        assert not collected(mine(**source, answer_from=first), *rows(answers, ICE)).notes
+    assert not collected(mine(**source), *rows([*answers, 0], ICE)).notes
+
+
+@pytest.mark.parametrize(
+    ("answers", "choices"),
+    [
+        *((answers, ICE) for answers in (["B", "C"], ["Fog"], [[0, 1, 0]], ["[0, 1, 0]"], [0, 0])),
+        *(([1, 2], choices) for choices in ({"1": "Ice", "2": "Fog"}, [2, 1], {"text": ICE, "label": [1, 2, 3]})),
+    ],
+)
+def test_answers_that_fit_one_way_are_not_noted(answers: list[Any], choices: Any) -> None:
+    assert not collected(mine(), *rows(answers, choices)).notes
 
 
 def test_a_second_answer_must_name_the_same_option() -> None:

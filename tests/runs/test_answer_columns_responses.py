@@ -120,6 +120,10 @@ WRONG: dict[str, tuple[pd.DataFrame, str]] = {
         r"kinds: text \(DataFrame row 0: 'Ice'\), letter .*: 'A'\)\. Write the letter or the text of the right option",
     ),
     "from 1": (frame(answer=["ABC".index(a) + 1 for a in frame().answer]), "Write the letter or the text of the right"),
+    "from 1, in two rows": (
+        frame(answer=[1, 2] * 6)[:2],
+        "row 0 is read as 'Ice', not as 'Steam'.. Write the letter or the text of the right option in ev",
+    ),
     "one option": (frame(options=[["Ice"]] * 12, answer="Ice"), "row 0: expected 2 to 26 options, got 1"),
     "no options": (frame().drop(columns="options"), "DataFrame: expected the options of each response: a column 'op"),
     "none in the prompt": (
