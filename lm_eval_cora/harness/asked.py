@@ -20,7 +20,7 @@ from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
 from lm_eval_cora.questions.columns import Field, Getter
-from lm_eval_cora.questions.languages import language_of
+from lm_eval_cora.questions.languages import language_of, language_of_template
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import LETTERS, NOTA, Question, UnusableQuestion, shorten
@@ -226,8 +226,10 @@ class AskedTask(CoraTask):
         """The language of all tasks; empty if it is unknown or if there are several."""
         found = set()
         for key, task in self._tasks.items():
-            texts = [f"{one.stem} {' '.join(one.choices)}" for one in self._asked.values() if one.task is task]
-            found.add(language_of([name for name in (task.config.dataset_name, key) if name], texts[:50]))
+            some = [one for one in self._asked.values() if one.task is task][:50]
+            texts = [f"{one.stem} {' '.join(one.choices)}" for one in some]
+            named = language_of([name for name in (task.config.dataset_name, key) if name], texts)
+            found.add(named or language_of_template([task.doc_to_text(one.doc) for one in some], texts))
         return found.pop() if len(found) == 1 else ""
 
     def _settings(self, config: Mapping[str, Any]) -> dict[str, Any]:

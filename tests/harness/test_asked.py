@@ -191,7 +191,7 @@ def test_the_tasks_of_a_group_are_categories_and_stand_in_the_signature(folder: 
 def test_none_of_the_above_in_the_language_of_the_task(folder: Path) -> None:
     french = loaded(folder, task=write(folder, "mine_fra_Latn"))
     assert any("Aucune des réponses ci-dessus" in doc["choices"] for doc in french.test_docs())
-    text = LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Klausimas {{q[20:]}}")
+    text = LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Galdera {{q[20:]}}")
     unknown = write(folder, "mine", doc_to_text=text)
     with pytest.raises(UserError, match=r"cora_of_mc: the language of the task is unknown, or there are sev"):
         loaded(folder, task=unknown)
