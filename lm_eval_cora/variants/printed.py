@@ -35,7 +35,7 @@ _STARTS = (
     rf"(?:^|\n|\\n)[ \t]*(?:[-*•][ \t]*)?(?:\w+[ \t]+|[{_UNSPACED}]+)?",
     rf"(?:^|(?<=[\s,;.:，；。：、？！）】])|(?<=[{_UNSPACED}])(?![{_UNSPACED}]))",
 )
-_OPENS, _CLOSES = r"[(\[（【]?", r"[)\]）】]?[.:：、．,)]?[ \t]*"
+_OPENS, _CLOSES = r"[(\[（【]?", r"[)\]）】]?(?:[.:：、．,)]|[–-](?=\s))?[ \t]*"
 LABEL = re.compile(rf"^\s*{_OPENS}\w{{1,4}}{_CLOSES}")
 _TRIED = 50  # number of first labels, from the end of a prompt, with which a run of options may begin
 # What separates the labels of a list in a sentence, such as "A, B, C or D".

@@ -14,6 +14,7 @@ STYLES = {
     "one line": ("Q: Frozen water?\n(A) ice (B) fog (C) dew\nA:", "ABC"),
     "a word before": ("Frozen water?\nOption A: ice\nOption B: fog\nOption C: dew\nWhich one?", "ABC"),
     "digits": ("Gefrorenes Wasser?\n1) Eis\n2) Nebel\n3) Tau\nAntwort:", "123"),
+    "Arabic with dashes": ("ما هو الماء المتجمد؟\nأ- ثلج\nب- ضباب\nج- ندى\nالجواب:", "أبج"),
     "Arabic": ("ما هو الماء المتجمد؟\nأ. ثلج\nب. ضباب\nج. ندى\nالجواب:", "أبج"),
     "a space before the last": ("Frozen water?\nA. ice\nB. fog\n C. dew\nAnswer:", "ABC"),
     "an example before": ("Hot?\nA. ice\nB. gas\nC. dew\nAnswer: B\n\nCold?\nA. ice\nB. fog\nC. dew\nAnswer:", "ABC"),
