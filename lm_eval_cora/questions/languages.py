@@ -54,11 +54,11 @@ def language_of(names: Iterable[str], texts: Iterable[str]) -> str:
 
 
 def language_of_template(prompts: Collection[str], texts: Collection[str]) -> str:
-    """The code of the language of the words before a colon, such as "Answer:", that most prompts of a task share."""
+    """The code of the language of the words before a colon, such as "Answer:", that all prompts of a task share."""
     found = {
         code
         for code, words in (entry.split(maxsplit=1) for entry in _TEMPLATES.split(","))
-        if 2 * sum(bool(re.search(rf"(?im)^\W*(?:{words})\b[^:：\n]*[:：]", each)) for each in prompts) > len(prompts)
+        if all(re.search(rf"(?im)^\W*(?:{words})\b[^:：\n]*[:：]", prompt) for prompt in prompts)
     }
     # Questions in other languages may have a template in English, so they need English words, or hardly any words.
     words = " ".join(re.findall(r"(?<!\\)\b[^\W\d_]{3,}", " ".join(texts)))

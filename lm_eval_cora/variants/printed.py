@@ -54,14 +54,15 @@ class PrintedQuestion:
     before: str
     marks: tuple[str, ...]  # for each option what stands between the text before it and its own text, with its label
     labels: tuple[str, ...]
-    ended: tuple[str, ...]  # the options, with the punctuation of the list
+    options: tuple[str, ...]
     end: str
     style: str  # what stands around a label
+    texts: Sequence[str]  # those of the options if they are known
     joins: Collection[str] | None = None  # lists with such words before the last label (" or ") follow the options
 
     def __str__(self) -> str:
         """The rendered question."""
-        return self.before + "".join(chain(*zip(self.marks, self.ended, strict=True))) + self.end
+        return self.with_options(self.options)
 
     def labels_of(self, count: int) -> Sequence[str]:
         """The first labels of the sequence that the question uses; fewer if its script is unknown."""
@@ -75,30 +76,7 @@ class PrintedQuestion:
         own += own[-1:] * (len(labels) - len(own))  # more options look like the last one
         marks = [label.join(mark.rsplit(old, 1)) for label, (mark, old) in zip(labels, own, strict=False)]
         before, end = (self._listing.sub(partial(self._listed, labels), text) for text in (self.before, self.end))
-        return before + "".join(chain(*zip(marks, self.with_ends(options), strict=True))) + end
-
-    @cached_property
-    def options(self) -> tuple[str, ...]:
-        """The options without the punctuation of the list."""
-        return tuple(map(str.removesuffix, self.ended, self._ends))
-
-    def with_ends(self, options: Sequence[str]) -> list[str]:
-        """Options with the punctuation of the list, which stays at its place."""
-        ends = [*self._ends[:1] * (len(options) - 2), *self._ends[-2:]]
-        return [option + end for option, end in zip(options, ends, strict=True)]
-
-    @cached_property
-    def _ends(self) -> list[str]:
-        """The punctuation after each option that belongs to the list, such as "; ... ." or ", ... and ... .".
-
-        If all options end alike, a full stop is their own; a comma or a semicolon never is.
-        """
-        before_last = _JOIN.sub("", self.ended[-2])
-        bare = [_END.sub("", option) for option in (*self.ended[:-2], before_last, self.ended[-1])]
-        ends = [option.removeprefix(text) for option, text in zip(self.ended, bare, strict=True)]
-        between = {*ends[: -1 if before_last == self.ended[-2] else -2]}
-        own = len(between) > 1 or len({*bare}) < len({*self.ended}) or {*ends} in ({"."}, {"。"}, {"।"})
-        return [""] * len(ends) if own else ends
+        return before + "".join(chain(*zip(marks, options, strict=True))) + end
 
     def joins_in(self, text: str) -> set[str]:
         """The words before the last label in the lists of a text: " or " in "one of A, B, C or D"."""
@@ -132,7 +110,10 @@ def printed_question(
                 following = pattern.finditer(prompt, run[-1].end() if run else len(prompt))
                 run += [match for match in following if _style(match) == own][:1]
             if len(run) == len(texts or labels) and (found := _cut(prompt, tuple(labels), run, texts)):
-                return found
+                inside = (first.start(), len(prompt) - len(found.end))
+                every = [match for pattern in patterns for match in pattern.finditer(prompt, *inside)]
+                if any(texts) or [_style(match) for match in every].count(own) == len(run):  # no option has a label
+                    return found
     return None
 
 
@@ -165,10 +146,25 @@ def _cut(
         if text and (not prompt.startswith(text, begin) or re.search(r"\w", prompt[begin + len(text) : stops[number]])):
             return None
         options[number] = text or options[number]
+    options = _without_ends(options)
     ends = [match.end() + len(option) for match, option in zip(run, options, strict=True)]
     begins = [run[0].start(), *ends]
     marks = tuple(prompt[begin : match.end()] for begin, match in zip(begins, run, strict=False))
-    return PrintedQuestion(prompt[: begins[0]], marks, labels, tuple(options), prompt[ends[-1] :], _style(run[0]))
+    parts = (prompt[: begins[0]], marks, labels, tuple(options), prompt[ends[-1] :])
+    return PrintedQuestion(*parts, style=_style(run[0]), texts=texts)
+
+
+def _without_ends(options: list[str]) -> list[str]:
+    """Options without the punctuation of their list, such as "; ... ." or ", ... and ... .", which stays at its place.
+
+    If all options end alike, a full stop is their own; a comma or a semicolon never is.
+    """
+    before_last = _JOIN.sub("", options[-2])
+    bare = [_END.sub("", option) for option in (*options[:-2], before_last, options[-1])]
+    ends = [option.removeprefix(text) for option, text in zip(options, bare, strict=True)]
+    between = {*ends[: -1 if before_last == options[-2] else -2]}
+    own = len(between) > 1 or len({*bare}) < len({*options}) or {*ends} in ({"."}, {"。"}, {"।"})
+    return options if own else bare
 
 
 def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
@@ -176,8 +172,7 @@ def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
     # An option may begin with a label of its own, as in "(A) A. ice (B) B. fog".
     style = Counter(question.style for question in questions).most_common(1)[0][0]
     questions = [
-        (question.style != style and printed_question(str(question), question.labels, style=style)) or question
-        for question in questions
+        (one.style != style and printed_question(str(one), one.labels, one.texts, style)) or one for one in questions
     ]
     # The last option may have several lines: what precedes the usual end is a part of it. A list of the labels whose
     # kind fewer than half of the questions have is a part of their text, such as "vitamins A, B, C and D".
@@ -187,9 +182,9 @@ def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
     common = []
     for question in questions:
         lines = question.end.removesuffix(usual) if question.end.endswith(usual) else ""
-        lines *= not lines.isspace()
-        ended = (*question.ended[:-1], question.ended[-1] + lines)
-        common.append(replace(question, ended=ended, end=question.end[len(lines) :], joins=joins))
+        lines *= "\n" in lines.rstrip() and not any(question.texts)
+        options = (*question.options[:-1], question.options[-1] + lines)
+        common.append(replace(question, options=options, end=question.end[len(lines) :], joins=joins))
     return common
 
 
@@ -221,8 +216,12 @@ class PrintedPrompt(Template):
 
     def scored(self, choices: Sequence[str]) -> list[str]:
         """The texts that are scored: labels in the task's style, with the options if the task scores these."""
-        printed, own = self.printed, self.printed.ended
-        prints = own != printed.labels and all(map(str.endswith, self.scored_as, own))
-        frame = self.scored_as[0].removesuffix(own[0] * prints)
-        pairs = zip(printed.labels_of(len(choices)), printed.with_ends(self._as_printed(choices)), strict=True)
-        return [frame.replace(printed.labels[0], label, 1) + ended * prints for label, ended in pairs]
+        printed, first = self.printed, self.scored_as[0]
+        labels = printed.labels_of(len(choices))
+        if not any(printed.texts):
+            return [first.replace(labels[0], label, 1) for label in labels]
+        ends = [*map(str.removeprefix, printed.texts, printed.options)]
+        ends = [*ends[:1] * (len(labels) - 2), *ends[-2:]]
+        before = first.removesuffix(printed.texts[0])
+        every = zip(labels, self._as_printed(choices), ends, strict=True)
+        return [before.replace(labels[0], label, 1) + choice + end for label, choice, end in every]
