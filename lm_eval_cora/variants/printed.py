@@ -157,14 +157,14 @@ def _cut(
 def _without_ends(options: list[str]) -> list[str]:
     """Options without the punctuation of their list, such as "; ... ." or ", ... and ... .", which stays at its place.
 
-    If all options end alike, a full stop is their own; a comma or a semicolon never is.
+    If all options end alike, only a comma or a semicolon belongs to the list.
     """
     before_last = _JOIN.sub("", options[-2])
     bare = [_END.sub("", option) for option in (*options[:-2], before_last, options[-1])]
     ends = [option.removeprefix(text) for option, text in zip(options, bare, strict=True)]
     between = {*ends[: -1 if before_last == options[-2] else -2]}
-    own = len(between) > 1 or len({*bare}) < len({*options}) or {*ends} in ({"."}, {"。"}, {"।"})
-    return options if own else bare
+    alike = len({*ends}) == 1 and not re.search("[,;，；、،؛]", ends[0])
+    return options if alike or len(between) > 1 or len({*bare}) < len({*options}) else bare
 
 
 def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:

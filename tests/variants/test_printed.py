@@ -89,6 +89,7 @@ ENDS = {
     "Chinese": ("选项：(A)红，(B)蓝，(C)绿。\n答案：", "红|蓝|绿"),
     "options that are sentences": ("A. It is.\nB. It was.\nC. It will.\nAnswer:", "It is.|It was.|It will."),
     "Chinese sentences": ("A. 是。\nB. 否。\nC. 无。\n答案：", "是。|否。|无。"),
+    "formulas": ("A. x /\nB. y /\nC. z /\nAnswer:", "x /|y /|z /"),
     "some full stops": ("A. red.\nB. blue\nC. green.\nAnswer:", "red.|blue|green."),
     "abbreviations": ("A. noon\nB. night\nC. 2 p.m.\nAnswer:", "noon|night|2 p.m."),
     "options that would be equal": ("A. red\nB. blue\nC. red.\nAnswer:", "red|blue|red."),
