@@ -110,9 +110,9 @@ def printed_question(
                 following = pattern.finditer(prompt, run[-1].end() if run else len(prompt))
                 run += [match for match in following if _style(match) == own][:1]
             if len(run) == len(texts or labels) and (found := _cut(prompt, tuple(labels), run, texts)):
-                inside = (first.start(), len(prompt) - len(found.end))
-                every = [match for pattern in patterns for match in pattern.finditer(prompt, *inside)]
-                if any(texts) or [_style(match) for match in every].count(own) == len(run):  # no option has a label
+                inside = prompt[first.start() : len(prompt) - len(found.end)]
+                every = [_style(match) for pattern in patterns for match in pattern.finditer(inside)]
+                if any(texts) or every.count(own) == len(run):  # no option has a label of the list
                     return found
     return None
 
