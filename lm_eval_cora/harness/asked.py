@@ -20,11 +20,12 @@ from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
 from lm_eval_cora.questions.columns import Field, Getter
-from lm_eval_cora.questions.languages import language_of, name_of_language
+from lm_eval_cora.questions.languages import language_of, language_of_template, name_of_language
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import LETTERS, NOTA, Question, shorten
+from lm_eval_cora.questions.question import LETTERS, NOTA, Question, UnusableQuestion, shorten
 from lm_eval_cora.variants.printed import (
+    LABEL,
     SEQUENCES,
     PrintedPrompt,
     PrintedQuestion,
@@ -49,6 +50,10 @@ class Asked:
     choices: tuple[str, ...]
     answer: int
     printed: PrintedQuestion | None = None  # cut at its options; None if the prompt does not print them
+    lost: UnusableQuestion | None = None  # why it is left out
+
+
+_MOST_LOST = 0.2  # share of a task's docs that are left out if their options or their target are not found
 
 
 def asked_by(task: Any) -> list[Asked]:
@@ -56,24 +61,31 @@ def asked_by(task: Any) -> list[Asked]:
     if task.OUTPUT_TYPE not in ("multiple_choice", "generate_until"):
         raise UserError(f"{task.task_name}: expected a multiple-choice task, its output_type is {task.OUTPUT_TYPE}")
     asked = []
-    for number, doc in enumerate(task.eval_docs):
+    for doc in task.eval_docs:
         try:
             asked.append(read_question(task, doc))
         except Exception as error:  # noqa: PERF203  # a template or function of the task may raise any error
-            told = error if isinstance(error, UserError) else f"cannot be rendered: {in_a_line(error)}"
-            raise UserError(f"{task.task_name}: doc {number}: {told}") from error
+            told = str(error) if isinstance(error, UserError) else f"cannot be rendered: {in_a_line(error)}"
+            lost = UnusableQuestion("a prompt or target that cannot be read", told)
+            asked.append(Asked(task, doc, "", (), 0, lost=lost))
     if not asked:
         raise UserError(f"{task.task_name}: the task has no docs")
-    cut = [one.printed for one in asked if one.printed is not None]
-    if len(cut) == len(asked):
-        pairs = zip(asked, of_one_task(cut), strict=True)
-        return [replace(one, printed=printed, choices=printed.options) for one, printed in pairs]
+    cut = [one.printed for one in asked if one.printed]
     # Options such as "1", "2", "3" may be numbers, not labels. They are if other docs of the task have texts.
-    if cut or all(labels_in(one.choices) for one in asked):
-        number, lost = next((number, one) for number, one in enumerate(asked) if one.printed is None)
-        scores = f"the task scores {', '.join(lost.choices)}, but its prompt prints no options with these labels"
-        end = f"it ends with {task.doc_to_text(lost.doc)[-200:]!r}"
-        raise UserError(f"{task.task_name}: doc {number}: {scores}; {end}")
+    prints = 2 * len(cut) > len(asked) or all(one.printed or labels_in(one.choices) for one in asked if not one.lost)
+    common = iter(of_one_task(cut) if cut else ())
+    for number, one in enumerate(asked):
+        if one.printed:
+            printed = next(common)
+            asked[number] = replace(one, printed=printed if prints else None, choices=printed.options)
+        elif prints and not one.lost:
+            scores = f"the task scores {', '.join(one.choices)}, but its prompt does not print such options"
+            end = f"it ends with {task.doc_to_text(one.doc)[-200:]!r}"
+            asked[number] = replace(one, lost=UnusableQuestion("a prompt without its options", f"{scores}; {end}"))
+    places = [number for number, one in enumerate(asked) if one.lost]
+    if len(places) > _MOST_LOST * len(asked):
+        count = f"{len(places)} of {len(asked)} docs cannot be asked; at most {_MOST_LOST:.0%} are left out"
+        raise UserError(f"{task.task_name}: {count}. Doc {places[0]}: {asked[places[0]].lost}")
     return asked
 
 
@@ -97,11 +109,9 @@ def read_question(task: Any, doc: Mapping[str, Any]) -> Asked:
     if answer is None:
         raise UserError(f"expected one of the {len(scored)} options as target, got {shorten(repr(target))}")
     labels = labels_in(scored)
-    if labels and (printed := printed_question(text, labels)):
-        for option, answer_text in zip(printed.options, scored, strict=True):
-            own = _LABELLED.fullmatch(answer_text)
-            if own and own[4] and not answer_text.endswith(option):
-                raise UserError(f"the prompt prints {shorten(option)!r}, but scores {shorten(answer_text)!r}")
+    texts = [LABEL.sub("", choice, count=1) if labels else choice.lstrip() for choice in scored]
+    styles = [labels] if labels else [sequence.split()[: len(texts)] for sequence in SEQUENCES] * all(texts)
+    for printed in filter(None, (printed_question(text, style, texts) for style in styles)):
         return Asked(task, doc, _stem(printed.before), printed.options, answer, printed)
     return Asked(task, doc, _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored)), answer)
 
@@ -161,8 +171,9 @@ class AskedTask(CoraTask):
         tasks = _loaded(config["task"], names)
         every = [(n, f"{task}-{n}", one) for task in tasks for n, one in enumerate(asked_by(tasks[task]))]
         asked = {key: one for _, key, one in sorted(every, key=itemgetter(0))}  # in turns: `--limit` leaves out none
-        self._tasks, self._asked = tasks, asked
-        prints = {one.printed is not None for one in asked.values()}
+        self._tasks, self._every = tasks, asked
+        self._asked = {key: one for key, one in asked.items() if not one.lost}
+        prints = {one.printed is not None for one in self._asked.values()}
         if len(prints) > 1:
             some = "some of the tasks print their options, others do not"
             raise UserError(f"{config['task']}: {some}. Run them separately")
@@ -190,13 +201,15 @@ class AskedTask(CoraTask):
             name,
             lambda _: OneByOne((), self._question),
             source=Source(hub=(name,)),
-            files=([{"id": key} for key in self._asked],),
+            files=([{"id": key} for key in self._every],),
             nota_text=benchmark_declaration("global_mmlu")["nota_text"].get(self._language, ""),
         )
 
     def _question(self, row: Mapping[str, Any], _: str) -> Question:
         """A question; its task is the category if there are several."""
-        one, several = self._asked[row["id"]], len(self._tasks) > 1
+        one, several = self._every[row["id"]], len(self._tasks) > 1
+        if one.lost:
+            raise one.lost
         category = one.task.task_name if several else ""
         return Question(row["id"], one.stem, one.choices, one.answer, category, self._cluster_of(one.doc))
 
@@ -213,8 +226,10 @@ class AskedTask(CoraTask):
         """The language of all tasks; empty if it is unknown or if there are several."""
         found = set()
         for key, task in self._tasks.items():
-            texts = [f"{one.stem} {' '.join(one.choices)}" for one in self._asked.values() if one.task is task]
-            found.add(language_of((task.config.dataset_name, key), texts[:50]))
+            some = [one for one in self._asked.values() if one.task is task][:50]
+            texts = [f"{one.stem} {' '.join(one.choices)}" for one in some]
+            named = language_of((task.config.dataset_name, key), texts)
+            found.add(named or language_of_template([task.doc_to_text(one.doc) for one in some], texts))
         return found.pop() if len(found) == 1 else ""
 
     @property
@@ -325,15 +340,17 @@ class AskedTask(CoraTask):
         for task in self._tasks.values():
             task.set_fewshot_seed(self._fewshot_seed)
         sampled = self._options.questions or self._options.categories
-        known = self._asked if sampled else {question.id for question in self.dataset[SPLIT]}
-        drawn = {doc["question_id"] for doc in self._selected.values()} | (self._asked.keys() - known)
-        for key, one in self._asked.items():
+        known = self._every if sampled else {question.id for question in self.dataset[SPLIT]}
+        drawn = {doc["question_id"] for doc in self._selected.values()} | (self._every.keys() - known)
+        for key, one in self._every.items():
             if key not in drawn:
                 continue
-            how = {**arguments, "gen_prefix": one.task.doc_to_prefix(one.doc)}
             try:
+                how = {**arguments, "gen_prefix": one.task.doc_to_prefix(one.doc)}
                 self._contexts[key] = one.task.fewshot_context(one.doc, shots, **how)
             except Exception as error:  # as agieval's, whose answers are lists, with exemplars
+                if one.lost:
+                    continue
                 where = f"{self.task_name}: question {key} with {shots} exemplars"
                 raise UserError(f"{where}: its task cannot build the prompt: {in_a_line(error)}") from error
 
@@ -351,7 +368,7 @@ def _prompt_of(asked: Asked) -> PrintedPrompt:
     keys = ("doc_to_text", "doc_to_choice", "description")
     words = "\0".join(str(name_callables(getattr(task.config, key, ""))) for key in keys)
     scored = task.doc_to_choice(asked.doc) if task.OUTPUT_TYPE == "multiple_choice" else printed.labels
-    return PrintedPrompt(task.task_name, words, printed=printed, scored_as=str(scored[0]))
+    return PrintedPrompt(task.task_name, words, printed=printed, scored_as=tuple(map(str, scored)))
 
 
 def _names_in(name: str, options: Options) -> tuple[str, ...]:

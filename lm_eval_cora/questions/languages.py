@@ -1,9 +1,9 @@
-"""The language of a task of the harness, from its name or the script of its questions."""
+"""The language of a task of the harness, from its name, the script of its questions or the words of its template."""
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 _LANGUAGES = (
     "am amharic amh, ar arabic ara arb darija egymmlu, bn bengali ben bangla, cs czech ces, de german deu ger, "
@@ -41,6 +41,16 @@ _SCRIPTS = (
 )
 """Scripts of one language of those above."""
 
+_TEMPLATES = (
+    "ar السؤال|الجواب|الإجابة|إجابة, cs odpověď, de frage|antwort, en answer|choices, es respuesta, fa پاسخ, "
+    "fil tanong|sagot, fr réponse, ha amsa, id jawaban, ig azịza, it domanda|risposta, ky суроо|жооп, "
+    "lt klausimas|atsakymas, mg valiny, ms soalan|jawapan, nl vraag|antwoord, ny yankho, pl pytanie|odpowiedź, "
+    "pt pergunta, ro întrebare|răspuns, ru вопрос|ответ, sn mhinduro, so jawaab, sr питање, sv fråga, sw swali|jibu, "
+    "tr soru|cevap, uk питання|відповідь, vi đáp án|trả lời, yo ìdáhùn"
+)
+"""Words before a colon in prompts that one language only has: not "Question", which is also French."""
+
+_ONLY_ENGLISH = re.compile(r"\b(?:the|and|which|what|how)\b", re.IGNORECASE)
 _ENGLISH = re.compile(r"\b(?:the|of|and|is|which|what|to|in|for)\b", re.IGNORECASE)
 
 
@@ -75,3 +85,17 @@ def clear_language(text: str) -> str:
 def name_of_language(code: str) -> str:
     """The English name of a language."""
     return dict(words.split()[:2] for words in _LANGUAGES.split(","))[code].capitalize()
+
+
+def language_of_template(prompts: Collection[str], texts: Collection[str]) -> str:
+    """The code of the language of the words before a colon, such as "Answer:", that all prompts of a task share."""
+    found = {
+        code
+        for code, words in (entry.split(maxsplit=1) for entry in _TEMPLATES.split(","))
+        if all(re.search(rf"(?im)^\W*(?:{words})\b[^:：\n]*[:：]", prompt) for prompt in prompts)
+    }
+    # Questions in other languages may have a template in English, so they need English words, or hardly any words.
+    words = " ".join(re.findall(r"(?<!\\)\b[^\W\d_]{3,}", " ".join(texts)))
+    most = max(30 * len(_ONLY_ENGLISH.findall(words)), 3 * len(texts) * words.isascii())
+    own = found - {"en"} or (found if len(words.split()) <= most else ())
+    return own.pop() if len(own) == 1 else ""

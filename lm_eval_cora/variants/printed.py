@@ -27,14 +27,24 @@ SEQUENCES = (
 )
 """Labels of options in their order."""
 
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese have no spaces between words.
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+_LETTER = rf"[^\W{_UNSPACED}]"  # that a word's boundary precedes and follows
 # What precedes a label: the beginning of a line, perhaps with "Option"; in options of one line a space.
-_STARTS = (r"(?:^|\n|\\n)[ \t]*(?:[-*•][ \t]*)?(?:\w+[ \t]+)?", r"(?:^|(?<=[\s,;.]))")
-_OPENS, _CLOSES = r"[(\[（【]?", r"[)\]）】]?[.:：、．,)]?[ \t]*"
+_STARTS = (
+    rf"(?:^|\n|\\n)[ \t]*(?:[-*•][ \t]*)?(?:\w+[ \t]+|[{_UNSPACED}]+)?",
+    rf"(?:^|(?<=[\s,;.:，；。：、？！）】])|(?<=[{_UNSPACED}])(?![{_UNSPACED}]))",
+)
+_OPENS, _CLOSES = r"[(\[（【]?", r"[)\]）】]?(?:[.:：、．,)]|[–-](?=\s))?[ \t]*"
+LABEL = re.compile(rf"^\s*{_OPENS}\w{{1,4}}{_CLOSES}")
 _TRIED = 50  # number of first labels, from the end of a prompt, with which a run of options may begin
 # What separates the labels of a list in a sentence, such as "A, B, C or D".
-_BETWEEN = r"([^\w\n]{1,6}(?:\w{1,4}[^\w\n]{1,3})?)"
+_BETWEEN = rf"([^\w\n]{{1,6}}(?:\w{{1,4}}[^\w\n]{{1,3}})?|[{_UNSPACED}]{{1,4}})"
 # Some task files have a backslash and an n where they mean a new line; before a small letter it is LaTeX.
 _LINE_END = re.compile(r"\n|\\n(?![a-z])")
+# Punctuation after an option, which may belong to the list of options; not that of "p.m." or "...".
+_END = re.compile(r"(?<=\S)(?:\s*[,;，；、،؛。।]|\s[/|]|(?<!\.)(?<!\.\w)\.)$")
+_JOIN = re.compile(r"(?:(?<=\S)\s+(?:and|or|und|oder|et|ou|или)|或)$")
 
 
 @dataclass(frozen=True)
@@ -46,11 +56,13 @@ class PrintedQuestion:
     labels: tuple[str, ...]
     options: tuple[str, ...]
     end: str
+    style: str  # what stands around a label
+    texts: Sequence[str]  # those of the options if they are known
     joins: Collection[str] | None = None  # lists with such words before the last label (" or ") follow the options
 
     def __str__(self) -> str:
         """The rendered question."""
-        return self.before + "".join(chain(*zip(self.marks, self.options, strict=True))) + self.end
+        return self.with_options(self.options)
 
     def labels_of(self, count: int) -> Sequence[str]:
         """The first labels of the sequence that the question uses; fewer if its script is unknown."""
@@ -73,8 +85,8 @@ class PrintedQuestion:
     @cached_property
     def _listing(self) -> re.Pattern[str]:
         following = [re.escape(label) for label in self.labels_of(len(self.labels) + 1)[len(self.labels) :]]
-        longer = "".join(rf"(?!{_BETWEEN}{label}(?!\w))" for label in following)  # a list of more labels
-        return re.compile(rf"(?<!\w){_BETWEEN.join(map(re.escape, self.labels))}(?!\w){longer}")
+        longer = "".join(rf"(?!{_BETWEEN}{label}(?!{_LETTER}))" for label in following)  # a list of more labels
+        return re.compile(rf"(?<!{_LETTER}){_BETWEEN.join(map(re.escape, self.labels))}(?!{_LETTER}){longer}")
 
     def _listed(self, labels: Sequence[str], match: re.Match[str]) -> str:
         """List other labels in the style of a list."""
@@ -85,18 +97,23 @@ class PrintedQuestion:
         return between[-1].join(filter(None, (comma.join(labels[:-1]), labels[-1])))
 
 
-def printed_question(prompt: str, labels: Sequence[str]) -> PrintedQuestion | None:
-    """Find the last run of options with these labels: one per line, or else all in one line."""
+def printed_question(
+    prompt: str, labels: Sequence[str], texts: Sequence[str] = (), style: str = ""
+) -> PrintedQuestion | None:
+    """Find the last run of options with these labels, and texts if they are known: one per line, or all in one line."""
     for start in _STARTS:
         patterns = [re.compile(rf"{start}{_OPENS}(?P<label>{re.escape(label)})(?!\w){_CLOSES}") for label in labels]
         for first in reversed([*patterns[0].finditer(prompt)][-_TRIED:]):
-            style = _style(first)
-            run = [first] if re.search(r"[^\w\s·]", style) else []
+            own = _style(first)
+            run = [first] if re.search(r"[^\w\s·]", own) and style in ("", own) else []
             for pattern in patterns[1:]:
                 following = pattern.finditer(prompt, run[-1].end() if run else len(prompt))
-                run += [match for match in following if _style(match) == style][:1]
-            if len(run) == len(labels):
-                return _cut(prompt, tuple(labels), run)
+                run += [match for match in following if _style(match) == own][:1]
+            if len(run) == len(texts or labels) and (found := _cut(prompt, tuple(labels), run, texts)):
+                inside = prompt[first.start() : len(prompt) - len(found.end)]
+                every = [_style(match) for pattern in patterns for match in pattern.finditer(inside)]
+                if any(texts) or every.count(own) == len(run):  # no option has a label of the list
+                    return found
     return None
 
 
@@ -117,22 +134,46 @@ def _style(match: re.Match[str]) -> str:
     return f"{match[0][:start]}·{match[0][end:]}".strip()
 
 
-def _cut(prompt: str, labels: tuple[str, ...], run: Sequence[re.Match[str]]) -> PrintedQuestion:
-    """Cut a prompt at its options. The last one ends with its line."""
+def _cut(
+    prompt: str, labels: tuple[str, ...], run: Sequence[re.Match[str]], texts: Sequence[str]
+) -> PrintedQuestion | None:
+    """Cut a prompt at its options. The last one ends with its line. None if the options have other texts."""
     line_end = _LINE_END.search(prompt, run[-1].end())
     stops = [*(match.start() for match in run[1:]), line_end.start() if line_end else len(prompt)]
     options = [prompt[match.end() : stop].rstrip() for match, stop in zip(run, stops, strict=True)]
-    separators = {option[-1:] for option in options[:-1]}
-    if len(separators) == 1 and separators <= {",", ";"} and options[-1][-1:] not in separators:
-        options[:-1] = [option[:-1] for option in options[:-1]]
+    for number, text in enumerate(texts):
+        begin = run[number].end()
+        if text and (not prompt.startswith(text, begin) or re.search(r"\w", prompt[begin + len(text) : stops[number]])):
+            return None
+        options[number] = text or options[number]
+    options = _without_ends(options)
     ends = [match.end() + len(option) for match, option in zip(run, options, strict=True)]
     begins = [run[0].start(), *ends]
-    marks = [prompt[begin : match.end()] for begin, match in zip(begins, run, strict=False)]
-    return PrintedQuestion(prompt[: begins[0]], tuple(marks), labels, tuple(options), prompt[ends[-1] :])
+    marks = tuple(prompt[begin : match.end()] for begin, match in zip(begins, run, strict=False))
+    parts = (prompt[: begins[0]], marks, labels, tuple(options), prompt[ends[-1] :])
+    return PrintedQuestion(*parts, style=_style(run[0]), texts=texts)
+
+
+def _without_ends(options: list[str]) -> list[str]:
+    """Options without the punctuation of their list, such as "; ... ." or ", ... and ... .", which stays at its place.
+
+    If all options end alike, only a comma or a semicolon belongs to the list.
+    """
+    before_last = _JOIN.sub("", options[-2])
+    bare = [_END.sub("", option) for option in (*options[:-2], before_last, options[-1])]
+    ends = [option.removeprefix(text) for option, text in zip(options, bare, strict=True)]
+    between = {*ends[: -1 if before_last == options[-2] else -2]}
+    alike = len({*ends}) == 1 and not re.search("[,;，；、،؛]", ends[0])
+    return options if alike or len(between) > 1 or len({*bare}) < len({*options}) else bare
 
 
 def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
-    """Use what the questions of a task have in common: the text after the options, and a list of the labels."""
+    """Use what the questions of a task have in common: style, the text after the options, and a list of the labels."""
+    # An option may begin with a label of its own, as in "(A) A. ice (B) B. fog".
+    style = Counter(question.style for question in questions).most_common(1)[0][0]
+    questions = [
+        (one.style != style and printed_question(str(one), one.labels, one.texts, style)) or one for one in questions
+    ]
     # The last option may have several lines: what precedes the usual end is a part of it. A list of the labels whose
     # kind fewer than half of the questions have is a part of their text, such as "vitamins A, B, C and D".
     (usual, _), *_ = Counter(question.end for question in questions).most_common(1)
@@ -141,6 +182,7 @@ def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
     common = []
     for question in questions:
         lines = question.end.removesuffix(usual) if question.end.endswith(usual) else ""
+        lines *= "\n" in lines.rstrip() and not any(question.texts)
         options = (*question.options[:-1], question.options[-1] + lines)
         common.append(replace(question, options=options, end=question.end[len(lines) :], joins=joins))
     return common
@@ -151,15 +193,17 @@ class PrintedPrompt(Template):
     """The prompt of a task of the harness, with other options in place of its own."""
 
     printed: PrintedQuestion = field(kw_only=True)  # as the task prints it
-    scored_as: str = field(kw_only=True)  # the task's text for its first option: "A", "(A)" or "(A)the whole option"
+    scored_as: Sequence[str] = field(kw_only=True)  # the task's texts: "A", "(A)the whole option" or "the whole option"
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
-        """Render the question with other options. A question's own options keep their white space."""
+        """Render the question with other options."""
+        return self.printed.with_options(self._as_printed(choices))
+
+    def _as_printed(self, choices: Sequence[str]) -> Sequence[str]:
+        """A question's own options keep their white space; all of the original, also if two differ only in that."""
         options = self.printed.options
         own = {one_line(option): option for option in options}
-        if [*choices] == [*map(one_line, options)]:  # the original, also if two options differ only in white space
-            return str(self.printed)
-        return self.printed.with_options([own.get(choice, choice) for choice in choices])
+        return options if [*choices] == [*map(one_line, options)] else [own.get(choice, choice) for choice in choices]
 
     def labels_of(self, count: int) -> Sequence[str]:
         """The labels of so many options. Raise a UserError if they are not known."""
@@ -172,8 +216,12 @@ class PrintedPrompt(Template):
 
     def scored(self, choices: Sequence[str]) -> list[str]:
         """The texts that are scored: labels in the task's style, with the options if the task scores these."""
-        label, option = self.printed.labels[0], self.printed.options[0]
-        before, _, after = self.scored_as.partition(label)
-        with_option = bool(option) and after.endswith(option)
-        pairs = zip(self.printed.labels_of(len(choices)), choices, strict=True)
-        return [f"{before}{new}{after.removesuffix(option)}{choice if with_option else ''}" for new, choice in pairs]
+        printed, first = self.printed, self.scored_as[0]
+        labels = printed.labels_of(len(choices))
+        if not any(printed.texts):
+            return [first.replace(labels[0], label, 1) for label in labels]
+        ends = [*map(str.removeprefix, printed.texts, printed.options)]
+        ends = [*ends[:1] * (len(labels) - 2), *ends[-2:]]
+        before = first.removesuffix(printed.texts[0])
+        every = zip(labels, self._as_printed(choices), ends, strict=True)
+        return [before.replace(labels[0], label, 1) + choice + end for label, choice, end in every]

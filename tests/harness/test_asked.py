@@ -103,6 +103,11 @@ STYLES: dict[str, dict[str, Any]] = {
         "doc_to_text": "{{q}}\n(A){{o[0]}} (B){{o[1]}} (C){{o[2]}}\nA:",
         "doc_to_choice": "{{['(A)' + o[0], '(B)' + o[1], '(C)' + o[2]]}}",
     },
+    "letters with texts and ends": {
+        "doc_to_text": "{{q}}\n(A){{o[0]}};\n(B){{o[1]}};\n(C){{o[2]}}.\nA:",
+        "doc_to_choice": "{{['(A)' + o[0] + ';', '(B)' + o[1] + ';', '(C)' + o[2] + '.']}}",
+    },
+    "texts that the prompt prints": {"doc_to_choice": "{{o}}"},
     "no delimiter": {"target_delimiter": "", "doc_to_text": f"{LETTERS} "},
     "a prefix": {"gen_prefix": "The letter is"},
     "a prefix with a column": {"gen_prefix": "{{o[0]}} or"},
@@ -194,7 +199,7 @@ def test_none_of_the_above_in_the_language_of_the_task(folder: Path, caplog: pyt
     english.prepare(None)
     assert "cora_of_mc: language: English, from the prompts; `nota_text`" in caplog.text
     assert "language" not in loaded(folder, task="mine_fra_Latn", nota_text="Rien").cost()
-    text = LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Klausimas {{q[20:]}}")
+    text = LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Galdera {{q[20:]}}")
     unknown = write(folder, "mine", doc_to_text=text)
     with pytest.raises(UserError, match=r"cora_of_mc: the language of the task is unknown, or there are sev"):
         loaded(folder, task=unknown)
@@ -259,14 +264,29 @@ def test_warnings_of_equal_options_and_of_options_in_the_stem(folder: Path, capl
     assert [message.partition("have ")[2][:16] for message in told] == ["all their option", "equal options, w"]
 
 
+def test_docs_that_cannot_be_read_are_left_out(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = LETTERS.replace("B. {{o[1]}}", "{{'B)' if q[-2] == '4' else 'B.'}} {{o[1]}}")
+    name, how = write(folder, doc_to_text=text), {"num_fewshot": 2}
+    _, their_model = evaluated(folder, name, name, **how)
+    ours, our_model = evaluated(folder, "cora_of_mc", name, **how)
+    assert "left out 1 of 8 questions: 1 with a prompt without its options (row 4)" in caplog.text
+    assert ours["n-samples"]["cora_of_mc"]["effective"] == 7 * 14
+    kept = {asked for asked in their_model.asked if "number 4?" not in asked[0].rpartition("Which")[2]}
+    assert len(kept) == 7 * 3
+    assert kept <= set(our_model.asked), "the other docs keep their exemplars"
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"doc_to_text": "{{q}}\nAnswer:"}, "doc 0: the task scores A, B, C, but its prompt prints no"),
-    ({"doc_to_text": "t"}, r"doc 0: expected one prompt, got one for each option"),
-    ({"doc_to_target": "{{'D'}}"}, "doc 0: expected one of the 3 options as target, got"),
-    ({"doc_to_target": "{{['A', 'B']}}"}, "doc 0: expected one of the 3 options as target"),
-    ({"doc_to_choice": "{{['A. ' + o[1], 'B. ' + o[0], 'C. ' + o[2]]}}"}, "prints 'ice 0', but scores 'A. fog 0'"),
-    ({"doc_to_choice": "{{['A. ' + o[0] + '!', 'B. ' + o[1], 'C. ' + o[2]]}}"}, "'ice 0', but scores 'A. ice 0!'"),
-    ({"doc_to_text": LETTERS.replace("{{q}}", "{{ q if t < 2 else o[9].text }}")}, "doc 2: cannot be rendered: Undef"),
+    ({"doc_to_text": "{{q}}\nAnswer:"}, "Doc 0: .*the task scores A, B, C, but its prompt does not print such"),
+    ({"doc_to_text": "t"}, r"Doc 0: .*expected one prompt, got one for each option"),
+    ({"doc_to_target": "{{'D'}}"}, "Doc 0: .*expected one of the 3 options as target, got"),
+    ({"doc_to_target": "{{['A', 'B']}}"}, "Doc 0: .*expected one of the 3 options as target"),
+    ({"doc_to_choice": "{{['A. ' + o[1], 'B. ' + o[0], 'C. ' + o[2]]}}"}, "scores A. fog 0, .* it ends .*A. ice 0"),
+    ({"doc_to_choice": "{{['A. ' + o[0] + '!', 'B. ' + o[1], 'C. ' + o[2]]}}"}, "scores A. ice 0!, .*A. ice 0"),
+    (
+        {"doc_to_text": LETTERS.replace("{{q}}", "{{ q if t < 2 else o[9].text }}")},
+        "2 of 8 docs cannot be asked; at most 20% are left out. Doc 2: .*cannot be rendered: Undef",
+    ),
     ({"output_type": "loglikelihood"}, "expected a multiple-choice task, its output_type is log"),
 ]
 

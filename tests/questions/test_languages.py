@@ -1,6 +1,6 @@
 import pytest
 
-from lm_eval_cora.questions.languages import language_of, name_of_language
+from lm_eval_cora.questions.languages import language_of, language_of_template, name_of_language
 
 NAMED = {"belebele_fra_Latn": "fr", "global_mmlu_full_de_anatomy": "", "arc_de": "de", "turkishmmlu_biology": "tr"}
 NAMED |= {"include_base_44_persian_history": "fa", "mmlu_prox_lite_sw_law": "", "arabicmmlu_law": "ar"}
@@ -33,3 +33,24 @@ def test_languages(names: list[str], text: str, language: str) -> None:
 
 def test_names_of_languages() -> None:
     assert [name_of_language(code) for code in ("de", "zh", "fil", "ig")] == ["German", "Chinese", "Filipino", "Igbo"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "language"),
+    [
+        ("Question: {}\nAnswer:", "$\\frac{3}{4} x^2 = 3$ 1 2 3", "en"),
+        ("Question: {}\nAnswer:", "a train runs 5 km / hr . what is the length ? 12 m 15 m 18 m", "en"),
+        ("Question: {}\nAnswer:", "Koks yra didžiausias miestas? Vilnius Kaunas", ""),
+        ("Question: {}\nAnswer:", "Ibu kota negara ini terletak di pulau mana? Jawa Bali", ""),
+        ("Question: {}\nAnswer:", "Що це? Лід", ""),
+        ("Question : {}\n", "2 + 2 1 2 3", ""),  # English or French
+        ("Frage: {}\nAntwort (A, B oder C):", "2 + 2 1 2 3", "de"),
+        ("Pergunta: {}\nAnswer:", "Que cidade fica no norte? Porto Faro", "pt"),
+        ("Câu hỏi: {}\nĐáp án：", "2 + 2 1 2 3", "vi"),
+        ("Питання: {}\nВідповідь:", "2 + 2 1 2 3", "uk"),
+        ("Pregunta: {}\nResposta:", "2 + 2 1 2 3", ""),  # Galician, or Catalan
+    ],
+)
+def test_the_template_tells_the_language(prompt: str, text: str, language: str) -> None:
+    prompts = [prompt.format(text), prompt.format(f"Vraag: {text}")]
+    assert language_of_template(prompts, [text, text]) == language
