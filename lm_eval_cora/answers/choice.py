@@ -81,7 +81,7 @@ def _bare(said: str, doc: Doc) -> Answer | None:
 # ---- JSON, a printed Python dict, or the arguments of a tool call
 _PAIR = re.compile(
     r"(?P<quote>[\"'])(?P<key>[^\"'\n]{1,40})(?P=quote)\s{0,4}:\s{0,4}(?P<list>\[\s{0,4})?"
-    r"(?:\"(?P<double>(?:[^\"\\]|\\.){0,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){0,4000}?)'(?=\s*[,}\]])"
+    r"(?:\"(?P<double>(?:[^\"\\]|\\.){0,4000})\"|'(?P<single>(?:[^'\\]|\\.){0,4000}?)'(?=\s*[,}\]])"
     r"|(?P<bare>true|false|null|None|True|False|-?\d[\d.]{0,30}))"
 )
 _MORE = re.compile(r"\s{0,4},\s{0,4}[\"'][^\"':]{0,400}[\"']\s{0,4}[,\]]")
