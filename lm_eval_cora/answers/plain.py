@@ -12,7 +12,7 @@ LINE_BREAK = re.compile(
     r"\r\n?|[\x1c-\x1e\x85\u2028\u2029]|(?i:<br ?/?>|</(?:p|div|li)>)"
     r"|[\v\f](?!rac|box|orall|lat|ec|ar|dots|ert|ee|space)"  # JSON turns "\frac" into a form feed and "rac"
     r"|(?<!\\)(?:\\r)?\\n(?!(?:u|i|eq?|eg|abla|ot(?:in)?|mid|less|gtr|exists|parallel|sim|cong|atural|ewline|oindent|"
-    r"onumber|vdash|(?:leq|geq|prec|succ|subset|supset|triangle|left|right|Left|Right|vD|VD|Vd)[a-z]*)(?![a-zA-Z]))"
+    r"onumber|vdash|[ew]arrow|(?:leq|geq|prec|succ|subset|supset|triangle|[lL]eft|[rR]ight|V?[dD]|V)[a-z]*)(?![a-zA-Z]))"
 )
 """What stands for a line break in a response, also as a backslash and "n", where that is no command of LaTeX."""
 
