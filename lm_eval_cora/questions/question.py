@@ -193,32 +193,3 @@ def shorten(text: object, width: int = 40) -> str:
 def shown(value: object) -> str:
     """Return a value as Python prints it, shortened for an error message."""
     return shorten(repr(value))
-
-
-_WORDS = re.compile(
-    r"\b(?:all|none|any|both|neither|either|some|one|two|three|each)(?: one)? of (?:the )?"
-    r"(?:above|below|these|those|others?|other (?:options|answers|choices|alternatives)|"
-    r"(?:listed |given )?(?:options|answers|choices|alternatives))\b"
-    r"|\b(?:all|none|both|neither|either) (?:the )?above\b"
-    r"|\b(?:the )?(?:options|answers|choices) (?:above|below)\b"
-    r"|^\W*(?:all|none|both|neither) of (?:the )?(?:following|them)\W*$"
-    r"|^\W*(?:both|neither)\W*$"
-    r"|^\W*(?:all|both|neither) (?:are|is) (?:correct|right|true|incorrect|wrong|false)\W*$",
-    re.IGNORECASE,
-)
-_LETTER = r"\(?[A-Z]\)?"
-_LETTERS_ONLY = re.compile(
-    rf"^\W*(?i:(?:both|either|neither|only|all|options?|answers?|choices?)[:,]? )*"
-    rf"{_LETTER}(?:(?:,? (?:and|or|nor|&) |, ?| & |/){_LETTER})+(?: (?:only|both|are (?:correct|right|true)))?\W*$"
-)
-_NAMED_LETTER = re.compile(rf"\b(?:[Oo]ption|[Aa]nswer|[Cc]hoice|[Aa]lternative)s? {_LETTER}(?![\w'])")
-
-
-def refers_to_options(choices: Sequence[str]) -> bool:
-    """Whether an option refers to others, by rules on words: "All of the above", "A, C only", "Same as option B"."""
-    printed = set(LETTERS[: len(choices)])
-    found = ((choice, _LETTERS_ONLY.match(choice) or _NAMED_LETTER.search(choice)) for choice in choices)
-    return any(
-        _WORDS.search(choice) or (letters and set(re.findall(r"\b[A-Z]\b", letters[0])) <= printed)
-        for choice, letters in found
-    )

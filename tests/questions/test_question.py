@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.questions.question import Question, UnusableQuestion, refers_to_options, shorten
+from lm_eval_cora.questions.question import Question, UnusableQuestion, shorten
 
 
 @pytest.mark.parametrize(
@@ -54,20 +54,3 @@ def test_equal_distractors_share_an_identity() -> None:
 def test_texts_that_do_not_look_the_same() -> None:
     choices = ("x2", "x²", "x₂", "𝐱2", "ν", "v", "мир", "мiр", "می\u200cروم", "میروم", "½", "1/2")
     assert Question("q", "Which?", choices, 0).identities == tuple(range(len(choices)))
-
-
-REFERENCES = (
-    *("All of the above", "all of the above.", "None of the above", "None of these", "All of these options"),
-    *("Both of these", "Neither of the above", "Any of the above is acceptable", "All the above", "Both A and B"),
-    *("A and C", "A, B", "(A), (B), and (C)", "A & B only", "Neither A nor B", "B and C are correct"),
-    *("Same as option B", "All are correct", "Both", "neither."),
-)
-ORDINARY = (
-    *("Vitamins A and D", "Hepatitis A or B", "I and II only", "A", "none", "All", "The sky above us"),
-    *("One of the planets", "A and b-cells", "", "Y and Z"),  # Y and Z are not printed with three options
-)
-
-
-@pytest.mark.parametrize("choice", REFERENCES + ORDINARY)
-def test_references_to_options(choice: str) -> None:
-    assert refers_to_options(["red", "blue", choice]) == (choice in REFERENCES)
