@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason, rules
 from lm_eval_cora.answers.format import Doc, picked_at
-from lm_eval_cora.answers.places import AT_THE_END, Place, Text
+from lm_eval_cora.answers.places import AT_THE_END, BY_TEXT, Place, Text
 from lm_eval_cora.answers.plain import NEXT_QUESTION, OPENS, plain, refused_or
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
 from lm_eval_cora.questions.question import LETTERS
@@ -81,7 +81,7 @@ def _bare(said: str, doc: Doc) -> Answer | None:
 # ---- JSON, a printed Python dict, or the arguments of a tool call
 _PAIR = re.compile(
     r"(?P<quote>[\"'])(?P<key>[^\"'\n]{1,40})(?P=quote)\s{0,4}:\s{0,4}(?P<list>\[\s{0,4})?"
-    r"(?:\"(?P<double>(?:[^\"\\]|\\.){0,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){0,4000}?)'(?=\s*[,}\]])"
+    r"(?:\"(?P<double>(?:[^\"\\]|\\.){0,4000})\"|'(?P<single>(?:[^'\\]|\\.){0,4000}?)'(?=\s*[,}\]])"
     r"|(?P<bare>true|false|null|None|True|False|-?\d[\d.]{0,30}))"
 )
 _MORE = re.compile(r"\s{0,4},\s{0,4}[\"'][^\"':]{0,400}[\"']\s{0,4}[,\]]")
@@ -187,7 +187,7 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
 def _front(text: Text, places: Sequence[Place]) -> Place | None:
     """Return the answer at the beginning: a letter before all other words, or a statement in the first sentence."""
     for place in places:
-        if _is_first(text, place):
+        if _is_first(text, place) and place.rule != BY_TEXT:
             listed = text.text[place.start].islower() and place.is_bare  # "(a) First, ..."
             return None if listed and not rules.ENDS_LINE.match(text.text, place.end) else place
         if place.weight == STATED and place.rule in rules.FIRM:

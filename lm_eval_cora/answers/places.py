@@ -21,6 +21,7 @@ _FIRST_WORDS = 12  # with at least this many letters and digits, the beginning o
 _REMARK = 50  # bytes, because some scripts say more with a character; more is not only a remark
 _SHORTEST_TEXT = 3  # an option text with at least this many letters counts anywhere in a response
 AT_THE_END = "a line of its own at the end"
+BY_TEXT = "the text of one option"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,7 @@ class Text(Plain):
         headed = rules.HEADED.search(self.text, max(0, len(self.text) - _LONG))
         if headed and not any(place.start >= headed.start("said") for place in found):
             found.append(Place(-1, *headed.span("said"), rules.UNREADABLE, STATED, Reason.NO_LETTER))
+        found += [line for line in self._lines() if any(line.start <= place.start < line.end for place in found)]
         places: list[Place] = []
         for place in sorted(found, key=lambda place: (place.start, -place.weight)):
             if not places or place.start >= places[-1].end:  # otherwise it is in the text of the option before it
@@ -108,6 +110,13 @@ class Text(Plain):
             if first.void is Reason.SEVERAL and rules.JOINS.fullmatch(self.text, first.end, second.start):  # "B or C"
                 voids.setdefault(second.start, Reason.SEVERAL)
         return [self._at_the_end(replace(place, void=voids.get(place.start, place.void))) for place in places]
+
+    def _lines(self) -> Iterator[Place]:
+        """Yield the first and the last line if they are the text of an option, such as "Both A and B"."""
+        for start in {0, self._last_line + 1}:
+            position, end = self._option_at(start)
+            if end > start + 1 and (rules.ENDS_LINE.match(self.text, end) or rules.AFFIRMS.match(self.text, end)):
+                yield Place(position, start, end, BY_TEXT, STATED, self._void(start, end))
 
     def _listed(self, places: Sequence[Place]) -> dict[int, Reason]:
         """Find lists of options: adjacent places, each with the text of its option; the last text may be cut off.
@@ -256,14 +265,13 @@ class Text(Plain):
         A text with fewer than three letters counts only as the whole first line or first sentence. A number counts
         only as the whole first line, or in a single sentence that ends with an option.
         """
-        rule = "the text of one option"
         position, end = self._option_at(0)
         is_short = 0 < end < _SHORTEST_TEXT and self.lower[:end].isalpha()
         is_set_off = is_short and rules.SETS_OFF.match(self.text, end)  # "No, ..."
-        is_first_line = end >= len(self.lower.partition("\n")[0].rstrip(" ."))
+        is_first_line = rules.ENDS_LINE.match(self.text, end)
         is_sentence = self.lower[end - 1 : end].isalpha() and rules.SENTENCE_END.match(self.text, end)
         if end and (is_set_off or is_first_line or is_sentence):
-            return [Place(position, 0, end, rule, void=self._void(0, end))]
+            return [Place(position, 0, end, BY_TEXT, void=self._void(0, end))]
         ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n")))
         first, last = (ends[0].start(), ends[-1].end()) if ends and len(self.text) > _LONG else (0, 0)
         single = not rules.SENTENCE_END.search(self.lower.rstrip(" ."))
@@ -281,7 +289,7 @@ class Text(Plain):
                 rejected = rules.REJECTED_BEFORE.search(self._before(start))
                 doubted = rejected or LEAVES_OPEN.search(self._sentence_before(start))
                 void = Reason.REJECTED if doubted else self._void(start, stop)
-                found.append(Place(position, start, stop, rule, void=void))
+                found.append(Place(position, start, stop, BY_TEXT, void=void))
                 end = stop
         return found
 

@@ -8,6 +8,14 @@ from functools import lru_cache
 
 from lm_eval_cora.answers import Reason
 
+LINE_BREAK = re.compile(
+    r"\r\n?|[\x1c-\x1e\x85\u2028\u2029]|(?i:<br ?/?>|</(?:p|div|li)>)"
+    r"|[\v\f](?!rac|box|orall|lat|ec|ar|dots|ert|ee|space)"  # JSON turns "\frac" into a form feed and "rac"
+    r"|(?<!\\)(?:\\r)?\\n(?!(?:u|i|eq?|eg|abla|ot(?:in)?|mid|less|gtr|exists|parallel|sim|cong|atural|ewline|oindent|"
+    r"onumber|vdash|[ew]arrow|(?:leq|geq|prec|succ|subset|supset|triangle|[lL]eft|[rR]ight|V?[dD]|V)[a-z]*)(?![a-zA-Z]))"
+)
+"""What stands for a line break in a response, also as a backslash and "n", where that is no command of LaTeX."""
+
 _KIND = r"(?:think|thought|reason|scratchpad|analysis|reflect|rationale|internal|inner|monologue|\bcot\b)"
 _MARK = rf"[\w:.-]{{0,20}}?{_KIND}[\w:.-]{{0,20}}"
 OPENS = re.compile(
@@ -116,7 +124,7 @@ _STAND_FOR = [
         ("*", "×·"),
         ("option ", "№"),
     ),
-    *((". ", "。।۔"), (", ", "、،"), ("? ", "؟"), ("\n", "\r")),
+    *((". ", "。।۔"), (", ", "、،"), ("? ", "؟")),
     # Letters in black circles and squares, which Unicode does not decompose.
     *((chr(65 + place), chr(0x1F150 + place) + chr(0x1F170 + place)) for place in range(26)),
 ]
@@ -151,7 +159,7 @@ def _arrow(arrow: re.Match[str]) -> str:
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # scripts that join a letter to a word
 _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (_REFERENCES, "\n"),
-    (re.compile("[^\x01-\x7f]|[`\r]"), lambda unusual: _character(unusual[0])),
+    (re.compile("[^\x01-\x7f]|`"), lambda unusual: _character(unusual[0])),
     (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
     (re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE), " answer: "),

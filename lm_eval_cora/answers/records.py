@@ -11,7 +11,7 @@ from lm_eval_cora.answers import Answer, moved
 from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
 from lm_eval_cora.answers.labels import in_letters
-from lm_eval_cora.answers.plain import Edited
+from lm_eval_cora.answers.plain import LINE_BREAK, Edited
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, Reader
@@ -125,11 +125,13 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     """Read a response with one reader, with what is known about the response besides its text."""
     known = Response.of(response)
     labels = doc.get("labels")
-    text = in_letters(known, labels, doc["choices"]) if labels else Edited(known)
+    lines = Edited(known)
+    lines.substitute(LINE_BREAK, "\n")
+    text = in_letters(lines.text, labels, doc["choices"]) if labels else Edited(lines.text)
     if known.opened:
         text.substitute(re.compile(r"\A"), OPENING_MARK)
     answer = format_of(doc).read(text.text, doc, reader, cut_off=bool(known.cut_off))
-    return moved(answer, text.span)
+    return moved(moved(answer, text.span), lines.span)
 
 
 def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, bool]:

@@ -23,7 +23,7 @@ from lm_eval_cora.questions.columns import Field, Getter
 from lm_eval_cora.questions.languages import language_of, language_of_template, name_of_language
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import LETTERS, NOTA, Question, UnusableQuestion, shorten
+from lm_eval_cora.questions.question import ALIKE, LETTERS, NOTA, Question, UnusableQuestion, has_alike, shorten
 from lm_eval_cora.variants.printed import (
     LABEL,
     SEQUENCES,
@@ -188,12 +188,12 @@ class AskedTask(CoraTask):
     def _warn_of_options(self, name: str) -> None:
         every = [*self._asked.values()]
         hiding = sum(all(option.strip() in one.stem for option in one.choices) for one in every)
-        equal = sum(len(set(one.choices)) < len(one.choices) for one in every)
+        alike = sum(has_alike(one.choices) for one in every)
         where = f"of {len(every)} questions of {', '.join(self._tasks)} have"
         if 2 * hiding > len(every):
             logger.warning("%s: %d %s all their options in the text before, which variants keep", name, hiding, where)
-        if equal:
-            logger.warning("%s: %d %s equal options, which count as one option", name, equal, where)
+        if alike:
+            logger.warning("%s: %d %s %s. Equal ones count as one option", name, alike, where, ALIKE)
 
     def _questions(self, name: str) -> Benchmark:
         """The questions as a benchmark."""

@@ -16,6 +16,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.cells import Choices, option_text, parse_cell, read_options
 from lm_eval_cora.questions.messages import described, did_you_mean, first_few
 from lm_eval_cora.questions.question import (
+    ALIKE,
     LETTERS,
     MissingColumn,
     NotKept,
@@ -23,6 +24,7 @@ from lm_eval_cora.questions.question import (
     Result,
     Row,
     UnusableQuestion,
+    has_alike,
     shorten,
     shown,
 )
@@ -357,10 +359,8 @@ def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]
     both = zip(drafts, results, strict=True)
     questions = [(draft.where, result) for draft, result in both if isinstance(result, Question)]
     notes = []
-    plain = [(where, ["".join(choice.split()).casefold() for choice in one.choices]) for where, one in questions]
-    if alike := [where for where, choices in plain if len(set(choices)) < len(choices)]:
-        what = "options that are equal or differ only in case or white space"
-        notes.append(f"{len(alike)} of {len(drafts)} questions have {what} ({first_few(alike)})")
+    if alike := [where for where, one in questions if has_alike(one.choices)]:
+        notes.append(f"{len(alike)} of {len(drafts)} questions have {ALIKE} ({first_few(alike)})")
     answers: dict[Any, dict[str, str]] = {}
     for where, question in questions:
         same = answers.setdefault((question.stem, frozenset(question.choices)), {})

@@ -19,10 +19,10 @@ from lm_eval_cora.questions.question import (
     MissingColumn,
     NotKept,
     UnusableQuestion,
-    refers_to_options,
     shorten,
 )
 from lm_eval_cora.questions.randomness import draw, in_random_order
+from lm_eval_cora.questions.references import refers_to_options
 from lm_eval_cora.questions.rows import read_rows, source_name
 
 _NAMED, _SHOWN, _KINDS = 5, 40, 10  # largest numbers of rows, columns and kinds of defects in a message
@@ -248,7 +248,7 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
             raise UserError(f"{benchmark}: option 'categories': {what}. {remedy}")
         questions = [question for question in questions if question.category in options.categories]
     if options.skip_option_references:
-        kept = [question for question in questions if not refers_to_options(question.choices)]
+        kept = [question for question in questions if not refers_to_options(question.choices, question.stem)]
         logger.info(f"{benchmark}: skipped {len(questions) - len(kept)} questions with option references")
         questions = kept
     if not questions:

@@ -2,6 +2,7 @@
 
 import re
 import string
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,8 +64,12 @@ class Question:
             raise UnusableQuestion("an answer that is not an index", f"{self.answer!r} {where}")
         if not 0 <= self.answer < count:
             raise UnusableQuestion("an answer outside the options", f"index {self.answer} of {count} options {where}")
-        if self.choices.count(self.right) > 1:
-            raise UnusableQuestion("an option equal to the right one", f"{shorten(self.right)!r} occurs twice {where}")
+        identity = self.identities[self.answer]
+        equal = [text for text, one in zip(self.choices, self.identities, strict=True) if one == identity]
+        if len(equal) > 1:
+            first, *others = map(shorten, sorted(set(equal)))
+            what = f"{first!a} and {others[0]!a} look the same" if others else f"{first!r} occurs twice"
+            raise UnusableQuestion("an option equal to the right one", f"{what} {where}")
 
     @property
     def right(self) -> str:
@@ -73,8 +78,9 @@ class Question:
 
     @cached_property
     def identities(self) -> tuple[int, ...]:
-        """Identity of each option: its index, or the index of the first option with the same text."""
-        return tuple(map(self.choices.index, self.choices))
+        """Identity of each option: its index, or the index of the first option that looks the same."""
+        shapes = list(map(seen, self.choices))
+        return tuple(map(shapes.index, shapes))
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,49 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+    "|(?<![\u0370-\U0010ffff])[\u200c\u200d]"  # elsewhere they change how letters are joined
+)
+_AS_LATIN = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеоԁһіјрԛѕсԝухΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTYXaeodhijpqscwyxABEZHIKMNOPTYXo"
+)
+"""Cyrillic and Greek letters that have the shape of a Latin one."""
+_OTHER_SHAPE = re.compile("<(?:super|sub|circle|square|font|fraction|vertical|small)>")
+
+
+def seen(text: str) -> str:
+    """Return what a reader sees of a text, in one spelling: of accents, widths, ligatures and letters of other scripts.
+
+    Example:
+        >>> seen("Cafe\u0301 \uff15"), seen("I\u00adce") == seen("\u0399ce"), seen("x²") == seen("x2")
+        ('Café 5', True, False)
+    """
+    if text.isascii():
+        return text
+    shapes = (
+        shape if _OTHER_SHAPE.match(unicodedata.decomposition(shape)) else unicodedata.normalize("NFKC", shape)
+        for shape in _INVISIBLE.sub("", text.translate(_AS_LATIN))
+    )
+    return one_line(unicodedata.normalize("NFC", "".join(shapes)))
+
+
+ALIKE = "options that are equal or differ only in case, white space, dashes, quotation marks or the form of numbers"
+_SIGNS = str.maketrans("‐‑‒–—―−’‘`´“”", "-------''''\"\"", " ")
+_DECIMAL = re.compile(r"(?<![\w.])(\d*)\.(\d+)(?!\d|\.\d)")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+
+def has_alike(choices: Sequence[str]) -> bool:
+    """Whether options are `ALIKE`: "0.5" and "0.50", "1,000" and "1000", "ice cream" and "Icecream"."""
+    texts = (_THOUSANDS.sub("", seen(choice).translate(_SIGNS)).casefold() for choice in choices)
+    return len({_DECIMAL.sub(_shortest, text) for text in texts}) < len(choices)
+
+
+def _shortest(decimal: re.Match[str]) -> str:
+    return f"{decimal[1] or 0}.{decimal[2]}".rstrip("0").rstrip(".")
+
+
 def printable(text: str) -> str:
     """Put a text on one line, without control characters and characters that change the text's direction."""
     return "".join(character if character.isprintable() else "\ufffd" for character in one_line(text))
@@ -154,32 +203,3 @@ def shorten(text: object, width: int = 40) -> str:
 def shown(value: object) -> str:
     """Return a value as Python prints it, shortened for an error message."""
     return shorten(repr(value))
-
-
-_WORDS = re.compile(
-    r"\b(?:all|none|any|both|neither|either|some|one|two|three|each)(?: one)? of (?:the )?"
-    r"(?:above|below|these|those|others?|other (?:options|answers|choices|alternatives)|"
-    r"(?:listed |given )?(?:options|answers|choices|alternatives))\b"
-    r"|\b(?:all|none|both|neither|either) (?:the )?above\b"
-    r"|\b(?:the )?(?:options|answers|choices) (?:above|below)\b"
-    r"|^\W*(?:all|none|both|neither) of (?:the )?(?:following|them)\W*$"
-    r"|^\W*(?:both|neither)\W*$"
-    r"|^\W*(?:all|both|neither) (?:are|is) (?:correct|right|true|incorrect|wrong|false)\W*$",
-    re.IGNORECASE,
-)
-_LETTER = r"\(?[A-Z]\)?"
-_LETTERS_ONLY = re.compile(
-    rf"^\W*(?i:(?:both|either|neither|only|all|options?|answers?|choices?)[:,]? )*"
-    rf"{_LETTER}(?:(?:,? (?:and|or|nor|&) |, ?| & |/){_LETTER})+(?: (?:only|both|are (?:correct|right|true)))?\W*$"
-)
-_NAMED_LETTER = re.compile(rf"\b(?:[Oo]ption|[Aa]nswer|[Cc]hoice|[Aa]lternative)s? {_LETTER}(?![\w'])")
-
-
-def refers_to_options(choices: Sequence[str]) -> bool:
-    """Whether an option refers to others, by rules on words: "All of the above", "A, C only", "Same as option B"."""
-    printed = set(LETTERS[: len(choices)])
-    found = ((choice, _LETTERS_ONLY.match(choice) or _NAMED_LETTER.search(choice)) for choice in choices)
-    return any(
-        _WORDS.search(choice) or (letters and set(re.findall(r"\b[A-Z]\b", letters[0])) <= printed)
-        for choice, letters in found
-    )

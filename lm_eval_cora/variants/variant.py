@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import AnyQuestion, Form, refers_to_options
+from lm_eval_cora.questions.question import AnyQuestion, Form
+from lm_eval_cora.questions.references import refers_to_options
 from lm_eval_cora.variants.template import LETTER, Template, Templates, own_templates, prompt_of
 
 # The kind of the repeats of an original (option `repeats`), after its variants. Only `noise` counts them.
@@ -80,7 +81,7 @@ _one_object: Callable[[tuple[int, ...]], tuple[int, ...]] = lru_cache(maxsize=40
 def variants_of(question: AnyQuestion, altered: Iterable[Altered]) -> list[Variant]:
     """Complete the variants of a question with the fields that they share."""
     forms, variants = list(altered), []
-    refers = refers_to_options(question.choices)
+    refers = refers_to_options(question.choices, question.stem)
     for ordinal, form in enumerate(forms):
         variant = Variant(
             question.id,

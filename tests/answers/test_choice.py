@@ -27,6 +27,23 @@ AWKWARD = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("said", "position"),
+    [
+        *(
+            ("Both A and B", 2),
+            ("**Both A and B.**", 2),
+            ("Ice is wet.\nBoth (A) and (B)", 2),
+            ("Both A and B: no", None),
+        ),
+        *(("Both A and B are right.\n\nA: wet. B: wet.", 2), ("Both A and B\nThe answer is D.", 3), ("A and B", None)),
+        *(("Both A and B?", None), ("Both A and B, or D", None), ("Neither A nor B is right.", 3)),
+    ],
+)
+def test_a_line_that_is_an_option_about_letters_is_this_option(said: str, position: int | None) -> None:
+    assert found(said, ("Ice", "Fog", "Both A and B", "Neither A nor B")).position == position
+
+
 @given(
     st.lists(st.sampled_from(AWKWARD), min_size=1, max_size=6),
     st.integers(0, 5),

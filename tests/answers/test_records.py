@@ -3,7 +3,9 @@
 import io
 import os
 import random
-from itertools import islice
+from dataclasses import replace
+from functools import partial
+from itertools import islice, product
 from typing import Any, get_args
 
 import pytest
@@ -97,6 +99,29 @@ def test_each_format_says_which_characters_decided(
     start, end = answer.span
     assert start >= len(thought)
     assert (thought + response)[start:end] == decided
+
+
+BREAKS = ("\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029", r"\n", r"\r\n", "<br>", "<BR />")
+
+
+@pytest.mark.parametrize("reader", get_args(Reader))
+@pytest.mark.parametrize("ask", FORMATS)
+def test_all_line_breaks_are_equal_and_places_are_those_of_the_response(ask: str, reader: Reader) -> None:
+    read = partial(cora.read_answer, options=doc_of(ask, CHOICES[0])["choices"], format=ask, reader=reader)
+    random_ones = islice(made_up(random.Random(ask), CHOICES[0]), 30)
+    for before in ("B", "Yes", "The best answer is B", "5", r"\boxed{5}", *random_ones):
+        for after, mark in product(["Because", "B", "Answer: C"], BREAKS):
+            response = f"{before}\n{after}\nSo".replace("\\\n", "\n")  # a backslash before r"\n" is a line of LaTeX
+            marked = response.replace("\n", mark)
+            expected, answer = read(response), read(marked)
+            assert replace(answer, span=None, found=()) == replace(expected, span=None, found=()), marked
+            decided = response[slice(*expected.span or (0, 0))].replace("\n", mark)
+            assert marked[slice(*answer.span or (0, 0))] == decided, marked
+
+
+def test_commands_of_latex_are_no_line_breaks() -> None:
+    for written in (r"\nu", r"\neq 5", r"1 \\n", "1\frac{1}{2}", "2\vec{x}"):
+        assert cora.read_answer(rf"\boxed{{{written}}}", [], format="boxed").written == written
 
 
 def test_other_formats() -> None:

@@ -215,7 +215,7 @@ def test_where_it_comes_from(exported: Exported) -> None:
     location = {"location": "questions that come with the package lm-eval-cora"}
     assert one["source_data"] == {"dataset_name": "demo", "source_type": "other", "additional_details": location}
     details = one["score_details"]["details"]
-    signature = f"cora|task:cora_demo@5|data:{details['data']}|probe:divergent|form:generate|reader:flexible|shots:0|"
+    signature = f"cora|task:cora_demo@6|data:{details['data']}|probe:divergent|form:generate|reader:flexible|shots:0|"
     assert details["signature"].startswith(signature)
     assert (details["questions"], details["variants"]) == ("2", "52")
     generation = one["generation_config"]

@@ -111,13 +111,16 @@ SAME = [{"question": "?", "answer": n // 2} for n in range(4)]
 
 NOTES: list[tuple[dict[str, Any], Rows, tuple[str, ...]]] = [
     *(
-        ({}, [{"choices": choices}], ("1 of 1", "equal", "case or white space", "line 1"))
-        for choices in (["Aa", "AA"], ["ice cream", "icecream"], ["Fog", "Dew", "Dew"], ["z", "x  y", "x y"])
+        ({}, [{"choices": choices}], ("1 of 1", "equal", "case, white space", "line 1"))
+        for choices in (
+            *(["Aa", "AA"], ["ice cream", "icecream"], ["Fog", "Dew", "Dew"], ["z", "x  y", "x y"]),
+            *(["0.5 m", "0.50 m"], [".5", "0.5"], ["10", "10.00"], ["1,000", "1000"], ["5-6", "5–6"], ["“a”", '"a"']),
+        )
     ),
     ({}, SAME, ("another right option", "line 1, line 3")),
     ({}, [{}] * 10, ("always A", "'shuffle': true")),
     # Nothing is suspicious.
-    *(({}, rows, ()) for rows in (SAME[:2], [{}] * 9)),
+    *(({}, rows, ()) for rows in (SAME[:2], [{}] * 9, [{"choices": ["1.0.10", "1.0.1", "10", "1", "x²", "x2"]}])),
     ({"shuffle": True}, [{}] * 10, ()),
     ({}, [{"choices": ["A. Smith", "B. Jones"]}, {"answer": 1}, {"answer": 2}], ()),
 ]

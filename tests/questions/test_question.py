@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.questions.question import Question, UnusableQuestion, refers_to_options, shorten
+from lm_eval_cora.questions.question import Question, UnusableQuestion, shorten
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ from lm_eval_cora.questions.question import Question, UnusableQuestion, refers_t
         *(({"stem": stem}, f"a question that is not text: it is {stem}") for stem in (None, 5)),
         ({"choices": ("Ice", "Fog", " Ice")}, "an option equal to the right one: 'Ice' occurs twice"),
         ({"choices": ("a  b", "c", "a\nb")}, "an option equal to the right one: 'a b' occurs twice"),
+        *(
+            ({"choices": ("Ice", "Fog", twin)}, f"an option equal to the right one: 'Ice' and {twin!a} look the same")
+            for twin in ("Ice\u200b", "I\u00adce", "Iсe", "Ιce", "Ｉｃｅ")
+        ),
+        ({"choices": ("Café", "Fog", "Cafe\u0301")}, r"an option equal to the right one: 'Cafe\u0301' and 'Caf\xe9'"),
         ({"choices": ("Ice", None, "Fog")}, "an option that is not text: option 1 is None"),
         ({"stem": "Broken \ud83d"}, "text that is not valid Unicode: 'Broken \\ud83d'"),
         *((change, "text that is not valid Unicode") for change in ({"choices": ("Ice", "\udc00")}, {"id": "\udc00"})),
@@ -43,21 +48,9 @@ def test_texts_are_unchanged_except_for_white_space() -> None:
 
 
 def test_equal_distractors_share_an_identity() -> None:
-    assert Question("q", "Which?", ("Fog", "Ice", "Fog ", "Steam", "Fog"), 1).identities == (0, 1, 0, 3, 0)
+    assert Question("q", "Which?", ("Fog", "Ice", "Fog ", "Steam", "Fo\u200bg"), 1).identities == (0, 1, 0, 3, 0)
 
 
-REFERENCES = (
-    *("All of the above", "all of the above.", "None of the above", "None of these", "All of these options"),
-    *("Both of these", "Neither of the above", "Any of the above is acceptable", "All the above", "Both A and B"),
-    *("A and C", "A, B", "(A), (B), and (C)", "A & B only", "Neither A nor B", "B and C are correct"),
-    *("Same as option B", "All are correct", "Both", "neither."),
-)
-ORDINARY = (
-    *("Vitamins A and D", "Hepatitis A or B", "I and II only", "A", "none", "All", "The sky above us"),
-    *("One of the planets", "A and b-cells", "", "Y and Z"),  # Y and Z are not printed with three options
-)
-
-
-@pytest.mark.parametrize("choice", REFERENCES + ORDINARY)
-def test_references_to_options(choice: str) -> None:
-    assert refers_to_options(["red", "blue", choice]) == (choice in REFERENCES)
+def test_texts_that_do_not_look_the_same() -> None:
+    choices = ("x2", "x²", "x₂", "𝐱2", "ν", "v", "мир", "мiр", "می\u200cروم", "میروم", "½", "1/2")
+    assert Question("q", "Which?", choices, 0).identities == tuple(range(len(choices)))
