@@ -123,8 +123,8 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
         available = published_questions(group[0].name)
         per_unit = len(table.sizes) / table.units  # questions that share a passage
         plans.append(_plan(task, models, metric, goal, estimates, table.units, means, available, per_unit))
-        if table.units < _FEW_IN_A_RUN:
-            share = f"{IN_95_PERCENT * sqrt(2 / table.units):.0%}"
+        if (units := table.effective) < _FEW_IN_A_RUN:
+            share = f"{IN_95_PERCENT * sqrt(2 / units):.0%}"
             notes.append(f"{task}: {table.size} in the run, so the numbers may be off by about {share}")
     if not plans:
         raise UserError(f"--from: nothing can be planned. {'. '.join(notes)}")

@@ -52,8 +52,8 @@ class Level:
         found = self.estimate
         if isnan(found.stderr):  # also without questions
             return nan, nan
-        z, own_z = students(z, int(questions) if found.units else 0), students(IN_95_PERCENT, found.units)
         part, (low, high) = questions / self.questions, found.between
+        z, own_z = students(z, part * found.units), students(IN_95_PERCENT, found.units)
         size = high - low
         if found.influence is None or not isfinite(size) or (found.ends and self.spread):
             ends = [value + (end - found.value) / sqrt(part) * z / own_z for end in found.interval]
@@ -82,7 +82,7 @@ class Contrast:
     least: float = 0.0  # how far the farthest question of a sample is at least
     changed: float = nan  # share of the questions that count for one model only, if the metric is one of questions
     between: Interval = (-1.0, 1.0)  # the smallest and the largest difference
-    units: int = 0  # clusters of questions that count; 0 if the questions are the units
+    units: float = 0.0  # effective number of clusters among those of the influence; 0 if the questions are the units
 
     @classmethod
     def of(cls, before: Estimate, after: Estimate) -> Contrast:
@@ -97,7 +97,7 @@ class Contrast:
     def interval(self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0) -> Interval:
         """The interval of `difference` of so many questions, in other shares if it is a step away; see `spread_at`."""
         low, high = self.between
-        z = students(z, int(questions) if self.units else 0)
+        z = students(z, self.units * questions / len(self.influence))
         found = min(high, max(low, value + step))
         if not isnan(self.changed):
             changed = max(self.changed, abs(value))
@@ -215,7 +215,7 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
     size = estimate.between[1] - estimate.between[0]
     influence = estimate.influence * (found / spread)
     both_ways = np.concatenate([influence, -influence])
-    return Contrast(found, both_ways, estimate.farthest, changed, (-size, size), estimate.units)
+    return Contrast(found, both_ways, estimate.farthest, changed, (-size, size), 2 * estimate.units)
 
 
 def correlation_of(before: Estimate, after: Estimate) -> float:

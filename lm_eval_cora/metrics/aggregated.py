@@ -116,8 +116,7 @@ def _mean(accuracies: KindAccuracies) -> Estimate:
     if accuracies.units < 2:
         return Estimate(value, nan)
     influence = accuracies.influence().mean(axis=1)
-    units = 0 if accuracies.cluster is None else accuracies.units
-    return of_influence(value, influence, questions=float(accuracies.trials().min()), units=units)
+    return of_influence(value, influence, questions=float(accuracies.trials().min()), units=accuracies.effective)
 
 
 @metric("Accuracy range, consistency rate and share of identical answers by category.")

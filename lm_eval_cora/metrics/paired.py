@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence, students, tango, unvaried
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, degrees_of, of_influence, students, tango, unvaried
 from lm_eval_cora.metrics.kinds import critical_value, normal_draws
 from lm_eval_cora.metrics.responses import Floats
 
@@ -76,7 +76,7 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
         return Difference(value, change.stderr, *interval_of_shares(test.lost, test.gained, questions, z))
     z = students(z, change.units)
     if change.ends:
-        units = change.alike or len(before.influence)
+        units = change.units or len(before.influence)
         return Difference(value, change.stderr, *unvaried(value, units, change.between, z))
     low, high = change.between
     half = z * change.widened
@@ -94,7 +94,6 @@ def change_of(before: Estimate, after: Estimate) -> Estimate:
         scale=float(max(np.abs(before.influence).max(), np.abs(after.influence).max())),
         bends=(*after.bends, *((-weight, u, v) for weight, u, v in before.bends)),
         units=min(before.units, after.units),
-        questions=min(before.alike, after.alike),
     )
     return replace(change, farthest=max(before.farthest, after.farthest))
 
@@ -289,11 +288,11 @@ def p_value(before: Estimate, after: Estimate) -> float:
     else:  # no question differs: the interval ends at 0 if w (value - lowest) = value, with w = z^2 / (N + z^2)
         low, high = change.between
         rare = value / (value - low) if value > 0 else value / (value - high)
-        z = sqrt((change.alike or len(before.influence)) * rare / (1 - rare)) if rare < 1 else inf
+        z = sqrt((change.units or len(before.influence)) * rare / (1 - rare)) if rare < 1 else inf
     if change.units:
         from scipy.special import stdtr  # importing scipy takes time; see metrics.estimate
 
-        return 2 * float(stdtr(change.units - 1, -z))
+        return 2 * float(stdtr(degrees_of(change.units), -z))
     return erfc(z / sqrt(2))
 
 

@@ -337,7 +337,7 @@ def lowest_and_highest(accuracies: KindAccuracies) -> tuple[Estimate, Estimate]:
         return np.stack([np.nanmin(drawn, axis=1), np.nanmax(drawn, axis=1)], axis=1)
 
     errors = bootstrap(extremes, [int(each.max()) + 1 for each in unit]).std(axis=0, ddof=1).tolist()
-    units = accuracies.units if is_clustered else 0
+    units = accuracies.effective
     intervals = _together(values, accuracies.influence(), accuracies.trials(), units)
     found = []
     for value, error, end in zip(ends, errors, (np.min, np.max), strict=True):
@@ -347,7 +347,7 @@ def lowest_and_highest(accuracies: KindAccuracies) -> tuple[Estimate, Estimate]:
     return found[0], found[1]
 
 
-def _together(values: Floats, influence: Floats, questions: Floats, units: int) -> list[tuple[float, float]]:
+def _together(values: Floats, influence: Floats, questions: Floats, units: float) -> list[tuple[float, float]]:
     """95% intervals of the accuracies that hold for all kinds together.
 
     Wilson's would be too short for such small tails: that of the lowest of 27 accuracies of 0.95 would hold in 87%.
