@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil, copysign, inf, isfinite, isnan
 from pathlib import Path
 from statistics import NormalDist
@@ -244,8 +244,8 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         if at_least is None and not is_same:
             raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
         first = before.estimates[metric]
-        numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2))
-        sample = None if isnan(numbers.stderr) else Contrast.of(first, estimate)
+        numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2), cautious=True)
+        sample = None if isnan(numbers.stderr) else replace(Contrast.of(first, estimate), cautious=True)
         bound = copysign(bound, numbers.value) if is_same else -bound if at_least else bound  # the nearer one
     allowed = (-abs(bound), abs(bound)) if is_same else (bound, inf) if at_least else (-inf, bound)
     outcome = decide(numbers.low, numbers.high, *allowed)

@@ -34,23 +34,24 @@ class Difference(NamedTuple):
     high: float
 
 
-def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -> Difference:
+def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT, cautious: bool = False) -> Difference:
     """Difference of two estimates from the same questions: after - before, paired by question.
 
     The standard error is that of the differences within questions. A question that is equally hard in both adds nothing
     to it. If no question differs, it is half the width of the 95% interval, divided by 1.96.
 
     The interval stays between the largest possible differences. For shares of the same questions it is Tango's score
-    interval; it also contains 0 if McNemar's mid-p test does not reject equal shares at 5%. For other functions of
-    means it is value -+ z errors, where the error counts one further question whose difference is as far from the mean
-    as the farthest. If no question differs, it is `unvaried`. The lowest and highest accuracies have no error and no
-    interval, because their differences are biased if one model has more kinds of equal difficulty.
+    interval; it also contains 0 if McNemar's mid-p test does not reject equal shares at the same level. For other
+    functions of means it is value -+ z errors, where the error counts one further question whose difference is as far
+    from the mean as the farthest. If no question differs, it is `unvaried`. The lowest and highest accuracies have no
+    error and no interval, because their differences are biased if one model has more kinds of equal difficulty.
     `differences_together` compares the kinds.
 
     Args:
         before: An estimate from N questions.
         after: An estimate from the same questions in the same order. Another number of questions is a ValueError.
         z: Quantile of the normal distribution for the interval; 1.96 for 95%.
+        cautious: Whether each end alone has to hold, as in a gate; see `cautious_ends`. Shares need nothing more.
 
     Returns:
         The difference with its standard error and 95% interval. Both are nan if an estimate has no standard error, or
@@ -74,13 +75,37 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     if (test := mcnemar(before, after)) and before.outcomes is not None:
         questions = int((~np.isnan(before.outcomes)).sum())
         return Difference(value, change.stderr, *interval_of_shares(test.lost, test.gained, questions, z))
-    z = students(z, change.units)
-    if change.ends:
-        units = change.units or len(before.influence)
+    z, units = students(z, change.units), change.units or len(before.influence)
+    if change.ends or change.influence is None:
         return Difference(value, change.stderr, *unvaried(value, units, change.between, z))
-    low, high = change.between
     half = z * change.widened
-    return Difference(value, change.stderr, float(max(low, value - half)), float(min(high, value + half)))
+    ends = value - half, value + half
+    if cautious:
+        ends = cautious_ends(value, half, skew_of(change.influence), units, change.between, z)
+    low, high = change.between
+    return Difference(value, change.stderr, float(max(low, ends[0])), float(min(high, ends[1])))
+
+
+def skew_of(influence: Floats) -> float:
+    """Third moment of influences divided by the second one; 0 if they do not vary."""
+    size = float(np.abs(influence).max()) or 1.0  # powers of tiny and huge numbers would be 0 and infinite
+    square, third = (float(((influence / size) ** power).mean()) for power in (2, 3))
+    return size * third / square if square else 0.0
+
+
+def cautious_ends(
+    value: float, half: float, skew: float, units: float, between: tuple[float, float], z: float
+) -> tuple[float, float]:
+    """Ends of an interval value -+ half of which each alone holds with few and rare changes, too.
+
+    A value m + d varies more than m by d skew / N if large changes in its direction are rare; see `skew_of`. The end
+    solves d^2 = half^2 + z^2 d skew / N. The interval contains that of `unvaried`, because a sample may have none of
+    the questions that change.
+    """
+    bend = z * z * skew / (2 * units)
+    ends = unvaried(value, units, between, z)
+    down, up = min(bend, 0.0), max(bend, 0.0)
+    return min(ends[0], value + down - hypot(down, half)), max(ends[1], value + up + hypot(up, half))
 
 
 def change_of(before: Estimate, after: Estimate) -> Estimate:
@@ -99,9 +124,9 @@ def change_of(before: Estimate, after: Estimate) -> Estimate:
 
 
 def interval_of_shares(lost: float, gained: float, questions: float, z: float) -> tuple[float, float]:
-    """Tango's interval, with 0 if McNemar's mid-p test does not reject equal shares at 5%."""
+    """Tango's interval, with 0 if McNemar's mid-p test does not reject equal shares at the same level."""
     low, high = tango(lost, gained, questions, z)
-    return (min(low, 0.0), max(high, 0.0)) if mid_p(lost, gained) >= 0.05 else (low, high)
+    return (min(low, 0.0), max(high, 0.0)) if mid_p(lost, gained) >= erfc(z / sqrt(2)) else (low, high)
 
 
 class McNemar(NamedTuple):
