@@ -132,7 +132,7 @@ def ratio_of(
 ) -> Estimate:
     """Pooled share R = sum k_i / sum m_i: the ratio of two sums over questions.
 
-    If each question counts once, with 0 or 1, this is a share of questions: the estimate has their outcomes. With n
+    If all questions count alike, wholly or not at all, this is a share of questions: the estimate has outcomes. With n
     questions in the subset, the standard error is sqrt(n / (n - 1) * sum (k_i - R m_i)^2) / sum m_i (delta
     method). It is nan if n is below 2.
     """
@@ -142,8 +142,9 @@ def ratio_of(
         return UNDEFINED
     inside = wholes > 0 if members is None else members > 0
     count = int(np.count_nonzero(inside))
-    is_share = between == (0.0, 1.0) and all(((each == 0) | (each == 1)).all() for each in (parts, wholes))
-    outcomes = np.where(inside, parts, nan) if is_share and (inside == wholes).all() else None
+    most = wholes.max()
+    is_share = between == (0.0, 1.0) and all(((each == 0) | (each == most)).all() for each in (parts, wholes))
+    outcomes = np.where(inside, parts / most, nan) if is_share and (inside == (wholes > 0)).all() else None
     if count < 2:
         return Estimate(float(share), nan, outcomes=outcomes)
     part, whole = parts / wholes.mean(), wholes / wholes.mean()

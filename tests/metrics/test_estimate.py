@@ -1,6 +1,7 @@
 """Standard errors, the bootstrap and confidence intervals: published values, values by hand, and properties."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from math import comb, inf, isfinite, sqrt
 from statistics import pstdev
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, difference
 from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import (
@@ -27,7 +29,7 @@ from lm_eval_cora.metrics.estimate import (
     unvaried,
     wilson,
 )
-from lm_eval_cora.metrics.responses import Floats
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from tests.support import oracles_errors as slow
 from tests.support.oracles_errors import bootstrap_error, samples, splits
 
@@ -184,6 +186,15 @@ def test_interval_of_a_paired_difference_agrees_with_its_oracle(questions: int) 
 
 
 # ---- Means of several answers
+@pytest.mark.parametrize("right", [[3, 3, 0, 3, 0], [3, 1, 0, 2, 3], [3, 3, 3], [0, 0, 0]])
+def test_the_same_number_from_the_same_answers_has_the_same_interval(right: list[int]) -> None:
+    table = ResponseTable.from_hits([[1] * hits + [0] * (3 - hits) for hits in right])
+    for other in (table, replace(table, clusters=("x", "x", *map(str, range(len(right) - 2))))):
+        one, same = metrics.acc(other), metrics.mcqa_plus(other)
+        assert (*one, *one.interval) == pytest.approx((*same, *same.interval))
+        assert (one.outcomes is None) == (same.outcomes is None)
+
+
 def test_a_mean_has_the_interval_of_a_share_with_the_same_error() -> None:
     # 0.25 with the error 0.05: 0.25 * 0.75 / 0.0025 = 75 trials.
     assert trials_with_error(0.25, 0.05) == pytest.approx(75)
