@@ -15,7 +15,9 @@ from lm_eval_cora.metrics.kinds import critical_value, normal_draws
 from lm_eval_cora.metrics.responses import Floats
 
 __all__ = ["Difference", "McNemar", "Pair"]
-__all__ += ["difference", "differences_together", "holm", "leading", "mcnemar", "pairwise"]
+__all__ += ["difference", "differences_together", "leading", "mcnemar", "pairwise"]
+
+_MEASURED = 0.01  # smallest probability that is taken from draws
 
 
 class Difference(NamedTuple):
@@ -231,7 +233,7 @@ class Pair(NamedTuple):
         change: The difference, after - before. Its interval holds for all pairs together.
         test: McNemar's test of this pair alone; None if it does not apply.
         p_value: P-value of this pair alone; nan if it is unknown.
-        adjusted: P-value after Holm's correction for the number of pairs.
+        adjusted: P-value for all pairs together. The interval excludes 0 if it is below 0.05.
     """
 
     before: int
@@ -245,16 +247,17 @@ class Pair(NamedTuple):
 def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list[Pair]:
     """Compare each model with each other one, or all of them with a baseline.
 
-    All intervals together contain the true differences in 95% of the samples. With Holm's correction of the p-values,
-    one below 0.05 occurs in at most 5% of the samples if no model differs from another.
+    All intervals together contain the true differences in 95% of the samples. The adjusted p-value of a pair is the
+    probability that the largest of all standardised differences is at least as large as its own, if no model differs
+    from another: one below 0.05 then occurs in at most 5% of the samples.
 
     Args:
         estimates: A metric of K models, from the same N questions.
         baseline: Index of the model with which the others are compared; None compares all pairs.
 
     Returns:
-        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form. Source: Holm
-        1979; max-t intervals, Hothorn, Bretz and Westfall 2008.
+        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form. Source: max-t
+        intervals and p-values, Hothorn, Bretz and Westfall 2008.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
@@ -267,38 +270,58 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list
     both = [(estimates[one], estimates[other]) for one, other in pairs]
     tests = [mcnemar(*each) for each in both]
     p_values = [test.p_value if test else p_value(*each) for each, test in zip(both, tests, strict=True)]
-    rows = zip(pairs, together(estimates, pairs), tests, p_values, holm(p_values), strict=True)
-    return [Pair(*pair, change, test, alone, adjusted) for pair, change, test, alone, adjusted in rows]
+    largest = _largest(estimates, pairs)
+    changes = [difference(*each, z=_quantile(largest)) for each in both]
+    rows = zip(pairs, changes, tests, p_values, strict=True)
+    return [Pair(*pair, change, test, p, _adjusted(p, test, largest, len(pairs))) for pair, change, test, p in rows]
 
 
 def together(
     estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]], among: Sequence[tuple[int, int]] = ()
 ) -> list[Difference]:
     """Differences of pairs of models, with intervals (max-t) that hold together for all pairs, or for those `among`."""
-    z = _quantile(estimates, among or pairs)
+    z = _quantile(_largest(estimates, among or pairs))
     return [difference(estimates[one], estimates[other], z=z) for one, other in pairs]
 
 
-def _quantile(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> float:
-    """Half the width of intervals that hold for all pairs together, in standard errors."""
+def _largest(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> Floats:
+    """Draws of the largest standardised difference of the pairs, see `_largest_of`; none if they are not several."""
     known = {k: influence for k, each in enumerate(estimates) if (influence := each.influence) is not None}
     places = {k: place for place, k in enumerate(known)}
     inside = [(places[one], places[other]) for one, other in pairs if one in places and other in places]
     sizes = set(map(len, known.values()))
     if len(inside) < 2 or len(sizes) > 1 or sizes.pop() < 2:
-        return IN_95_PERCENT
-    return _critical_value(np.cov(np.stack(list(known.values()))), inside)
+        return np.empty(0)
+    return _largest_of(np.cov(np.stack(list(known.values()))), inside)
 
 
-def _critical_value(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> float:
-    """95% quantile of the largest standardised difference of the pairs of K normal variables; at least 1.96."""
+def _largest_of(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
+    """(20000,) the largest standardised difference of the pairs of K normal variables."""
     draws = normal_draws(covariance)
     largest = np.zeros(len(draws))
     for one, other in pairs:
         variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
         if variance > 1e-12 * (covariance[one, one] + covariance[other, other]):  # equal models cannot differ
             np.maximum(largest, np.abs(draws[:, other] - draws[:, one]) / np.sqrt(variance), out=largest)
-    return max(IN_95_PERCENT, float(np.quantile(largest, 0.95)))
+    return largest
+
+
+def _quantile(largest: Floats) -> float:
+    """Half the width of intervals that hold for all pairs together, in standard errors; at least 1.96."""
+    return max(IN_95_PERCENT, float(np.quantile(largest, 0.95))) if len(largest) else IN_95_PERCENT
+
+
+def _adjusted(alone: float, test: McNemar | None, largest: Floats, pairs: int) -> float:
+    """The p-value for all pairs together: below 0.05 if the intervals that hold together tell this pair apart."""
+    from scipy.special import ndtri  # importing scipy takes time; see metrics.estimate
+
+    if not len(largest):
+        return alone
+    # Tango's interval ends at 0 at the level of the score test, which is above that of the mid-p test for small ones.
+    score = erfc(abs(test.lost - test.gained) / sqrt(2 * max(1, test.lost + test.gained))) if test else 0.0
+    share = float((largest >= -ndtri(max(alone, score) / 2)).mean())
+    # Few draws do not measure a small probability, which is at most the sum of those of all pairs.
+    return max(alone, share if share >= _MEASURED else min(_MEASURED, pairs * alone))
 
 
 def p_value(before: Estimate, after: Estimate) -> float:
@@ -319,24 +342,6 @@ def p_value(before: Estimate, after: Estimate) -> float:
 
         return 2 * float(stdtr(degrees_of(change.units), -z))
     return erfc(z / sqrt(2))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction of p-values for their number.
-
-    The k-th smallest of m p-values becomes the largest of (m - j + 1) p_(j) over j = 1, ..., k, at most 1. nan is
-    ignored and stays nan. Source: Holm 1979.
-
-    Example:
-        >>> holm([0.01, 0.04, 0.03])
-        [0.03, 0.06, 0.06]
-    """
-    corrected = list(p_values)
-    order = sorted((number for number, p in enumerate(p_values) if not isnan(p)), key=lambda number: p_values[number])
-    largest = 0.0
-    for rank, number in enumerate(order):
-        corrected[number] = largest = max(largest, min(1.0, (len(order) - rank) * p_values[number]))
-    return corrected
 
 
 def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
@@ -373,7 +378,7 @@ def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bo
         return []
     everyone = list(combinations(range(len(estimates)), 2))
     variances = np.diag([estimate.stderr**2 for estimate in estimates])
-    z = _quantile(estimates, everyone) if paired else _critical_value(variances, everyone)
+    z = _quantile(_largest(estimates, everyone) if paired else _largest_of(variances, everyone))
 
     def is_apart(one: Estimate, best: Estimate) -> bool:
         if paired:
