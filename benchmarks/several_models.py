@@ -34,9 +34,9 @@ def model(rng: np.random.Generator, knows: float, keeps: float, questions: int) 
 
 
 def claims(models: Sequence[Sequence[float]], questions: int, runs: int) -> tuple[float, float, float, float]:
-    """Share of runs in which the last model is called the best, another one is, a p-value for all pairs rejects, and all intervals hold.
+    """Share of runs in which the last model is called the best, another one is, a p-value rejects, and intervals hold.
 
-    Intervals hold if they contain 0, so the last number is for equal models.
+    All intervals hold if they contain 0, so the last number is for equal models.
     """
     best = other = rejected = held = 0
     for run in trange(runs, desc=f"{len(models)} models, {questions} questions", disable=None, leave=False):

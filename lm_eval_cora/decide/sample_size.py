@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.estimate import (
     unvaried,
     wilson,
 )
-from lm_eval_cora.metrics.paired import cautious_ends, change_of, interval_of_shares, mcnemar, skew_of
+from lm_eval_cora.metrics.paired import change_of, ends_of, interval_of_shares, mcnemar, skew_of
 from lm_eval_cora.metrics.responses import Floats
 
 POWER = 0.8  # the usual probability of finding a difference that exists
@@ -114,10 +114,8 @@ class Contrast:
             return unvaried(found, questions, self.between, z)
         far = 0.0 if self.units else max(self.least, _farthest(np.abs(self.influence), questions))
         half = z * hypot(spread_at(self.spread, self.influence, step) / sqrt(questions), far / questions)
-        ends = found - half, found + half
-        if self.cautious:
-            ends = cautious_ends(found, half, skew_of(self.influence), units or questions, self.between, z)
-        return max(low, ends[0]), min(high, ends[1])
+        skew = skew_of(self.influence) if self.cautious else None
+        return ends_of(found, half, units or questions, self.between, z, skew)
 
 
 def _farthest(distances: Floats, questions: float) -> float:

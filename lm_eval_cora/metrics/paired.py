@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import erfc, hypot, inf, isnan, nan, sqrt
+from math import erfc, hypot, inf, isfinite, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +53,7 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT, c
         before: An estimate from N questions.
         after: An estimate from the same questions in the same order. Another number of questions is a ValueError.
         z: Quantile of the normal distribution for the interval; 1.96 for 95%.
-        cautious: Whether each end alone has to hold, as in a gate; see `cautious_ends`. Shares need nothing more.
+        cautious: Whether each end alone has to hold, as in a gate; see `ends_of`. Shares need nothing more.
 
     Returns:
         The difference with its standard error and 95% interval. Both are nan if an estimate has no standard error, or
@@ -80,12 +80,8 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT, c
     z, units = students(z, change.units), change.units or len(before.influence)
     if change.ends or change.influence is None:
         return Difference(value, change.stderr, *unvaried(value, units, change.between, z))
-    half = z * change.widened
-    ends = value - half, value + half
-    if cautious:
-        ends = cautious_ends(value, half, skew_of(change.influence), units, change.between, z)
-    low, high = change.between
-    return Difference(value, change.stderr, float(max(low, ends[0])), float(min(high, ends[1])))
+    skew = skew_of(change.influence) if cautious else None
+    return Difference(value, change.stderr, *ends_of(value, z * change.widened, units, change.between, z, skew))
 
 
 def skew_of(influence: Floats) -> float:
@@ -95,19 +91,23 @@ def skew_of(influence: Floats) -> float:
     return size * third / square if square else 0.0
 
 
-def cautious_ends(
-    value: float, half: float, skew: float, units: float, between: tuple[float, float], z: float
+def ends_of(
+    value: float, half: float, units: float, between: tuple[float, float], z: float, skew: float | None
 ) -> tuple[float, float]:
-    """Ends of an interval value -+ half of which each alone holds with few and rare changes, too.
+    """Ends of the interval value -+ half; with a skew, each of them alone also holds if there are few or rare changes.
 
     A value m + d varies more than m by d skew / N if large changes in its direction are rare; see `skew_of`. The end
     solves d^2 = half^2 + z^2 d skew / N. The interval contains that of `unvaried`, because a sample may have none of
     the questions that change.
     """
-    bend = z * z * skew / (2 * units)
-    ends = unvaried(value, units, between, z)
-    down, up = min(bend, 0.0), max(bend, 0.0)
-    return min(ends[0], value + down - hypot(down, half)), max(ends[1], value + up + hypot(up, half))
+    low, high = value - half, value + half
+    if skew is not None:
+        bend = z * z * skew / (2 * units)
+        down, up = min(bend, 0.0), max(bend, 0.0)
+        limits = between if isfinite(between[1] - between[0]) else (value, value)
+        least, most = unvaried(value, units, limits, z)
+        low, high = min(least, value + down - hypot(down, half)), max(most, value + up + hypot(up, half))
+    return float(max(between[0], low)), float(min(between[1], high))
 
 
 def change_of(before: Estimate, after: Estimate) -> Estimate:
@@ -296,14 +296,14 @@ def _largest(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) ->
 
 
 def _largest_of(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
-    """(20000,) the largest standardised difference of the pairs of K normal variables."""
+    """(20000,) draws, in order, of the largest standardised difference of the pairs of K normal variables."""
     draws = normal_draws(covariance)
     largest = np.zeros(len(draws))
     for one, other in pairs:
         variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
         if variance > 1e-12 * (covariance[one, one] + covariance[other, other]):  # equal models cannot differ
             np.maximum(largest, np.abs(draws[:, other] - draws[:, one]) / np.sqrt(variance), out=largest)
-    return largest
+    return np.sort(largest)
 
 
 def _quantile(largest: Floats) -> float:
@@ -319,7 +319,7 @@ def _adjusted(alone: float, test: McNemar | None, largest: Floats, pairs: int) -
         return alone
     # Tango's interval ends at 0 at the level of the score test, which is above that of the mid-p test for small ones.
     score = erfc(abs(test.lost - test.gained) / sqrt(2 * max(1, test.lost + test.gained))) if test else 0.0
-    share = float((largest >= -ndtri(max(alone, score) / 2)).mean())
+    share = 1 - float(np.interp(-ndtri(max(alone, score) / 2), largest, np.linspace(0, 1, len(largest))))
     # Few draws do not measure a small probability, which is at most the sum of those of all pairs.
     return max(alone, share if share >= _MEASURED else min(_MEASURED, pairs * alone))
 

@@ -163,7 +163,7 @@ def test_rare_losses_at_the_margin_pass_with_at_most_the_probability_that_is_pro
     assert chance <= 0.05
 
 
-def test_cautious_ends_by_hand() -> None:
+def test_a_cautious_interval_by_hand() -> None:
     # 10 of 100 lose 1/2: mean -0.05, m2 = 0.1 * 0.45^2 + 0.9 * 0.05^2 = 0.0225, m3 = -0.1 * 0.45^3 + 0.9 * 0.05^3
     # = -0.009, so the skew is -0.4. The low end solves d^2 = half^2 - 1.96^2 * 0.4 d / 100.
     before, after = mean_of(np.full(100, 0.5)), mean_of(np.where(np.arange(100) < 10, 0.0, 0.5))

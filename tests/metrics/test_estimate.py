@@ -1,7 +1,6 @@
 """Standard errors, the bootstrap and confidence intervals: published values, values by hand, and properties."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from math import comb, inf, isfinite, sqrt
 from statistics import pstdev
@@ -186,13 +185,11 @@ def test_interval_of_a_paired_difference_agrees_with_its_oracle(questions: int) 
 
 
 # ---- Means of several answers
-@pytest.mark.parametrize("right", [[3, 3, 0, 3, 0], [3, 1, 0, 2, 3], [3, 3, 3], [0, 0, 0]])
-def test_the_same_number_from_the_same_answers_has_the_same_interval(right: list[int]) -> None:
-    table = ResponseTable.from_hits([[1] * hits + [0] * (3 - hits) for hits in right])
-    for other in (table, replace(table, clusters=("x", "x", *map(str, range(len(right) - 2))))):
-        one, same = metrics.acc(other), metrics.mcqa_plus(other)
-        assert (*one, *one.interval) == pytest.approx((*same, *same.interval))
-        assert (one.outcomes is None) == (same.outcomes is None)
+@pytest.mark.parametrize("right", ["22020", "20120", "222"])
+def test_the_same_number_from_the_same_answers_has_the_same_interval(right: str) -> None:
+    table = ResponseTable.from_hits([np.arange(2) < int(hits) for hits in right])
+    one, same = metrics.acc(table), metrics.mcqa_plus(table)
+    assert (*one, *one.interval) == pytest.approx((*same, *same.interval))
 
 
 def test_a_mean_has_the_interval_of_a_share_with_the_same_error() -> None:
