@@ -1,6 +1,6 @@
 """Questions that share passages: coverage of the intervals and level of the tests, on simulated models.
 
-python benchmarks/clusters.py [--runs 1000] [--clusters 10 20 40 160] [--truth 20000] [--sizes alike unequal]
+python benchmarks/clusters.py [--runs 500] [--clusters 10 20 50] [--truth 20000] [--sizes alike unequal]
 
 Each passage has 2 to 12 questions ("alike"), or 2 to 60 of which more than n are in 2 / n of the passages ("unequal");
 each question has four variants. The answers of a passage have an intraclass correlation of 0, 0.1 or 0.5: the ability
@@ -88,8 +88,8 @@ def contains(interval: tuple[float, float], truth: float) -> bool:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--clusters", type=int, nargs="+", default=[10, 20, 40, 160])
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--clusters", type=int, nargs="+", default=[10, 20, 50])
     parser.add_argument("--truth", type=int, default=20_000, help="passages for the true values (default: 20000)")
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES, help="questions in a passage")
     given = parser.parse_args()
