@@ -86,9 +86,8 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT, c
 
 def skew_of(influence: Floats) -> float:
     """Third moment of influences divided by the second one; 0 if they do not vary."""
-    size = float(np.abs(influence).max()) or 1.0  # powers of tiny and huge numbers would be 0 and infinite
-    square, third = (float(((influence / size) ** power).mean()) for power in (2, 3))
-    return size * third / square if square else 0.0
+    square, third = (float((influence**power).mean()) for power in (2, 3))
+    return third / square if square else 0.0
 
 
 def ends_of(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference
 
@@ -65,11 +67,8 @@ class Number:
 
 def end_as_text(end: float, digits: int, sign: str = "", bounds: Sequence[float] = ()) -> str:
     """Format an end of an interval, with more digits if it would else be seen on another side of a bound, or on it."""
-
-    def sides(number: float) -> list[tuple[bool, bool]]:
-        return [(number < bound, number > bound) for bound in bounds]
-
-    told = (more for more in range(digits, _MOST_DIGITS) if sides(round(end, more)) == sides(end))
+    side = np.sign(np.subtract(bounds, end))
+    told = (n for n in range(digits, _MOST_DIGITS) if (np.sign(np.subtract(bounds, round(end, n))) == side).all())
     digits = next(told, digits)
     return f"{round(end, digits) + 0.0:{sign}.{digits}f}"  # no -0.000
 
