@@ -262,7 +262,7 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> models = [share_of(np.arange(40) < right) for right in (20, 21, 36)]
         >>> [(pair.before, pair.after, round(pair.adjusted, 3)) for pair in pairwise(models)]
-        [(0, 1, 0.5), (0, 2, 0.0), (1, 2, 0.0)]
+        [(0, 1, 0.765), (0, 2, 0.0), (1, 2, 0.0)]
     """
     models = range(len(estimates))
     pairs = list(combinations(models, 2)) if baseline is None else [(baseline, k) for k in models if k != baseline]
