@@ -150,17 +150,17 @@ def test_four_more_right_answers_of_100_are_not_the_same_within_a_hundredth(tmp_
 
 
 @pytest.mark.parametrize("questions", [40, 100, 300])
-@pytest.mark.parametrize(("rare", "loss"), [(0.05, 0.5), (0.3, 0.125), (0.1, 0.6)])
+@pytest.mark.parametrize(("rare", "loss"), [(0.05, 0.5), (0.3, 0.125)])
 def test_rare_losses_at_the_margin_pass_with_at_most_the_probability_that_is_promised(
     questions: int, rare: float, loss: float
 ) -> None:
-    chance, changes = 0.0, np.arange(questions + 1)
-    for lost in changes:
-        before, after = mean_of(np.full(questions, 0.9)), mean_of(0.9 - loss * (np.arange(questions) < lost))
+    passes, before = [], mean_of(np.full(questions, 0.9))
+    for lost in range(questions + 1):
+        after = mean_of(0.9 - loss * (np.arange(questions) < lost))
         change = difference(before, after, z=1.6448536, cautious=True)
         if -rare * loss <= change.low and change.high <= rare * loss:
-            chance += binom.pmf(lost, questions, rare)
-    assert chance <= 0.05
+            passes.append(lost)
+    assert binom.pmf(passes, questions, rare).sum() <= 0.05
 
 
 def test_a_cautious_interval_by_hand() -> None:

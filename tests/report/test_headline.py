@@ -18,15 +18,7 @@ from lm_eval_cora.report.headline import _difference, _percent, _with_error, hea
 from lm_eval_cora.report.pictures import changes_by_kind
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import PROBES
-from tests.support.by_hand import (
-    HOSTILE_NAMES,
-    Answers,
-    light_run,
-    run_by_hand,
-    runs_by_hand,
-    simulated_hits,
-    simulated_runs,
-)
+from tests.support.by_hand import HOSTILE_NAMES, light_run, run_by_hand, runs_by_hand, simulated_hits, simulated_runs
 from tests.support.messages import tells
 from tests.support.written import Written, the_run, varied, write
 
@@ -283,7 +275,7 @@ def test_hostile_names_do_not_change_a_sentence(name: str, tmp_path: Path) -> No
 
 def test_few_questions_are_said_to_be_few(tmp_path: Path) -> None:
     for questions, few in ((5, True), (29, True), (30, False)):
-        wrong: Answers = {"original": "0" * questions, "x": "0" * questions}
+        wrong = dict.fromkeys(("original", "x"), "0" * questions)
         sentences = made(runs_by_hand(tmp_path / str(questions), dict.fromkeys(("one", "other"), wrong))).sentences
         told = f"{questions} questions are too few to tell similar models apart."
         assert sentences[1:] == ((told,) if few else ())
