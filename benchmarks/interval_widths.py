@@ -45,6 +45,7 @@ class Population(NamedTuple):
         gain: How much better another size is, on the scale of the logits. 0 for a single model.
         keeps: How often each of two models keeps a known answer in a variant; the originals of known questions are
             right. Empty for the other models.
+        worse: Share of the questions that another model answers worse, and how often it loses a right answer to them.
     """
 
     name: str
@@ -54,11 +55,12 @@ class Population(NamedTuple):
     changed: float = 0.0
     gain: float = 0.0
     keeps: tuple[float, ...] = ()
+    worse: tuple[float, ...] = ()
 
     @property
     def is_pair(self) -> bool:
         """Whether there are two models."""
-        return bool(self.changed or self.gain or self.keeps)
+        return bool(self.changed or self.gain or self.keeps or self.worse)
 
     def drawn(self, questions: int, rng: np.random.Generator) -> tuple[Floats, Hits]:
         """(N,) numbers of variants, and the answers of the models; skipped variants are False."""
@@ -71,6 +73,11 @@ class Population(NamedTuple):
             known = rng.random((questions, 1)) < self.mean
             is_first = np.arange(asked.shape[1]) == 0
             return sizes, [known & asked & (is_first | (rng.random(asked.shape) < keeps)) for keeps in self.keeps]
+        if self.worse:
+            is_worse, loses = (
+                rng.random(shape) < p for shape, p in zip(((questions, 1), asked.shape), self.worse, strict=True)
+            )
+            return sizes, [first, first & ~(is_worse & loses)]
         if self.changed:
             change = rng.random(asked.shape) < np.where(first, self.changed, self.changed / 2)
             return sizes, [first, (first ^ change) & asked]

@@ -34,9 +34,9 @@ def model(rng: np.random.Generator, knows: float, keeps: float, questions: int) 
 
 
 def claims(models: Sequence[Sequence[float]], questions: int, runs: int) -> tuple[float, float, float, float]:
-    """Share of runs in which the last model is called the best, another one is, Holm rejects, and all intervals hold.
+    """Share of runs in which the last model is called the best, another one is, a p-value rejects, and intervals hold.
 
-    Intervals hold if they contain 0, so the last number is for equal models.
+    All intervals hold if they contain 0, so the last number is for equal models.
     """
     best = other = rejected = held = 0
     for run in trange(runs, desc=f"{len(models)} models, {questions} questions", disable=None, leave=False):
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=300, help="simulated comparisons per row (default: 300)")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000], help="numbers of questions")
     given = parser.parse_args()
-    print("| models | questions | some model is called the best | the best one is | Holm's p < 0.05 | intervals hold |")
+    print("| models | questions | some model is called the best | the best one is | p < 0.05 | intervals hold |")
     print("|---|---|---|---|---|---|")
     rows = [(f"{count} equal", [EQUAL] * count) for count in (2, 3, 5)] + [("3 in a known order", list(ORDERED))]
     for name, models in rows:

@@ -17,6 +17,7 @@ from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.metrics.ranges import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
+from lm_eval_cora.report.content import end_as_text
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
@@ -342,7 +343,8 @@ def _frame(first: str, estimates: Mapping[Any, Estimate]) -> DataFrame:
 
 def cells_of(estimate: Estimate | Compared, sign: str = "") -> list[str]:
     """Format a value, its standard error and its 95% interval."""
-    value, low, high = (f"{number:{sign}.4f}" for number in (estimate.value, *estimate.interval))
+    value = f"{estimate.value:{sign}.4f}"
+    low, high = (end_as_text(end, 4, sign, [0.0] if sign else ()) for end in estimate.interval)
     return [value, *(["", ""] if isnan(estimate.stderr) else [f"{estimate.stderr:.4f}", f"[{low}, {high}]"])]
 
 

@@ -6,9 +6,9 @@ lm-eval-cora compare out/small out/large --changed -o changed.csv
 lm-eval-cora compare --history checkpoints/ -o history.html
 
 Differences are new minus old: a run minus one before it, or minus the baseline. With two models, every
-metric is compared. With more, all pairs are compared, or each model with the baseline, with intervals that
-hold for all pairs together and p-values corrected by Holm's method. Runs of other tasks of the harness are
-compared document by document.
+metric is compared. With more, all pairs are compared, or each model with the baseline, with intervals
+and p-values that hold for all pairs together. Runs of other tasks of the harness are compared document by
+document.
 """
 
 from lm_eval_cora.cli import console

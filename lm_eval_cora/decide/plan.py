@@ -21,7 +21,7 @@ from lm_eval_cora.metrics.stopping import requests_until_wrong
 from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean, first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Cell, Table
-from lm_eval_cora.report.headline import lead_of
+from lm_eval_cora.report.headline import FEW, lead_of
 from lm_eval_cora.runs.model_run import Run, by_task, not_comparable
 
 # Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
@@ -29,7 +29,6 @@ from lm_eval_cora.runs.model_run import Run, by_task, not_comparable
 CORRELATION = 0.3
 _FEW_IN_A_RUN = 200  # runs with fewer questions get a note about the precision of their plan
 _FEW_NEEDED = 100  # plans with fewer questions get a note, because intervals of few questions are not normal
-_FEWEST = 30  # plans have at least so many questions, because the intervals of fewer are not reliable
 _QUESTIONS = 1_000  # of which a typical model's answers consist; its shares have two or three digits
 
 
@@ -123,8 +122,8 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
         available = published_questions(group[0].name)
         per_unit = len(table.sizes) / table.units  # questions that share a passage
         plans.append(_plan(task, models, metric, goal, estimates, table.units, means, available, per_unit))
-        if table.units < _FEW_IN_A_RUN:
-            share = f"{IN_95_PERCENT * sqrt(2 / table.units):.0%}"
+        if (units := table.effective) < _FEW_IN_A_RUN:
+            share = f"{IN_95_PERCENT * sqrt(2 / units):.0%}"
             notes.append(f"{task}: {table.size} in the run, so the numbers may be off by about {share}")
     if not plans:
         raise UserError(f"--from: nothing can be planned. {'. '.join(notes)}")
@@ -190,7 +189,7 @@ def _plan(
         needed = sample_size.questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
     if needed is None:
         raise UserError(f"--{option} {goal.difference:g}: no number of questions finds it. Choose a larger one")
-    needed, (full, exact) = ceil(max(_FEWEST, needed) * per_unit), per_question
+    needed, (full, exact) = ceil(max(FEW, needed) * per_unit), per_question
     units = available and round(available / per_unit)
     return Plan(
         task,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import copysign, hypot, inf, isfinite, isnan, nan, sqrt
 from statistics import NormalDist
 
@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.estimate import (
     unvaried,
     wilson,
 )
-from lm_eval_cora.metrics.paired import change_of, interval_of_shares, mcnemar
+from lm_eval_cora.metrics.paired import change_of, ends_of, interval_of_shares, mcnemar, skew_of
 from lm_eval_cora.metrics.responses import Floats
 
 POWER = 0.8  # the usual probability of finding a difference that exists
@@ -52,8 +52,8 @@ class Level:
         found = self.estimate
         if isnan(found.stderr):  # also without questions
             return nan, nan
-        z, own_z = students(z, int(questions) if found.units else 0), students(IN_95_PERCENT, found.units)
         part, (low, high) = questions / self.questions, found.between
+        z, own_z = students(z, part * found.units), students(IN_95_PERCENT, found.units)
         size = high - low
         if found.influence is None or not isfinite(size) or (found.ends and self.spread):
             ends = [value + (end - found.value) / sqrt(part) * z / own_z for end in found.interval]
@@ -82,7 +82,8 @@ class Contrast:
     least: float = 0.0  # how far the farthest question of a sample is at least
     changed: float = nan  # share of the questions that count for one model only, if the metric is one of questions
     between: Interval = (-1.0, 1.0)  # the smallest and the largest difference
-    units: int = 0  # clusters of questions that count; 0 if the questions are the units
+    units: float = 0.0  # effective number of clusters among those of the influence; 0 if the questions are the units
+    cautious: bool = False  # whether the interval is that of a gate
 
     @classmethod
     def of(cls, before: Estimate, after: Estimate) -> Contrast:
@@ -97,7 +98,8 @@ class Contrast:
     def interval(self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0) -> Interval:
         """The interval of `difference` of so many questions, in other shares if it is a step away; see `spread_at`."""
         low, high = self.between
-        z = students(z, int(questions) if self.units else 0)
+        units = self.units * questions / len(self.influence)
+        z = students(z, units)
         found = min(high, max(low, value + step))
         if not isnan(self.changed):
             changed = max(self.changed, abs(value))
@@ -112,7 +114,8 @@ class Contrast:
             return unvaried(found, questions, self.between, z)
         far = 0.0 if self.units else max(self.least, _farthest(np.abs(self.influence), questions))
         half = z * hypot(spread_at(self.spread, self.influence, step) / sqrt(questions), far / questions)
-        return max(low, found - half), min(high, found + half)
+        skew = skew_of(self.influence) if self.cautious else None
+        return ends_of(found, half, units or questions, self.between, z, skew)
 
 
 def _farthest(distances: Floats, questions: float) -> float:
@@ -139,6 +142,7 @@ def questions_for_same(
 
 def _power_of_same(sample: Contrast, margin: float, value: float, questions: int, level: float) -> float:
     """The probability that the intervals of so many questions are inside -+ margin: that both of their ends are."""
+    sample = replace(sample, cautious=True)
     normal, unit = NormalDist(), sample.spread / sqrt(questions)
     z = normal.inv_cdf((1 + level) / 2)
 
@@ -194,10 +198,9 @@ def _least(sample: Contrast, is_found: Callable[[float], bool]) -> float:
 
 def spread_at(spread: float, influence: Floats, change: float) -> float:
     """Spread of a model whose value is higher by a given change c, from the answers of one model."""
-    square, third = (float((influence**power).mean()) for power in (2, 3))
     # Questions with the influence l get the weight 1 + t l, where t gives c. The square of the spread is then
     # s^2 + c m3 / s^2 - c^2, with the third moment m3. For a share this is exact: p (1 - p) becomes (p + c)(1 - p - c).
-    return sqrt(max(0.0, spread**2 + change * third / square - change**2)) if square else spread
+    return sqrt(max(0.0, spread**2 + change * skew_of(influence) - change**2)) if influence.any() else spread
 
 
 def spread_of_difference(one: float, other: float, correlation: float) -> float:
@@ -215,7 +218,7 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
     size = estimate.between[1] - estimate.between[0]
     influence = estimate.influence * (found / spread)
     both_ways = np.concatenate([influence, -influence])
-    return Contrast(found, both_ways, estimate.farthest, changed, (-size, size), estimate.units)
+    return Contrast(found, both_ways, estimate.farthest, changed, (-size, size), 2 * estimate.units)
 
 
 def correlation_of(before: Estimate, after: Estimate) -> float:

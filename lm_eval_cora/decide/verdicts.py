@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil, copysign, inf, isfinite, isnan
 from pathlib import Path
 from statistics import NormalDist
@@ -21,7 +21,7 @@ from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
-from lm_eval_cora.report.content import Cell, Number, Table
+from lm_eval_cora.report.content import Cell, Number, Table, end_as_text
 from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.runs.signature import is_two_phase
 
@@ -143,6 +143,7 @@ class Verdict:
     questions_available: int | None  # of the benchmark, if the verdict is undecided and the number is known
     signature: str | None  # of the run's scores; None without a results file
     level: float = LEVEL  # of the interval
+    bounds: tuple[float, ...] = ()  # of the allowed values
 
     @property
     def reason(self) -> str:
@@ -154,7 +155,8 @@ class Verdict:
         what = f"the difference to the baseline, {self.value:+.4f}," if self.is_difference else f"{self.value:.4f}"
         if isnan(self.low):
             return f"{what} has no interval"
-        interval = f"{what} with the {self.level:.0%} interval {self.low:.4f} to {self.high:.4f}"
+        low, high = (end_as_text(end, 4, bounds=self.bounds) for end in (self.low, self.high))
+        interval = f"{what} with the {self.level:.0%} interval {low} to {high}"
         if self.outcome == "undecided" and is_two_phase(self.signature or ""):
             return f"{interval}; a run with a smaller E of --target whole:E decides"
         if not (needed := self.questions_to_decide):
@@ -244,8 +246,8 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         if at_least is None and not is_same:
             raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
         first = before.estimates[metric]
-        numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2))
-        sample = None if isnan(numbers.stderr) else Contrast.of(first, estimate)
+        numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2), cautious=True)
+        sample = None if isnan(numbers.stderr) else replace(Contrast.of(first, estimate), cautious=True)
         bound = copysign(bound, numbers.value) if is_same else -bound if at_least else bound  # the nearer one
     allowed = (-abs(bound), abs(bound)) if is_same else (bound, inf) if at_least else (-inf, bound)
     outcome = decide(numbers.low, numbers.high, *allowed)
@@ -268,6 +270,7 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         questions_available=published_questions(run.name) if is_open else None,
         signature=run.signature or None,
         level=level,
+        bounds=allowed,
     )
 
 
@@ -284,7 +287,8 @@ def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
     """The verdicts as a table."""
     rows: list[list[Cell]] = []
     for verdict in verdicts:
-        number = Number(verdict.value, verdict.stderr, signed=verdict.is_difference, ends=(verdict.low, verdict.high))
+        ends = verdict.low, verdict.high
+        number = Number(verdict.value, verdict.stderr, False, verdict.is_difference, ends, verdict.bounds)
         more: Cell = "" if verdict.outcome != "undecided" else verdict.questions_to_decide or "n/a"
         name = verdict.requirement.replace(">=", "≥").replace("<=", "≤")  # Markdown would escape the characters
         interval = f"{number.interval or 'n/a'}{' (90%)' * (verdict.level == SAME_LEVEL)}"
@@ -299,7 +303,7 @@ def as_json(verdicts: Sequence[Verdict], model: str, notes: Sequence[str]) -> di
     requirements = []
     for verdict in verdicts:
         values = for_json(asdict(verdict))
-        signature = values.pop("signature")
+        signature, _ = values.pop("signature"), values.pop("bounds")
         requirements.append({**values, "reason": verdict.reason or None, "signature": signature})
     status = {"model": model, "outcome": outcome, "exit_status": EXIT_STATUS[outcome]}
     return {**status, "requirements": requirements, "notes": list(notes)}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lm_eval_cora.metrics.consistency import agreement, all_equal, consistency_rate
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.metrics.facts import metric, with_clusters
 from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, strata_of
 from lm_eval_cora.metrics.ranges import (
@@ -20,12 +19,13 @@ from lm_eval_cora.metrics.ranges import (
     acc_range_by_chance,
     acc_range_p,
     lowest_and_highest,
+    mean_of_kinds,
 )
 from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 __all__ = ["Aggregated", "aggregated", "by_category"]
-_OF_KINDS = (acc_min, acc_max, acc_range, acc_range_by_chance)
+_OF_KINDS = (acc_mean, acc_min, acc_max, acc_range, acc_range_by_chance)
 
 
 class Aggregated(NamedTuple):
@@ -95,7 +95,7 @@ def aggregated(
     rates = [agreement(table) for table in given]
     lowest, highest = lowest_and_highest(accuracies)
     return Aggregated(
-        acc_mean=_mean(accuracies),
+        acc_mean=mean_of_kinds(accuracies),
         acc_min=lowest,
         acc_max=highest,
         cr_all=_mean_rate(rates, given[0]),
@@ -109,15 +109,6 @@ def _mean_rate(rates: Sequence[Floats], table: ResponseTable) -> Estimate:
     means = np.mean(rates, axis=0)
     rate: Estimate = with_clusters(mean_of(means, np.isfinite(means)), table)
     return rate
-
-
-def _mean(accuracies: KindAccuracies) -> Estimate:
-    value = float(accuracies.values().mean())
-    if accuracies.units < 2:
-        return Estimate(value, nan)
-    influence = accuracies.influence().mean(axis=1)
-    units = 0 if accuracies.cluster is None else accuracies.units
-    return of_influence(value, influence, questions=float(accuracies.trials().min()), units=units)
 
 
 @metric("Accuracy range, consistency rate and share of identical answers by category.")
@@ -141,7 +132,6 @@ def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, d
     for category in sorted(set(table.categories)):
         part = table.where((np.array(table.categories) == category)[table.question])
         found[category] = {
-            "acc_mean": acc_mean(part),
             **{each.__name__: each(part, positions=positions) for each in _OF_KINDS},
             **{each.__name__: each(part) for each in (acc_range_p, consistency_rate, all_equal)},
             "questions": len(part.sizes),

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_cora.metrics.responses import Bools, Floats, Ints
+from lm_eval_cora.metrics.responses import Bools, Floats, Ints, equal_units
 
 __all__ = ["Estimate"]
 IN_95_PERCENT = 1.959963984540054  # half the width of a 95% confidence interval, in standard errors
 REPLICATES = 5_000  # number of bootstrap samples
 _MOST_TRIALS = 1e300
+_FEWEST_DEGREES = 0.5  # intervals with fewer degrees of freedom have all possible values, too
 _HALVINGS = 50
 _DRAWS_AT_A_TIME = 2_000_000
 _ROUNDING = 1e-12  # smaller influences, relative to the largest value of a question, come from rounding
@@ -41,9 +42,9 @@ class Estimate:
         farthest: How far from the mean a question of a difference of two such metrics can be, at least; 0 if unknown.
         ends: The ends of the interval, if the metric computes them itself; else None.
         members: (N,) whether each question counts; None if all do.
-        units: Number of clusters that count if questions share passages: the arrays then have a row per cluster, the
-            interval has Student's t quantiles, and `outcomes` is None. 0 if the questions are the units.
-        alike: Number of clusters of equal size that tell as much; 0 if the questions are the units.
+        units: Effective number of clusters, (sum n)^2 / sum n^2 of their sizes n, if questions share passages: then the
+            arrays have a row per cluster, the interval has Student's t quantiles with units - 1 degrees of freedom, and
+            `outcomes` is None. 0 if the questions are the units.
 
     Example:
         >>> estimate = Estimate(0.5, stderr=0.1)
@@ -61,8 +62,7 @@ class Estimate:
     farthest: float = field(default=0.0, repr=False, compare=False)
     ends: tuple[float, float] | None = field(default=None, repr=False, compare=False)
     members: Bools | None = field(default=None, repr=False, compare=False)
-    units: int = field(default=0, repr=False, compare=False)
-    alike: float = field(default=0.0, repr=False, compare=False)
+    units: float = field(default=0.0, repr=False, compare=False)
 
     @cached_property
     def interval(self) -> tuple[float, float]:
@@ -132,7 +132,7 @@ def ratio_of(
 ) -> Estimate:
     """Pooled share R = sum k_i / sum m_i: the ratio of two sums over questions.
 
-    If each question counts once, with 0 or 1, this is a share of questions: the estimate has their outcomes. With n
+    If all questions count alike, wholly or not at all, this is a share of questions: the estimate has outcomes. With n
     questions in the subset, the standard error is sqrt(n / (n - 1) * sum (k_i - R m_i)^2) / sum m_i (delta
     method). It is nan if n is below 2.
     """
@@ -142,8 +142,9 @@ def ratio_of(
         return UNDEFINED
     inside = wholes > 0 if members is None else members > 0
     count = int(np.count_nonzero(inside))
-    is_share = between == (0.0, 1.0) and all(((each == 0) | (each == 1)).all() for each in (parts, wholes))
-    outcomes = np.where(inside, parts, nan) if is_share and (inside == wholes).all() else None
+    most = wholes.max()
+    is_share = between == (0.0, 1.0) and all(((each == 0) | (each == most)).all() for each in (parts, wholes))
+    outcomes = np.where(inside, parts / most, nan) if is_share and (inside == (wholes > 0)).all() else None
     if count < 2:
         return Estimate(float(share), nan, outcomes=outcomes)
     part, whole = parts / wholes.mean(), wholes / wholes.mean()
@@ -177,8 +178,8 @@ def of_influence(
     *,
     scale: float = 0.0,
     bends: tuple[Bend, ...] = (),
-    questions: float = 0,
-    units: int = 0,
+    questions: float = 0.0,
+    units: float = 0.0,
 ) -> Estimate:
     """Estimate with the error of the influences of N questions; that of `unvaried` if none of them differs.
 
@@ -188,56 +189,66 @@ def of_influence(
     error, ends = standard_error(influence, bends), None
     if not error:
         z = students(IN_95_PERCENT, units)
-        ends = unvaried(value, questions or len(influence), between, z)
+        ends = unvaried(value, questions or units or len(influence), between, z)
         if not isfinite(ends[1] - ends[0]):
             return Estimate(value, nan)
         error = (ends[1] - ends[0]) / (2 * z)
-    alike = questions if units else 0.0
-    return Estimate(value, error, influence, bends=bends, between=between, ends=ends, units=units, alike=alike)
+    return Estimate(value, error, influence, bends=bends, between=between, ends=ends, units=units)
 
 
 def of_clusters(estimate: Estimate, cluster: Ints) -> Estimate:
     """The same value with clusters as units, from (N,) the number of each question's cluster, 0 to G - 1.
 
-    With the influences l_i of the questions, a cluster has the influence L_g = (G / N) sum of l_i. The standard error
-    is sd(L) / sqrt(G), which is sqrt(G / (G - 1) sum of (sum of l_i)^2) / N: the cluster-robust error of a mean. If
-    only some questions count, G / (G - 1) is that of the clusters that contain one. Source: Liang and Zeger 1986; for
-    evaluations Miller 2024 (arXiv:2411.00640), section 2.2, without the factor G / (G - 1).
+    With the influences l_i of the questions, a cluster of n_g questions has the influence L_g = (G / N) sum of l_i,
+    times (1 - 1 / G) / (1 - n_g / N). The standard error is sd(L) / sqrt(G): that of a jackknife which leaves out one
+    cluster at a time. With clusters of equal size it is sqrt(G / (G - 1) sum of (sum of l_i)^2) / N. If only some
+    questions count, G, N and n_g are those of the clusters that contain one. Source: Bell and McCaffrey 2002; for
+    evaluations Miller 2024 (arXiv:2411.00640), section 2.2, without a correction for few clusters.
     """
     if estimate.units or estimate.influence is None or len(estimate.influence) != len(cluster):
         return estimate
     total, questions = int(cluster.max()) + 1, len(cluster)
-    sizes = np.bincount(cluster if estimate.members is None else cluster[estimate.members])
-    units, count = int(np.count_nonzero(sizes)), int(sizes.sum())
-    if units < 2:
+    sizes = np.bincount(cluster if estimate.members is None else cluster[estimate.members], minlength=total)
+    clusters, count, units = int(np.count_nonzero(sizes)), int(sizes.sum()), float(equal_units(sizes))
+    if clusters < 2:
         return Estimate(estimate.value, nan)
+    scale = left_out(sizes, clusters) * (total / questions)
 
     def summed(values: Floats) -> Floats:
-        sums: Floats = np.bincount(cluster, weights=values).astype(np.float64) * (total / questions)
+        sums: Floats = np.bincount(cluster, weights=values).astype(np.float64) * scale
         return without_rounding(sums, float(np.abs(values).max()))
 
     influence = summed(estimate.influence)
     bends = tuple((weight, summed(u), summed(v)) for weight, u, v in estimate.bends)
     if not estimate.stderr:  # it cannot vary
         return replace(estimate, influence=influence, bends=bends, outcomes=None, members=None, units=units)
-    # Clusters of different sizes tell as much as so many of equal sizes.
-    alike = float(count**2 / (sizes**2).sum())
-    found = of_influence(estimate.value, influence, estimate.between, bends=bends, questions=alike, units=units)
+    found = of_influence(estimate.value, influence, estimate.between, bends=bends, units=units)
     if found.ends is not None or found.influence is None:
         return found
     by_questions = standard_error(estimate.influence, estimate.bends) or estimate.stderr
-    few = (1 - 1 / total) / (1 - 1 / units) * (1 - 1 / count) / (1 - 1 / questions)
+    few = (1 - 1 / total) / (1 - 1 / clusters) * (1 - 1 / count) / (1 - 1 / questions)
     stderr = found.stderr * sqrt(few) * (estimate.stderr / by_questions)
     return replace(found, stderr=stderr, farthest=estimate.farthest)
 
 
-def students(z: float, units: int) -> float:
+def left_out(sizes: Ints, clusters: int) -> Floats:
+    """How much more a cluster of each size counts in a jackknife than in a sum; 1 if all sizes are equal."""
+    more: Floats = (1 - 1 / clusters) / (1 - sizes / sizes.sum())
+    return more
+
+
+def degrees_of(units: float) -> float:
+    """Degrees of freedom of Student's t distribution, for an effective number of clusters."""
+    return max(_FEWEST_DEGREES, units - 1)
+
+
+def students(z: float, units: float) -> float:
     """The quantile of Student's t distribution for a quantile of the normal one; the latter without clusters."""
-    if units < 2:
+    if not units:
         return z
     from scipy.special import ndtr, stdtrit  # importing scipy takes time
 
-    return -float(stdtrit(units - 1, ndtr(-z)))  # of the lower tail, whose digits are not lost
+    return -float(stdtrit(degrees_of(units), ndtr(-z)))  # of the lower tail, whose digits are not lost
 
 
 def without_rounding(influence: Floats, scale: float) -> Floats:

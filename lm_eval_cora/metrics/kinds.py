@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence
-from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, degrees_of, left_out, of_influence
+from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable, equal_units
 
 FEW_CLUSTERS = 20  # with fewer, a cluster-robust error is uncertain itself
 _SAMPLES = 20_000
@@ -52,6 +52,11 @@ class KindAccuracies(NamedTuple):
     def units(self) -> int:
         """Number of clusters; of questions, N, if they are not in clusters."""
         return len(self.parts[0].baseline) if self.cluster is None else int(self.cluster.max()) + 1
+
+    @property
+    def effective(self) -> float:
+        """Effective number of clusters, see `equal_units`; 0 if the questions are not in clusters."""
+        return 0.0 if self.cluster is None else float(equal_units(np.bincount(self.cluster)))
 
     @property
     def unit(self) -> list[Ints]:
@@ -96,9 +101,11 @@ class KindAccuracies(NamedTuple):
         for stratum, unit in zip(self.strata, self.unit, strict=True):
             on_base, on_shares = _residuals(part, stratum)
             influence = on_base[:, None] / len(categories) + on_shares / have
-            members, inside, count = np.concatenate(stratum), int(unit.max()) + 1, len(unit)
+            members, sizes = np.concatenate(stratum), np.bincount(unit)
+            inside, count = len(sizes), len(unit)
             scale = np.sqrt(self.units * (self.units - 1) / (inside - 1) * (inside / count))
-            np.add.at(total, members if self.cluster is None else self.cluster[members], influence * scale)
+            influence *= (scale * left_out(sizes, inside))[unit, None]
+            np.add.at(total, members if self.cluster is None else self.cluster[members], influence)
         return total
 
     def draws(self) -> Floats:
@@ -106,7 +113,7 @@ class KindAccuracies(NamedTuple):
         return normal_draws(covariance_of(self.influence()))
 
     def trials(self) -> Floats:
-        """(G,) number of questions that have each kind; n^2 / sum n_g^2 of them in clusters of n_g.
+        """(G,) number of questions that have each kind; of clusters, see `equal_units`.
 
         With C categories, it is the size of a simple sample with the same variance of a mean, if all units vary alike:
         C^2 / sum 1 / n_c.
@@ -120,20 +127,16 @@ class KindAccuracies(NamedTuple):
 
     def _alike(self, part: Contributions, members: Ints) -> Floats:
         """(G,) number of units of equal size that vary as much as the questions of a category with each kind."""
-        count: Floats = part.present[members].sum(axis=0)
-        if self.cluster is None:
-            return count
-        sizes = sums_of(self.cluster[members], part.present[members])
-        alike: Floats = count**2 / np.maximum((sizes**2).sum(axis=0), 1)
-        return alike
+        present = part.present[members]
+        return equal_units(present if self.cluster is None else sums_of(self.cluster[members], present))
 
     def estimates(self) -> list[Estimate]:
         """The accuracies as Estimates."""
         values = self.values()[0].tolist()
         if self.units < 2:
             return [Estimate(value, nan) for value in values]
-        units = 0 if self.cluster is None else self.units
         kinds = zip(values, self.influence().T, self.trials().tolist(), strict=True)
+        units = self.effective
         return [of_influence(value, influence, questions=trials, units=units) for value, influence, trials in kinds]
 
 
@@ -212,12 +215,13 @@ def note_on_small_categories(table: ResponseTable) -> str:
 
 def note_on_few_clusters(table: ResponseTable) -> str:
     """Say that there are few clusters; empty if there are enough, or none."""
-    if table.cluster is None or table.units >= FEW_CLUSTERS:
+    if table.cluster is None or (units := table.effective) >= FEW_CLUSTERS:
         return ""
     if table.units < 2:
         return f"{table.size}: without a second one, no error is known"
-    degrees = f"{table.units - 1} degrees of freedom, and may still be too short"
-    return f"{table.size} are few: intervals use Student's t distribution with {degrees}"
+    few = "are few" if units == table.units else f"count as {units:.1f} of equal size, which are few"
+    degrees = f"{degrees_of(units):.3g} degrees of freedom, and may still be too short"
+    return f"{table.size} {few}: intervals use Student's t distribution with {degrees}"
 
 
 def covariance_of(influence: Floats) -> Floats:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import erfc, hypot, inf, isnan, nan, sqrt
+from math import erfc, hypot, inf, isfinite, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, of_influence, students, tango, unvaried
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, degrees_of, of_influence, students, tango, unvaried
 from lm_eval_cora.metrics.kinds import critical_value, normal_draws
 from lm_eval_cora.metrics.responses import Floats
 
 __all__ = ["Difference", "McNemar", "Pair"]
-__all__ += ["difference", "differences_together", "holm", "leading", "mcnemar", "pairwise"]
+__all__ += ["difference", "differences_together", "leading", "mcnemar", "pairwise"]
+
+_MEASURED = 0.01  # smallest probability that is taken from draws
 
 
 class Difference(NamedTuple):
@@ -34,23 +36,24 @@ class Difference(NamedTuple):
     high: float
 
 
-def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -> Difference:
+def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT, cautious: bool = False) -> Difference:
     """Difference of two estimates from the same questions: after - before, paired by question.
 
     The standard error is that of the differences within questions. A question that is equally hard in both adds nothing
     to it. If no question differs, it is half the width of the 95% interval, divided by 1.96.
 
     The interval stays between the largest possible differences. For shares of the same questions it is Tango's score
-    interval; it also contains 0 if McNemar's mid-p test does not reject equal shares at 5%. For other functions of
-    means it is value -+ z errors, where the error counts one further question whose difference is as far from the mean
-    as the farthest. If no question differs, it is `unvaried`. The lowest and highest accuracies have no error and no
-    interval, because their differences are biased if one model has more kinds of equal difficulty.
+    interval; it also contains 0 if McNemar's mid-p test does not reject equal shares at the same level. For other
+    functions of means it is value -+ z errors, where the error counts one further question whose difference is as far
+    from the mean as the farthest. If no question differs, it is `unvaried`. The lowest and highest accuracies have no
+    error and no interval, because their differences are biased if one model has more kinds of equal difficulty.
     `differences_together` compares the kinds.
 
     Args:
         before: An estimate from N questions.
         after: An estimate from the same questions in the same order. Another number of questions is a ValueError.
         z: Quantile of the normal distribution for the interval; 1.96 for 95%.
+        cautious: Whether each end alone has to hold, as in a gate; see `ends_of`. Shares need nothing more.
 
     Returns:
         The difference with its standard error and 95% interval. Both are nan if an estimate has no standard error, or
@@ -74,13 +77,36 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     if (test := mcnemar(before, after)) and before.outcomes is not None:
         questions = int((~np.isnan(before.outcomes)).sum())
         return Difference(value, change.stderr, *interval_of_shares(test.lost, test.gained, questions, z))
-    z = students(z, change.units)
-    if change.ends:
-        units = change.alike or len(before.influence)
+    z, units = students(z, change.units), change.units or len(before.influence)
+    if change.ends or change.influence is None:
         return Difference(value, change.stderr, *unvaried(value, units, change.between, z))
-    low, high = change.between
-    half = z * change.widened
-    return Difference(value, change.stderr, float(max(low, value - half)), float(min(high, value + half)))
+    skew = skew_of(change.influence) if cautious else None
+    return Difference(value, change.stderr, *ends_of(value, z * change.widened, units, change.between, z, skew))
+
+
+def skew_of(influence: Floats) -> float:
+    """Third moment of influences divided by the second one; 0 if they do not vary."""
+    square, third = (float((influence**power).mean()) for power in (2, 3))
+    return third / square if square else 0.0
+
+
+def ends_of(
+    value: float, half: float, units: float, between: tuple[float, float], z: float, skew: float | None
+) -> tuple[float, float]:
+    """Ends of the interval value -+ half; with a skew, each of them alone also holds if there are few or rare changes.
+
+    A value m + d varies more than m by d skew / N if large changes in its direction are rare; see `skew_of`. The end
+    solves d^2 = half^2 + z^2 d skew / N. The interval contains that of `unvaried`, because a sample may have none of
+    the questions that change.
+    """
+    low, high = value - half, value + half
+    if skew is not None:
+        bend = z * z * skew / (2 * units)
+        down, up = min(bend, 0.0), max(bend, 0.0)
+        limits = between if isfinite(between[1] - between[0]) else (value, value)
+        least, most = unvaried(value, units, limits, z)
+        low, high = min(least, value + down - hypot(down, half)), max(most, value + up + hypot(up, half))
+    return float(max(between[0], low)), float(min(between[1], high))
 
 
 def change_of(before: Estimate, after: Estimate) -> Estimate:
@@ -94,15 +120,14 @@ def change_of(before: Estimate, after: Estimate) -> Estimate:
         scale=float(max(np.abs(before.influence).max(), np.abs(after.influence).max())),
         bends=(*after.bends, *((-weight, u, v) for weight, u, v in before.bends)),
         units=min(before.units, after.units),
-        questions=min(before.alike, after.alike),
     )
     return replace(change, farthest=max(before.farthest, after.farthest))
 
 
 def interval_of_shares(lost: float, gained: float, questions: float, z: float) -> tuple[float, float]:
-    """Tango's interval, with 0 if McNemar's mid-p test does not reject equal shares at 5%."""
+    """Tango's interval, with 0 if McNemar's mid-p test does not reject equal shares at the same level."""
     low, high = tango(lost, gained, questions, z)
-    return (min(low, 0.0), max(high, 0.0)) if mid_p(lost, gained) >= 0.05 else (low, high)
+    return (min(low, 0.0), max(high, 0.0)) if mid_p(lost, gained) >= erfc(z / sqrt(2)) else (low, high)
 
 
 class McNemar(NamedTuple):
@@ -207,7 +232,7 @@ class Pair(NamedTuple):
         change: The difference, after - before. Its interval holds for all pairs together.
         test: McNemar's test of this pair alone; None if it does not apply.
         p_value: P-value of this pair alone; nan if it is unknown.
-        adjusted: P-value after Holm's correction for the number of pairs.
+        adjusted: P-value for all pairs together. The interval excludes 0 if it is below 0.05.
     """
 
     before: int
@@ -221,60 +246,81 @@ class Pair(NamedTuple):
 def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list[Pair]:
     """Compare each model with each other one, or all of them with a baseline.
 
-    All intervals together contain the true differences in 95% of the samples. With Holm's correction of the p-values,
-    one below 0.05 occurs in at most 5% of the samples if no model differs from another.
+    All intervals together contain the true differences in 95% of the samples. The adjusted p-value of a pair is the
+    probability that the largest of all standardised differences is at least as large as its own, if no model differs
+    from another: one below 0.05 then occurs in at most 5% of the samples.
 
     Args:
         estimates: A metric of K models, from the same N questions.
         baseline: Index of the model with which the others are compared; None compares all pairs.
 
     Returns:
-        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form. Source: Holm
-        1979; max-t intervals, Hothorn, Bretz and Westfall 2008.
+        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form. Source: max-t
+        intervals and p-values, Hothorn, Bretz and Westfall 2008.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> models = [share_of(np.arange(40) < right) for right in (20, 21, 36)]
         >>> [(pair.before, pair.after, round(pair.adjusted, 3)) for pair in pairwise(models)]
-        [(0, 1, 0.5), (0, 2, 0.0), (1, 2, 0.0)]
+        [(0, 1, 0.765), (0, 2, 0.0), (1, 2, 0.0)]
     """
     models = range(len(estimates))
     pairs = list(combinations(models, 2)) if baseline is None else [(baseline, k) for k in models if k != baseline]
     both = [(estimates[one], estimates[other]) for one, other in pairs]
     tests = [mcnemar(*each) for each in both]
     p_values = [test.p_value if test else p_value(*each) for each, test in zip(both, tests, strict=True)]
-    rows = zip(pairs, together(estimates, pairs), tests, p_values, holm(p_values), strict=True)
-    return [Pair(*pair, change, test, alone, adjusted) for pair, change, test, alone, adjusted in rows]
+    largest = _largest(estimates, pairs)
+    changes = [difference(*each, z=_quantile(largest)) for each in both]
+    rows = zip(pairs, changes, tests, p_values, strict=True)
+    return [Pair(*pair, change, test, p, _adjusted(p, test, largest, len(pairs))) for pair, change, test, p in rows]
 
 
 def together(
     estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]], among: Sequence[tuple[int, int]] = ()
 ) -> list[Difference]:
     """Differences of pairs of models, with intervals (max-t) that hold together for all pairs, or for those `among`."""
-    z = _quantile(estimates, among or pairs)
+    z = _quantile(_largest(estimates, among or pairs))
     return [difference(estimates[one], estimates[other], z=z) for one, other in pairs]
 
 
-def _quantile(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> float:
-    """Half the width of intervals that hold for all pairs together, in standard errors."""
+def _largest(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> Floats:
+    """Draws of the largest standardised difference of the pairs, see `_largest_of`; none if they are not several."""
     known = {k: influence for k, each in enumerate(estimates) if (influence := each.influence) is not None}
     places = {k: place for place, k in enumerate(known)}
     inside = [(places[one], places[other]) for one, other in pairs if one in places and other in places]
     sizes = set(map(len, known.values()))
     if len(inside) < 2 or len(sizes) > 1 or sizes.pop() < 2:
-        return IN_95_PERCENT
-    return _critical_value(np.cov(np.stack(list(known.values()))), inside)
+        return np.empty(0)
+    return _largest_of(np.cov(np.stack(list(known.values()))), inside)
 
 
-def _critical_value(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> float:
-    """95% quantile of the largest standardised difference of the pairs of K normal variables; at least 1.96."""
+def _largest_of(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
+    """(20000,) draws, in order, of the largest standardised difference of the pairs of K normal variables."""
     draws = normal_draws(covariance)
     largest = np.zeros(len(draws))
     for one, other in pairs:
         variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
         if variance > 1e-12 * (covariance[one, one] + covariance[other, other]):  # equal models cannot differ
             np.maximum(largest, np.abs(draws[:, other] - draws[:, one]) / np.sqrt(variance), out=largest)
-    return max(IN_95_PERCENT, float(np.quantile(largest, 0.95)))
+    return np.sort(largest)
+
+
+def _quantile(largest: Floats) -> float:
+    """Half the width of intervals that hold for all pairs together, in standard errors; at least 1.96."""
+    return max(IN_95_PERCENT, float(np.quantile(largest, 0.95))) if len(largest) else IN_95_PERCENT
+
+
+def _adjusted(alone: float, test: McNemar | None, largest: Floats, pairs: int) -> float:
+    """The p-value for all pairs together: below 0.05 if the intervals that hold together tell this pair apart."""
+    from scipy.special import ndtri  # importing scipy takes time; see metrics.estimate
+
+    if not len(largest):
+        return alone
+    # Tango's interval ends at 0 at the level of the score test, which is above that of the mid-p test for small ones.
+    score = erfc(abs(test.lost - test.gained) / sqrt(2 * max(1, test.lost + test.gained))) if test else 0.0
+    share = 1 - float(np.interp(-ndtri(max(alone, score) / 2), largest, np.linspace(0, 1, len(largest))))
+    # Few draws do not measure a small probability, which is at most the sum of those of all pairs.
+    return max(alone, share if share >= _MEASURED else min(_MEASURED, pairs * alone))
 
 
 def p_value(before: Estimate, after: Estimate) -> float:
@@ -289,30 +335,12 @@ def p_value(before: Estimate, after: Estimate) -> float:
     else:  # no question differs: the interval ends at 0 if w (value - lowest) = value, with w = z^2 / (N + z^2)
         low, high = change.between
         rare = value / (value - low) if value > 0 else value / (value - high)
-        z = sqrt((change.alike or len(before.influence)) * rare / (1 - rare)) if rare < 1 else inf
+        z = sqrt((change.units or len(before.influence)) * rare / (1 - rare)) if rare < 1 else inf
     if change.units:
         from scipy.special import stdtr  # importing scipy takes time; see metrics.estimate
 
-        return 2 * float(stdtr(change.units - 1, -z))
+        return 2 * float(stdtr(degrees_of(change.units), -z))
     return erfc(z / sqrt(2))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction of p-values for their number.
-
-    The k-th smallest of m p-values becomes the largest of (m - j + 1) p_(j) over j = 1, ..., k, at most 1. nan is
-    ignored and stays nan. Source: Holm 1979.
-
-    Example:
-        >>> holm([0.01, 0.04, 0.03])
-        [0.03, 0.06, 0.06]
-    """
-    corrected = list(p_values)
-    order = sorted((number for number, p in enumerate(p_values) if not isnan(p)), key=lambda number: p_values[number])
-    largest = 0.0
-    for rank, number in enumerate(order):
-        corrected[number] = largest = max(largest, min(1.0, (len(order) - rank) * p_values[number]))
-    return corrected
 
 
 def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
@@ -349,7 +377,7 @@ def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bo
         return []
     everyone = list(combinations(range(len(estimates)), 2))
     variances = np.diag([estimate.stderr**2 for estimate in estimates])
-    z = _quantile(estimates, everyone) if paired else _critical_value(variances, everyone)
+    z = _quantile(_largest(estimates, everyone) if paired else _largest_of(variances, everyone))
 
     def is_apart(one: Estimate, best: Estimate) -> bool:
         if paired:

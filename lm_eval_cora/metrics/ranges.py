@@ -18,6 +18,7 @@ from lm_eval_cora.metrics.estimate import (
     bounded,
     clopper_pearson,
     mean_of,
+    of_influence,
     ratio_of,
     standard_error,
     students,
@@ -40,15 +41,14 @@ _EXCHANGES = 1_999
 _KEYS_AT_A_TIME = 2_000_000
 
 
-@metric(
-    "Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.", needs=("kind",)
-)
-def acc_mean(table: ResponseTable) -> Estimate:
-    """Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.
+@metric("Mean of the accuracies of the kinds of variants.", needs=("kind",))
+def acc_mean(table: ResponseTable, *, positions: bool = False) -> Estimate:
+    """Mean of the accuracies of the kinds of variants: templates, positions or samples in some probes.
 
-    Kinds are templates, positions or samples in some probes. If every question has every kind, this is the mean of
-    their accuracies.
-    Range: 0 to 1. Source: SCORE, section 3.4.
+    The accuracy of a kind is that of `acc_min`. If the kinds are `positions`, this is the mean over questions of the
+    mean within a question, from which the accuracies of the positions deviate. If every question has every kind, the
+    two are the same.
+    Range: 0 to 1, from `acc_min` to `acc_max`. Source: SCORE, section 3.4.
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])
@@ -56,7 +56,18 @@ def acc_mean(table: ResponseTable) -> Estimate:
         (0.625, 0.625)
     """
     means, present = means_by_question(table, table.correct)
+    if not (positions or present.all()):
+        return mean_of_kinds(KindAccuracies.of(table))
     return mean_of(means.sum(axis=1) / present.sum(axis=1))
+
+
+def mean_of_kinds(accuracies: KindAccuracies) -> Estimate:
+    """Mean of the accuracies of the kinds."""
+    value = float(accuracies.values().mean())
+    if accuracies.units < 2:
+        return Estimate(value, nan)
+    influence = accuracies.influence().mean(axis=1)
+    return of_influence(value, influence, questions=float(accuracies.trials().min()), units=accuracies.effective)
 
 
 @metric("Mean of the accuracies of the categories; each category has the same weight.", needs=("category",))
@@ -337,7 +348,7 @@ def lowest_and_highest(accuracies: KindAccuracies) -> tuple[Estimate, Estimate]:
         return np.stack([np.nanmin(drawn, axis=1), np.nanmax(drawn, axis=1)], axis=1)
 
     errors = bootstrap(extremes, [int(each.max()) + 1 for each in unit]).std(axis=0, ddof=1).tolist()
-    units = accuracies.units if is_clustered else 0
+    units = accuracies.effective
     intervals = _together(values, accuracies.influence(), accuracies.trials(), units)
     found = []
     for value, error, end in zip(ends, errors, (np.min, np.max), strict=True):
@@ -347,7 +358,7 @@ def lowest_and_highest(accuracies: KindAccuracies) -> tuple[Estimate, Estimate]:
     return found[0], found[1]
 
 
-def _together(values: Floats, influence: Floats, questions: Floats, units: int) -> list[tuple[float, float]]:
+def _together(values: Floats, influence: Floats, questions: Floats, units: float) -> list[tuple[float, float]]:
     """95% intervals of the accuracies that hold for all kinds together.
 
     Wilson's would be too short for such small tails: that of the lowest of 27 accuracies of 0.95 would hold in 87%.

@@ -219,6 +219,11 @@ class ResponseTable:
         return int(self.unit.max(initial=-1)) + 1
 
     @property
+    def effective(self) -> float:
+        """Number of clusters of equal size that tell as much; see `equal_units`."""
+        return float(equal_units(np.bincount(self.unit)))
+
+    @property
     def size(self) -> str:
         """The number of questions as text, and that of the passages that they share."""
         questions = counted(len(self.sizes), "question")
@@ -294,6 +299,12 @@ _COLUMNS = [each for each in fields(ResponseTable) if each.metadata]
 
 # Columns whose values do not change if other records are removed
 BY_RECORD = ("likelihoods", *(each.name for each in _COLUMNS))
+
+
+def equal_units(sizes: Floats | Ints) -> Floats:
+    """Number of clusters of equal size that tell as much as some of these sizes: (sum n)^2 / sum n^2 (Kish 1965)."""
+    units: Floats = np.square(sizes.sum(axis=0)) / np.maximum(np.square(sizes).sum(axis=0), 1)
+    return units
 
 
 def contains(sets: Sets, identities: Ints) -> Bools:

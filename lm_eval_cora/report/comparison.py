@@ -33,8 +33,9 @@ NOTE = (
 NOTE_ON_PASSAGES = "If questions share passages, p is instead that of a t test of the passages' sums."
 NOTE_ON_SEVERAL = (
     "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline. The 95% "
-    "intervals hold for all pairs of a table together, and p (Holm) is corrected for their number. `lost : gained` "
-    "counts the questions that changed; p is then McNemar's mid-p test."
+    "intervals hold for all pairs of a table together, and so does the last p: an interval excludes 0 if it is below "
+    "0.05. The other p is that of a pair alone. `lost : gained` counts the questions that changed; p is then McNemar's "
+    "mid-p test."
 )
 # Ways in which the data of two runs of a task can match, the strictest first.
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
@@ -199,7 +200,7 @@ def _compare_several(
     for name in metrics:
         if pairs := [pair for pair in all_pairs.get(name, ()) if not isnan(pair.change.value)]:
             found.tables.append(pairs_table(f"{task}: differences in {name}", value["models"], pairs))
-    keys = ("before", "after", "difference", "mcnemar", "p_value", "p_holm")
+    keys = ("before", "after", "difference", "mcnemar", "p_value", "p_together")
     value["metrics"] = {
         name: {
             "values": dict(zip(value["models"], estimates[name], strict=True)),

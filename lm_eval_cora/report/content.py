@@ -7,19 +7,27 @@ from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference
+
+_MOST_DIGITS = 9
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a table or a chart, with its standard error and the ends of its 95% interval; nan is undefined."""
+    """A number in a table or a chart, with its standard error and the ends of its 95% interval; nan is undefined.
+
+    The ends are printed so that they are seen to be on one side of the `bounds`, and of 0 for a difference.
+    """
 
     value: float
     stderr: float = nan
     best: bool = False  # the best of its row, or one that cannot be told apart from the best
     signed: bool = False
     ends: tuple[float, float] = (nan, nan)
+    bounds: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, estimate: Estimate, *, best: bool = False, signed: bool = False) -> Number:
@@ -36,7 +44,8 @@ class Number:
         """The 95% interval as text, signed for a difference. If it is unknown: empty, and n/a for a difference."""
         if isnan(self.ends[0]):
             return "n/a" if self.signed else ""
-        return " to ".join(map(self._digits, self.ends))
+        bounds = (*self.bounds, 0.0) if self.signed else self.bounds
+        return " to ".join(end_as_text(end, 3, "+" * self.signed, bounds) for end in self.ends)
 
     @property
     def with_interval(self) -> tuple[Number, str]:
@@ -53,10 +62,15 @@ class Number:
         if isnan(self.value):
             return "n/a"
         error = "" if isnan(self.stderr) else f" ± {self.stderr:.3f}"
-        return f"{self._digits(self.value)}{error}"
+        return f"{end_as_text(self.value, 3, '+' * self.signed)}{error}"
 
-    def _digits(self, number: float) -> str:
-        return f"{round(number, 3) + 0.0:{'+' if self.signed else ''}.3f}"  # no -0.000
+
+def end_as_text(end: float, digits: int, sign: str = "", bounds: Sequence[float] = ()) -> str:
+    """Format an end of an interval, with more digits if it would else be seen on another side of a bound, or on it."""
+    side = np.sign(np.subtract(bounds, end))
+    told = (n for n in range(digits, _MOST_DIGITS) if (np.sign(np.subtract(bounds, round(end, n))) == side).all())
+    digits = next(told, digits)
+    return f"{round(end, digits) + 0.0:{sign}.{digits}f}"  # no -0.000
 
 
 Cell = str | int | Number  # text, a count, or a number with its standard error

@@ -11,7 +11,7 @@ from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.questions.question import printable, shorten
-from lm_eval_cora.report.content import Dots, Headline, Number, Table
+from lm_eval_cora.report.content import Dots, Headline, Number, Table, end_as_text
 from lm_eval_cora.report.pictures import changes, changes_by_kind
 from lm_eval_cora.report.tables import kinds_of, models
 from lm_eval_cora.runs.model_run import Run
@@ -26,6 +26,7 @@ _SPOKEN = {
 }
 
 _NAMED = 3  # number of models that a sentence names
+FEW = 30  # with fewer questions, intervals are not reliable, and those of differences are wider than -+ 0.1
 _Gaps = Mapping[frozenset[Run], tuple[bool, str]]
 
 
@@ -138,6 +139,8 @@ def _of_several(runs: Sequence[Run], name: str, gaps: _Gaps) -> Iterator[str]:
     right = f"{_percent(_all_right(rival).value)} of {counted(len(rival.table.sizes), 'question')}" if rival else ""
     if len(tied) > 1:
         yield _tied(tied, runs, name, gaps)
+        if first.table.effective < FEW:
+            yield f"{first.table.size} are too few to tell similar models apart."
         if rival is not None:
             yield f"{_name(rival.model)} answers the most questions correctly in all variants: {right}."
     elif rival is not None:
@@ -214,19 +217,20 @@ def spoken(metric: str) -> str:
 
 
 def _difference(change: Difference) -> str:
-    value, low, high = (_digits(number, change.stderr, "+") for number in (change.value, change.low, change.high))
-    return f"{value} [{low}, {high}]"
+    digits = _digits(change.stderr)
+    low, high = (end_as_text(end, digits, "+", [0.0]) for end in (change.low, change.high))
+    return f"{end_as_text(change.value, digits, '+')} [{low}, {high}]"
 
 
 def _with_error(estimate: Estimate) -> str:
     numbers = (estimate.value,) if isnan(estimate.stderr) else estimate
-    return "\u00a0±\u00a0".join(_digits(number, estimate.stderr) for number in numbers)  # no line break inside
+    digits = _digits(estimate.stderr)
+    return "\u00a0±\u00a0".join(end_as_text(number, digits) for number in numbers)  # no line break inside
 
 
-def _digits(number: float, stderr: float, sign: str = "") -> str:
+def _digits(stderr: float) -> int:
     """Two decimals, or three if the error is small."""
-    digits = 3 if stderr < 0.0095 else 2
-    return f"{round(number, digits) + 0.0:{sign}.{digits}f}"  # no -0.00
+    return 3 if stderr < 0.0095 else 2
 
 
 def _percent(share: float) -> str:

@@ -184,7 +184,7 @@ def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Tabl
         [f"{names[pair.after]} - {names[pair.before]}", *tested(pair.change, pair.test, pair.p_value, pair.adjusted)]
         for pair in pairs
     ]
-    return Table(title, ["models", "new minus old", "95%, all together", "lost : gained", "p", "p (Holm)"], rows)
+    return Table(title, ["models", "new minus old", "95%, all together", "lost : gained", "p", "p, all together"], rows)
 
 
 def tested(change: Difference, test: McNemar | None, *p_values: float) -> list[Cell]:

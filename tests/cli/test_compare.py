@@ -24,7 +24,7 @@ def test_two_models(cli: Cli) -> None:
 def test_three_models_and_a_task_of_one_side(cli: Cli) -> None:
     printed = cli.printed("compare one two three")
     assert tells(printed, "cora_demo: 3 questions", "differences in cora", "b/two - a/one", "c/three - b/two")
-    assert tells(printed, "p (Holm)", "hold for all pairs")
+    assert tells(printed, "p, all together", "hold for all pairs")
     assert all(row.endswith("|") for row in printed.splitlines() if row.startswith("|"))
     assert tells(cli.err, "only one model", "cora_demo_sampling")
 

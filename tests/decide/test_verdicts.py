@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from math import isnan, nan
+from math import hypot, isnan, nan, sqrt
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,13 +16,14 @@ from lm_eval_cora.decide import verdicts
 from lm_eval_cora.decide.sample_size import Contrast, Level, questions_for_same, questions_needed
 from lm_eval_cora.decide.verdicts import Requirement, Verdict, as_json, as_junit, as_table, parse, read_requirements
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.estimate import clopper_pearson, share_of
+from lm_eval_cora.metrics.estimate import clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers, write_answers
 from tests.support.by_hand import HOSTILE_NAMES, Answers, run_by_hand, runs_by_hand
 from tests.support.messages import tells
+from tests.support.oracles_errors import paired_interval
 from tests.support.written import strict, the_run
 
 GOOD: Answers = {"original": "1111111100" * 10, "x": "1111110100" * 10}
@@ -139,11 +140,44 @@ def test_the_same_within_a_margin(runs: list[Run]) -> None:
     assert as_json([open_one], "m", [])["requirements"][0]["level"] == 0.9
 
 
+def test_four_more_right_answers_of_100_are_not_the_same_within_a_hundredth(tmp_path: Path) -> None:
+    # 0 lost, 4 gained: Tango's 90% interval. The mid-p-value is 2 / 2^4 / 2 = 0.0625, below 0.1.
+    few, more = ({"original": right, "x": right} for right in ("1" * 50 + "0" * 50, "1" * 54 + "0" * 46))
+    found = loss_of(*runs_by_hand(tmp_path, {"more": more, "few": few}), same=["mcqa:0.01"])
+    assert (found.low, found.high) == pytest.approx((0.0126, 0.0862), abs=1e-4)
+    assert (found.low, found.high) == pytest.approx(paired_interval(0, 4, 100, 1.6448536), abs=1e-6)
+    assert found.outcome == "fail"
+
+
+@pytest.mark.parametrize("questions", [40, 100, 300])
+@pytest.mark.parametrize(("rare", "loss"), [(0.05, 0.5), (0.3, 0.125)])
+def test_rare_losses_at_the_margin_pass_with_at_most_the_probability_that_is_promised(
+    questions: int, rare: float, loss: float
+) -> None:
+    passes, before = [], mean_of(np.full(questions, 0.9))
+    for lost in range(questions + 1):
+        after = mean_of(0.9 - loss * (np.arange(questions) < lost))
+        change = difference(before, after, z=1.6448536, cautious=True)
+        if -rare * loss <= change.low and change.high <= rare * loss:
+            passes.append(lost)
+    assert binom.pmf(passes, questions, rare).sum() <= 0.05
+
+
+def test_a_cautious_interval_by_hand() -> None:
+    # 10 of 100 lose 1/2: mean -0.05, m2 = 0.1 * 0.45^2 + 0.9 * 0.05^2 = 0.0225, m3 = -0.1 * 0.45^3 + 0.9 * 0.05^3
+    # = -0.009, so the skew is -0.4. The low end solves d^2 = half^2 - 1.96^2 * 0.4 d / 100.
+    before, after = mean_of(np.full(100, 0.5)), mean_of(np.where(np.arange(100) < 10, 0.0, 0.5))
+    half = 1.959964 * hypot(0.15 / sqrt(99), 0.45 / 100)
+    low, high = difference(before, after, cautious=True)[2:]
+    assert (low + 0.05) ** 2 == pytest.approx(half**2 - 3.841459 * 0.4 / 100 * (low + 0.05))
+    assert high == pytest.approx(max(half - 0.05, -0.05 + 1.05 * 3.841459 / 103.841459))  # or others gain
+
+
 def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
     paths = (tmp_path / "few.csv", 0.95), (tmp_path / "many.csv", 0.2)
     few, many = (the_run(write_answers(path, answers("m", knows, 100))) for path, knows in paths)
     assert loss_of(few, many, "invalid:0.01").outcome == "pass"
-    change = difference(few.estimates["invalid"], many.estimates["invalid"])
+    change = difference(few.estimates["invalid"], many.estimates["invalid"], cautious=True)
     for margin, outcome in ((change.high + 0.001, "pass"), (change.value, "undecided"), (change.low - 0.001, "fail")):
         assert loss_of(many, few, f"invalid:{margin}").outcome == outcome
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, difference
 from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import (
@@ -27,7 +28,7 @@ from lm_eval_cora.metrics.estimate import (
     unvaried,
     wilson,
 )
-from lm_eval_cora.metrics.responses import Floats
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from tests.support import oracles_errors as slow
 from tests.support.oracles_errors import bootstrap_error, samples, splits
 
@@ -184,6 +185,13 @@ def test_interval_of_a_paired_difference_agrees_with_its_oracle(questions: int) 
 
 
 # ---- Means of several answers
+@pytest.mark.parametrize("right", ["22020", "20120", "222"])
+def test_the_same_number_from_the_same_answers_has_the_same_interval(right: str) -> None:
+    table = ResponseTable.from_hits([np.arange(2) < int(hits) for hits in right])
+    one, same = metrics.acc(table), metrics.mcqa_plus(table)
+    assert (*one, *one.interval) == pytest.approx((*same, *same.interval))
+
+
 def test_a_mean_has_the_interval_of_a_share_with_the_same_error() -> None:
     # 0.25 with the error 0.05: 0.25 * 0.75 / 0.0025 = 75 trials.
     assert trials_with_error(0.25, 0.05) == pytest.approx(75)

@@ -12,7 +12,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.aggregated import aggregated
 from lm_eval_cora.metrics.estimate import Estimate, students
 from lm_eval_cora.metrics.facts import compute, with_clusters
-from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
+from lm_eval_cora.metrics.kinds import KindAccuracies, note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.paired import compared, difference, p_value
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
 from tests.support.probed import MADE, QUESTIONS, found_in, made
@@ -92,10 +92,11 @@ def test_the_errors_of_clusters_agree_with_sums_of_influences(probe: str) -> Non
         assert estimate.value == alone.value, name
         if alone.influence is None or alone.bends or alone.members is not None or alone.ends or name == "macro_acc":
             continue
-        sums = [alone.influence[names == cluster].sum() for cluster in set(names.tolist())]
-        units = len(sums)
-        assert estimate.units == units
-        assert estimate.stderr == pytest.approx(sqrt(units / (units - 1) * np.square(sums).sum()) / QUESTIONS), name
+        # Without a cluster, the mean of the influences of the other questions is -sum / (N - n).
+        inside = [names == cluster for cluster in set(names.tolist())]
+        without = [-alone.influence[members].sum() / (QUESTIONS - members.sum()) for members in inside]
+        assert estimate.units == pytest.approx(QUESTIONS**2 / sum(members.sum() ** 2 for members in inside))
+        assert estimate.stderr == pytest.approx(np.std(without) * sqrt(len(inside) - 1)), name
         checked += 1
     assert checked > 2
 
@@ -177,9 +178,13 @@ def test_few_clusters_have_a_note() -> None:
     table = ResponseTable.from_hits([[1], [0]] * 40)
     assert not note_on_few_clusters(table)
     assert not note_on_few_clusters(in_clusters(table, *(f"{n % 20}" for n in range(80))))
-    note = note_on_few_clusters(in_clusters(table, *(f"{n % 19}" for n in range(80))))
-    told = "80 questions in 19 passages are few: intervals use Student's t distribution with 18 degrees"
+    note = note_on_few_clusters(in_clusters(table, *(f"{n % 16}" for n in range(80))))
+    told = "80 questions in 16 passages are few: intervals use Student's t distribution with 15 degrees"
     assert note.startswith(told)
+    # 21 of 3 questions and one of 17: 80^2 / (21 * 9 + 289) = 13.39
+    note = note_on_few_clusters(in_clusters(table, *(str(min(n // 3, 21)) for n in range(80))))
+    assert "in 22 passages count as 13.4 of equal size, which are few" in note
+    assert "with 12.4 degrees" in note
     one = note_on_few_clusters(in_clusters(table, *["x"] * 80))
     assert one == "80 questions in 1 passage: without a second one, no error is known"
 
@@ -187,7 +192,7 @@ def test_few_clusters_have_a_note() -> None:
 def test_a_metric_of_the_user_has_clusters_as_units() -> None:
     own = {"metric": "own", "aggregation": lambda table: metrics.estimate.mean_of(table.hits / table.sizes)}
     table = in_clusters(ResponseTable.from_hits([[1], [0], [0], [1]]), *"aabc")
-    assert compute(own, table).units == 3
+    assert compute(own, table).units == 16 / 6
     assert with_clusters(Estimate(1.0, nan), table).units == 0
 
 
@@ -195,8 +200,31 @@ def test_a_large_cluster_is_one_of_few() -> None:
     # 200 questions in one passage and 19 alone tell as much as 219^2 / (200^2 + 19) = 1.2 passages.
     table = in_clusters(ResponseTable.from_hits([[1]] * 219), *["x"] * 200, *map(str, range(19)))
     found = metrics.mcqa(table)
-    assert found.alike == pytest.approx(219**2 / (200**2 + 19))
+    assert found.units == pytest.approx(219**2 / (200**2 + 19))
     assert difference(found, found).high == pytest.approx(1 - found.interval[0])
+
+
+def test_unequal_clusters_have_the_error_of_a_jackknife_and_few_degrees_of_freedom() -> None:
+    rng, sizes = np.random.default_rng(0), [40, 20, 10, *[3] * 9]
+    names = np.repeat(np.arange(12), sizes)
+    rights = rng.random((len(names), 4)) < rng.random(12)[names][:, None]
+    columns = {"kinds": tuple("abcd"), "kind": np.tile(np.arange(4), len(names))}
+    table = in_clusters(ResponseTable.from_hits(rights, **columns), *map(str, names))
+
+    def jackknife(values: np.ndarray) -> float:
+        """Standard error from the means without each cluster."""
+        return sqrt(11) * float(np.std([values[names != name].mean() for name in range(12)]))
+
+    share = metrics.mcqa(table)
+    assert metrics.acc(table).stderr == pytest.approx(jackknife(rights))
+    assert share.stderr == pytest.approx(jackknife(rights[:, 0]))
+    second = KindAccuracies.of(table).estimates()[1]
+    assert second.stderr == pytest.approx(jackknife(rights[:, 1]))
+    # Wilson's interval at the quantile of 97^2 / (40^2 + 20^2 + 10^2 + 9 * 3^2) - 1 degrees of freedom
+    z = students_t.ppf(0.975, 97**2 / sum(size**2 for size in sizes) - 1)
+    for end in share.interval:
+        trials = share.value * (1 - share.value) / share.stderr**2
+        assert abs(end - share.value) == pytest.approx(z * sqrt(end * (1 - end) / trials))
 
 
 def test_letter_tests_need_as_many_options_in_a_passage() -> None:

@@ -185,3 +185,5 @@ def test_the_interval_excludes_0_if_and_only_if_the_test_rejects() -> None:
         assert -1 <= found.low <= found.value <= found.high <= 1
         assert found.low < found.high
         assert (found.low > 0 or found.high < 0) == (test.p_value < 0.05), (lost, gained)
+        at_90 = difference(before, after, z=1.6448536)
+        assert (at_90.low > 0 or at_90.high < 0) == (test.p_value < 0.1), (lost, gained)

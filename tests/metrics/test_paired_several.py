@@ -1,4 +1,4 @@
-"""Several models or estimates: Holm's correction, intervals that hold together, and the models that lead."""
+"""Several models or estimates: p-values and intervals that hold together, and the models that lead."""
 
 from itertools import combinations
 from math import isnan, nan
@@ -14,7 +14,6 @@ from lm_eval_cora.metrics.paired import (
     difference,
     differences_together,
     differs,
-    holm,
     leading,
     p_value,
     pairwise,
@@ -31,11 +30,28 @@ def cora_of(seed: int, keeps: float, questions: int = 60) -> Estimate:
     return metrics.cora((rng.random((questions, 1)) < 0.7) & (rng.random((questions, 6)) < keeps))
 
 
-def test_holm_by_hand() -> None:
-    # 4 * 0.01; 3 * 0.02; 2 * 0.04; the largest is 0.04 alone, but not below the one before it.
-    assert holm([0.04, 0.01, nan, 0.02, 0.04]) == pytest.approx([0.08, 0.04, nan, 0.06, 0.08], nan_ok=True)
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
+def test_adjusted_p_values_by_hand() -> None:
+    # 7, 10 and 3 of 40 questions change, all in one direction: alone 2^-7, 2^-10 and 2^-3. Together they are at most
+    # three times as large, and a small one is.
+    first, second, third = (share_of(np.arange(40) < right) for right in (10, 17, 20))
+    pairs = pairwise([first, second, third])
+    assert [pair.p_value for pair in pairs] == [2**-7, 2**-10, 2**-3]
+    assert 2 * 2**-7 < pairs[0].adjusted < 3 * 2**-7
+    assert pairs[1].adjusted == 3 * 2**-10
+    assert 2 * 2**-3 < pairs[2].adjusted < 1 - (1 - 2**-3) ** 3
+    assert pairwise([first, third])[0].adjusted == 2**-10
+
+
+@pytest.mark.parametrize("models", [2, 3, 10])
+def test_the_adjusted_p_value_and_the_interval_of_a_pair_agree(models: int) -> None:
+    rng, told = np.random.default_rng(models), set()
+    for _ in range(25):
+        known = (rng.random((100, 1)) < rng.choice([0.5, 0.6, 0.7], models)) ^ (rng.random((100, models)) < 0.1)
+        of_pairs = [metrics.cora(np.stack([right, right & known[:, 0]], axis=1)) for right in known.T]
+        for pair in [*pairwise(shares(known)), *pairwise(of_pairs)]:
+            assert (pair.adjusted < 0.05) == differs(pair.change), pair
+            told.add(differs(pair.change))
+    assert len(told) == 2
 
 
 @pytest.mark.parametrize(

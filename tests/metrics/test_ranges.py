@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from lm_eval_cora.metrics import acc_max, acc_min, acc_range, acc_range_by_chance, acc_range_p, macro_acc
+from lm_eval_cora.metrics import acc_max, acc_mean, acc_min, acc_range, acc_range_by_chance, acc_range_p, macro_acc
 from lm_eval_cora.metrics.estimate import clopper_pearson, trials_with_error
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import hits, of_kinds
@@ -76,6 +76,8 @@ def test_nothing_is_undefined_from_two_questions_on(seed: int, positions: bool) 
     right = right[:, [0] * right.shape[1]] if rng.random() < 0.2 else right
     categories = [f"c{number}" for number in rng.integers(0, rng.choice([1, 2, 5, 50]), questions)]
     table = of_kinds(right, present, categories)
+    low, high = (extreme(table, positions=positions).value for extreme in (acc_min, acc_max))
+    assert low - 1e-12 <= acc_mean(table, positions=positions).value <= high + 1e-12
     for macro in (False, True):
         for extreme in (acc_min, acc_max):
             found = extreme(table, positions=positions, macro=macro)
@@ -89,6 +91,15 @@ def test_nothing_is_undefined_from_two_questions_on(seed: int, positions: bool) 
     assert macro_acc(table).stderr > 0
     p_value = acc_range_p(table).value
     assert 0 < p_value <= 1 if questions >= 10 and len(table.kinds) > 1 else isnan(p_value)
+
+
+def test_the_mean_of_the_accuracies_by_hand() -> None:
+    # Each kind is right in one of its two questions. By question: 1, 0 and 1.
+    right, present = (np.array(rows, dtype=np.bool_) for rows in ([[1, 0], [0, 0], [0, 1]], [[1, 0], [1, 1], [0, 1]]))
+    table = of_kinds(right, present)
+    # Half of (k - m / 2) 3 / 2 of each kind: 3 / 8, -3 / 4, 3 / 8; sqrt((9 / 64 * 2 + 9 / 16) / 2 / 3) = 3 / 8.
+    assert tuple(acc_mean(table)) == pytest.approx((0.5, 0.375))
+    assert acc_mean(table, positions=True).value == pytest.approx(2 / 3)
 
 
 # ---- the range by chance

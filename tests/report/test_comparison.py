@@ -1,4 +1,4 @@
-"""Comparisons of two, three and more models: pairs, baselines, Holm's correction, and what cannot be compared."""
+"""Comparisons of two, three and more models: pairs, baselines, and what cannot be compared."""
 
 import json
 from collections.abc import Sequence
@@ -52,19 +52,19 @@ def test_all_pairs_of_three_models(files: Sequence[Path]) -> None:
     differences = [f"answers: differences in {metric}" for metric in ("cora", "mcqa", "bmca@1.0")]
     assert titles(found) == ["answers: 40 questions", *differences]
     assert found.refused == []
-    assert "Holm" in found.explanation
+    assert "an interval excludes 0 if it is below 0.05" in found.explanation
     assert marked(found.tables[0])["high"]
     # 14, 26 and 12 questions change, all in one direction; McNemar's mid-p of 14 : 0 is 2^-14.
     mcqa = value["metrics"]["mcqa"]
     assert set(mcqa["values"]) == {"low", "middle", "high"}
     assert mcqa["values"]["low"]["value"] == 10 / 40
     pair = mcqa["pairs"][0]
-    assert pair.keys() == {"before", "after", "difference", "mcnemar", "p_value", "p_holm"}
+    assert pair.keys() == {"before", "after", "difference", "mcnemar", "p_value", "p_together"}
     assert pair["difference"].keys() == {"value", "stderr", "low", "high"}
     assert pair["difference"]["value"] == pytest.approx(14 / 40)
     assert pair["mcnemar"] == {"lost": 0, "gained": 14, "p_value": pytest.approx(2**-14)}
     assert [pair["p_value"] for pair in mcqa["pairs"]] == pytest.approx([2.0**-14, 2.0**-26, 2.0**-12])
-    assert [pair["p_holm"] for pair in mcqa["pairs"]] == pytest.approx([2 * 2.0**-14, 3 * 2.0**-26, 2.0**-12])
+    assert [pair["p_together"] for pair in mcqa["pairs"]] == pytest.approx([3 * 2.0**-14, 3 * 2.0**-26, 3 * 2.0**-12])
 
 
 def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files: Sequence[Path]) -> None:
@@ -193,7 +193,7 @@ def test_documents_of_three_models(models: Models, tmp_path: Path) -> None:
     assert choice["models"] == ["org/one", "org/two", "Third"]
     assert len(choice["metrics"]["acc"]["pairs"]) == 3
     equal = choice["metrics"]["acc"]["pairs"][2]
-    assert (equal["difference"]["value"], equal["p_holm"]) == (0, 1)
+    assert (equal["difference"]["value"], equal["p_together"]) == (0, 1)
     assert [title for title in titles(found) if "differences" in title] == ["tiny_choice: differences in acc"]
     found = compare_models([models.one, models.two, third], labels={third: "Third"}, baseline="Third")
     for value in values_of(found):

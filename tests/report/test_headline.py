@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.paired import differs, pairwise
+from lm_eval_cora.metrics.paired import Difference, differs, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Changes, Dots, Headline, Number
-from lm_eval_cora.report.headline import _digits, _percent, _with_error, headline, lead_of, spoken
+from lm_eval_cora.report.headline import _difference, _percent, _with_error, headline, lead_of, spoken
 from lm_eval_cora.report.pictures import changes_by_kind
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import PROBES
@@ -273,13 +273,19 @@ def test_hostile_names_do_not_change_a_sentence(name: str, tmp_path: Path) -> No
         assert all(any(shown in sentence for sentence in found.sentences) for shown in found.names)
 
 
+def test_few_questions_are_said_to_be_few(tmp_path: Path) -> None:
+    for questions, few in ((5, True), (29, True), (30, False)):
+        wrong = dict.fromkeys(("original", "x"), "0" * questions)
+        sentences = made(runs_by_hand(tmp_path / str(questions), dict.fromkeys(("one", "other"), wrong))).sentences
+        told = f"{questions} questions are too few to tell similar models apart."
+        assert sentences[1:] == ((told,) if few else ())
+
+
 def test_shares_and_digits() -> None:
     assert [_percent(share) for share in (0.0, 0.004, 0.005, 0.294, 0.296, 0.994, 0.995, 0.9999, 1.0)] == [
         *("0%", "less than 1%", "0%", "29%", "30%", "99%", "more than 99%", "more than 99%", "100%")
     ]
-    assert _digits(0.12345, 0.02) == "0.12"
-    assert _digits(0.12345, 0.002) == "0.123"
-    assert _digits(-0.001, 0.02) == "0.00"
+    assert _difference(Difference(-0.1, 0.05, -0.2, -0.0024)) == "-0.10 [-0.20, -0.002]"
     assert _with_error(Estimate(0.5, nan)) == "0.50"
     assert spaced(_with_error(Estimate(0.5, 0.0312))) == "0.50 ± 0.03"
     assert spaced(_with_error(Estimate(0.5, 0.0012))) == "0.500 ± 0.001"

@@ -60,8 +60,8 @@ def accuracies(questions: Questions, positions: bool = False, macro: bool = Fals
     return found
 
 
-def acc_mean(questions: Questions) -> float:
-    return float(_mean(questions))
+def acc_mean(questions: Questions, positions: bool = False) -> float:
+    return float(_mean(questions) if positions else mean(accuracies(questions).values()))
 
 
 def acc_min(questions: Questions, positions: bool = False, macro: bool = False) -> float:
@@ -237,7 +237,7 @@ def each_kind(questions: Questions, positions: bool = False) -> Values:
 def by_category(questions: Questions, positions: bool = False, same: Same = eq) -> Values:
     values: Values = {}
     for category, members in _categories(questions).items():
-        values[f"{category} acc_mean"] = acc_mean(members)
+        values[f"{category} acc_mean"] = acc_mean(members, positions)
         values[f"{category} acc_min"] = acc_min(members, positions)
         values[f"{category} acc_max"] = acc_max(members, positions)
         values[f"{category} acc_range"] = acc_range(members, positions)
@@ -253,7 +253,7 @@ def _named(name: str, values: Values) -> Values:
 
 def _ranges(questions: Questions, positions: bool, suffix: str = "") -> Values:
     return {
-        f"acc_mean{suffix}": acc_mean(questions),
+        f"acc_mean{suffix}": acc_mean(questions, positions),
         f"acc_min{suffix}": acc_min(questions, positions),
         f"acc_max{suffix}": acc_max(questions, positions),
         f"macro_acc{suffix}": macro_acc(questions),
