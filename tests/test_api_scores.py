@@ -173,17 +173,49 @@ def test_whole_numbers_are_equal_whatever_their_type(tmp_path: Path) -> None:
     assert cora.score(tmp_path / "correct.csv").answers == 2
     texts = frame.assign(picked=["1.0", "1", "x", "1"], answer=["1", "1", "x", "1"])
     texts.to_csv(tmp_path / "texts.csv", index=False)  # not whole numbers only: 1.0 and 1 are texts
-    assert cora.score(tmp_path / "texts.csv")["acc"].value == 0.75
+    for source in (texts, tmp_path / "texts.csv"):
+        scores = cora.score(source)
+        assert scores["acc"].value == 0.75
+        assert tells(scores.notes[0], "1 pick counted as wrong", "picked '1.0', answer '1'")
+    assert cora.score(texts.drop(2))["acc"].value == 1.0
 
 
-def test_a_text_in_a_csv_file_that_may_be_a_missing_value(tmp_path: Path) -> None:
-    path = tmp_path / "answers.csv"
-    for text in ("NA", "null"):
-        path.write_text(f"question,variant,picked,answer\n1,0,a,a\n1,1,{text},a\n")
-        with pytest.raises(UserError, match=r"line 3: column 'picked': expected an option, or an empty cell"):
-            cora.score(path)
-        path.write_text(f"question,variant,picked,answer\n1,0,a,{text}\n1,1,{text},{text}\n")
-        assert cora.score(path)["acc"].value == 0.5
+@pytest.mark.parametrize("text", ["NA", "None", "nan", "N/A"])
+def test_a_text_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
+    rows = [{"question": 1, "variant": n, "picked": text if n else "a", "answer": "a"} for n in range(2)]
+    pd.DataFrame(rows).to_csv(tmp_path / "answers.csv")
+    for source in (rows, tmp_path / "answers.csv"):
+        with pytest.raises(UserError, match="column 'picked': expected an option, or a missing value if the answer is"):
+            cora.score(source)
+    for column, value in (("answer", text), ("printed", ["a", text])):
+        assert cora.score([{**row, column: value} for row in rows])["acc"].value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "notes"),
+    [
+        ({"picked": "Ice "}, ["1 pick counted as wrong", "picked 'Ice ', answer 'Ice'"]),
+        ({"picked": "ICE"}, ["picked 'ICE', answer 'Ice'"]),
+        ({"picked": "Cafe\u0301", "answer": "Caf\u00e9"}, ["1 pick counted as wrong"]),
+        ({"picked": "06", "answer": "6.0"}, ["picked '06', answer '6.0'"]),
+        ({"picked": "Ice ", "printed": ["Ice ", "Ice"]}, None),  # two options
+        ({"picked": "Fog"}, None),
+        ({"question": "q1 "}, ["question: ['q1', 'q1 '] differ in form only"]),
+        ({"variant": "Reversed"}, ["variant: ['reversed', 'Reversed']"]),
+    ],
+)
+def test_texts_that_differ_in_form_only_are_noted(changes: dict[str, Any], notes: list[str] | None) -> None:
+    rows = [
+        {"question": f"q{n // 2}", "variant": ["original", "reversed"][n % 2], "picked": "Ice", "answer": "Ice"}
+        for n in range(4)
+    ]
+    found = cora.score([*rows[:3], {**rows[3], **changes}]).notes
+    assert tells(found[0], *notes) if notes else found == ()
+
+
+def test_no_pick_equals_an_answer() -> None:
+    rows = [{"question": "q", "variant": n, "picked": "AB"[n], "answer": "Ice"} for n in range(2)]
+    assert tells(cora.score(rows).notes[0], "no pick equals any right option (picked 'A', answer 'Ice')")
 
 
 def test_nan_is_a_missing_value_everywhere(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from itertools import takewhile
+from itertools import chain, takewhile
 from sys import intern
 from typing import Any, NamedTuple, get_args
 
@@ -36,8 +36,12 @@ def _text(value: Any) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value)
 
 
+def _text_unless_missing(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
 def _text_or_none(value: Any) -> str | None:
-    return None if value is None or value == "" else _text(value)
+    return None if value == "" else _text_unless_missing(value)
 
 
 def _truth(value: Any) -> bool | None:
@@ -81,14 +85,18 @@ COLUMNS: Mapping[str, Column] = {
         _truth,
     ),
     "picked": Column("the option that the answer picks; a missing or empty value is an invalid answer", _text_or_none),
-    "answer": Column("the right option", lambda value: None if value is None else _text(value)),
+    "answer": Column("the right option", _text_unless_missing),
     "printed": Column("list of the options that the variant prints", _list, ("printed", "options")),
     "kind": Column("kind of the variant, such as shuffled, if a question has several variants of a kind", _text),
     "category": Column("category of the question", _text_or_none),
     "cluster": Column("what the question shares with others, such as a passage: the unit of the errors", _text_or_none),
     "followed": Column("whether the response follows the format", _truth),
     "reader": Column("name of the reader that read the response; with responses flexible or strict", _text_or_none),
-    "response": Column("what the model wrote, instead of picked; needs the answer and the options", _text_or_none),
+    "response": Column(
+        "what the model wrote, instead of picked; needs the answer and the options. An empty text is an invalid answer, "
+        "null a skipped variant",
+        _text_unless_missing,
+    ),
     "prompt": Column("the prompt of a response, if the options stand only there", _text_or_none),
     "labels": Column("list of the labels of the options of a response, if they are not A, B, C", _list),
     "cut_off": Column("whether the token limit ended the response", _truth),
@@ -101,7 +109,7 @@ RAW = ("response", "prompt", "labels", "cut_off")  # columns that are used only 
 # Columns that may be missing in some rows of a JSON file
 _MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "prompt", "labels", "cut_off"}
 _ABSENT = object()  # marks a key that is missing in a row
-_MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None"}  # texts in a csv file that may mean a missing value
+_MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"}  # texts that may mean a missing value
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
 
 
@@ -130,9 +138,9 @@ class AnswerColumns:
                 remedy = "Give every row the same keys"
                 raise UserError(f"{self.where(values.index(_ABSENT))}: {what}. {remedy}")
             values = [None if value is _ABSENT else value for value in values]
-            self.values[column] = [value or None for value in values] if is_table else values
-        if is_table:
-            self._read_picks_of_text()
+            # A csv file cannot tell an empty cell from a missing value.
+            is_missing_if_empty = is_table and column != "response"
+            self.values[column] = [value or None for value in values] if is_missing_if_empty else values
         for column in self.names:
             converted: list[Any] = []
             try:
@@ -140,6 +148,8 @@ class AnswerColumns:
             except ValueError as error:
                 raise self.error(len(converted), column, str(error)) from None
             self.values[column] = converted
+        if "picked" in self.names:
+            self._read_picks()
 
     def sort(self, order: Sequence[int]) -> None:
         """Sort the rows, or choose some."""
@@ -167,17 +177,23 @@ class AnswerColumns:
         got = shorten(repr(self.values[column][row]), 200)
         return UserError(f"{self.where(row)}: column {self.names[column]!r}: expected {expected}, got {got}")
 
-    def _read_picks_of_text(self) -> None:
-        """Read the picks and right options of a csv file, which has texts only."""
-        picks = {"picked", "answer"} & self.names.keys()
+    def _read_picks(self) -> None:
+        """Give whole numbers one form, and refuse texts that may mean a missing value."""
+        picks, answers, lists = (self.values[name] for name in ("picked", "answer", "printed"))
         # pandas writes 3 as 3.0 if a value of the column is missing, so both are equal among whole numbers.
-        if all(value is None or _WHOLE.fullmatch(value) for column in picks for value in self.values[column]):
-            for column in picks:
-                self.values[column] = [value and value.removesuffix(".0") for value in self.values[column]]
-        answers = set(self.values["answer"])
-        for row, pick in enumerate(self.values["picked"]):
-            if pick in _MISSING and pick not in answers:
-                raise self.error(row, "picked", "an option, or an empty cell if the answer is invalid")
+        texts = {*picks, *answers, *chain.from_iterable(filter(None, lists))} - {None}
+        if all(map(_WHOLE.fullmatch, texts)):
+            whole = {None: None, **{text: intern(text.removesuffix(".0")) for text in texts}}
+            for values in (picks, answers):
+                values[:] = map(whole.__getitem__, values)
+            lists[:] = [shown and tuple(map(whole.__getitem__, shown)) for shown in lists]
+        known = set(answers)
+        for row, (pick, shown) in enumerate(zip(picks, lists, strict=True)):
+            if pick in _MISSING and pick not in known and pick not in (shown or ()):
+                expected = (
+                    "an option, or a missing value if the answer is invalid (a column 'printed' says what is one)"
+                )
+                raise self.error(row, "picked", expected)
 
 
 def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
@@ -274,29 +290,33 @@ _ADVICE = re.compile(r"\. (?:If they do, s|S|Write all answers in the same way, 
 
 
 def read_raw(columns: AnswerColumns, reader: Reader) -> None:
-    """Fill the columns `picked`, `answer`, `printed`, `followed`, `reader`, `reason` and `rule` from the responses."""
+    """Fill all columns that depend on the responses."""
     values = columns.values
     if not {"printed", "prompt"} & columns.names.keys():
         where = "a column 'options' with lists, a column for each option (A, B, ...), or the column 'prompt'"
         raise UserError(f"{columns.source}: expected the options of each response: {where}")
     drafts = [_draft(columns, row) for row in range(len(values["response"]))]
     rights = _right_options(columns.source, drafts)
-    for name in ("picked", "followed", "printed"):
+    for name in ("picked", "correct", "followed", "printed"):
         columns.names.setdefault(name, columns.names["response"])
     values["reader"] = [reader] * len(drafts)
-    for name in ("picked", "followed", "reason", "rule"):
-        values[name] = []
-    rows = zip(drafts, values["response"], values["cut_off"], values["prompt"], strict=True)
-    for draft, text, cut_off, prompt in tqdm(rows, "reading", len(drafts), unit="response", disable=None, leave=False):
+    for name in ("picked", "correct", "followed", "reason", "rule"):
+        values[name] = [None] * len(drafts)
+    rows = zip(drafts, rights, values["response"], values["cut_off"], values["prompt"], strict=True)
+    bar = tqdm(rows, "reading", len(drafts), unit="response", disable=None, leave=False)
+    for row, (draft, right, text, cut_off, prompt) in enumerate(bar):
+        if text is None:
+            continue  # a skipped variant
         doc = {"ask": LETTER.name, "printed": range(len(draft.options)), "choices": draft.options}
         if draft.labels and not LETTERS.startswith("".join(draft.labels)):
             doc["labels"] = draft.labels
         response = Response(text, cut_off=cut_off, opened=opens_reasoning(prompt or ""))
         answer, followed = answer_and_format(doc, response, reader)
-        values["picked"].append(None if answer.position is None else draft.options[answer.position])
-        values["followed"].append(followed)
-        values["reason"].append(answer.reason)
-        values["rule"].append(answer.rule)
+        values["picked"][row] = None if answer.position is None else draft.options[answer.position]
+        values["correct"][row] = answer.position == right
+        values["followed"][row] = followed
+        values["reason"][row] = answer.reason
+        values["rule"][row] = answer.rule
     values["printed"] = [draft.options for draft in drafts]
     values["answer"] = [draft.options[right] for draft, right in zip(drafts, rights, strict=True)]
 
@@ -305,8 +325,6 @@ def _draft(columns: AnswerColumns, row: int) -> Draft:
     """The options of a row, from their column or from the prompt, and its answer."""
     values = columns.values
     options, prompt, answer = values["printed"][row], values["prompt"][row], values["answer"][row]
-    if values["response"][row] is None:
-        raise columns.error(row, "response", "a text (leave out variants that were not asked)")
     found = longest_run(prompt) if prompt else None
     if options is None and found is None:
         where = "column 'prompt': expected options such as \"A. ...\"" if prompt else "expected a list of options"

@@ -87,6 +87,23 @@ def test_the_other_reader_and_responses_that_were_cut_off_or_begin_inside_reason
     assert score(opened, question="id")["invalid"].value == 0.5
 
 
+def test_an_empty_response_is_invalid_and_a_missing_one_skipped(tmp_path: Path) -> None:
+    """Question 0 has an empty response to its last variant: three of four questions would be right without it."""
+    data = frame().iloc[:6].rename(columns={"id": "question"}).assign(options=lambda each: each.options.map(json.dumps))
+    data.loc[2, "response"] = ""
+    (tmp_path / "a.csv").write_text(data.to_csv(index=False))
+    data.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    for source in (data, data.to_dict("records"), tmp_path / "a.csv", tmp_path / "a.jsonl"):
+        scores = score(source)
+        assert (scores["cora"].value, scores["invalid"].value) == (0.5, 1 / 6)
+        assert scores.notes[1] == "invalid responses: 1 empty"
+    data.loc[2, "response"] = None
+    scores = score(data)
+    assert (scores.answers, scores["mcqa"].value, "cora" in scores.undefined) == (5, 1.0, True)
+    assert tells(scores.notes[1], "1 of 6 variants were skipped", "missing (null)", "an empty text")
+    assert tells(score(data.drop(2)).notes[1], "1 of 2 questions lack variants", "'q0'")
+
+
 def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = pd.concat([frame("one"), frame("two", response="A")]).rename(columns={"id": "question"})
     path = tmp_path / "responses.jsonl"
@@ -113,7 +130,6 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 WRONG: dict[str, tuple[pd.DataFrame, str]] = {
-    "no response": (frame(response=None), "row 0: column 'response': expected a text .leave out variants that were"),
     "no option": (frame(answer="D"), "row 0: an answer outside the options: 'D' is not"),
     "mixed answers": (
         frame(answer=["Ice"] * 11 + ["A"]),
