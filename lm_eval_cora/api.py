@@ -127,7 +127,7 @@ def scores_of(rows: collected.Collected) -> Scores:
     """The scores of answers in a table or file; see `score`."""
     functions = {entry["metric"]: partial(collected.compute_collected, entry) for entry in collected.ENTRIES}
     reasons = collected.undefined_metrics(rows.table, rows.known)
-    return Scores(rows.table, functions, reasons, notes=collected.notes_of(rows))
+    return Scores(rows.table, functions, reasons, notes=collected.notes_of(rows), rows=rows)
 
 
 def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -> list[Variant]:
@@ -226,7 +226,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         raise UserError(f"read: expected each variant once, got {table.duplicates:,} a second time. {remedy}")
     entries = applicable_metrics(probe_of({}, packed), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
-    asked = sorted((doc["question_id"], doc["ordinal"], doc["kind"], doc["choices"]) for doc in docs)
+    asked = sorted((one.question_id, one.ordinal, one.kind, one.prompt, one.answer) for one in variants)
     return Scores(table, functions, notes=collected.left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
 
 

@@ -93,8 +93,8 @@ COLUMNS: Mapping[str, Column] = {
     "followed": Column("whether the response follows the format", _truth),
     "reader": Column("name of the reader that read the response; with responses flexible or strict", _text_or_none),
     "response": Column(
-        "what the model wrote, instead of picked; needs the answer and the options. An empty text is an invalid answer, "
-        "null a skipped variant",
+        """what the model wrote, instead of picked; needs the answer and the options. An empty text is an invalid
+        answer, null a skipped variant""",
         _text_unless_missing,
     ),
     "prompt": Column("the prompt of a response, if the options stand only there", _text_or_none),
@@ -190,9 +190,7 @@ class AnswerColumns:
         known = set(answers)
         for row, (pick, shown) in enumerate(zip(picks, lists, strict=True)):
             if pick in _MISSING and pick not in known and pick not in (shown or ()):
-                expected = (
-                    "an option, or a missing value if the answer is invalid (a column 'printed' says what is one)"
-                )
+                expected = "an option, or a missing value if the answer is invalid (a column 'printed' has all options)"
                 raise self.error(row, "picked", expected)
 
 

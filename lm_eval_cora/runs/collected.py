@@ -1,5 +1,7 @@
 """Answers collected without the harness: a table or file -> ResponseTable, its metrics, and the texts of answers."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +27,7 @@ from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
 from lm_eval_cora.questions.right_option import plain_form
 from lm_eval_cora.runs.answer_columns import AnswerColumns, read_raw
 from lm_eval_cora.runs.files import grouped_by, listed
+from lm_eval_cora.runs.signature import only_in_one
 from lm_eval_cora.variants.alterations import ORIGINAL
 
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
@@ -113,6 +116,27 @@ class Collected:
             question: sha256(repr(rows[places.start : places.stop]).encode()).hexdigest()[:16]
             for question, places in self.places.items()
         }
+
+    def differs_from(self, other: Collected) -> str:
+        """Reason why other answers cannot be compared with these; empty if they can."""
+        if only := only_in_one([*self.places], [*other.places], "questions"):
+            return f"{only}. Give both the same questions"
+        for which, columns, others in (
+            ("first", self.described, other.described),
+            ("second", other.described, self.described),
+        ):
+            if lacking := [repr(name) for name in columns if name not in others]:
+                has = f"has the column{'s' * (len(lacking) > 1)} {', '.join(lacking)} in every row"
+                why = "so it is unknown whether both were asked the same. Give both the same columns"
+                return f"only the {which} {has}, {why}"
+        asked, others = self.asked(), other.asked()
+        if unlike := [repr(question) for question in asked if asked[question] != others[question]]:
+            equal = f"the columns {', '.join(map(repr, ('variant', *self.described)))} must be equal in both"
+            return f"{len(unlike):,} of {len(asked):,} questions were asked differently ({first_few(unlike)}): {equal}"
+        if skipped := sorted({*self.table.question_ids} ^ {*other.table.question_ids}):
+            which = f"{len(skipped):,} of {len(asked):,} questions were skipped ({first_few(map(repr, skipped))})"
+            return f"in one of the two all variants of {which}. Give answers to the same questions"
+        return ""
 
     def are_balanced(self) -> bool:
         """Whether each option of each question is printed equally often at each letter."""
@@ -411,9 +435,7 @@ def _lacking_variants(answers: Collected) -> str:
     if not lacking:
         return ""
     what = f"{len(lacking):,} of {counted(len(places), 'question')} lack variants that most questions have"
-    return (
-        f"{what} ({first_few(map(repr, lacking))}). A question is easier with fewer: give every variant that was asked"
-    )
+    return f"{what} ({first_few(map(repr, lacking))}). Fewer are easier: give the answers to all that were asked"
 
 
 def left_out(table: ResponseTable) -> list[str]:

@@ -1,5 +1,6 @@
 """Files of answers that were collected without the harness, in reports and comparisons."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -143,5 +144,7 @@ def test_different_questions_are_refused(name: str, tmp_path: Path) -> None:
     ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
     assert not alone
     assert message in not_comparable(one, other)
+    with pytest.raises(UserError, match=re.escape(message)):
+        cora.compare(*map(cora.score, paths))
     assert (one.task != other.task) == (name != "all skipped")  # the reports show different questions apart
     assert not_comparable(one, replace(one, model="x")) == ""
