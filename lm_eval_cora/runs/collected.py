@@ -129,8 +129,8 @@ class Collected:
                 has = f"has the column{'s' * (len(lacking) > 1)} {', '.join(lacking)} in every row"
                 why = "so it is unknown whether both were asked the same. Give both the same columns"
                 return f"only the {which} {has}, {why}"
-        asked, others = self.asked(), other.asked()
-        if unlike := [repr(question) for question in asked if asked[question] != others[question]]:
+        asked, also = self.asked(), other.asked()
+        if unlike := [repr(question) for question in asked if asked[question] != also[question]]:
             equal = f"the columns {', '.join(map(repr, ('variant', *self.described)))} must be equal in both"
             return f"{len(unlike):,} of {len(asked):,} questions were asked differently ({first_few(unlike)}): {equal}"
         if skipped := sorted({*self.table.question_ids} ^ {*other.table.question_ids}):

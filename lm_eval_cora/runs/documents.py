@@ -17,6 +17,7 @@ import numpy as np
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.metrics.responses import Floats
+from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, listed, part_of, sent_with, with_all_notes
@@ -139,7 +140,7 @@ def _read(path: Path) -> tuple[dict[str, _Lines], Counter[str]]:
     found: dict[str, _Lines] = {}
     broken: Counter[str] = Counter()
     try:
-        with path.open("rb") as file, progress(path, path.stat().st_size) as bar:
+        with reading(path).open("rb") as file, progress(path, path.stat().st_size) as bar:
             for line in file:
                 try:
                     defect = _take(line, found) if line.strip() else ""

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
+from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
@@ -200,7 +201,8 @@ def _read_results(path: Path) -> Mapping[str, Any]:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a file with a JSON object; empty if the file cannot be read or has another value."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size < _LARGEST else {}
+        # Bytes, because json.loads knows UTF-16 and byte order marks.
+        found = json.loads(reading(path).read_bytes()) if path.stat().st_size < _LARGEST else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
