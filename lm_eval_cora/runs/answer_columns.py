@@ -24,6 +24,9 @@ from lm_eval_cora.questions.rows import read_rows
 from lm_eval_cora.variants.printed import longest_run
 
 _TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
+_WAYS = (("correct",), ("picked", "answer"), ("response", "answer"))  # columns, of which one group is needed
+_EXPECTED = "'question', 'variant', and 'correct' (or 'picked' and 'answer', or 'response' and 'answer')"
+_ORIGINALS = "Without 'original', or a variant or kind of this name, cora, ci, mcqa and others are undefined"
 _EXACT = 2**53  # floats represent all whole numbers exactly up to this one
 
 
@@ -63,30 +66,45 @@ def _list(value: Any) -> tuple[str, ...] | None:
 
 
 class Column(NamedTuple):
-    """A column of answers: description of its values, function that converts a value, and names other than its own."""
+    """A column of answers: description of its values, function that converts a value, names, and names to suggest."""
 
     about: str
     read: Callable[[Any], Any]
     names: tuple[str, ...] = ()
+    like: str = ""  # names that it may have elsewhere, separated by spaces
 
 
 COLUMNS: Mapping[str, Column] = {
-    "question": Column("id of the question", _text, ("question_id", "question")),
+    "question": Column("id of the question", _text, ("question_id", "question"), "id qid idx item item_id doc_id"),
     "variant": Column(
         "number or name of the variant, different for each variant of a question. Names that questions share, such as "
         "original and shuffled, are also the kinds",
         _text,
         ("variant", "ordinal"),
+        "perm permutation variation variant_id version order repetition",
     ),
-    "correct": Column("whether the answer is right; a missing value is a skipped variant", _truth),
+    "correct": Column(
+        "whether the answer is right; a missing value is a skipped variant",
+        _truth,
+        like="ok is_correct hit acc",
+    ),
     "original": Column(
         "whether the variant is the original question; for cora, ci and mcqa. Without it, the kind or variant named "
         "original is the original",
         _truth,
+        like="is_original",
     ),
-    "picked": Column("the option that the answer picks; a missing or empty value is an invalid answer", _text_or_none),
-    "answer": Column("the right option", _text_unless_missing),
-    "printed": Column("list of the options that the variant prints", _list, ("printed", "options")),
+    "picked": Column(
+        "the option that the answer picks; a missing or empty value is an invalid answer",
+        _text_or_none,
+        like="pick chosen selected prediction predicted pred",
+    ),
+    "answer": Column(
+        "the right option", _text_unless_missing, like="gold target label correct_answer right_answer solution"
+    ),
+    "printed": Column(
+        "list of the options that the variant prints", _list, ("printed", "options", "choices"), "opts alternatives"
+    ),
     "kind": Column("kind of the variant, such as shuffled, if a question has several variants of a kind", _text),
     "category": Column("category of the question", _text_or_none),
     "cluster": Column("what the question shares with others, such as a passage: the unit of the errors", _text_or_none),
@@ -96,6 +114,7 @@ COLUMNS: Mapping[str, Column] = {
         """what the model wrote, instead of picked; needs the answer and the options. An empty text is an invalid
         answer, null a skipped variant""",
         _text_unless_missing,
+        like="output completion generation generated_text model_output reply text",
     ),
     "prompt": Column("the prompt of a response, if the options stand only there", _text_or_none),
     "labels": Column("list of the labels of the options of a response, if they are not A, B, C", _list),
@@ -236,7 +255,8 @@ def _with_options(
     names = (given or {}).get("printed")
     if isinstance(names, str) and names not in found and "," in names:
         names = [name.strip() for name in names.split(",")]
-    if names is None and "response" in found and not {"printed", "options"} & found.keys():
+    is_raw = ((given or {}).get("response") or "response") in found
+    if names is None and is_raw and not found.keys() & COLUMNS["printed"].names:
         names = list(takewhile(found.__contains__, LETTERS))
     if not isinstance(names, list | tuple) or not names or not found.keys() >= set(names):
         return found, given
@@ -253,9 +273,9 @@ def _find(
     names = {column: name for column, name in (given or {}).items() if name is not None}
     if names.get("reader") in get_args(Reader) and names["reader"] not in found:
         del names["reader"]
-    for column, (_, _, usual) in COLUMNS.items():
-        if column not in names and (name := next((name for name in usual or (column,) if name in found), None)):
-            names[column] = name
+    for column, about in COLUMNS.items():
+        if usual := [name for name in about.names or (column,) if name in found]:
+            names.setdefault(column, usual[0])
     for column, name in names.items():
         if name not in found:
             meant = did_you_mean(str(name), found.keys() - names.values())
@@ -268,18 +288,18 @@ def _find(
     elif "kind" in names:
         names.setdefault("variant", names["kind"])
     needed = [column for column in ("question", "variant") if column not in names]
-    instead = ""
-    if not ("correct" in names or {"picked", "answer"} <= names.keys() or "response" in names):
-        needed.append("correct")
-        instead = ", or 'picked' and 'answer' (or 'response' and 'answer') instead of 'correct'"
-    if not needed:
+    has_answers = any(names.keys() >= set(way) for way in _WAYS)
+    if not needed and has_answers:
         return names
-    how = f"Name yours: {', '.join(f'{option.format(name)}COLUMN' for name in needed)}"
-    if given is None:
-        usual_names = (f"{name!r}: {' or '.join(COLUMNS[name].names or (name,))}" for name in needed)
-        how = f"Rename yours ({'; '.join(usual_names)})"
-    why = f"got {', '.join(map(repr, found)) or 'none'}. {how}"
-    raise UserError(f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; {why}")
+    missing = [name for name in COLUMNS if name not in names]
+    words = {name: (name, *COLUMNS[name].like.split()) for name in missing}
+    like = {name: next((own for own in found if own.lower() in words[name]), "") for name in missing}
+    if not has_answers:
+        needed += next((way for way in _WAYS if all(like.get(name, name) for name in way)), _WAYS[0])
+    fitting = (f"{option.format(name)}{like[name] or 'COLUMN'}" for name in like if like[name] or name in needed)
+    how = f"{'Rename yours (new=old)' if given is None else 'Name yours'}: {', '.join(fitting)}"
+    got = ", ".join(map(repr, found)) or "none"
+    raise UserError(f"{source}: expected the columns {_EXPECTED}; got {got}. {how}. {_ORIGINALS}")
 
 
 # ---- responses, read by the readers of the harness' tasks
@@ -291,7 +311,7 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
     """Fill all columns that depend on the responses."""
     values = columns.values
     if not {"printed", "prompt"} & columns.names.keys():
-        where = "a column 'options' with lists, a column for each option (A, B, ...), or the column 'prompt'"
+        where = "a column 'options' or 'choices' with lists, one for each option (A, B, ...), or the column 'prompt'"
         raise UserError(f"{columns.source}: expected the options of each response: {where}")
     drafts = [_draft(columns, row) for row in range(len(values["response"]))]
     rights = _right_options(columns.source, drafts)

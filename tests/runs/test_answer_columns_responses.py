@@ -63,6 +63,10 @@ LAYOUTS: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]
     "in the prompt": lambda data: (data.assign(prompt=prompts(data)).drop(columns="options"), {}),
     "labels of the prompt": lambda data: (in_prompts(data), {}),
     "labels in a column": lambda data: (with_labels(data), {}),
+    "columns of other names": lambda data: (
+        data.rename(columns={"options": "choices", "answer": "gold", "response": "output"}),
+        {"answer": "gold", "response": "output"},
+    ),
     "an index": lambda data: (data.assign(answer=["ABC".index(letter) for letter in data.answer]), {}),
     "a text": lambda data: (data.assign(answer="Ice"), {"response": "response"}),
 }
@@ -151,7 +155,7 @@ WRONG: dict[str, tuple[pd.DataFrame, str]] = {
         "question 'q0' has a second row with the variant 'original'.*of several models, name them in a column 'model'",
     ),
     "a row without a model": (frame(model=["one"] * 11 + [None]), "row 11: column 'model': expected the name of the"),
-    "no answer": (frame().drop(columns="answer"), "expected the columns 'variant', 'correct', or .*'response' and 'an"),
+    "no answer": (frame().drop(columns="answer"), "Name yours: variant=COLUMN, correct=COLUMN"),
 }
 
 

@@ -101,8 +101,9 @@ def test_files_of_answers(tmp_path: Path) -> None:
 
 
 def test_missing_columns_are_one_line(tmp_path: Path) -> None:
-    path = write_answers(tmp_path / "a.csv", [{"id": 1, "form": 0, "ok": True}])
-    parts = (str(path), "'question', 'variant', 'correct'", "'id', 'form', 'ok'", "Rename yours", "variant or ordinal")
+    path = write_answers(tmp_path / "a.csv", [{"qid": 1, "perm": 0, "choices": "[]", "gold": "A", "output": "B"}])
+    names = "question=qid, variant=perm, answer=gold, response=output. Without 'original'"
+    parts = (str(path), "'question', 'variant', and", "'qid', 'perm', 'choices', 'gold'", "Rename yours", names)
     with pytest.raises(UserError, match=".*".join(parts)):
         read_runs([path])
 
