@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.facts import Entry, compute, is_in_table
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.messages import first_few
+from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.question import Form, shorten
 from lm_eval_cora.runs.collected import ENTRIES, Collected, compute_collected, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun
@@ -198,7 +198,16 @@ def check_one_model(runs: Sequence[Run], where: str) -> None:
     models = sorted({run.model for run in runs})
     if len(models) > 1:
         got = f"{len(models)}: {first_few(map(shorten, models))}"
-        raise UserError(f"{where}: expected the runs of one model, got {got}. Name the folder of one")
+        raise UserError(f"{where}: expected the runs of one model, got {got}. Choose one with --select MODEL")
+
+
+def selected(runs: Sequence[Run], model: str) -> list[Run]:
+    """The runs of a model; all runs without a name."""
+    if not (found := [run for run in runs if model in ("", run.model)]):
+        names = sorted({run.model for run in runs})
+        meant = did_you_mean(model, names)
+        raise UserError(f"--select {model}: there is no such model.{meant} The models are {', '.join(names)}")
+    return found
 
 
 _FORMS = {"generate": "written", "loglikelihood": "scored"}

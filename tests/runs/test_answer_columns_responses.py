@@ -123,8 +123,17 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
     page = tmp_path / "page.html"
     assert main(["report", str(path), "-o", str(page)]) == 0
     assert tells(page.read_text(encoding="utf-8"), "two", "I think so. The answer is ", "no letter")
-    assert main(["gate", str(path), "--require", "acc>=0.1"]) == 3
-    assert "expected the runs of one model, got 2: one, two" in capsys.readouterr().err
+    gate = ["gate", str(path), "--require", "acc>=0.01"]
+    assert main(gate) == 3
+    assert "one model, got 2: one, two. Choose one with --select MODEL" in capsys.readouterr().err
+    assert [main([*gate, "--select", model]) for model in ("one", "two", "three")] == [0, 0, 3]
+    assert "--select three: there is no such model. The models are one, two" in capsys.readouterr().err
+    for baseline in ("one", str(path)):
+        assert main([*gate[:2], "--select", "one", "--baseline", baseline, "--same", "acc:0.9"]) == 0
+    for command in ("export", "report"):
+        capsys.readouterr()
+        assert main([command, str(path), "--format", "csv", "--select", "two"]) == 0
+        assert {line.partition(",")[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"two"}
     assert main(["export", str(path), "-o", str(tmp_path / "out"), "--format", "every-eval-ever"]) == 0
     (samples, _) = sorted((tmp_path / "out").rglob("*_samples.jsonl"))
     rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
