@@ -175,7 +175,7 @@ def is_answers_file(path: Path) -> bool:
     if path.suffix.lower() != ".jsonl":
         return True
     with path.open("rb") as file:  # a renamed samples file
-        return _SAMPLE.search(file.read(_HEAD)) is None
+        return _SAMPLE.search(file.read(_HEAD).replace(b"\0", b"")) is None  # in UTF-16, too
 
 
 def _probe(answers: Collected) -> Probe:
