@@ -91,7 +91,7 @@ class Run:
             undefined = undefined_metrics(self.table, self.collected.known)
             return [entry for entry in ENTRIES if entry["metric"] not in undefined]
         printed = self.samples.metrics
-        entries = applicable_metrics(self.probe, self.table, self.form, macro_average="macro_acc" in printed)
+        entries = applicable_metrics(self.probe, self.table, self.form, printed)
         # A run that stopped early has only the metrics that it printed.
         return [entry for entry in entries if self.table.is_whole or entry["metric"] in printed]
 
