@@ -23,8 +23,8 @@ _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern}).*")
 _SAMPLES = re.compile(r"samples_.*\.jsonl(\.(gz|zip|bz2|xz|zst))?")
 _NO_LINES = {  # how a file begins that has no JSON object in each line, and what to do
     rb"\x1f\x8b|PK\x03|BZh|\xfd7z|\x28\xb5\x2f\xfd": "it is compressed. Unpack it",
-    rb"\xff\xfe|\xfe\xff|\0?[{\[]\0": "it is not UTF-8 but UTF-16. Save it as UTF-8",
-    rb"(\xef\xbb\xbf)?\s*(\[|\{\s*\n)": "a JSON value has several lines, expected one object per line: jq -c . FILE",
+    rb"(\xff\xfe)?[{\[]\0|(\xfe\xff)?\0[{\[]": "it is not UTF-8 but UTF-16. Save it as UTF-8",
+    rb"(\xef\xbb\xbf)?(\[\s*\{|\{\s*\n\s*\")": "expected one JSON object per line, as jq -c writes it",
 }
 # A model in the cache of the Hub. The harness replaces slashes in the names of its folders.
 _SNAPSHOT = re.compile(r".*models--(.+?)(?:/|__)snapshots(?:/|__)([0-9a-f]{40})/?")

@@ -79,7 +79,7 @@ def test_files_that_were_copied_or_written_again(demo: dict[str, Written], tmp_p
         (f"{samples.name}.gz", gzip.compress(text.encode()), "it is compressed"),
         (samples.name, text.encode("utf-16"), "not UTF-8 but UTF-16"),
         ("mine.jsonl", text.encode("utf-16"), "not UTF-8 but UTF-16"),
-        (samples.name, indented.encode(), "a JSON value has several lines"),
+        (samples.name, indented.encode(), "expected one JSON object per line"),
     ):
         path = tmp_path / "refused" / name
         path.parent.mkdir(exist_ok=True)
