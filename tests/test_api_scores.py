@@ -1,6 +1,7 @@
 """Scores from tables in memory, from files of every kind, and from responses to prompts."""
 
 import json
+import re
 from functools import partial
 from math import nan
 from pathlib import Path
@@ -192,30 +193,24 @@ def test_a_text_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "notes"),
+    ("changes", "note"),
     [
-        ({"picked": "Ice "}, ["1 pick counted as wrong", "picked 'Ice ', answer 'Ice'"]),
-        ({"picked": "ICE"}, ["picked 'ICE', answer 'Ice'"]),
-        ({"picked": "Cafe\u0301", "answer": "Caf\u00e9"}, ["1 pick counted as wrong"]),
-        ({"picked": "06", "answer": "6.0"}, ["picked '06', answer '6.0'"]),
-        ({"picked": "Ice ", "printed": ["Ice ", "Ice"]}, None),  # two options
-        ({"picked": "Fog"}, None),
-        ({"question": "q1 "}, ["question: ['q1', 'q1 '] differ in form only"]),
-        ({"variant": "Reversed"}, ["variant: ['reversed', 'Reversed']"]),
+        ({"picked": "Ice "}, "1 pick counted as wrong although only the form differs .* .picked 'Ice ', answer 'Ice'"),
+        ({"picked": "Cafe\u0301", "answer": "CAF\u00c9"}, "1 pick counted as wrong"),
+        ({"picked": "06", "answer": "6.0"}, "picked '06', answer '6.0'"),
+        ({"picked": "Ice ", "printed": ["Ice ", "Ice"]}, ""),  # two options
+        ({"picked": "Fog"}, ""),
+        ({"question": "q1 "}, r"question: \['q1', 'q1 '\] differ in form only"),
+        ({"variant": "Shuffled"}, r"variant: \['shuffled', 'Shuffled'\]"),
     ],
 )
-def test_texts_that_differ_in_form_only_are_noted(changes: dict[str, Any], notes: list[str] | None) -> None:
+def test_texts_that_differ_in_form_only_are_noted(changes: dict[str, Any], note: str) -> None:
     rows = [
-        {"question": f"q{n // 2}", "variant": ["original", "reversed"][n % 2], "picked": "Ice", "answer": "Ice"}
-        for n in range(4)
+        {"question": f"q{n // 2}", "variant": ROWS[n]["variant"], "picked": "Ice", "answer": "Ice"} for n in range(4)
     ]
-    found = cora.score([*rows[:3], {**rows[3], **changes}]).notes
-    assert tells(found[0], *notes) if notes else found == ()
-
-
-def test_no_pick_equals_an_answer() -> None:
-    rows = [{"question": "q", "variant": n, "picked": "AB"[n], "answer": "Ice"} for n in range(2)]
-    assert tells(cora.score(rows).notes[0], "no pick equals any right option (picked 'A', answer 'Ice')")
+    found = " ".join(cora.score([*rows[:3], {**rows[3], **changes}]).notes)
+    assert re.search(note or "^$", found)
+    assert tells(cora.score([{**row, "answer": "A"} for row in rows]).notes[0], "no pick equals any right option")
 
 
 def test_nan_is_a_missing_value_everywhere(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_comparison_is_a_table(scores: cora.Scores) -> None:
     [
         (rows(CORRECT[:3]), r"1 of 4 questions are only in the first \(q3\)"),
         (rows([*CORRECT[:3], [1, 1]]), r"1 of 4 questions were asked differently \('q3'\)"),
-        (rows(CORRECT, kind="k"), "only the second has the column 'kind'"),
+        (rows(CORRECT, kind="k"), "every row has are only in the second"),
         (None, "compare: expected Scores, got NoneType"),
     ],
 )

@@ -25,8 +25,8 @@ def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.argument("file", "FILE", "the answers")
     for name, column in COLUMNS.items():
-        names = dict.fromkeys((name, *column.names))
-        parser.argument(" ".join(f"--{each}" for each in names), "COLUMN", column.about, dest=name)
+        names = f"--{' --'.join(dict.fromkeys((name, *column.names)))}"
+        parser.argument(names, "COLUMN", column.about, dest=name)
     parser.shared("json")
 
 

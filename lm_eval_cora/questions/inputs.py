@@ -15,6 +15,6 @@ def reading(path: Path) -> Path:
 
 
 def check_no_input(path: Path) -> None:
-    """Raise a UserError if a file is an input, also through a symbolic or hard link."""
-    if any(os.path.exists(read) and os.path.samefile(path, read) for read in _READ if path.exists()):
+    """Raise a UserError if a file is an input, also through a symbolic link. Writing leaves other hard links alone."""
+    if os.path.realpath(path) in _READ:
         raise UserError(f"{path}: this file was read as an input, and is not replaced. Name another output")

@@ -121,14 +121,8 @@ class Collected:
         """Reason why other answers cannot be compared with these; empty if they can."""
         if only := only_in_one([*self.places], [*other.places], "questions"):
             return f"{only}. Give both the same questions"
-        for which, columns, others in (
-            ("first", self.described, other.described),
-            ("second", other.described, self.described),
-        ):
-            if lacking := [repr(name) for name in columns if name not in others]:
-                has = f"has the column{'s' * (len(lacking) > 1)} {', '.join(lacking)} in every row"
-                why = "so it is unknown whether both were asked the same. Give both the same columns"
-                return f"only the {which} {has}, {why}"
+        if only := only_in_one(self.described, other.described, "columns that every row has"):
+            return f"{only}, so it is unknown whether both were asked the same. Give both the same columns"
         asked, also = self.asked(), other.asked()
         if unlike := [repr(question) for question in asked if asked[question] != also[question]]:
             equal = f"the columns {', '.join(map(repr, ('variant', *self.described)))} must be equal in both"
@@ -432,10 +426,10 @@ def _lacking_variants(answers: Collected) -> str:
     names, places = answers.values["variant"], answers.places
     usual = {name for name, count in Counter(names).items() if 2 * count >= len(places)}
     lacking = [name for name, rows in places.items() if {*names[rows.start : rows.stop]} < usual]
-    if not lacking:
-        return ""
-    what = f"{len(lacking):,} of {counted(len(places), 'question')} lack variants that most questions have"
-    return f"{what} ({first_few(map(repr, lacking))}). Fewer are easier: give the answers to all that were asked"
+    return (
+        f"{len(lacking):,} of {counted(len(places), 'question')} lack variants that most questions have "
+        f"({first_few(map(repr, lacking))}). Fewer are easier: give the answers to all that were asked"
+    ) * bool(lacking)
 
 
 def left_out(table: ResponseTable) -> list[str]:

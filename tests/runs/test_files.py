@@ -12,8 +12,7 @@ import pytest
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.documents import read_documents
 from lm_eval_cora.runs.files import find_files, grouped
-from lm_eval_cora.runs.grouping import read_runs
-from tests.support.written import Written
+from tests.support.written import Written, the_run
 
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
 
@@ -64,30 +63,24 @@ def test_files_that_were_copied_or_written_again(demo: dict[str, Written], tmp_p
     """They are read, or refused with the reason; nothing is left out in silence."""
     folder = demo["cora_demo"].folder
     samples, results = (next(folder.rglob(f"{name}_*")) for name in ("samples", "results"))
-    text, marked = samples.read_text(encoding="utf-8"), results.read_text(encoding="utf-8").encode("utf-16")
-    (expected,) = read_runs([folder])
-    for number, name in enumerate(("{}", "{} (1)", "{} - Copy")):
-        out = tmp_path / f"{number}"
-        out.mkdir()
-        (out / f"{name.format(samples.stem)}.jsonl").write_text(text, encoding="utf-8-sig")
-        (out / f"{name.format(results.stem)}.json").write_bytes(marked)
-        (run,) = read_runs([out])
-        assert (run.model, run.task, run.estimates) == (expected.model, expected.task, expected.estimates)
-        assert not [told for told in run.warnings if "results file" in told]
+    text = samples.read_text(encoding="utf-8")
+    (tmp_path / f"{samples.stem} (1).jsonl").write_text(text, encoding="utf-8-sig")
+    (tmp_path / f"{results.stem} (1).json").write_bytes(results.read_text(encoding="utf-8").encode("utf-16"))
+    expected, found = the_run(folder), the_run(tmp_path)
+    assert (found.model, found.task, found.estimates) == (expected.model, expected.task, expected.estimates)
+    assert found.warnings == expected.warnings
     indented = "\n".join(json.dumps(json.loads(line), indent=1) for line in text.splitlines())
     for name, content, told in (
         (f"{samples.name}.gz", gzip.compress(text.encode()), "it is compressed"),
-        (samples.name, text.encode("utf-16"), "not UTF-8 but UTF-16"),
-        ("mine.jsonl", text.encode("utf-16"), "not UTF-8 but UTF-16"),
-        (samples.name, indented.encode(), "expected one JSON object per line"),
+        ("samples_mine.jsonl", text.encode("utf-16"), "not UTF-8 but UTF-16"),
+        ("samples_mine.jsonl", indented.encode(), "expected one JSON object per line"),
     ):
         path = tmp_path / "refused" / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
-        for given in {path, path if name == "mine.jsonl" else path.parent}:
-            for read in (lambda: read_runs([given]), lambda: read_documents(given)):  # noqa: B023
-                with pytest.raises(UserError, match=told):
-                    read()
+        for read in (the_run, read_documents):
+            with pytest.raises(UserError, match=told):
+                read(path.parent)
         path.unlink()
 
 

@@ -126,7 +126,7 @@ UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
     "another right answer": (lambda rows: [{**row, "answer": "Fog"} for row in rows], f"20{ASKED} ('q0', 'q1', 'q10',"),
     "no options": (
         lambda rows: [{name: row[name] for name in row if name != "printed"} for row in rows],
-        "only the first has the column 'printed'",
+        "1 of 3 columns that every row has are only in the first (printed)",
     ),
     "all skipped": (
         lambda rows: [
