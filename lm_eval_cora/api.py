@@ -60,10 +60,10 @@ def score(
     """Compute the metrics of answers or responses that you collected yourself.
 
     The data have one row for each variant of a question. All arguments but the first are names of columns. Without an
-    argument, a column is found if it has the name of the argument (or `question_id`, `ordinal`, `options` for
-    `question`, `variant`, `printed`). Needed are `question`, `variant`, and one of three: `correct`; `picked` and
-    `answer`; or `response` and `answer` with the options. Responses are read as those of the tasks are, see
-    `read_answer`.
+    argument, a column is found if it has the name of the argument (or `question_id`, `ordinal`, `options` or
+    `choices` for `question`, `variant`, `printed`). Needed are `question`, `variant`, and one of three: `correct`;
+    `picked` and `answer`; or `response` and `answer` with the options. Responses are read as those of the tasks are,
+    see `read_answer`.
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or the path of a json, jsonl, csv, tsv or
@@ -89,7 +89,8 @@ def score(
         reader: The name of the reader that read the response. It is shown as a note. With responses `flexible` (the
             default) or `strict` instead of a column.
         response: What the model wrote. It is read if there is neither `correct` nor `picked`. `answer` may then also be
-            the letter or the index of the right option.
+            the letter or the index of the right option. An empty text is an invalid answer, a missing value a skipped
+            variant.
         prompt: The prompt, if the options stand only there, such as "A. Ice".
         labels: The list of the printed labels of the options if they are not A, B, C, such as 1, 2, 3. Without this
             column they are read from `prompt`.
@@ -127,7 +128,7 @@ def scores_of(rows: collected.Collected) -> Scores:
     """The scores of answers in a table or file; see `score`."""
     functions = {entry["metric"]: partial(collected.compute_collected, entry) for entry in collected.ENTRIES}
     reasons = collected.undefined_metrics(rows.table, rows.known)
-    return Scores(rows.table, functions, reasons, notes=collected.notes_of(rows))
+    return Scores(rows.table, functions, reasons, notes=collected.notes_of(rows), rows=rows)
 
 
 def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -> list[Variant]:
@@ -226,7 +227,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         raise UserError(f"read: expected each variant once, got {table.duplicates:,} a second time. {remedy}")
     entries = applicable_metrics(probe_of({}, packed), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
-    asked = sorted((doc["question_id"], doc["ordinal"], doc["kind"], doc["choices"]) for doc in docs)
+    asked = sorted((one.question_id, one.ordinal, one.kind, one.prompt, one.answer) for one in variants)
     return Scores(table, functions, notes=collected.left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
 
 

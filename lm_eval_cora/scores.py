@@ -16,11 +16,13 @@ from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.metrics.ranges import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
+from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.report.content import end_as_text
 from lm_eval_cora.report.text import table_as_text
+from lm_eval_cora.runs.collected import Collected
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
+from lm_eval_cora.runs.signature import only_in_one
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +58,7 @@ class Scores(Mapping[str, Estimate]):
         name: str = "",
         notes: Iterable[str] = (),
         run: Run | None = None,
+        rows: Collected | None = None,
         asked: str = "",
     ) -> None:
         self.name = name
@@ -64,7 +67,8 @@ class Scores(Mapping[str, Estimate]):
         self._functions = functions  # of the metrics
         self._reasons = reasons or {}  # why others are undefined
         self._run = run  # if `read_runs` read the answers
-        self._asked = asked  # a digest of the variants; empty if unknown
+        self._collected = run.collected if run else rows  # if `score` or a file has the answers
+        self._asked = asked  # a digest of the variants that `read` got; otherwise empty
         self._computed: dict[str, Estimate] = {}
 
     def __getitem__(self, metric: str) -> Estimate:
@@ -286,8 +290,8 @@ def compare(before: Scores, after: Scores) -> Comparison:
         The difference of each metric that both sets of answers define: after - before, which is new minus old.
 
     Raises:
-        UserError: If the questions or the numbers of variants differ, or if two runs of the harness cannot be
-            compared because their settings differ.
+        UserError: If the two were not asked the same: other questions, variants, options, kinds or right answers, or
+            runs of the harness with other settings.
 
     Example:
         >>> from lm_eval_cora import score
@@ -301,37 +305,25 @@ def compare(before: Scores, after: Scores) -> Comparison:
         if not issubclass(got, Scores):
             how = "Make them with score, read or read_runs, which returns a list"
             raise UserError(f"compare: expected Scores, got {got.__name__}. {how}")
-    _check_alike(before, after)
+    if why := _not_alike(before, after):
+        raise UserError(f"compare: {before.name or 'before'} and {after.name or 'after'} cannot be compared: {why}")
     both = [name for name in before if name in after and not isnan(before[name].value + after[name].value)]
     return Comparison(before, after, {name: compared(before[name], after[name]) for name in both})
 
 
-def _check_alike(before: Scores, after: Scores) -> None:
-    if before._run is not None and after._run is not None:
-        if reason := not_comparable(before._run, after._run):
-            raise UserError(f"compare: {before.name} and {after.name} cannot be compared: {reason}")
-        return
-    one, other = before._table, after._table
-    if before._asked and after._asked and before._asked != after._asked and one.question_ids == other.question_ids:
-        but = "but the two were expanded with different arguments, such as another seed"
-        remedy = "Use the variants of one call of expand for both"
-        raise UserError(f"compare: expected answers to the same variants, {but}. {remedy}")
-    if one.question_ids != other.question_ids:
-        lost = sorted(set(one.question_ids) ^ set(other.question_ids))
-        raise UserError(
-            f"compare: expected answers to the same questions, got {len(lost):,} that only one of the two has "
-            f"({first_few(lost)}). Score the common questions only"
-        )
-    if one.clusters != other.clusters:
-        raise UserError(
-            "compare: expected questions that share the same passages. Give both sets the same column 'cluster'"
-        )
-    if not (one.sizes == other.sizes).all():
-        place = int((one.sizes != other.sizes).argmax())
-        raise UserError(
-            f"compare: expected the same variants, but question {one.question_ids[place]!r} has {one.sizes[place]} in "
-            f"the first and {other.sizes[place]} in the second. Score the common variants only"
-        )
+def _not_alike(before: Scores, after: Scores) -> str:
+    """Reason why two sets of answers cannot be compared; empty if they can."""
+    if before._run and after._run:
+        return not_comparable(before._run, after._run)
+    if before._collected and after._collected:
+        return before._collected.differs_from(after._collected)
+    if not (before._asked and after._asked):
+        return "it is unknown whether both were asked the same. Make both with score, with read, or with read_runs"
+    if only := only_in_one(before._table.question_ids, after._table.question_ids, "questions"):
+        return only
+    if before._asked == after._asked:
+        return ""
+    return "they were expanded with different arguments, such as another seed. Use the variants of one call of expand"
 
 
 def _frame(first: str, estimates: Mapping[Any, Estimate]) -> DataFrame:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from functools import partial
 from math import nan
 from pathlib import Path
@@ -120,12 +121,12 @@ def test_rows_that_contradict_each_other(common: dict[str, Any], change: dict[st
 @pytest.mark.parametrize(
     ("data", "names", "message"),
     [
-        (ROWS, {}, "list: expected the columns 'question', 'correct', or 'picked' and 'answer'"),
+        (ROWS, {}, "list: expected the columns 'question', 'variant', and 'correct'.* yours: question=id, correct=ok"),
         (ROWS, {"original": "is_orignal"}, "original='is_orignal': there is no such .* Did you mean 'is_original'"),
         (ROWS, {"question": "id", "original": "ids"}, r"original='ids': there is no such column\. The columns"),
-        ([{"question": 1, "variant": 1, "picked": "a"}], {}, "the columns 'correct', or 'picked' and 'answer'"),
+        ([{"question": 1, "variant": 1, "picked": "a"}], {}, "Name yours: correct=COLUMN"),
         ([], {}, "expected at least one answer"),
-        (pd.DataFrame(), {}, "expected the columns 'question', 'variant', 'correct'.* got none"),
+        (pd.DataFrame(), {}, "expected the columns 'question', 'variant', and 'correct'.* got none"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "'a' twice"),
         (pd.DataFrame({"question": [], "variant": [], "correct": []}), {}, "expected at least one answer"),
         (7, {}, "expected the path of a file, a pandas DataFrame.* got int"),
@@ -174,17 +175,43 @@ def test_whole_numbers_are_equal_whatever_their_type(tmp_path: Path) -> None:
     assert cora.score(tmp_path / "correct.csv").answers == 2
     texts = frame.assign(picked=["1.0", "1", "x", "1"], answer=["1", "1", "x", "1"])
     texts.to_csv(tmp_path / "texts.csv", index=False)  # not whole numbers only: 1.0 and 1 are texts
-    assert cora.score(tmp_path / "texts.csv")["acc"].value == 0.75
+    for source in (texts, tmp_path / "texts.csv"):
+        scores = cora.score(source)
+        assert scores["acc"].value == 0.75
+        assert tells(scores.notes[0], "1 pick counted as wrong", "picked '1.0', answer '1'")
+    assert cora.score(texts.drop(2))["acc"].value == 1.0
 
 
-def test_a_text_in_a_csv_file_that_may_be_a_missing_value(tmp_path: Path) -> None:
-    path = tmp_path / "answers.csv"
-    for text in ("NA", "null"):
-        path.write_text(f"question,variant,picked,answer\n1,0,a,a\n1,1,{text},a\n")
-        with pytest.raises(UserError, match=r"line 3: column 'picked': expected an option, or an empty cell"):
-            cora.score(path)
-        path.write_text(f"question,variant,picked,answer\n1,0,a,{text}\n1,1,{text},{text}\n")
-        assert cora.score(path)["acc"].value == 0.5
+@pytest.mark.parametrize("text", ["NA", "None", "nan", "N/A"])
+def test_a_text_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
+    rows = [{"question": 1, "variant": n, "picked": text if n else "a", "answer": "a"} for n in range(2)]
+    pd.DataFrame(rows).to_csv(tmp_path / "answers.csv")
+    for source in (rows, tmp_path / "answers.csv"):
+        with pytest.raises(UserError, match="column 'picked': expected an option, or a missing value if the answer is"):
+            cora.score(source)
+    for column, value in (("answer", text), ("printed", ["a", text])):
+        assert cora.score([{**row, column: value} for row in rows])["acc"].value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({"picked": "Ice "}, "1 pick counted as wrong although only the form differs .* .picked 'Ice ', answer 'Ice'"),
+        ({"picked": "Cafe\u0301", "answer": "CAF\u00c9"}, "1 pick counted as wrong"),
+        ({"picked": "06", "answer": "6.0"}, "picked '06', answer '6.0'"),
+        ({"picked": "Ice ", "printed": ["Ice ", "Ice"]}, ""),  # two options
+        ({"picked": "Fog"}, ""),
+        ({"question": "q1 "}, r"question: \['q1', 'q1 '\] differ in form only"),
+        ({"variant": "Shuffled"}, r"variant: \['shuffled', 'Shuffled'\]"),
+    ],
+)
+def test_texts_that_differ_in_form_only_are_noted(changes: dict[str, Any], note: str) -> None:
+    rows = [
+        {"question": f"q{n // 2}", "variant": ROWS[n]["variant"], "picked": "Ice", "answer": "Ice"} for n in range(4)
+    ]
+    found = " ".join(cora.score([*rows[:3], {**rows[3], **changes}]).notes)
+    assert re.search(note or "^$", found)
+    assert tells(cora.score([{**row, "answer": "A"} for row in rows]).notes[0], "no pick equals any right option")
 
 
 def test_nan_is_a_missing_value_everywhere(tmp_path: Path) -> None:

@@ -129,8 +129,9 @@ def test_a_comparison_is_a_table(scores: cora.Scores) -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (rows(CORRECT[:3]), r"1 that only one of the two has \(q3\)"),
-        (rows([*CORRECT[:3], [1, 1]]), "'q3' has 4 in the first and 2 in the second"),
+        (rows(CORRECT[:3]), r"1 of 4 questions are only in the first \(q3\)"),
+        (rows([*CORRECT[:3], [1, 1]]), r"1 of 4 questions were asked differently \('q3'\)"),
+        (rows(CORRECT, kind="k"), "every row has are only in the second"),
         (None, "compare: expected Scores, got NoneType"),
     ],
 )
@@ -144,8 +145,13 @@ def test_variants_of_another_seed_are_not_compared() -> None:
     one, other = (cora.expand(questions, seed=seed) for seed in (0, 1))
     answers = ["A"] * len(one)
     assert cora.compare(cora.read(one, answers), cora.read(one[::-1], answers))["acc"].value == 0.0
-    with pytest.raises(UserError, match="expanded with different arguments"):
-        cora.compare(cora.read(one, answers), cora.read(other, answers))
+    wrong = [{**question, "answer": "Dew"} for question in questions]
+    same_prompts = [cora.expand(each, "prompts") for each in (questions, wrong)]
+    for pair in ([one, other], same_prompts):
+        with pytest.raises(UserError, match="expanded with different arguments"):
+            cora.compare(*(cora.read(variants, ["A"] * len(variants)) for variants in pair))
+    with pytest.raises(UserError, match="Make both with score"):
+        cora.compare(cora.read(one, answers), cora.score(rows(CORRECT)))
 
 
 def test_scores_are_pickled_and_computed_once(scores: cora.Scores, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.text import one_line, table_as_text
 from lm_eval_cora.report.writing import STDOUT, check_file, write_file
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, selected
 
 ERROR_STATUS = 3
 """Exit status after an error of `gate`, whose results are 0, 1 and 2, and of commands for the same scripts."""
@@ -68,12 +68,14 @@ class Parser(argparse.ArgumentParser):
 REPEATED: dict[str, Any] = {"action": "append", "default": []}  # settings of an argument that may be repeated
 _LABEL = "name of the model of a path; may be repeated. Default: the model's name without its path"
 _OUT = "the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)"
+_SELECT = "the model whose runs are used, if there are several. Default: all, or the only one"
 _READER = """how to read the saved responses: as a careful person would (flexible) or by the papers' rules (strict).
     Default: the reader of each run"""
 
 _SHARED: dict[str, tuple[str, str | None, str, dict[str, Any]]] = {
     "label": ("--label", "OUT=NAME", _LABEL, REPEATED),
     "out": ("out", "OUT", _OUT, {"nargs": "+"}),
+    "select": ("--select", "MODEL", _SELECT, {"default": ""}),
     "reader": ("--reader", None, _READER, {"choices": get_args(Reader)}),
     "json": ("--json", None, "print JSON with all digits", {}),
 }
@@ -111,7 +113,7 @@ def labels_of(given: Given) -> dict[Path, str]:
 
 def read_runs_of(given: Given) -> list[Run]:
     """Read the runs and print their warnings to stderr."""
-    runs = read_runs(given.out, reader=given.reader, labels=labels_of(given))
+    runs = selected(read_runs(given.out, reader=given.reader, labels=labels_of(given)), given.select)
     say(*warnings_of(runs))
     return runs
 

@@ -29,7 +29,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.add_argument("--format", choices=console.EXPORTS, required=True)
     about = "a folder for every-eval-ever (default: every_eval_ever), else a file (default: stdout)"
     parser.argument("-o --output", "PATH", about)
-    parser.shared("reader")
+    parser.shared("select", "reader")
     group = parser.add_argument_group("for every-eval-ever")
     parser.argument("--organization", "NAME", "who evaluated the models", default="", group=group)
     about = "relationship of the organization to the makers of the models (default: other)"

@@ -11,7 +11,6 @@ fails if no part of it does, and is undecided otherwise. Exit status 0: all pass
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.decide import verdicts
@@ -20,7 +19,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.text import one_line
 from lm_eval_cora.report.writing import STDOUT, check_file
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run, check_one_model
+from lm_eval_cora.runs.model_run import check_one_model, selected
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -28,7 +27,11 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("out", "RUN", "a run of one model, as for report")
     about = "a lowest value, or a highest one with <=; may be repeated. Without TASK, for every task of the run"
     parser.argument("--require", "'[TASK:]METRIC>=X'", about, **console.REPEATED)
-    parser.argument("--baseline", "OUT", "the run of --no-worse and --same, on the same questions")
+    parser.argument(
+        "--baseline",
+        "OUT",
+        "the run of --no-worse and --same, on the same questions: a path, or another model of RUN",
+    )
     about = "the run is worse than the baseline by MARGIN at most; may be repeated"
     parser.argument("--no-worse", "'[TASK:]METRIC:MARGIN'", about, **console.REPEATED)
     about = "the run differs from the baseline by MARGIN at most, in both directions; may be repeated"
@@ -36,14 +39,21 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("--policy", "FILE", "a YAML file with the lists require, no_worse and same")
     parser.argument("--junit", "FILE", "write the results as JUnit XML, too")
     parser.argument("--json", "FILE", "write the results as JSON, too; - is stdout")
-    parser.shared("reader")
+    parser.shared("select", "reader")
 
 
 def run(given: console.Given) -> int:
     """Check a run against requirements; return 0 if all pass, 1 if one fails, 2 if none fails but one is undecided."""
     requirements = read_requirements(given.require, given.no_worse, given.policy, given.same)
     _check_arguments(given, requirements)
-    runs, baseline = _read(given.out, given), _read(given.baseline, given)
+    every = read_runs([given.out], reader=given.reader)
+    runs = selected(every, given.select)
+    check_one_model(runs, str(given.out))
+    baseline = [run for run in every if run.model == str(given.baseline)]
+    if given.baseline and not baseline:
+        others = read_runs([given.baseline], reader=given.reader)
+        baseline = [run for run in others if run.model == runs[0].model] or others
+    check_one_model(baseline, f"--baseline {given.baseline}")
     found, model = verdicts.verdicts_of(runs, baseline, requirements), runs[0].model
     given.status = EXIT_STATUS[verdicts.overall(found)]  # it is the result, even if nobody reads what is printed
     notes = [*console.warnings_of([*runs, *baseline]), *verdicts.remarks(found)]
@@ -75,9 +85,3 @@ def _check_arguments(given: console.Given, requirements: Sequence[Requirement]) 
         raise UserError("--junit -: expected a file. Only --json writes to standard output")
     if given.junit and given.json and given.junit.resolve() == given.json.resolve():
         raise UserError(f"--junit and --json: expected two files, got {given.junit} twice")
-
-
-def _read(path: Path | None, given: console.Given) -> list[Run]:
-    runs = read_runs([path], reader=given.reader) if path else []
-    check_one_model(runs, str(path))
-    return runs

@@ -31,7 +31,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("--figures", "DIR", about)
     about = "width of the figures (default: 3.4, a column of a two-column paper)"
     parser.argument("--width", "INCHES", about, type=console.between(2, 20, float))
-    parser.shared("reader")
+    parser.shared("select", "reader")
     parser.argument("--title", "TITLE", "title of the html or md report", default="Consistency of the answers")
 
 

@@ -3,7 +3,7 @@
 lm-eval-cora score answers.csv --question id --correct ok --original is_original
 
 The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option
-if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:
+if it has its name (or question_id, ordinal, options, choices). A line of a jsonl file, for example:
 {"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}
 or, to read the response with the readers of the tasks:
 {"question": "q1", "variant": "original", "response": "It is A.", "answer": "A", "options": ["Ice", "Fog"]}
@@ -25,7 +25,8 @@ def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.argument("file", "FILE", "the answers")
     for name, column in COLUMNS.items():
-        parser.argument(f"--{name}", "COLUMN", column.about)
+        names = f"--{' --'.join(dict.fromkeys((name, *column.names)))}"
+        parser.argument(names, "COLUMN", column.about, dest=name)
     parser.shared("json")
 
 
@@ -45,5 +46,5 @@ def run(given: console.Given) -> None:
             print("\n" * (number > 0) + model)
         cells = {name: cells_of(estimate) for name, estimate in scores.items() if name not in scores.undefined}
         rows = [[name, value, "±", stderr or "N/A", interval] for name, (value, stderr, interval) in cells.items()]
-        print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], rows))
         console.say(scores.size, *scores.remarks)
+        print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], rows))

@@ -19,6 +19,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
+from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.report.content import Cell, Number, Table, end_as_text
@@ -83,7 +84,7 @@ def parse(text: str, key: str, where: str) -> Requirement:
 
 def _read_policy(path: Path) -> list[Requirement]:
     try:
-        content = yaml.load(path.read_bytes(), Loader=_PolicyLoader)
+        content = yaml.load(reading(path).read_bytes(), Loader=_PolicyLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or error
         line = f", line {mark.line + 1}" if mark else ""

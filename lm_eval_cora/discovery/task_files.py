@@ -1,6 +1,6 @@
 """The tasks that the task files define, and the metrics of each probe."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -24,14 +24,22 @@ def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
 
 
 def applicable_metrics(
-    probe: Probe, table: ResponseTable, form: Form | None, *, macro_average: bool = False
+    probe: Probe, table: ResponseTable, form: Form | None, printed: Collection[str] = ()
 ) -> list[dict[str, Any]]:
-    """The entries of a probe's `metric_list` that apply to answers."""
-    is_open, has_repeats = bool(table.written.any()), bool(np.isfinite(table.noise).any())
-    has = {"macro_average": macro_average, "has_cyclic_orders": has_cyclic_orders(table), "has_repeats": has_repeats}
-    present = features_of(is_open=is_open, kinds=table.kinds, **has)
+    """The entries of a probe's `metric_list` that apply to answers, with the features of the run if it printed some."""
+    entries = probe_metrics(probe.name)
+    if known := [entry for entry in entries if entry["metric"] in printed]:
+        present = {feature for entry in known for feature in str(entry.get("only", "")).split()}
+    else:
+        present = features_of(
+            is_open=bool(table.written.any()),
+            macro_average=False,
+            kinds=table.kinds,
+            has_cyclic_orders=has_cyclic_orders(table),
+            has_repeats=bool(np.isfinite(table.noise).any()),
+        )
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}
-    return [entry for entry in probe_metrics(probe.name) if applies_to(entry, form, sampled=sampled, features=present)]
+    return [entry for entry in entries if applies_to(entry, form, sampled=sampled, features=present)]
 
 
 class TaskFile(NamedTuple):

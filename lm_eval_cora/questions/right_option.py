@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
+from unicodedata import normalize
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.cells import parse_cell
@@ -76,14 +77,14 @@ def _only(text: str, texts: Sequence[str], bare: str | None = None) -> int | Non
     exact = [other.strip() for other in texts]
     if text in exact:
         return exact.index(text)
-    plain = _plain(text if bare is None else bare)
-    others = [_plain(other if bare is None else other.strip(_FRAME)) for other in texts]
+    plain = plain_form(text if bare is None else bare)
+    others = [plain_form(other if bare is None else other.strip(_FRAME)) for other in texts]
     return others.index(plain) if others.count(plain) == 1 else None
 
 
-def _plain(text: str) -> str | float:
+def plain_form(text: str) -> str | float:
     """Normalise a text for comparison: its value if it is a number, otherwise its words without case."""
-    plain = one_line(text).casefold()
+    plain = one_line(normalize("NFC", text)).casefold()
     return float(plain) if _DECIMAL.fullmatch(plain) else plain
 
 

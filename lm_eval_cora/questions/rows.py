@@ -16,6 +16,7 @@ from typing import Any
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.cells import LABEL_NAMES, TEXT_NAMES, without_repeats
+from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.questions.messages import described, did_you_mean
 from lm_eval_cora.questions.question import LocatedRow, shorten
 
@@ -32,7 +33,7 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
         path = Path(source).expanduser()
         read = _READERS.get(path.suffix.lower())
         if read and path.is_file():
-            yield from read(path)
+            yield from read(reading(path))
             return
         problem = f"there is no file {path} (working directory: {Path.cwd()})"
         if not read:

@@ -11,6 +11,7 @@ from stat import S_IMODE
 from typing import BinaryIO
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.inputs import check_no_input
 
 STDOUT = Path("-")  # the path that stands for standard output
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # file names that Windows reserves
@@ -61,6 +62,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write a temporary file in the same folder, then rename it, so that an error leaves the old file as it was."""
+    check_no_input(path)
     try:
         # Not resolved in general: /dev/stdout may point to a pipe, which has no path.
         if path.exists() and not path.is_file():

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from itertools import takewhile
+from itertools import chain, takewhile
 from sys import intern
 from typing import Any, NamedTuple, get_args
 
@@ -24,6 +24,9 @@ from lm_eval_cora.questions.rows import read_rows
 from lm_eval_cora.variants.printed import longest_run
 
 _TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
+_WAYS = (("correct",), ("picked", "answer"), ("response", "answer"))  # columns, of which one group is needed
+_EXPECTED = "'question', 'variant', and 'correct' (or 'picked' and 'answer', or 'response' and 'answer')"
+_ORIGINALS = "Without 'original', or a variant or kind of this name, cora, ci, mcqa and others are undefined"
 _EXACT = 2**53  # floats represent all whole numbers exactly up to this one
 
 
@@ -36,8 +39,12 @@ def _text(value: Any) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value)
 
 
+def _text_unless_missing(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
 def _text_or_none(value: Any) -> str | None:
-    return None if value is None or value == "" else _text(value)
+    return None if value == "" else _text_unless_missing(value)
 
 
 def _truth(value: Any) -> bool | None:
@@ -59,36 +66,56 @@ def _list(value: Any) -> tuple[str, ...] | None:
 
 
 class Column(NamedTuple):
-    """A column of answers: description of its values, function that converts a value, and names other than its own."""
+    """A column of answers: description of its values, function that converts a value, names, and names to suggest."""
 
     about: str
     read: Callable[[Any], Any]
     names: tuple[str, ...] = ()
+    like: str = ""  # names that it may have elsewhere, separated by spaces
 
 
 COLUMNS: Mapping[str, Column] = {
-    "question": Column("id of the question", _text, ("question_id", "question")),
+    "question": Column("id of the question", _text, ("question_id", "question"), "id qid idx item item_id doc_id"),
     "variant": Column(
         "number or name of the variant, different for each variant of a question. Names that questions share, such as "
         "original and shuffled, are also the kinds",
         _text,
         ("variant", "ordinal"),
+        "perm permutation variation variant_id version order repetition",
     ),
-    "correct": Column("whether the answer is right; a missing value is a skipped variant", _truth),
+    "correct": Column(
+        "whether the answer is right; a missing value is a skipped variant",
+        _truth,
+        like="ok is_correct hit acc",
+    ),
     "original": Column(
         "whether the variant is the original question; for cora, ci and mcqa. Without it, the kind or variant named "
         "original is the original",
         _truth,
+        like="is_original",
     ),
-    "picked": Column("the option that the answer picks; a missing or empty value is an invalid answer", _text_or_none),
-    "answer": Column("the right option", lambda value: None if value is None else _text(value)),
-    "printed": Column("list of the options that the variant prints", _list, ("printed", "options")),
+    "picked": Column(
+        "the option that the answer picks; a missing or empty value is an invalid answer",
+        _text_or_none,
+        like="pick chosen selected prediction predicted pred",
+    ),
+    "answer": Column(
+        "the right option", _text_unless_missing, like="gold target label correct_answer right_answer solution"
+    ),
+    "printed": Column(
+        "list of the options that the variant prints", _list, ("printed", "options", "choices"), "opts alternatives"
+    ),
     "kind": Column("kind of the variant, such as shuffled, if a question has several variants of a kind", _text),
     "category": Column("category of the question", _text_or_none),
     "cluster": Column("what the question shares with others, such as a passage: the unit of the errors", _text_or_none),
     "followed": Column("whether the response follows the format", _truth),
     "reader": Column("name of the reader that read the response; with responses flexible or strict", _text_or_none),
-    "response": Column("what the model wrote, instead of picked; needs the answer and the options", _text_or_none),
+    "response": Column(
+        """what the model wrote, instead of picked; needs the answer and the options. An empty text is an invalid
+        answer, null a skipped variant""",
+        _text_unless_missing,
+        like="output completion generation generated_text model_output reply text",
+    ),
     "prompt": Column("the prompt of a response, if the options stand only there", _text_or_none),
     "labels": Column("list of the labels of the options of a response, if they are not A, B, C", _list),
     "cut_off": Column("whether the token limit ended the response", _truth),
@@ -101,7 +128,7 @@ RAW = ("response", "prompt", "labels", "cut_off")  # columns that are used only 
 # Columns that may be missing in some rows of a JSON file
 _MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "prompt", "labels", "cut_off"}
 _ABSENT = object()  # marks a key that is missing in a row
-_MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None"}  # texts in a csv file that may mean a missing value
+_MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"}  # texts that may mean a missing value
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
 
 
@@ -130,9 +157,9 @@ class AnswerColumns:
                 remedy = "Give every row the same keys"
                 raise UserError(f"{self.where(values.index(_ABSENT))}: {what}. {remedy}")
             values = [None if value is _ABSENT else value for value in values]
-            self.values[column] = [value or None for value in values] if is_table else values
-        if is_table:
-            self._read_picks_of_text()
+            # A csv file cannot tell an empty cell from a missing value.
+            is_missing_if_empty = is_table and column != "response"
+            self.values[column] = [value or None for value in values] if is_missing_if_empty else values
         for column in self.names:
             converted: list[Any] = []
             try:
@@ -140,6 +167,8 @@ class AnswerColumns:
             except ValueError as error:
                 raise self.error(len(converted), column, str(error)) from None
             self.values[column] = converted
+        if "picked" in self.names:
+            self._read_picks()
 
     def sort(self, order: Sequence[int]) -> None:
         """Sort the rows, or choose some."""
@@ -167,17 +196,21 @@ class AnswerColumns:
         got = shorten(repr(self.values[column][row]), 200)
         return UserError(f"{self.where(row)}: column {self.names[column]!r}: expected {expected}, got {got}")
 
-    def _read_picks_of_text(self) -> None:
-        """Read the picks and right options of a csv file, which has texts only."""
-        picks = {"picked", "answer"} & self.names.keys()
+    def _read_picks(self) -> None:
+        """Give whole numbers one form, and refuse texts that may mean a missing value."""
+        picks, answers, lists = (self.values[name] for name in ("picked", "answer", "printed"))
         # pandas writes 3 as 3.0 if a value of the column is missing, so both are equal among whole numbers.
-        if all(value is None or _WHOLE.fullmatch(value) for column in picks for value in self.values[column]):
-            for column in picks:
-                self.values[column] = [value and value.removesuffix(".0") for value in self.values[column]]
-        answers = set(self.values["answer"])
-        for row, pick in enumerate(self.values["picked"]):
-            if pick in _MISSING and pick not in answers:
-                raise self.error(row, "picked", "an option, or an empty cell if the answer is invalid")
+        texts = {*picks, *answers, *chain.from_iterable(filter(None, lists))} - {None}
+        if all(map(_WHOLE.fullmatch, texts)):
+            whole = {None: None, **{text: intern(text.removesuffix(".0")) for text in texts}}
+            for values in (picks, answers):
+                values[:] = map(whole.__getitem__, values)
+            lists[:] = [shown and tuple(map(whole.__getitem__, shown)) for shown in lists]
+        known = set(answers)
+        for row, (pick, shown) in enumerate(zip(picks, lists, strict=True)):
+            if pick in _MISSING and pick not in known and pick not in (shown or ()):
+                expected = "an option, or a missing value if the answer is invalid (a column 'printed' has all options)"
+                raise self.error(row, "picked", expected)
 
 
 def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
@@ -222,7 +255,8 @@ def _with_options(
     names = (given or {}).get("printed")
     if isinstance(names, str) and names not in found and "," in names:
         names = [name.strip() for name in names.split(",")]
-    if names is None and "response" in found and not {"printed", "options"} & found.keys():
+    is_raw = ((given or {}).get("response") or "response") in found
+    if names is None and is_raw and not found.keys() & COLUMNS["printed"].names:
         names = list(takewhile(found.__contains__, LETTERS))
     if not isinstance(names, list | tuple) or not names or not found.keys() >= set(names):
         return found, given
@@ -239,9 +273,9 @@ def _find(
     names = {column: name for column, name in (given or {}).items() if name is not None}
     if names.get("reader") in get_args(Reader) and names["reader"] not in found:
         del names["reader"]
-    for column, (_, _, usual) in COLUMNS.items():
-        if column not in names and (name := next((name for name in usual or (column,) if name in found), None)):
-            names[column] = name
+    for column, about in COLUMNS.items():
+        if usual := [name for name in about.names or (column,) if name in found]:
+            names.setdefault(column, usual[0])
     for column, name in names.items():
         if name not in found:
             meant = did_you_mean(str(name), found.keys() - names.values())
@@ -254,18 +288,18 @@ def _find(
     elif "kind" in names:
         names.setdefault("variant", names["kind"])
     needed = [column for column in ("question", "variant") if column not in names]
-    instead = ""
-    if not ("correct" in names or {"picked", "answer"} <= names.keys() or "response" in names):
-        needed.append("correct")
-        instead = ", or 'picked' and 'answer' (or 'response' and 'answer') instead of 'correct'"
-    if not needed:
+    has_answers = any(names.keys() >= set(way) for way in _WAYS)
+    if not needed and has_answers:
         return names
-    how = f"Name yours: {', '.join(f'{option.format(name)}COLUMN' for name in needed)}"
-    if given is None:
-        usual_names = (f"{name!r}: {' or '.join(COLUMNS[name].names or (name,))}" for name in needed)
-        how = f"Rename yours ({'; '.join(usual_names)})"
-    why = f"got {', '.join(map(repr, found)) or 'none'}. {how}"
-    raise UserError(f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; {why}")
+    missing = [name for name in COLUMNS if name not in names]
+    words = {name: (name, *COLUMNS[name].like.split()) for name in missing}
+    like = {name: next((own for own in found if own.lower() in words[name]), "") for name in missing}
+    if not has_answers:
+        needed += next((way for way in _WAYS if all(like.get(name, name) for name in way)), _WAYS[0])
+    fitting = (f"{option.format(name)}{like[name] or 'COLUMN'}" for name in like if like[name] or name in needed)
+    how = f"{'Rename yours (new=old)' if given is None else 'Name yours'}: {', '.join(fitting)}"
+    got = ", ".join(map(repr, found)) or "none"
+    raise UserError(f"{source}: expected the columns {_EXPECTED}; got {got}. {how}. {_ORIGINALS}")
 
 
 # ---- responses, read by the readers of the harness' tasks
@@ -274,29 +308,33 @@ _ADVICE = re.compile(r"\. (?:If they do, s|S|Write all answers in the same way, 
 
 
 def read_raw(columns: AnswerColumns, reader: Reader) -> None:
-    """Fill the columns `picked`, `answer`, `printed`, `followed`, `reader`, `reason` and `rule` from the responses."""
+    """Fill all columns that depend on the responses."""
     values = columns.values
     if not {"printed", "prompt"} & columns.names.keys():
-        where = "a column 'options' with lists, a column for each option (A, B, ...), or the column 'prompt'"
+        where = "a column 'options' or 'choices' with lists, one for each option (A, B, ...), or the column 'prompt'"
         raise UserError(f"{columns.source}: expected the options of each response: {where}")
     drafts = [_draft(columns, row) for row in range(len(values["response"]))]
     rights = _right_options(columns.source, drafts)
-    for name in ("picked", "followed", "printed"):
+    for name in ("picked", "correct", "followed", "printed"):
         columns.names.setdefault(name, columns.names["response"])
     values["reader"] = [reader] * len(drafts)
-    for name in ("picked", "followed", "reason", "rule"):
-        values[name] = []
-    rows = zip(drafts, values["response"], values["cut_off"], values["prompt"], strict=True)
-    for draft, text, cut_off, prompt in tqdm(rows, "reading", len(drafts), unit="response", disable=None, leave=False):
+    for name in ("picked", "correct", "followed", "reason", "rule"):
+        values[name] = [None] * len(drafts)
+    rows = zip(drafts, rights, values["response"], values["cut_off"], values["prompt"], strict=True)
+    bar = tqdm(rows, "reading", len(drafts), unit="response", disable=None, leave=False)
+    for row, (draft, right, text, cut_off, prompt) in enumerate(bar):
+        if text is None:
+            continue  # a skipped variant
         doc = {"ask": LETTER.name, "printed": range(len(draft.options)), "choices": draft.options}
         if draft.labels and not LETTERS.startswith("".join(draft.labels)):
             doc["labels"] = draft.labels
         response = Response(text, cut_off=cut_off, opened=opens_reasoning(prompt or ""))
         answer, followed = answer_and_format(doc, response, reader)
-        values["picked"].append(None if answer.position is None else draft.options[answer.position])
-        values["followed"].append(followed)
-        values["reason"].append(answer.reason)
-        values["rule"].append(answer.rule)
+        values["picked"][row] = None if answer.position is None else draft.options[answer.position]
+        values["correct"][row] = answer.position == right
+        values["followed"][row] = followed
+        values["reason"][row] = answer.reason
+        values["rule"][row] = answer.rule
     values["printed"] = [draft.options for draft in drafts]
     values["answer"] = [draft.options[right] for draft, right in zip(drafts, rights, strict=True)]
 
@@ -305,8 +343,6 @@ def _draft(columns: AnswerColumns, row: int) -> Draft:
     """The options of a row, from their column or from the prompt, and its answer."""
     values = columns.values
     options, prompt, answer = values["printed"][row], values["prompt"][row], values["answer"][row]
-    if values["response"][row] is None:
-        raise columns.error(row, "response", "a text (leave out variants that were not asked)")
     found = longest_run(prompt) if prompt else None
     if options is None and found is None:
         where = "column 'prompt': expected options such as \"A. ...\"" if prompt else "expected a list of options"

@@ -1,7 +1,9 @@
 """Answers collected without the harness: a table or file -> ResponseTable, its metrics, and the texts of answers."""
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -20,9 +22,12 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.metrics.facts import Entry, despite_skipped, facts_of, metric, parameters_of
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
+from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
+from lm_eval_cora.questions.right_option import plain_form
 from lm_eval_cora.runs.answer_columns import AnswerColumns, read_raw
 from lm_eval_cora.runs.files import grouped_by, listed
+from lm_eval_cora.runs.signature import only_in_one
 from lm_eval_cora.variants.alterations import ORIGINAL
 
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
@@ -53,7 +58,8 @@ class Collected:
         names = ("printed", "picked", "response", "prompt", "cut_off")
         printed, picked, response, prompt, cut_off = (self.value(record, name) for name in names)
         choices = (printed or ()) if record.printed else ()
-        response = response or ("(the file has no pick)" if picked is None else picked)
+        if response is None:
+            response = "(the file has no pick)" if picked is None else picked
         doc = {**vars(record), "question": record.question_id, "choices": choices}
         return {"doc": doc, "filtered_resps": [response], "cut_off": cut_off, "opened": opens_reasoning(prompt or "")}
 
@@ -110,6 +116,21 @@ class Collected:
             question: sha256(repr(rows[places.start : places.stop]).encode()).hexdigest()[:16]
             for question, places in self.places.items()
         }
+
+    def differs_from(self, other: Collected) -> str:
+        """Reason why other answers cannot be compared with these; empty if they can."""
+        if only := only_in_one([*self.places], [*other.places], "questions"):
+            return f"{only}. Give both the same questions"
+        if only := only_in_one(self.described, other.described, "columns that every row has"):
+            return f"{only}, so it is unknown whether both were asked the same. Give both the same columns"
+        asked, also = self.asked(), other.asked()
+        if unlike := [repr(question) for question in asked if asked[question] != also[question]]:
+            equal = f"the columns {', '.join(map(repr, ('variant', *self.described)))} must be equal in both"
+            return f"{len(unlike):,} of {len(asked):,} questions were asked differently ({first_few(unlike)}): {equal}"
+        if skipped := sorted({*self.table.question_ids} ^ {*other.table.question_ids}):
+            which = f"{len(skipped):,} of {len(asked):,} questions were skipped ({first_few(map(repr, skipped))})"
+            return f"in one of the two all variants of {which}. Give answers to the same questions"
+        return ""
 
     def are_balanced(self) -> bool:
         """Whether each option of each question is printed equally often at each letter."""
@@ -360,15 +381,55 @@ def notes_of(answers: Collected) -> list[str]:
     """Notes for the user: the readers, skipped variants, questions that are left out, and small categories."""
     table = answers.table
     reasons = Counter(str(reason) for reason in answers.values["reason"] if reason)
+    skipped = f"{table.skipped.sum():,} of {len(table.skipped):,} variants were skipped"
+    if "response" in answers.given:
+        skipped += ": their response is missing (null). A model that wrote nothing has an empty text"
     notes = [
+        *_differing_in_form(answers),
         f"responses read by: {', '.join(answers.readers)}" if answers.readers else "",
         f"invalid responses: {listed(reasons)}" if reasons else "",
-        "" if table.is_whole else f"{table.skipped.sum():,} of {len(table.skipped):,} variants were skipped",
+        "" if table.is_whole else skipped,
         *left_out(table),
+        _lacking_variants(answers),
         note_on_small_categories(table) if "category" in answers.known else "",
         note_on_few_clusters(table),
     ]
     return list(filter(None, notes))
+
+
+def _differing_in_form(answers: Collected) -> Iterator[str]:
+    """Notes on texts that differ in form only, such as "Ice " and "ice", and on picks that equal no right option."""
+    remedy = "If they mean the same, write them alike"
+    for column in ("question", "variant", "kind", "category", "cluster"):
+        alike = grouped_by(dict.fromkeys(filter(None, answers.values[column])), plain_form).values()
+        if several := [group for group in alike if len(group) > 1]:
+            yield f"{column}: {first_few(several)} differ in form only, and count as different. {remedy}"
+    if not {"picked", "answer"} <= answers.given or "response" in answers.given:
+        return
+    picks, rights, lists = (answers.values[name] for name in ("picked", "answer", "printed"))
+    pairs = Counter(
+        (pick, right)
+        for pick, right, shown in zip(picks, rights, lists, strict=True)
+        if pick not in (None, right) and right not in (shown or ())  # not two of the options
+    )
+    if wrong := [pair for pair in pairs if len({*map(plain_form, pair)}) == 1]:
+        shown = first_few(f"picked {pick!r}, answer {right!r}" for pick, right in wrong)
+        total = counted(sum(pairs[pair] for pair in wrong), "pick")
+        yield f"{total} counted as wrong although only the form differs from the answer ({shown}). {remedy}"
+    elif (found := set(picks) - {None}) and found.isdisjoint(rights):
+        shown = f"picked {shorten(picks[0] or min(found))!r}, answer {shorten(rights[0])!r}"
+        yield f"no pick equals any right option ({shown}), so every answer is wrong. Write both columns in the same way"
+
+
+def _lacking_variants(answers: Collected) -> str:
+    """A note on the questions with only some of the variants that at least half of the questions have."""
+    names, places = answers.values["variant"], answers.places
+    usual = {name for name, count in Counter(names).items() if 2 * count >= len(places)}
+    lacking = [name for name, rows in places.items() if {*names[rows.start : rows.stop]} < usual]
+    return (
+        f"{len(lacking):,} of {counted(len(places), 'question')} lack variants that most questions have "
+        f"({first_few(map(repr, lacking))}). Fewer are easier: give the answers to all that were asked"
+    ) * bool(lacking)
 
 
 def left_out(table: ResponseTable) -> list[str]:

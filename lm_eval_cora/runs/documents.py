@@ -19,7 +19,16 @@ from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.metrics.responses import Floats
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, listed, part_of, sent_with, with_all_notes
+from lm_eval_cora.runs.files import (
+    SamplesFile,
+    find_files,
+    grouped_by,
+    lines_of_samples,
+    listed,
+    part_of,
+    sent_with,
+    with_all_notes,
+)
 from lm_eval_cora.runs.samples import is_ours, parsed_line, progress
 from lm_eval_cora.runs.signature import apart, only_in_one
 
@@ -139,7 +148,7 @@ def _read(path: Path) -> tuple[dict[str, _Lines], Counter[str]]:
     found: dict[str, _Lines] = {}
     broken: Counter[str] = Counter()
     try:
-        with path.open("rb") as file, progress(path, path.stat().st_size) as bar:
+        with lines_of_samples(path).open("rb") as file, progress(path, path.stat().st_size) as bar:
             for line in file:
                 try:
                     defect = _take(line, found) if line.strip() else ""

@@ -14,10 +14,18 @@ from typing import Any, NoReturn, TypeVar
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
+from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
-_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
+# Copies have a further part in their names, such as " (1)".
+_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern}).*")
+_SAMPLES = re.compile(r"samples_.*\.jsonl(\.(gz|zip|bz2|xz|zst))?")
+_NO_LINES = {  # how a file begins that has no JSON object in each line, and what to do
+    rb"\x1f\x8b|PK\x03|BZh|\xfd7z|\x28\xb5\x2f\xfd": "it is compressed. Unpack it",
+    rb"(\xff\xfe)?[{\[]\0|(\xfe\xff)?\0[{\[]": "it is not UTF-8 but UTF-16. Save it as UTF-8",
+    rb"(\xef\xbb\xbf)?(\[\s*\{|\{\s*\n\s*\")": "expected one JSON object per line, as jq -c writes it",
+}
 # A model in the cache of the Hub. The harness replaces slashes in the names of its folders.
 _SNAPSHOT = re.compile(r".*models--(.+?)(?:/|__)snapshots(?:/|__)([0-9a-f]{40})/?")
 _LARGEST = 200_000_000  # size in bytes of a JSON file that is certainly not a results file or a record
@@ -108,14 +116,25 @@ def find_files(path: Path) -> list[SamplesFile]:
     except (OSError, ValueError) as error:  # ValueError: a null character
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if path.is_dir():
-        found = files_in(path, lambda name: name.startswith("samples_") and name.endswith(".jsonl"))
+        found = files_in(path, lambda name: _SAMPLES.fullmatch(name) is not None)
+        found = [file for file in found if file.with_suffix("") not in found]  # a compressed file and its content
     elif path.suffix == ".json":
         date = _DATE.search(path.stem)
-        found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
+        found = sorted(path.parent.glob(f"samples_*_{date[0]}*.jsonl")) if date else []
     else:
         found = [path]
     read = cache(_read_results)  # the samples files of a run share their results file
     return [_file(samples, read) for samples in found]
+
+
+def lines_of_samples(path: Path) -> Path:
+    """Record a samples file that is read, and refuse one that has no JSON object in each line."""
+    with reading(path).open("rb") as file:
+        head = file.read(100)
+    for begin, why in _NO_LINES.items():
+        if re.match(begin, head):
+            raise UserError(f"{path}: cannot be read: {why}")
+    return path
 
 
 def files_in(path: Path, wanted: Callable[[str], bool]) -> list[Path]:
@@ -179,7 +198,7 @@ def not_mergeable(newest: SamplesFile, older: SamplesFile, reader: Reader | None
 def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
     match = _NAME.fullmatch(path.name)
     task, date = (match["task"], match["date"]) if match else (path.stem.removeprefix("samples_"), "")
-    beside = sorted(path.parent.glob(f"*_{date}.json")) if date else []
+    beside = sorted(path.parent.glob(f"*_{date}*.json")) if date else []
     results = next(filter(None, map(read, beside)), {})
     broken = f"{beside[0].name} cannot be read as a results file" if beside else ""
     unchecked = "" if results else broken or "there is no results file beside the samples"
@@ -187,7 +206,7 @@ def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
     others = [results] if results else filter(None, map(read, path.parent.glob("results_*.json")))
     # Models without a name, such as the harness' dummy, have that of the back end.
     models = {str(other.get("model_name") or part_of(other, "config").get("model") or "") for other in others} - {""}
-    model = models.pop() if len(models) == 1 else path.parent.name
+    model = models.pop() if len(models) == 1 else path.absolute().parent.name
     return SamplesFile(path, task, date, model, results, unchecked)
 
 
@@ -200,7 +219,8 @@ def _read_results(path: Path) -> Mapping[str, Any]:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a file with a JSON object; empty if the file cannot be read or has another value."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size < _LARGEST else {}
+        # Bytes, because json.loads knows UTF-16 and byte order marks.
+        found = json.loads(reading(path).read_bytes()) if path.stat().st_size < _LARGEST else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -175,7 +175,7 @@ def is_answers_file(path: Path) -> bool:
     if path.suffix.lower() != ".jsonl":
         return True
     with path.open("rb") as file:  # a renamed samples file
-        return _SAMPLE.search(file.read(_HEAD)) is None
+        return _SAMPLE.search(file.read(_HEAD).replace(b"\0", b"")) is None  # in UTF-16, too
 
 
 def _probe(answers: Collected) -> Probe:
@@ -211,7 +211,7 @@ def labelled(found: Sequence[N], path: Path, labels: Labels) -> list[N]:
     if label is None:
         return list(found)
     if len(names := dict.fromkeys(item.model for item in found)) > 1:
-        got = f"got {len(names)}: {', '.join(names)}. Pass the folder of one model"
+        got = f"got {len(names)}: {', '.join(names)}. Pass a path of one model"
         raise UserError(f"--label {path}={label}: expected one model in {path}, {got}")
     named = {"model_name": label}
     return [
@@ -278,7 +278,7 @@ def read_contestants(
                 found.append(Contestant(name, path, *([run for run in part if run.model == model] for part in parts)))
     if len(found) < 2:
         only = f"{', '.join(map(str, paths))} has only runs{f' of {found[0].name}' if found else ''}"
-        raise UserError(f"expected two or more models, got one: {only}. Name the folder of another model, too")
+        raise UserError(f"expected two or more models, got one: {only}. Name the path of another model, too")
     # Names differ: with the path if two models have the same name, with a number if both are the same.
     with_label = iter(with_labels([run for contestant in found for run in contestant.runs]))
     counts, same = Counter(name for name, *_ in found), Counter((name, path) for name, path, *_ in found)

@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.facts import Entry, compute, is_in_table
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.messages import first_few
+from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.question import Form, shorten
 from lm_eval_cora.runs.collected import ENTRIES, Collected, compute_collected, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun
@@ -91,7 +91,7 @@ class Run:
             undefined = undefined_metrics(self.table, self.collected.known)
             return [entry for entry in ENTRIES if entry["metric"] not in undefined]
         printed = self.samples.metrics
-        entries = applicable_metrics(self.probe, self.table, self.form, macro_average="macro_acc" in printed)
+        entries = applicable_metrics(self.probe, self.table, self.form, printed)
         # A run that stopped early has only the metrics that it printed.
         return [entry for entry in entries if self.table.is_whole or entry["metric"] in printed]
 
@@ -198,7 +198,16 @@ def check_one_model(runs: Sequence[Run], where: str) -> None:
     models = sorted({run.model for run in runs})
     if len(models) > 1:
         got = f"{len(models)}: {first_few(map(shorten, models))}"
-        raise UserError(f"{where}: expected the runs of one model, got {got}. Name the folder of one")
+        raise UserError(f"{where}: expected the runs of one model, got {got}. Choose one with --select MODEL")
+
+
+def selected(runs: Sequence[Run], model: str) -> list[Run]:
+    """The runs of a model; all runs without a name."""
+    if not (found := [run for run in runs if model in ("", run.model)]):
+        names = sorted({run.model for run in runs})
+        meant = did_you_mean(model, names)
+        raise UserError(f"--select {model}: there is no such model.{meant} The models are {', '.join(names)}")
+    return found
 
 
 _FORMS = {"generate": "written", "loglikelihood": "scored"}
@@ -206,8 +215,11 @@ _FORMS = {"generate": "written", "loglikelihood": "scored"}
 
 def not_comparable(before: Run, after: Run) -> str:
     """Reason why two runs of a task cannot be compared; empty if they can."""
+    if before.collected and after.collected:
+        return before.collected.differs_from(after.collected)
     if before.collected or after.collected:
-        return _files_differ(before, after)
+        which = "first" if before.collected else "second"
+        return f"the {which} is a file of answers, the other is a run of the harness. Compare two of a kind"
     if before.data.differs_from(after.data):
         different = f"they ran on different questions: {before.data} in the first, {after.data} in the second"
         return f"{different}. Run both on the same file or data set"
@@ -247,29 +259,6 @@ def not_comparable(before: Run, after: Run) -> str:
     for part, reason in enumerate(reasons):
         if unlike := _unlike(before, after, part):
             return f"{len(unlike):,} of {most:,} {reason.format(first_few(unlike))}"
-    return ""
-
-
-def _files_differ(before: Run, after: Run) -> str:
-    """Reason why a file of answers cannot be compared with another run; empty if it can."""
-    if not (before.collected and after.collected):
-        which = "first" if before.collected else "second"
-        return f"the {which} is a file of answers, the other is a run of the harness. Compare two of a kind"
-    if only := only_in_one([*before.collected.places], [*after.collected.places], "questions"):
-        return f"{only}. Give both files the same questions"
-    described, also = before.collected.described, after.collected.described
-    for which, columns, others in (("first", described, also), ("second", also, described)):
-        if lacking := [repr(name) for name in columns if name not in others]:
-            has = f"has the column{'s' * (len(lacking) > 1)} {', '.join(lacking)} in every row"
-            why = "so it is unknown whether both were asked the same. Give both files the same columns"
-            return f"only the {which} {has}, {why}"
-    one, other = before.collected.asked(), after.collected.asked()
-    if unlike := [repr(question) for question in one if one[question] != other[question]]:
-        equal = f"the columns {', '.join(map(repr, ('variant', *described)))} must be equal in both files"
-        return f"{len(unlike):,} of {len(one):,} questions were asked differently ({first_few(unlike)}): {equal}"
-    if skipped := sorted({*before.table.question_ids} ^ {*after.table.question_ids}):
-        which = f"{len(skipped):,} of {len(one):,} questions were skipped ({first_few(map(repr, skipped))})"
-        return f"in one of the two all variants of {which}. Give both files answers to the same questions"
     return ""
 
 

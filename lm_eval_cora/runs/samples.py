@@ -37,7 +37,7 @@ from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Form
-from lm_eval_cora.runs.files import part_of
+from lm_eval_cora.runs.files import lines_of_samples, part_of
 from lm_eval_cora.variants.probes import PROBES, Probe
 from lm_eval_cora.variants.variant import REPEAT
 from lm_eval_cora.workers import Pool, Worker, command, processors
@@ -126,7 +126,7 @@ class SamplesReaders(Pool[Worker]):
     def read(self, path: Path, reader: Reader) -> Found:
         """Read a samples file."""
         try:
-            size = path.stat().st_size
+            size = lines_of_samples(path).stat().st_size
             head = read_part(path, 0, size if size < BYTES_WORTH_A_BAR else _BYTES_OF_THE_HEAD, reader)
             if size < BYTES_WORTH_A_BAR or (not head.samples and head.broken.keys() == {ANOTHER_TASK}):
                 return head

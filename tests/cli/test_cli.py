@@ -71,7 +71,7 @@ ERRORS: list[tuple[int, str, str]] = [
     (3, "gate good.jsonl --require mcqa>=0.1 --junit -", "--junit -: expected a file"),
     (3, "gate good.jsonl --require mcqa>=0.1 --junit x --json ./x", "expected two files, got x twice"),
     (1, "score missing.jsonl", "missing.jsonl"),
-    (1, "score mine.csv", "Name yours: --question COLUMN, --variant COLUMN, --correct COLUMN"),
+    (1, "score mine.csv", "Name yours: --question id, --variant COLUMN, --correct ok. Without 'original'"),
     (1, "score mine.csv --correct okay", "--correct 'okay': there is no such column"),
     (1, "export one --format csv -o new/x.pdf", "there is no such format"),
     (1, "export one --format every-eval-ever -o -", "expected a folder"),

@@ -1,15 +1,18 @@
 """The descriptions of the tasks, read without the harness, agree with the runs of the tasks."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.discovery.task_files import probe_metrics, task_list
+from lm_eval_cora.metrics.facts import is_in_table
 from lm_eval_cora.variants import probes
 from tests.support.names import NAMES, ONE_FORM, PROBES, benchmark_of, probe_of
 from tests.support.simulated import TASKS as TASK_FILES
 from tests.support.simulated import knows, run
+from tests.support.written import put, the_run, write
 
 TASKS = {task.name: task for task in task_list()}
 
@@ -65,3 +68,15 @@ def test_the_metrics_of_a_probe_can_be_called() -> None:
     for entries in map(probe_metrics, PROBES):
         assert all(callable(entry["aggregation"]) for entry in entries)
         assert len({entry["metric"] for entry in entries}) == len(entries)
+
+
+@pytest.mark.parametrize("orders", ["swap", "cyclic"])
+def test_a_run_has_the_features_of_its_task(orders: str, tmp_path: Path) -> None:
+    """The two orders of two options are all rotations, too, but only `cyclic` prints the letter bias."""
+    rows = [{"question": f"{n}?", "choices": ["Ice", "Fog"], "answer": n % 2} for n in range(3)]
+    options = {"data_files": str(put(tmp_path / "q.jsonl", rows)), "orders": orders}
+    found = the_run(write(tmp_path / "out", knows, "cora_local_order_mc", options).folder)
+    assert ("acc_permuted" in found.estimates) == ("letter_prior" in found.studies) == (orders == "cyclic")
+    assert {entry["metric"] for entry in found.entries if is_in_table(entry)} == {
+        name for name in found.samples.metrics if not name.endswith("_stderr")
+    }

@@ -247,7 +247,7 @@ def test_a_folder_may_have_several_models_but_no_label(
     assert some.tasks == ["cora_demo", "cora_demo_mc"]
     with pytest.raises(UserError) as caught:
         read_contestants([tmp_path, other.folder], labels={tmp_path: "Both"})
-    assert tells(str(caught.value), f"--label {tmp_path}=Both", "one model", "2", "Pass the folder of one model")
+    assert tells(str(caught.value), f"--label {tmp_path}=Both", "one model", "2", "Pass a path of one model")
     assert "\n" not in str(caught.value)
 
 

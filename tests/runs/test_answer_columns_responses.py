@@ -63,6 +63,10 @@ LAYOUTS: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]
     "in the prompt": lambda data: (data.assign(prompt=prompts(data)).drop(columns="options"), {}),
     "labels of the prompt": lambda data: (in_prompts(data), {}),
     "labels in a column": lambda data: (with_labels(data), {}),
+    "columns of other names": lambda data: (
+        data.rename(columns={"options": "choices", "answer": "gold", "response": "output"}),
+        {"answer": "gold", "response": "output"},
+    ),
     "an index": lambda data: (data.assign(answer=["ABC".index(letter) for letter in data.answer]), {}),
     "a text": lambda data: (data.assign(answer="Ice"), {"response": "response"}),
 }
@@ -87,6 +91,23 @@ def test_the_other_reader_and_responses_that_were_cut_off_or_begin_inside_reason
     assert score(opened, question="id")["invalid"].value == 0.5
 
 
+def test_an_empty_response_is_invalid_and_a_missing_one_skipped(tmp_path: Path) -> None:
+    """Question 0 has an empty response to its last variant: three of four questions would be right without it."""
+    data = frame().iloc[:6].rename(columns={"id": "question"}).assign(options=lambda each: each.options.map(json.dumps))
+    data.loc[2, "response"] = ""
+    (tmp_path / "a.csv").write_text(data.to_csv(index=False))
+    data.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    for source in (data, data.to_dict("records"), tmp_path / "a.csv", tmp_path / "a.jsonl"):
+        scores = score(source)
+        assert (scores["cora"].value, scores["invalid"].value) == (0.5, 1 / 6)
+        assert scores.notes[1] == "invalid responses: 1 empty"
+    data.loc[2, "response"] = None
+    scores = score(data)
+    assert (scores.answers, scores["mcqa"].value, "cora" in scores.undefined) == (5, 1.0, True)
+    assert tells(scores.notes[1], "1 of 6 variants were skipped", "missing (null)", "an empty text")
+    assert tells(score(data.drop(2)).notes[1], "1 of 2 questions lack variants", "'q0'")
+
+
 def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = pd.concat([frame("one"), frame("two", response="A")]).rename(columns={"id": "question"})
     path = tmp_path / "responses.jsonl"
@@ -102,8 +123,17 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
     page = tmp_path / "page.html"
     assert main(["report", str(path), "-o", str(page)]) == 0
     assert tells(page.read_text(encoding="utf-8"), "two", "I think so. The answer is ", "no letter")
-    assert main(["gate", str(path), "--require", "acc>=0.1"]) == 3
-    assert "expected the runs of one model, got 2: one, two" in capsys.readouterr().err
+    gate = ["gate", str(path), "--require", "acc>=0.01"]
+    assert main(gate) == 3
+    assert "one model, got 2: one, two. Choose one with --select MODEL" in capsys.readouterr().err
+    assert [main([*gate, "--select", model]) for model in ("one", "two", "three")] == [0, 0, 3]
+    assert "--select three: there is no such model. The models are one, two" in capsys.readouterr().err
+    for baseline in ("one", str(path)):
+        assert main([*gate[:2], "--select", "one", "--baseline", baseline, "--same", "acc:0.9"]) == 0
+    for command in ("export", "report"):
+        capsys.readouterr()
+        assert main([command, str(path), "--format", "csv", "--select", "two"]) == 0
+        assert {line.partition(",")[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"two"}
     assert main(["export", str(path), "-o", str(tmp_path / "out"), "--format", "every-eval-ever"]) == 0
     (samples, _) = sorted((tmp_path / "out").rglob("*_samples.jsonl"))
     rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
@@ -113,7 +143,6 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 WRONG: dict[str, tuple[pd.DataFrame, str]] = {
-    "no response": (frame(response=None), "row 0: column 'response': expected a text .leave out variants that were"),
     "no option": (frame(answer="D"), "row 0: an answer outside the options: 'D' is not"),
     "mixed answers": (
         frame(answer=["Ice"] * 11 + ["A"]),
@@ -139,7 +168,7 @@ WRONG: dict[str, tuple[pd.DataFrame, str]] = {
         "question 'q0' has a second row with the variant 'original'.*of several models, name them in a column 'model'",
     ),
     "a row without a model": (frame(model=["one"] * 11 + [None]), "row 11: column 'model': expected the name of the"),
-    "no answer": (frame().drop(columns="answer"), "expected the columns 'variant', 'correct', or .*'response' and 'an"),
+    "no answer": (frame().drop(columns="answer"), "Name yours: variant=COLUMN, correct=COLUMN"),
 }
 
 

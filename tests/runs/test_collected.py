@@ -289,7 +289,7 @@ def test_clusters_are_the_units() -> None:
     few = score(rows[:40], cluster="passage")
     assert few.notes[-1].startswith("40 questions in 10 passages are few")
     assert alone["acc"].interval != shared["acc"].interval
-    with pytest.raises(UserError, match="expected questions that share the same passages"):
+    with pytest.raises(UserError, match="every row has are only in the second"):
         compare(alone, shared)
     with pytest.raises(UserError, match=r"row 1: column 'cluster': expected 'p0', the cluster of question 'q' before"):
         score([line("q", ordinal, "a", cluster=f"p{ordinal}") for ordinal in (0, 1)])

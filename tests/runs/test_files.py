@@ -1,5 +1,7 @@
 """Samples files are found through links, once each, an unreadable folder is named, and settings are compared."""
 
+import gzip
+import json
 import os
 import re
 from pathlib import Path
@@ -8,7 +10,9 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.runs.documents import read_documents
 from lm_eval_cora.runs.files import find_files, grouped
+from tests.support.written import Written, the_run
 
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
 
@@ -53,6 +57,36 @@ def test_a_folder_with_the_name_of_a_file_is_not_read(tmp_path: Path) -> None:
     file = put(tmp_path / NAME)
     assert found(tmp_path) == [file]
     assert len(grouped(find_files(tmp_path))) == 1
+
+
+def test_files_that_were_copied_or_written_again(demo: dict[str, Written], tmp_path: Path) -> None:
+    """They are read, or refused with the reason; nothing is left out in silence."""
+    folder = demo["cora_demo"].folder
+    samples, results = (next(folder.rglob(f"{name}_*")) for name in ("samples", "results"))
+    text = samples.read_text(encoding="utf-8")
+    (tmp_path / f"{samples.stem} (1).jsonl").write_text(text, encoding="utf-8-sig")
+    (tmp_path / f"{results.stem} (1).json").write_bytes(results.read_text(encoding="utf-8").encode("utf-16"))
+    expected, found = the_run(folder), the_run(tmp_path)
+    assert (found.model, found.task, found.estimates) == (expected.model, expected.task, expected.estimates)
+    assert found.warnings == expected.warnings
+    indented = "\n".join(json.dumps(json.loads(line), indent=1) for line in text.splitlines())
+    for name, content, told in (
+        (f"{samples.name}.gz", gzip.compress(text.encode()), "it is compressed"),
+        ("samples_mine.jsonl", text.encode("utf-16"), "not UTF-8 but UTF-16"),
+        ("samples_mine.jsonl", indented.encode(), "expected one JSON object per line"),
+    ):
+        path = tmp_path / "refused" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        for read in (the_run, read_documents):
+            with pytest.raises(UserError, match=told):
+                read(path.parent)
+        path.unlink()
+
+
+def test_the_current_folder_names_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(put(tmp_path / "my-model").parent)
+    assert find_files(Path())[0].model == "my-model"
 
 
 def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Files of answers that were collected without the harness, in reports and comparisons."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -100,8 +101,9 @@ def test_files_of_answers(tmp_path: Path) -> None:
 
 
 def test_missing_columns_are_one_line(tmp_path: Path) -> None:
-    path = write_answers(tmp_path / "a.csv", [{"id": 1, "form": 0, "ok": True}])
-    parts = (str(path), "'question', 'variant', 'correct'", "'id', 'form', 'ok'", "Rename yours", "variant or ordinal")
+    path = write_answers(tmp_path / "a.csv", [{"qid": 1, "perm": 0, "choices": "[]", "gold": "A", "output": "B"}])
+    names = "question=qid, variant=perm, answer=gold, response=output. Without 'original'"
+    parts = (str(path), "'question', 'variant', and", "'qid', 'perm', 'choices', 'gold'", "Rename yours", names)
     with pytest.raises(UserError, match=".*".join(parts)):
         read_runs([path])
 
@@ -124,7 +126,7 @@ UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
     "another right answer": (lambda rows: [{**row, "answer": "Fog"} for row in rows], f"20{ASKED} ('q0', 'q1', 'q10',"),
     "no options": (
         lambda rows: [{name: row[name] for name in row if name != "printed"} for row in rows],
-        "only the first has the column 'printed'",
+        "1 of 3 columns that every row has are only in the first (printed)",
     ),
     "all skipped": (
         lambda rows: [
@@ -143,5 +145,7 @@ def test_different_questions_are_refused(name: str, tmp_path: Path) -> None:
     ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
     assert not alone
     assert message in not_comparable(one, other)
+    with pytest.raises(UserError, match=re.escape(message)):
+        cora.compare(*map(cora.score, paths))
     assert (one.task != other.task) == (name != "all skipped")  # the reports show different questions apart
     assert not_comparable(one, replace(one, model="x")) == ""
