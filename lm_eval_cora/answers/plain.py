@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from lm_eval_cora.answers import Reason
+from lm_eval_cora.questions.question import UNSPACED
 
 LINE_BREAK = re.compile(
     r"\r\n?|[\x1c-\x1e\x85\u2028\u2029]|(?i:<br ?/?>|</(?:p|div|li)>)"
@@ -156,7 +157,6 @@ def _arrow(arrow: re.Match[str]) -> str:
     return ":" if not before or before.endswith(("\n", "answer", "choice", "option")) else arrow[0]
 
 
-UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # scripts that join a letter to a word
 _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (_REFERENCES, "\n"),
     (re.compile("[^\x01-\x7f]|`"), lambda unusual: _character(unusual[0])),

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.plain import UNSPACED
+from lm_eval_cora.questions.question import UNSPACED
 
 MENTIONED, AFFIRMED, ODD_ONE, STATED = range(4)
 """How strongly a place names an option. ODD_ONE is "the incorrect statement is C"."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 LETTERS = string.ascii_uppercase  # of printed options, in order
 MAX_OPTIONS = len(LETTERS)
+UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # scripts that join a letter to a word
 # Identities of options; those of the source have the identities 0 to 25.
 NOTA = MAX_OPTIONS  # the option "None of the above"
 FIRST_FILLER = NOTA + 1  # a question's first filler (an option without meaning); the others have the next numbers

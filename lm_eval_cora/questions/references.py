@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS, UNSPACED
 
 _TABLES = Path(__file__).with_name("references.yaml")
 _ROMAN = "I II III IV V VI VII VIII IX X"
@@ -20,9 +20,10 @@ _STYLES = (
 )
 """The labels that options may name, a pattern of one, and the signs that join them."""
 _LONGEST_LIST = 60  # characters of an option that is a list of labels
-_LETTER = r"(?-i:[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"  # of scripts that separate words by spaces
+_LETTER = rf"(?-i:[^\W{UNSPACED}])"  # of a script that separates words by spaces
 _EDGE = f"(?:(?<!{_LETTER})|(?!{_LETTER}))"  # of a word
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_compiled = cache(re.compile)
 
 
 def refers_to_options(choices: Sequence[str], stem: str) -> bool:
@@ -34,7 +35,9 @@ def refers_to_options(choices: Sequence[str], stem: str) -> bool:
     text = "\n".join(choices)
     words = set(_WORD.findall(text.lower()))
     asked = (phrases for known, phrases in _phrases() if not text.isascii() or not known.isdisjoint(words))
-    return any(re.search(phrases, text) for phrases in asked) or any(_names(choices, stem, *one) for one in _STYLES)
+    return any(_compiled(phrases).search(text) for phrases in asked) or any(
+        _names(choices, stem, *one) for one in _STYLES
+    )
 
 
 def _names(choices: Sequence[str], stem: str, labels: Sequence[str], label: str, signs: str) -> bool:

@@ -107,7 +107,7 @@ def check_task(name: str, task: CoraTask) -> None:
     scores_words = benchmark_of(name) in ("agieval", "mmlu_pro", "math") and probe in ("prompts", "order", "sampling")
     version = 1 + (writes and not scores_words) + (probe in ("plus", "revas", "order"))  # fillers, letter statistic
     version += probe == "order"  # recall_spread
-    version += writes  # the reader finds statements anywhere
+    version += 2 * writes  # the reader finds statements anywhere, and more line breaks
     version += writes and benchmark_of(name) != "math"  # the last announcement decides, in any form
     version += benchmark_of(name) in ("agieval", "race")  # the passage is the unit of errors
     if benchmark_of(name) not in (*WITH_FEWER_PROBES, "hub"):
