@@ -181,7 +181,15 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe: str) -> None
         if name.startswith("macro_acc_"):
             name, expected["macro"] = name.removeprefix("macro_"), "True"
         if probe == "order":
-            if name in ("acc_min", "acc_max", "acc_range", "acc_range_by_chance", "by_category", "each_kind"):
+            if name in (
+                "acc_mean",
+                "acc_min",
+                "acc_max",
+                "acc_range",
+                "acc_range_by_chance",
+                "by_category",
+                "each_kind",
+            ):
                 expected["positions"] = "True"
             if name == "acc_h":
                 expected["options"] = "original"

@@ -47,6 +47,7 @@ def test_rows_without_questions(source: Benchmark, rows: list[dict[str, Any]], p
 
 
 def test_an_english_option_among_other_questions_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", "lm_eval")
     for stem, parts in (
         ("Welche Stadt ist die größte und liegt an der Elbe?", ["German, the option 'None of the above'", "nota_text"]),
         ("Which city is the largest and lies on the Elbe?", []),
