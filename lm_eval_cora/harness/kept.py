@@ -145,15 +145,15 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
     loglikelihood = partialmethod(_answers, "loglikelihood")
 
 
-def open_cache(lm: Any, path: str, number: int = 1) -> AnswerCache:
-    """Open a file for the answers; the next one if it is damaged, or another run is using it."""
+def open_cache(lm: Any, cache: str, number: int = 1) -> AnswerCache:
+    """Open the file of a cache; that of the next one if it is damaged, or another run is using it."""
     try:
-        return AnswerCache(lm, path)
+        return AnswerCache(lm, cache_file(cache, lm.rank))
     except UserError as error:
         if number == _FILES:
             raise
-        other = f"{path.removesuffix('.db').removesuffix(f'_{number}')}_{number + 1}.db"
-        logger.warning("%s. This run uses %s", str(error).removesuffix(f". {_ANOTHER}"), other)
+        other = f"{cache.removesuffix(f'_{number}')}_{number + 1}"
+        logger.warning("%s. This run uses %s", str(error).removesuffix(f". {_ANOTHER}"), cache_file(other, lm.rank))
     return open_cache(lm, other, number + 1)
 
 

@@ -36,6 +36,7 @@ class _Place:
     def __init__(self, settings: EvaluatorConfig, *, keeps: bool, command: str) -> None:
         self._settings, self.keeps, self._command = settings, keeps, command
         self._cache: kept.AnswerCache | None = None
+        self._option = ""  # with which the same command continues
         self.is_finished = False
         self.unsaved: list[str] = []
 
@@ -63,8 +64,12 @@ class _Place:
         cache = settings.use_cache or kept.default_cache(
             settings.output_path, settings.model, settings.model_args, kept.weights_of(model)
         )
-        opened = kept.AnswerCache if settings.use_cache else kept.open_cache
-        self._cache = opened(model, kept.cache_file(cache, model.rank))
+        if settings.use_cache:
+            self._cache = kept.AnswerCache(model, kept.cache_file(cache, model.rank))
+        else:
+            self._cache = kept.open_cache(model, cache)
+        used = self._cache.cache_db.rpartition("_rank")[0]
+        self._option = f" with --use_cache {used}" if used != cache else ""
         logger.info("answers are kept in %s (%d so far)", self._cache.cache_db, self._cache.kept)
         return self._cache
 
@@ -103,7 +108,8 @@ class _Place:
         if self._cache is None:
             return f"No request was sent. To try again, run the same command: {self._command}"
         count, file = self._cache.kept, self._cache.cache_db
-        return f"{count:,} answers are kept in {file}. To continue from there, run the same command: {self._command}"
+        again = f"run the same command{self._option}: {self._command}"
+        return f"{count:,} answers are kept in {file}. To continue from there, {again}"
 
 
 def _is_open(stream: TextIO) -> bool:

@@ -106,14 +106,16 @@ def test_a_full_disk_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixtur
 
 
 def test_a_file_that_is_damaged_or_in_use_is_left_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "a.db").write_text("a text of some length, which is not a database" * 40)
-    with closing(open_cache(Counting(), str(tmp_path / "a.db"))) as first:
+    cache = str(tmp_path / "a")
+    (tmp_path / "a_rank0.db").write_text("a text of some length, which is not a database" * 40)
+    with closing(open_cache(Counting(), cache)) as first:
         first.generate_until(requests(3))
-        with closing(open_cache(Counting(), str(tmp_path / "a.db"))) as other:
-            assert [Path(cache.cache_db).name for cache in (first, other)] == ["a_2.db", "a_3.db"]
-    with closing(open_cache(Counting(), str(tmp_path / "a.db"))) as again:
+        with closing(open_cache(Counting(), cache)) as other:
+            assert [Path(each.cache_db).name for each in (first, other)] == ["a_2_rank0.db", "a_3_rank0.db"]
+    with closing(open_cache(Counting(), cache)) as again:
         assert again.kept == 3
-    assert tells(caplog.text, "a.db: ", "not a database. This run uses", "a_2.db", "a_2.db: another run", "a_3.db")
+    told = "a_rank0.db: ", "not a database. This run uses", "a_2_rank0.db", "a_2_rank0.db: another run", "a_3_rank0.db"
+    assert tells(caplog.text, *told)
 
 
 def test_a_row_that_cannot_be_read_is_asked_again(tmp_path: Path) -> None:

@@ -228,13 +228,17 @@ def test_two_runs_and_two_models_do_not_share_a_file(run: Runs, server: Server) 
     assert f"answers are kept in {file} (0 so far)" in err
     before = len(server.asked())
     with FileLock(f"{file}.lock"):
-        assert tells(succeeds(run()), "another run is using this file", "This run uses", "_rank0_2.db")
+        assert tells(succeeds(run()), "another run is using this file", "This run uses", "_2_rank0.db")
         assert len(server.asked()) == before + M
+        last = len(server.payloads) + 3
+        server.fault = lambda number, payload: "status 503" if number > last else None
+        assert tells(fails(run(questions=2)), "run the same command with --use_cache", "_2: ")
+        server.fault = healthy
         assert "Use another file" in fails(run("--use_cache", str(file).removesuffix("_rank0.db")))
     # The file belongs to one model.
     server.model = "another"
     assert "(0 so far)" in succeeds(run())
-    assert len(list(run.folder.glob("answers_*_rank0.db"))) == 2
+    assert len(list(run.folder.glob("answers_*_rank0.db"))) == 3
 
 
 @at_once_and_one_by_one
