@@ -110,7 +110,7 @@ def read_question(task: Any, doc: Mapping[str, Any]) -> Asked:
         raise UserError(f"expected one of the {len(scored)} options as target, got {shorten(repr(target))}")
     labels = labels_in(scored)
     texts = [LABEL.sub("", choice, count=1) if labels else choice.lstrip() for choice in scored]
-    styles = [labels] if labels else [sequence.split()[: len(texts)] for sequence in SEQUENCES] * all(texts)
+    styles = [labels] if labels else [sequence.split()[: len(texts)] for sequence in SEQUENCES if all(texts)]
     for printed in filter(None, (printed_question(text, style, texts) for style in styles)):
         return Asked(task, doc, _stem(printed.before), printed.options, answer, printed)
     return Asked(task, doc, _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored)), answer)

@@ -45,7 +45,7 @@ class Number:
         if isnan(self.ends[0]):
             return "n/a" if self.signed else ""
         bounds = (*self.bounds, 0.0) if self.signed else self.bounds
-        return " to ".join(end_as_text(end, 3, "+" * self.signed, bounds) for end in self.ends)
+        return " to ".join(end_as_text(end, 3, self._sign, bounds) for end in self.ends)
 
     @property
     def with_interval(self) -> tuple[Number, str]:
@@ -62,7 +62,11 @@ class Number:
         if isnan(self.value):
             return "n/a"
         error = "" if isnan(self.stderr) else f" ± {self.stderr:.3f}"
-        return f"{end_as_text(self.value, 3, '+' * self.signed)}{error}"
+        return f"{end_as_text(self.value, 3, self._sign)}{error}"
+
+    @property
+    def _sign(self) -> str:
+        return "+" if self.signed else ""
 
 
 def end_as_text(end: float, digits: int, sign: str = "", bounds: Sequence[float] = ()) -> str:

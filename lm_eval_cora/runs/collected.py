@@ -426,10 +426,10 @@ def _lacking_variants(answers: Collected) -> str:
     names, places = answers.values["variant"], answers.places
     usual = {name for name, count in Counter(names).items() if 2 * count >= len(places)}
     lacking = [name for name, rows in places.items() if {*names[rows.start : rows.stop]} < usual]
-    return (
-        f"{len(lacking):,} of {counted(len(places), 'question')} lack variants that most questions have "
-        f"({first_few(map(repr, lacking))}). Fewer are easier: give the answers to all that were asked"
-    ) * bool(lacking)
+    if not lacking:
+        return ""
+    which = f"{len(lacking):,} of {counted(len(places), 'question')} ({first_few(map(repr, lacking))})"
+    return f"{which} lack variants that most have. Fewer are easier: give the answers to all that were asked"
 
 
 def left_out(table: ResponseTable) -> list[str]:

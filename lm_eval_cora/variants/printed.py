@@ -182,7 +182,8 @@ def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:
     common = []
     for question in questions:
         lines = question.end.removesuffix(usual) if question.end.endswith(usual) else ""
-        lines *= "\n" in lines.rstrip() and not any(question.texts)
+        if "\n" not in lines.rstrip() or any(question.texts):
+            lines = ""
         options = (*question.options[:-1], question.options[-1] + lines)
         common.append(replace(question, options=options, end=question.end[len(lines) :], joins=joins))
     return common
