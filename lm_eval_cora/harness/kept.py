@@ -58,7 +58,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         # Do not call the base class: its thread writes each answer, and waits for ever after an error such as a full
         # disk.
         self.lm, self.cache_db = lm, path
-        self._file = sqlite3.connect(path, timeout=5, check_same_thread=False)
+        self._file = sqlite3.connect(path, check_same_thread=False)
         self._file.execute("PRAGMA synchronous=OFF")  # as the harness: waiting for the disk can take long
         self._keys = self._stored_keys()
         self._committed = time.monotonic()
@@ -226,7 +226,7 @@ def check_cache(path: str) -> None:
     """Check that a file can store answers."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(path, timeout=5, isolation_level=None)) as database:
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.execute("BEGIN IMMEDIATE")
             database.execute("CREATE TABLE IF NOT EXISTS unnamed (key TEXT PRIMARY KEY, value BLOB)")
             database.execute("SELECT max(key), max(length(value)) FROM unnamed")  # reads all rows
