@@ -5,6 +5,7 @@ from pathlib import Path
 
 from lm_eval_cora.errors import UserError
 
+COMPRESSED = rb"\x1f\x8b|PK\x03|BZh|\xfd7z|\x28\xb5\x2f\xfd"  # how such files begin
 _READ: set[str] = set()
 
 

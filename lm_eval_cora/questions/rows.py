@@ -16,7 +16,7 @@ from typing import Any
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.cells import LABEL_NAMES, TEXT_NAMES, without_repeats
-from lm_eval_cora.questions.inputs import reading
+from lm_eval_cora.questions.inputs import COMPRESSED, reading
 from lm_eval_cora.questions.messages import described, did_you_mean
 from lm_eval_cora.questions.question import LocatedRow, shorten
 
@@ -78,7 +78,7 @@ def _text(path: Path) -> str:
         start = error.start
     line = data[:start].decode(encoding, "replace").count("\n") + 1
     what = f"expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} (line {line})"
-    remedy = "Save the file as UTF-8."
+    remedy = "It is compressed: unpack it." if re.match(COMPRESSED, data) else "Save the file as UTF-8."
     raise UserError(f"data_files: {path}: {what}. {remedy}")
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
-from lm_eval_cora.questions.inputs import reading
+from lm_eval_cora.questions.inputs import COMPRESSED, reading
 from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
@@ -22,7 +22,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern}).*")
 _SAMPLES = re.compile(r"samples_.*\.jsonl(\.(gz|zip|bz2|xz|zst))?")
 _NO_LINES = {  # how a file begins that has no JSON object in each line, and what to do
-    rb"\x1f\x8b|PK\x03|BZh|\xfd7z|\x28\xb5\x2f\xfd": "it is compressed. Unpack it",
+    COMPRESSED: "it is compressed. Unpack it",
     rb"(\xff\xfe)?[{\[]\0|(\xfe\xff)?\0[{\[]": "it is not UTF-8 but UTF-16. Save it as UTF-8",
     rb"(\xef\xbb\xbf)?(\[\s*\{|\{\s*\n\s*\")": "expected one JSON object per line, as jq -c writes it",
 }

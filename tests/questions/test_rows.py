@@ -1,4 +1,5 @@
 import codecs
+import gzip
 import logging
 import subprocess
 import sys
@@ -111,6 +112,8 @@ def test_other_encodings(suffix: str, content: bytes, parts: list[str], tmp_path
     path = tmp_path / f"my{suffix}"
     path.write_bytes(content)
     assert tells(error_of(path), str(path), *parts, "Save the file as UTF-8")
+    path.write_bytes(gzip.compress(content))
+    assert tells(error_of(path), str(path), "0x8b at position 1", "It is compressed: unpack it")
 
 
 @pytest.mark.parametrize(
