@@ -218,7 +218,7 @@ def is_template(value: Any) -> bool:
 
 
 def asked_with(name: str, entry: Any, row: Row) -> Asked:
-    """Ask a task with a row of its own layout, as the harness and `cora_of` do."""
+    """Try a task with a made-up row in the format of its data, as the harness and `cora_of` do."""
     config = load_yaml(entry.yaml_path, resolve_func=True)
     named = [config.get(key) for key in ("doc_to_text", "doc_to_choice", "doc_to_target")]
     row.update(VALUES.get(family_of(entry), {}))

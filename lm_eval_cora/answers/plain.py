@@ -15,7 +15,7 @@ LINE_BREAK = re.compile(
     r"|(?<!\\)(?:\\r)?\\n(?!(?:u|i|eq?|eg|abla|ot(?:in)?|mid|less|gtr|exists|parallel|sim|cong|atural|ewline|oindent|"
     r"onumber|vdash|[ew]arrow|(?:leq|geq|prec|succ|subset|supset|triangle|[lL]eft|[rR]ight|V?[dD]|V)[a-z]*)(?![a-zA-Z]))"
 )
-"""What stands for a line break in a response, also as a backslash and "n", where that is no command of LaTeX."""
+"""Line breaks in a response: of Unicode, HTML tags, and a written-out backslash and n that begins no LaTeX command."""
 
 _KIND = r"(?:think|thought|reason|scratchpad|analysis|reflect|rationale|internal|inner|monologue|\bcot\b)"
 _MARK = rf"[\w:.-]{{0,20}}?{_KIND}[\w:.-]{{0,20}}"

@@ -43,6 +43,10 @@ def is_answer(response: Any) -> bool:
     return isinstance(likelihood, int | float) and not isnan(likelihood)
 
 
+class Unusable(UserError):
+    """A file of answers is damaged, or another run is using it."""
+
+
 class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no types
     """Variant of the harness' cache, in the same file format, that does not store samples and missing answers."""
 
@@ -52,7 +56,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
-            raise UserError(f"{path}: another run is using this file. {_ANOTHER}") from None
+            raise Unusable(f"{path}: another run is using this file. {_ANOTHER}") from None
         except (OSError, NotImplementedError) as error:  # a file system without locks
             raise UserError(f"{path}: cannot lock the file for the answers: {error}. {_ANOTHER}") from None
         # Do not call the base class: its thread writes each answer, and waits for ever after an error such as a full
@@ -149,7 +153,7 @@ def open_cache(lm: Any, cache: str, number: int = 1) -> AnswerCache:
     """Open the file of a cache; that of the next one if it is damaged, or another run is using it."""
     try:
         return AnswerCache(lm, cache_file(cache, lm.rank))
-    except UserError as error:
+    except Unusable as error:
         if number == _FILES:
             raise
         other = f"{cache.removesuffix(f'_{number}')}_{number + 1}"
@@ -232,7 +236,8 @@ def check_cache(path: str) -> None:
             database.execute("SELECT max(key), max(length(value)) FROM unnamed")  # reads all rows
             database.execute("COMMIT")
     except (OSError, sqlite3.Error) as error:
-        raise UserError(f"{path}: cannot store answers in this file: {error}. {_ANOTHER}") from None
+        kind = UserError if isinstance(error, OSError) else Unusable
+        raise kind(f"{path}: cannot store answers in this file: {error}. {_ANOTHER}") from None
 
 
 def _stamps(value: Any) -> list[tuple[str, int, int]]:

@@ -46,8 +46,10 @@ def _names(choices: Sequence[str], stem: str, labels: Sequence[str], label: str,
     short = [choice for choice in choices if len(choice) <= _LONGEST_LIST and token.search(choice)]
     lists = {choice: {*token.findall(choice)} for choice in short if listed.fullmatch(choice)}
     named = dict(zip(labels, choices, strict=False))
-    taken = {name for name, text in named.items() if text in lists or name in alone.findall(text)}
     several = [names for names in lists.values() if len(names) > 1 and names <= named.keys()]
+    if not several:  # most questions; the rest takes time
+        return False
+    taken = {name for name, text in named.items() if text in lists or name in alone.findall(text)}
     return any(not names <= taken.union(alone.findall(stem)) for names in several)
 
 

@@ -56,7 +56,7 @@ class PrintedQuestion:
     labels: tuple[str, ...]
     options: tuple[str, ...]
     end: str
-    style: str  # what stands around a label
+    style: str  # the characters around a label, such as brackets
     texts: Sequence[str]  # those of the options if they are known
     joins: Collection[str] | None = None  # lists with such words before the last label (" or ") follow the options
 

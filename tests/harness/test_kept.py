@@ -4,11 +4,14 @@ from contextlib import closing
 from math import nan
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from filelock import FileLock
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.kept import AnswerCache, is_answer, open_cache
 from lm_eval_cora.harness.served import NoAnswer
 from tests.support.messages import tells
@@ -116,6 +119,15 @@ def test_a_file_that_is_damaged_or_in_use_is_left_as_it_is(tmp_path: Path, caplo
         assert again.kept == 3
     told = "a_rank0.db: ", "not a database. This run uses", "a_2_rank0.db", "a_2_rank0.db: another run", "a_3_rank0.db"
     assert tells(caplog.text, *told)
+
+
+def test_a_file_system_without_locks_is_one_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        patch.object(FileLock, "acquire", side_effect=NotImplementedError("no locks here")),
+        pytest.raises(UserError, match=r"a_rank0\.db: cannot lock .*no locks here\. Use another file.*--no_cache"),
+    ):
+        open_cache(Counting(), str(tmp_path / "a"))
+    assert caplog.messages == []
 
 
 def test_a_row_that_cannot_be_read_is_asked_again(tmp_path: Path) -> None:
