@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, share_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import exact_level, metric, takes_arrays
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
@@ -35,7 +35,7 @@ def acc(answers: ResponseTable) -> Estimate:
         >>> acc([[1, 1, 1, 1], [0, 0, 0, 0]]).value
         0.5
     """
-    return ratio_of(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
+    return answers.ratio(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
 
 
 @metric(
@@ -64,7 +64,7 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
         >>> mcqa([[1, 0], [0, 1], [1, 1], [1, 1]], original=0).value
         0.75
     """
-    return UNDEFINED if answers.original_correct is None else share_of(answers.original_correct)
+    return UNDEFINED if answers.original_correct is None else answers.share(answers.original_correct)
 
 
 @metric("Mean over questions of the share of a question's variants answered correctly.")
@@ -80,7 +80,7 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
         >>> mcqa_plus(answers).value, mcqa_plus_diff(answers).value, mv(answers).value
         (0.75, -0.25, 0.5)
     """
-    return mean_of(answers.hits / answers.sizes)
+    return answers.mean(answers.hits / answers.sizes)
 
 
 @metric(
@@ -102,7 +102,7 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     """
     if answers.original_correct is None:
         return UNDEFINED
-    change = mean_of(answers.hits / answers.sizes - answers.original_correct, between=(-1.0, 1.0))
+    change = answers.mean(answers.hits / answers.sizes - answers.original_correct, between=(-1.0, 1.0))
     # Two models differ little in most questions, and much where the original changes. A sample may have no such one.
     return change if change.influence is None else replace(change, farthest=float(np.abs(change.influence).max()))
 
@@ -119,7 +119,7 @@ def mv(answers: ResponseTable) -> Estimate:
         >>> mv([[1, 1, 0, 0], [1, 1, 1, 0]]).value
         0.5
     """
-    return share_of(2 * answers.hits > answers.sizes)
+    return answers.share(2 * answers.hits > answers.sizes)
 
 
 @metric(
@@ -141,7 +141,7 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
         (1.0, 0.5)
     """
     exact = exact_level(level)
-    return share_of(answers.hits * exact.denominator >= answers.sizes * exact.numerator)
+    return answers.share(answers.hits * exact.denominator >= answers.sizes * exact.numerator)
 
 
 @metric("Share of responses without a valid answer, among all variants of all questions.", needs=("picked",))
@@ -182,4 +182,4 @@ def ties(table: ResponseTable) -> Estimate:
 
 
 def _pooled(table: ResponseTable, values: Bools | Floats) -> Estimate:
-    return ratio_of(table.sum_by_question(values), table.sizes.astype(np.float64))
+    return table.ratio(table.sum_by_question(values), table.sizes.astype(np.float64))

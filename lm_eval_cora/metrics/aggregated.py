@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.consistency import agreement, all_equal, consistency_rate
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
-from lm_eval_cora.metrics.facts import metric, with_clusters
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, strata_of
 from lm_eval_cora.metrics.ranges import (
     acc_max,
@@ -107,8 +107,7 @@ def aggregated(
 
 def _mean_rate(rates: Sequence[Floats], table: ResponseTable) -> Estimate:
     means = np.mean(rates, axis=0)
-    rate: Estimate = with_clusters(mean_of(means, np.isfinite(means)), table)
-    return rate
+    return table.mean(means, np.isfinite(means))
 
 
 @metric("Accuracy range, consistency rate and share of identical answers by category.")

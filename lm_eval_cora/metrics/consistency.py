@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, product_of, ratio_of, share_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import exact_level, metric, takes_arrays
 from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
@@ -34,7 +34,7 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
         return UNDEFINED
     # 1 - x_i + y_i is 0 or 1, because y_i is 1 only if x_i is. With one variant per question it is always 1.
     is_consistent = ~answers.original_correct | (answers.hits == answers.sizes)
-    return share_of(is_consistent, is_fixed=bool((answers.sizes == 1).all()))
+    return answers.share(is_consistent, is_fixed=bool((answers.sizes == 1).all()))
 
 
 @metric(
@@ -61,7 +61,7 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
         return UNDEFINED
     right, full = (each.astype(np.float64) for each in (answers.original_correct, answers.hits == answers.sizes))
     m, b = right.mean(), full.mean()
-    return product_of(right, 1 - right + full, value=m * (1 - m + b))
+    return answers.product(right, 1 - right + full, value=m * (1 - m + b))
 
 
 OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
@@ -85,7 +85,7 @@ def core(answers: ResponseTable) -> Estimate:
         (1.0, 0.0)
     """
     reached = 10 * answers.hits // answers.sizes
-    return product_of(np.minimum((reached + 0.5) / 10, 1.0), reached / 10)
+    return answers.product(np.minimum((reached + 0.5) / 10, 1.0), reached / 10)
 
 
 @metric(
@@ -109,7 +109,7 @@ def consistency_rate(table: ResponseTable) -> Estimate:
         0.3333
     """
     shares = agreement(table)
-    return mean_of(shares, np.isfinite(shares))
+    return table.mean(shares, np.isfinite(shares))
 
 
 def agreement(table: ResponseTable) -> Floats:
@@ -133,7 +133,7 @@ def all_equal(table: ResponseTable) -> Estimate:
         >>> all_equal(table).value, equal_at(table, level=0.75).value
         (0.5, 0.75)
     """
-    return share_of(~table.any_by_question(table.alike < table.sizes[table.question]))
+    return table.share(~table.any_by_question(table.alike < table.sizes[table.question]))
 
 
 @metric(
@@ -149,7 +149,7 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     """
     exact = exact_level(level)
     enough = table.alike * exact.denominator >= table.sizes[table.question] * exact.numerator
-    return share_of(table.any_by_question(enough))
+    return table.share(table.any_by_question(enough))
 
 
 @metric("Share of comparisons of answers that ran out of time or memory; they count as not equivalent.")
@@ -165,7 +165,7 @@ def timeouts(table: ResponseTable) -> Estimate:
     """
     valid = table.sum_by_question(table.written & ~table.invalid)
     ran_out = np.bincount(table.question[table.ran_out[:, 0]], minlength=len(table.sizes))
-    return ratio_of(ran_out.astype(np.float64), valid * (valid + 1) / 2)
+    return table.ratio(ran_out.astype(np.float64), valid * (valid + 1) / 2)
 
 
 def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_cora.metrics.responses import Bools, Floats, Ints, equal_units
+from lm_eval_cora.metrics.packed import Floats, Ints
 
 __all__ = ["Estimate"]
 IN_95_PERCENT = 1.959963984540054  # half the width of a 95% confidence interval, in standard errors
+Bools = NDArray[np.bool_]
 REPLICATES = 5_000  # number of bootstrap samples
 _MOST_TRIALS = 1e300
 _FEWEST_DEGREES = 0.5  # intervals with fewer degrees of freedom have all possible values, too
@@ -229,6 +230,12 @@ def of_clusters(estimate: Estimate, cluster: Ints) -> Estimate:
     few = (1 - 1 / total) / (1 - 1 / clusters) * (1 - 1 / count) / (1 - 1 / questions)
     stderr = found.stderr * sqrt(few) * (estimate.stderr / by_questions)
     return replace(found, stderr=stderr, farthest=estimate.farthest)
+
+
+def equal_units(sizes: Floats | Ints) -> Floats:
+    """Number of clusters of equal size that tell as much as some of these sizes: (sum n)^2 / sum n^2 (Kish 1965)."""
+    units: Floats = np.square(sizes.sum(axis=0)) / np.maximum(np.square(sizes).sum(axis=0), 1)
+    return units
 
 
 def left_out(sizes: Ints, clusters: int) -> Floats:

@@ -8,14 +8,14 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial, wraps
 from inspect import Parameter, signature
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, get_args
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, of_clusters
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import estimate, phases_of
 from lm_eval_cora.questions.question import Form
@@ -41,28 +41,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def metric(meaning: str, **more: Any) -> Callable[[F], F]:
-    """Attach facts to the function of a metric; see `Facts`. Its errors get the clusters of a table as their units."""
+    """Attach facts to the function of a metric; see `Facts`."""
 
     def attached(function: F) -> F:
-        @wraps(function)
-        def by_cluster(*args: Any, **kwargs: Any) -> Any:
-            result = function(*args, **kwargs)
-            tables = (each for each in (*args, *kwargs.values()) if isinstance(each, ResponseTable))
-            return with_clusters(result, next(tables, None))
-
-        by_cluster.facts = Facts(meaning, **more)  # type: ignore[attr-defined]
-        return cast(F, by_cluster)
+        function.facts = Facts(meaning, **more)  # type: ignore[attr-defined]
+        return function
 
     return attached
-
-
-def with_clusters(result: Any, table: ResponseTable | None) -> Any:
-    """The Estimates of a result, which may be a mapping, with the clusters of a table as the units of their errors."""
-    if table is None or table.cluster is None:
-        return result
-    if isinstance(result, Mapping):
-        return {key: with_clusters(value, table) for key, value in result.items()}
-    return of_clusters(result, table.cluster) if isinstance(result, Estimate) else result
 
 
 def facts_of(function: Callable[..., Any]) -> Facts:
@@ -201,7 +186,8 @@ def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
         table = _without(table, entry["without"])
     function = partial(entry["aggregation"], **parameters_of(entry))
     if table.is_whole or is_known_early(entry):
-        return with_clusters(despite_skipped(function, table), table)  # the function may be a user's own
+        result = despite_skipped(function, table)
+        return table.clustered(result) if isinstance(result, Estimate) else result  # a user's own function may not
     return UNDEFINED
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, degrees_of, left_out, of_influence
-from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable, equal_units
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, degrees_of, equal_units, left_out, of_influence
+from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 
 FEW_CLUSTERS = 20  # with fewer, a cluster-robust error is uncertain itself
 _SAMPLES = 20_000

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, share_of
-from lm_eval_cora.metrics.facts import metric, with_clusters
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, of_influence, share_of
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.positions import has_letters_as_kinds, right_letters
 from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
@@ -56,7 +56,7 @@ def acc_permuted(table: ResponseTable) -> Estimate:
         # Rotation o prints option j at letter j - o.
         by_option = np.exp(group.logs)[:, options[:, None], (options - options[:, None]) % len(options)]
         right[group.members] = _first_best(by_option.mean(axis=1)) == group.right
-    return share_of(right)
+    return table.share(right)
 
 
 @metric("Accuracy in the original order after the model's prior for the letters is divided out (PriDe).")
@@ -95,8 +95,9 @@ def acc_pride(table: ResponseTable) -> Estimate:
     influence = right + by_prior
     share = of_influence(float(right.mean()), influence - influence.mean())
     if 0 < share.value < 1 or share.ends is not None:  # without influence of the prior, the error is that of a share
-        return share
-    return replace(share, stderr=hypot(share.stderr, share_of(right).stderr))  # no question differs, but others could
+        return table.clustered(share)
+    # No question differs, but others could.
+    return table.clustered(replace(share, stderr=hypot(share.stderr, share_of(right).stderr)))
 
 
 @metric("The model's prior for each letter, whatever is printed there, by the number of options.")
@@ -114,8 +115,8 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     found = {}
     for group in _groups(table) if _is_scored(table) else ():
         columns = _own_priors(group.logs).T
-        priors = {letter: mean_of(column) for letter, column in zip(LETTERS, columns, strict=False)}
-        found[str(len(columns))] = with_clusters(priors, table.where(np.isin(table.question, group.members)))
+        part = table.where(np.isin(table.question, group.members))
+        found[str(len(columns))] = {letter: part.mean(column) for letter, column in zip(LETTERS, columns, strict=False)}
     return found
 
 

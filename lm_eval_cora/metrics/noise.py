@@ -10,7 +10,7 @@ from math import isnan
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.responses import NO_PICK, ResponseTable
 
@@ -31,7 +31,7 @@ def noise(table: ResponseTable) -> Estimate:
         >>> round(noise(table).value, 4)
         0.1667
     """
-    return mean_of(table.noise, np.isfinite(table.noise))
+    return table.mean(table.noise, np.isfinite(table.noise))
 
 
 @metric("Share of changed prompts with the options of the original that get another pick.")
@@ -58,7 +58,7 @@ def changed_picks(table: ResponseTable) -> Estimate:
         agrees[one] |= first[one] == other
     total = table.sum_by_question(counts)
     shares = table.sum_by_question(counts & ~agrees) / np.maximum(total, 1)
-    return mean_of(shares, total > 0)
+    return table.mean(shares, total > 0)
 
 
 def describe_noise(table: ResponseTable) -> str:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.responses import IDENTITIES, Bools, Floats, Ints, ResponseTable
 from lm_eval_cora.variants.alterations import COUNTS, ORIGINAL, shuffled, with_options
@@ -33,7 +33,7 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
         0.5
     """
     first = orders(table, options) & table.is_kind(ORIGINAL, *map(with_options, COUNTS))
-    return ratio_of(table.sum_by_question(first & table.correct), table.sum_by_question(first))
+    return table.ratio(table.sum_by_question(first & table.correct), table.sum_by_question(first))
 
 
 @metric(
@@ -51,7 +51,7 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
         >>> [metric(table, options="original").value for metric in (acc_at, acc_h, sc)]
         [1.0, 0.0, 0.5]
     """
-    return share_of(_all_right(table, options), has_orders(table, options))
+    return table.share(_all_right(table, options), has_orders(table, options))
 
 
 @metric("Consistency score: share of the orders, of a given number of options, that get the most frequent pick.")
@@ -66,7 +66,7 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     """
     modal = _modal_picks(table, options)
     lowest = 1 / modal.orders.max(initial=1)
-    return mean_of(modal.times / np.maximum(modal.orders, 1), has_orders(table, options), between=(lowest, 1.0))
+    return table.mean(modal.times / np.maximum(modal.orders, 1), has_orders(table, options), between=(lowest, 1.0))
 
 
 @metric("Questions grouped by how often their most frequent pick occurs in the original orders.")
@@ -91,8 +91,8 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         of_size = (modal.orders == count).astype(np.float64)
         for times in range(count, 0, -1):
             inside = of_size * (modal.times == times)
-            accuracy = ratio_of(inside * modal.credit, inside * (times > 1))
-            buckets[f"{times}/{count}"] = {"share": ratio_of(inside, of_size), "accuracy": accuracy}
+            accuracy = table.ratio(inside * modal.credit, inside * (times > 1))
+            buckets[f"{times}/{count}"] = {"share": table.ratio(inside, of_size), "accuracy": accuracy}
     return buckets
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, ratio_of, wilson
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, wilson
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of, normal_draws, sums_of
 from lm_eval_cora.metrics.ranges import FEWEST
@@ -54,7 +54,7 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     picks = observed.sum(axis=1)
     even = expected.sum(axis=0) / max(picks.sum(), 1)
     return {
-        letter: {"share": ratio_of(column, picks), "even": share, "picks": int(column.sum())}
+        letter: {"share": table.ratio(column, picks), "even": share, "picks": int(column.sum())}
         for letter, column, share in zip(LETTERS, observed.T, even.tolist(), strict=False)
     }
 

@@ -17,9 +17,7 @@ from lm_eval_cora.metrics.estimate import (
     bootstrap,
     bounded,
     clopper_pearson,
-    mean_of,
     of_influence,
-    ratio_of,
     standard_error,
     students,
     trials_with_error,
@@ -58,7 +56,7 @@ def acc_mean(table: ResponseTable, *, positions: bool = False) -> Estimate:
     means, present = means_by_question(table, table.correct)
     if not (positions or present.all()):
         return mean_of_kinds(KindAccuracies.of(table))
-    return mean_of(means.sum(axis=1) / present.sum(axis=1))
+    return table.mean(means.sum(axis=1) / present.sum(axis=1))
 
 
 def mean_of_kinds(accuracies: KindAccuracies) -> Estimate:
@@ -122,7 +120,7 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
     invalid, _ = means_by_question(table, table.invalid)
     columns = zip(table.kinds, right.T, invalid.T, present.T, strict=True)
     kinds: dict[str, dict[str, Any]] = {
-        kind: {"accuracy": ratio_of(hits, has), "invalid": ratio_of(misses, has), "questions": int(has.sum())}
+        kind: {"accuracy": table.ratio(hits, has), "invalid": table.ratio(misses, has), "questions": int(has.sum())}
         for kind, hits, misses, has in columns
     }
     low, high = np.percentile([part["accuracy"].value for part in kinds.values()] or [0.0], [25, 75])

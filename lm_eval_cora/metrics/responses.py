@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics.estimate import Bools as Bools
+from lm_eval_cora.metrics.estimate import Estimate, equal_units, mean_of, of_clusters, product_of, ratio_of, share_of
 from lm_eval_cora.metrics.packed import Floats as Floats
 from lm_eval_cora.metrics.packed import Ints as Ints
 from lm_eval_cora.metrics.packed import PackedRecords, Same, equivalent, grouped, letters, noise_of
@@ -24,7 +26,6 @@ from lm_eval_cora.questions.messages import counted
 INVALID = -1  # an answer that picks no option
 NO_PICK = -2  # a variant that was skipped, or that does not ask for one option
 IDENTITIES = 64  # the largest identity in use is 52, a 26th filler
-Bools = NDArray[np.bool_]
 Sets = NDArray[np.uint64]  # sets of identities: identity k is bit k
 
 
@@ -233,6 +234,35 @@ class ResponseTable:
         """(N,) sums within each question of one value per record, (R,)."""
         return np.bincount(self.question, weights=values, minlength=len(self.sizes)).astype(np.float64)
 
+    def mean(
+        self, values: Floats, members: Bools | None = None, *, between: tuple[float, float] = (0.0, 1.0)
+    ) -> Estimate:
+        """Mean of one value per question, (N,); see `mean_of`. As in the next three, clusters are its units."""
+        return self.clustered(mean_of(values, members, between=between))
+
+    def share(self, hits: Bools, members: Bools | None = None, *, is_fixed: bool = False) -> Estimate:
+        """Share of questions for which something is true, (N,); see `share_of`."""
+        return self.clustered(share_of(hits, members, is_fixed=is_fixed))
+
+    def ratio(
+        self,
+        parts: Floats,
+        wholes: Floats,
+        members: Floats | None = None,
+        *,
+        between: tuple[float, float] = (0.0, 1.0),
+    ) -> Estimate:
+        """Ratio of two sums over questions, of (N,) values each; see `ratio_of`."""
+        return self.clustered(ratio_of(parts, wholes, members, between=between))
+
+    def product(self, first: Floats, second: Floats, *, value: float | None = None) -> Estimate:
+        """Product of two means over questions, of (N,) values each; see `product_of`."""
+        return self.clustered(product_of(first, second, value=value))
+
+    def clustered(self, estimate: Estimate) -> Estimate:
+        """An estimate from the questions of the table, with its clusters as the units of the error."""
+        return estimate if self.cluster is None else of_clusters(estimate, self.cluster)
+
     @cached_property
     def hits(self) -> Ints:
         """(N,) number of correct answers to each question, K_i."""
@@ -299,12 +329,6 @@ _COLUMNS = [each for each in fields(ResponseTable) if each.metadata]
 
 # Columns whose values do not change if other records are removed
 BY_RECORD = ("likelihoods", *(each.name for each in _COLUMNS))
-
-
-def equal_units(sizes: Floats | Ints) -> Floats:
-    """Number of clusters of equal size that tell as much as some of these sizes: (sum n)^2 / sum n^2 (Kish 1965)."""
-    units: Floats = np.square(sizes.sum(axis=0)) / np.maximum(np.square(sizes).sum(axis=0), 1)
-    return units
 
 
 def contains(sets: Sets, identities: Ints) -> Bools:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.orders import always_right
 from lm_eval_cora.metrics.responses import INVALID, Bools, Floats, Ints, ResponseTable, contains
@@ -49,7 +49,7 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     Range: 0 to 1; nan if no question of the subset has such variants. Source: MCQA+, table 3 (Acc-H).
     """
     chosen, right = _nota_orders(table)
-    return share_of(right, chosen & _members(table, subset))
+    return table.share(right, chosen & _members(table, subset))
 
 
 @metric("Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.", bounds=(-1.0, 1.0))
@@ -62,7 +62,7 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     chosen = table.is_kind(NOTA_ANSWER)
     before, after = (table.sum_by_question(each & table.correct) for each in (table.is_kind(ORIGINAL), chosen))
     inside = table.any_by_question(chosen) & _members(table, subset)
-    return mean_of(after - before, inside, between=(-1.0, 1.0))
+    return table.mean(after - before, inside, between=(-1.0, 1.0))
 
 
 @metric("Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.", bounds=(-1.0, 1.0))
@@ -74,7 +74,7 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """
     chosen, right = _nota_orders(table)
     change = right.astype(np.float64) - always_right(table)
-    return mean_of(change, chosen & _members(table, subset), between=(-1.0, 1.0))
+    return table.mean(change, chosen & _members(table, subset), between=(-1.0, 1.0))
 
 
 @metric("Share of “yes” when asked whether the right option is right, on questions always answered correctly.")
@@ -202,7 +202,7 @@ def _members(table: ResponseTable, subset: Subset) -> Bools:
 def _share(table: ResponseTable, chosen: Bools, hit: Bools, members: Bools) -> Estimate:
     """Pooled share of hits among the chosen variants of the member questions."""
     inside = chosen & members[table.question]
-    return ratio_of(table.sum_by_question(inside & hit), table.sum_by_question(inside))
+    return table.ratio(table.sum_by_question(inside & hit), table.sum_by_question(inside))
 
 
 def _nota_orders(table: ResponseTable) -> tuple[Bools, Bools]:
@@ -256,7 +256,7 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
         [0.5, 1.0, 0.75]
     """
     right, _, inside = _confidences(table, normalised)
-    return ratio_of(right, inside)
+    return table.ratio(right, inside)
 
 
 @metric(
@@ -271,7 +271,7 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
     Source: MCQA+, table 5.
     """
     _, wrong, inside = _confidences(table, normalised)
-    return ratio_of(wrong, inside)
+    return table.ratio(wrong, inside)
 
 
 @metric("Confidence in the most likely wrong option relative to the right one: C_d / C_c.", bounds=(0.0, inf))
@@ -286,7 +286,7 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     least_right, least_wrong = (values[inside > 0].min(initial=1) for values in (right, wrong))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         limits = float(least_wrong / right.max(initial=0)), float(wrong.max(initial=0) / least_right)
-    return ratio_of(wrong, right, members=inside, between=limits)
+    return table.ratio(wrong, right, members=inside, between=limits)
 
 
 @metric("Mean of P(yes) + P(no) over all true-or-false variants.")
@@ -298,7 +298,7 @@ def yes_no_mass(table: ResponseTable) -> Estimate:
     """
     mass = np.exp(np.minimum(table.yes, 0.0)) + np.exp(np.minimum(table.no, 0.0))
     scored = ~np.isnan(mass)
-    return ratio_of(table.sum_by_question(np.where(scored, mass, 0.0)), table.sum_by_question(scored))
+    return table.ratio(table.sum_by_question(np.where(scored, mass, 0.0)), table.sum_by_question(scored))
 
 
 def _confidences(table: ResponseTable, normalised: bool) -> tuple[Floats, Floats, Floats]:

@@ -14,7 +14,6 @@ from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate, ratio_of
-from lm_eval_cora.metrics.facts import with_clusters
 from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Cell, Number, Table
@@ -91,9 +90,9 @@ def what_changed(before: Run | DocumentRun, after: Run | DocumentRun, metric: st
     table, changes = before.table, changes_of(before, after)
     asked = table.sum_by_question(~table.skipped & ~after.table.skipped)
     every = {"changed": np.logical_or.reduce(list(changes.values())), **changes}
-    shares = {name: ratio_of(table.sum_by_question(found), asked) for name, found in every.items()}
+    shares = {name: table.ratio(table.sum_by_question(found), asked) for name, found in every.items()}
     answers, models = list(_answers(before, after, changes)), (before.model, after.model)
-    return WhatChanged(models, before.task, int(asked.sum()), with_clusters(shares, table), answers)
+    return WhatChanged(models, before.task, int(asked.sum()), shares, answers)
 
 
 def changes_of(before: Run, after: Run) -> dict[str, Bools]:

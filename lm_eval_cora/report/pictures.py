@@ -6,8 +6,7 @@ from math import isnan
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, ratio_of
-from lm_eval_cora.metrics.facts import with_clusters
+from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference, McNemar, Pair, difference, differences_together, pairwise
 from lm_eval_cora.metrics.responses import Ints
@@ -214,7 +213,7 @@ def changes_by_kind(run: Run) -> dict[str, Difference]:
     right, present = means_by_question(run.table, run.table.correct)
     codes = {kind: code for code, kind in enumerate(run.table.kinds) if kind not in alone}
     before, after = (
-        [with_clusters(ratio_of(hits[:, code], present[:, code]), run.table) for code in codes.values()]
+        [run.table.ratio(hits[:, code], present[:, code]) for code in codes.values()]
         for hits in (original[:, None] * present, right)
     )
     differences = differences_together(before, after)

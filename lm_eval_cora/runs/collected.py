@@ -18,7 +18,7 @@ from lm_eval_cora.answers.formats import BOXED, LETTER
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import Entry, despite_skipped, facts_of, metric, parameters_of
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
@@ -313,7 +313,7 @@ def sc(table: ResponseTable) -> Estimate:
     part = _like_the_original(table)
     most = np.ones(len(part.sizes), dtype=np.int64)
     np.maximum.at(most, part.question, part.alike)
-    return mean_of(most / part.sizes, between=(1 / part.sizes.max(initial=1), 1.0))
+    return part.mean(most / part.sizes, between=(1 / part.sizes.max(initial=1), 1.0))
 
 
 @metric(facts_of(metrics.acc_h).meaning, needs=("picked", "original"))
