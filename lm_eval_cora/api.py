@@ -126,7 +126,7 @@ def score(
 
 def scores_of(rows: collected.Collected) -> Scores:
     """The scores of answers in a table or file; see `score`."""
-    functions = {entry["metric"]: partial(collected.compute_collected, entry) for entry in collected.ENTRIES}
+    functions = {entry["metric"]: partial(compute, entry) for entry in collected.entries_of(rows.table)}
     reasons = collected.undefined_metrics(rows.table, rows.known)
     return Scores(rows.table, functions, reasons, notes=collected.notes_of(rows), rows=rows)
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment
 
+from lm_eval_cora.discovery.task_files import facts_named
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Compared, compared
-from lm_eval_cora.metrics.ranges import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.report.content import end_as_text
@@ -110,14 +110,10 @@ class Scores(Mapping[str, Estimate]):
             return "no question is complete"
         if not self._table.is_whole:
             return "the value depends on the skipped answers"
-        if metric in NEED_TEN and self._table.units < FEWEST:
-            return f"it needs {FEWEST} {'questions' if self._table.cluster is None else 'passages'}"
-        if metric == "acc_range_p":
-            if len(self._table.kinds) < 2:
-                return "there is only one kind of variant"
-            of_passages = ", or the questions of a passage have different kinds" * (self._table.cluster is not None)
-            return f"a question has several variants of a kind{of_passages}"
-        return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
+        facts = facts_named(metric)
+        if self._table.units < facts.fewest:
+            return f"it needs {facts.fewest} {'questions' if self._table.cluster is None else 'passages'}"
+        return facts.why_undefined(self._table)
 
     def to_frame(self) -> DataFrame:
         """Convert the metrics to a DataFrame.

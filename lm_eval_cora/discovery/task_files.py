@@ -3,24 +3,34 @@
 from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
 
+from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.metrics.facts import applies_to, features_of
+from lm_eval_cora.metrics.facts import CYCLIC_ORDERS, DROPPED_TEMPLATE, REPEATS, Facts, applies_to, facts_of
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting
+from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 
 def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
     """Return the `metric_list` of a probe, with the aggregations as functions."""
     return tuple(_load(tasks_folder() / "_probes" / f"{probe}.yaml")["metric_list"])
+
+
+@cache
+def facts_named(metric: str) -> Facts:
+    """The facts of the metric with this name in any probe; the defaults for another one."""
+    entries = chain.from_iterable(map(probe_metrics, PROBES))
+    return next((facts_of(entry["aggregation"]) for entry in entries if entry["metric"] == metric), Facts())
 
 
 def applicable_metrics(
@@ -31,13 +41,13 @@ def applicable_metrics(
     if known := [entry for entry in entries if entry["metric"] in printed]:
         present = {feature for entry in known for feature in str(entry.get("only", "")).split()}
     else:
-        present = features_of(
-            is_open=bool(table.written.any()),
-            macro_average=False,
-            kinds=table.kinds,
-            has_cyclic_orders=has_cyclic_orders(table),
-            has_repeats=bool(np.isfinite(table.noise).any()),
-        )
+        features = {
+            BOXED.name: table.written.any(),
+            DROPPED_TEMPLATE: SINGLE_LETTER in table.kinds,
+            CYCLIC_ORDERS: has_cyclic_orders(table),
+            REPEATS: np.isfinite(table.noise).any(),
+        }
+        present = {feature for feature, is_present in features.items() if is_present}
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}
     return [entry for entry in entries if applies_to(entry, form, sampled=sampled, features=present)]
 

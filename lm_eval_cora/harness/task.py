@@ -10,7 +10,7 @@ from lm_eval.api.task import ConfigurableTask
 from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
-from lm_eval_cora.answers.formats import format_of
+from lm_eval_cora.answers.formats import BOXED, format_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, docs
 from lm_eval_cora.harness.asking import AskingLM, check_repeats
@@ -26,6 +26,7 @@ from lm_eval_cora.metrics import facts
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import LETTERS, Form
 from lm_eval_cora.questions.randomness import draw
+from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 _RATE = 10.0  # assumed requests per second in a dry run; a real run reports its own rate after 20 s
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
@@ -103,13 +104,15 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _features(self, entries: Sequence[facts.Entry]) -> set[str]:
         """The features of the benchmark. Templates are read only if a metric depends on them."""
         reads = any(facts.DROPPED_TEMPLATE in str(entry.get("only", "")).split() for entry in entries)
-        return facts.features_of(
-            is_open=self._writes,
-            macro_average=self._benchmark.macro_average,
-            kinds=[each.name for each in templates_of(self._benchmark, self._options).all] if reads else [],
-            has_cyclic_orders="orders" in self.probe.options and self._options.orders == "cyclic",
-            has_repeats=self._options.repeats > 0,
-        )
+        templates = templates_of(self._benchmark, self._options).all if reads else ()
+        features = {
+            BOXED.name: self._writes,
+            facts.DROPPED_TEMPLATE: SINGLE_LETTER in [template.name for template in templates],
+            facts.MACRO_AVERAGE: self._benchmark.macro_average,
+            facts.CYCLIC_ORDERS: "orders" in self.probe.options and self._options.orders == "cyclic",
+            facts.REPEATS: self._options.repeats > 0,
+        }
+        return {feature for feature, is_present in features.items() if is_present}
 
     def fewshot_docs(self) -> None:
         """Return None: exemplars are loaded with the requests, and only if there are shots."""

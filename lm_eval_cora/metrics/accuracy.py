@@ -13,7 +13,7 @@ from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ties"]
 
 
-@metric("Share of correct answers among all variants of all questions.")
+@metric("Share of correct answers among all variants of all questions.", spoken="accuracy")
 @takes_arrays
 def acc(answers: ResponseTable) -> Estimate:
     """Share of correct answers among all variants of all questions.
@@ -43,6 +43,8 @@ def acc(answers: ResponseTable) -> Estimate:
     needs=("original",),
     known_early=True,
     estimated="mcqa",
+    place=2,
+    spoken="MCQA",
 )
 @takes_arrays
 def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
@@ -67,7 +69,7 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     return UNDEFINED if answers.original_correct is None else answers.share(answers.original_correct)
 
 
-@metric("Mean over questions of the share of a question's variants answered correctly.")
+@metric("Mean over questions of the share of a question's variants answered correctly.", place=5, spoken="MCQA+")
 @takes_arrays
 def mcqa_plus(answers: ResponseTable) -> Estimate:
     """Mean over questions of the share of a question's variants that are answered correctly.
@@ -107,7 +109,7 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     return change if change.influence is None else replace(change, farthest=float(np.abs(change.influence).max()))
 
 
-@metric("Majority voting: share of questions with more than half of their variants answered correctly.")
+@metric("Majority voting: share of questions with more than half of their variants answered correctly.", place=6)
 @takes_arrays
 def mv(answers: ResponseTable) -> Estimate:
     """Majority voting: share of questions with more than half of their variants answered correctly.
@@ -126,6 +128,7 @@ def mv(answers: ResponseTable) -> Estimate:
     "Bare-minimum-consistency accuracy: share of questions with at least this share of their variants right.",
     known_early=True,
     estimated="bmca@1.0",
+    place=3,
 )
 @takes_arrays
 def bmca(answers: ResponseTable, level: float) -> Estimate:
@@ -144,7 +147,7 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
     return answers.share(answers.hits * exact.denominator >= answers.sizes * exact.numerator)
 
 
-@metric("Share of responses without a valid answer, among all variants of all questions.", needs=("picked",))
+@metric("Share of responses without a valid answer, among all variants of all questions.", needs=("picked",), place=11)
 def invalid(table: ResponseTable) -> Estimate:
     """Share of responses without a valid answer, among all variants of all questions.
 
@@ -159,7 +162,7 @@ def invalid(table: ResponseTable) -> Estimate:
     return _pooled(table, table.invalid)
 
 
-@metric("Share of responses in the requested format, which the strict reader can read.", needs=("followed",))
+@metric("Share of responses in the requested format, which the strict reader can read.", needs=("followed",), place=12)
 def followed(table: ResponseTable) -> Estimate:
     """Share of responses in the requested format, among all variants of all questions.
 
@@ -171,7 +174,10 @@ def followed(table: ResponseTable) -> Estimate:
     return UNDEFINED if np.isnan(table.followed).any() else _pooled(table, table.followed)
 
 
-@metric("Share of answers for which another answer was exactly as likely, among all variants of all questions.")
+@metric(
+    "Share of answers for which another answer was exactly as likely, among all variants of all questions.",
+    needs=("tied",),
+)
 def ties(table: ResponseTable) -> Estimate:
     """Share of answers for which another answer was exactly as likely, among all variants of all questions.
 

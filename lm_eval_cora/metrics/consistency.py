@@ -17,6 +17,8 @@ _PAIRS_AT_A_TIME = 4_000_000
     needs=("original",),
     known_early=True,
     estimated="ci",
+    place=4,
+    ranks_models=False,
 )
 @takes_arrays
 def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
@@ -42,6 +44,8 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     needs=("original",),
     known_early=True,
     estimated="cora",
+    place=1,
+    spoken="CoRA",
 )
 @takes_arrays
 def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
@@ -89,7 +93,10 @@ def core(answers: ResponseTable) -> Estimate:
 
 
 @metric(
-    "Mean over questions of the share of comparable pairs of variants that pick the same option.", needs=("picked",)
+    "Mean over questions of the share of comparable pairs of variants that pick the same option.",
+    needs=("picked",),
+    why_undefined=lambda table: "no pair of variants is comparable",
+    place=7,
 )
 def consistency_rate(table: ResponseTable) -> Estimate:
     """Mean over questions of the share of comparable pairs of variants that pick the same option.
@@ -152,7 +159,9 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     return table.share(table.any_by_question(enough))
 
 
-@metric("Share of comparisons of answers that ran out of time or memory; they count as not equivalent.")
+@metric(
+    "Share of comparisons of answers that ran out of time or memory; they count as not equivalent.", needs=("ran_out",)
+)
 def timeouts(table: ResponseTable) -> Estimate:
     """Share of equivalence checks of written answers that ran out of time or memory; they count as not equivalent.
 

@@ -19,7 +19,8 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import estimate, phases_of
 from lm_eval_cora.questions.question import Form
-from lm_eval_cora.variants.prompts import SINGLE_LETTER
+
+LAST = 100  # the place of a metric that has none of its own
 
 
 class Facts(NamedTuple):
@@ -27,24 +28,33 @@ class Facts(NamedTuple):
 
     A metric that is known early depends only on which originals are right, and which questions are right in all
     variants. It is exact as soon as each question has a wrong answer or all its answers.
+
+    The needs are columns of the table besides right or wrong, and `balanced` orders: each option is equally often at
+    each letter. Answers from a file have the metrics whose needs they meet.
     """
 
     meaning: str = ""  # in one sentence; not from the docstring, because `python -OO` removes it
     bounds: tuple[float, float] = (0.0, 1.0)  # the lowest and the highest value
-    needs: tuple[str, ...] = ()  # columns of an answer collected without the harness, besides right or wrong
+    needs: tuple[str, ...] = ("unknown",)  # of a user's own function
+    kinds: tuple[str, ...] = ()  # names of the kinds of variants of which it needs one; empty for any kinds
     known_early: bool = False
     estimated: str = ""  # the name in `stopping.FORMULAS` if a two-phase sample estimates it
     bootstrapped: bool = False  # whether the standard error comes from a bootstrap
+    fewest: int = 1  # smallest number of questions, or of the passages that they share
+    why_undefined: Callable[[ResponseTable], str] = lambda table: "no question counts for it"  # if nothing else is
+    ranks_models: bool = True  # whether a better value means a better model, on the same questions for each model
+    place: int = LAST  # place in the table of all scores
+    spoken: str = ""  # name in a sentence; empty for that of the entry
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def metric(meaning: str, **more: Any) -> Callable[[F], F]:
+def metric(meaning: str, *, needs: tuple[str, ...] = (), **more: Any) -> Callable[[F], F]:
     """Attach facts to the function of a metric; see `Facts`."""
 
     def attached(function: F) -> F:
-        function.facts = Facts(meaning, **more)  # type: ignore[attr-defined]
+        function.facts = Facts(meaning, needs=needs, **more)  # type: ignore[attr-defined]
         return function
 
     return attached
@@ -117,24 +127,12 @@ Entry = Mapping[str, Any]
 # Keys that are not passed to the metric
 _ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
 MACRO_AVERAGE, DROPPED_TEMPLATE, CYCLIC_ORDERS = "macro_average", "dropped_template", "cyclic_orders"
-FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE, CYCLIC_ORDERS, "repeats")
+REPEATS = "repeats"
+FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE, CYCLIC_ORDERS, REPEATS)
 """Features that the key `only` can name: questions without options, whose answers are written in a box; templates that
 include the one dropped in SCORE's paper; benchmarks averaged over categories; the rotations of the options as orders;
 originals that are asked again.
 """
-
-
-def features_of(
-    *,
-    is_open: bool,
-    macro_average: bool,
-    kinds: Collection[str],
-    has_cyclic_orders: bool = False,
-    has_repeats: bool = False,
-) -> set[str]:
-    """The features of a task or a run, from `FEATURES`."""
-    has = (is_open, SINGLE_LETTER in kinds, macro_average, has_cyclic_orders, has_repeats)
-    return {feature for feature, present in zip(FEATURES, has, strict=True) if present}
 
 
 def parameters_of(entry: Entry) -> dict[str, Any]:
@@ -154,6 +152,21 @@ def applies_to(entry: Entry, form: Form | None, *, sampled: bool = False, featur
         and entry.get("sampled") in (("also", "only") if sampled else (None, "also"))
         and ("only" not in entry or all(feature in features for feature in str(entry["only"]).split()))
     )
+
+
+def needs_of(entry: Entry) -> set[str]:
+    """The needs of the metric of an entry; see `Facts`."""
+    return {*facts_of(entry["aggregation"]).needs, *(["category"] if entry.get("macro") else [])}
+
+
+def ranks_models(entry: Entry) -> bool:
+    """Whether a better value means a better model; not so on questions that each model chooses by its answers."""
+    return facts_of(entry["aggregation"]).ranks_models and "subset" not in entry
+
+
+def place_of(entry: Entry) -> int:
+    """The place of a metric in the table of all scores; of `bmca` at level 1 only."""
+    return facts_of(entry["aggregation"]).place if exact_level(entry.get("level", 1)) == 1 else LAST
 
 
 def is_known_early(entry: Entry) -> bool:
@@ -185,8 +198,9 @@ def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
     if "without" in entry:
         table = _without(table, entry["without"])
     function = partial(entry["aggregation"], **parameters_of(entry))
-    if table.is_whole or is_known_early(entry):
-        result = despite_skipped(function, table)
+    needs = needs_of(entry)
+    if table.is_whole or is_known_early(entry) or needs <= {"original"}:  # of right and wrong answers only
+        result = despite_skipped(function, table, of_originals=bool(needs))
         return table.clustered(result) if isinstance(result, Estimate) else result  # a user's own function may not
     return UNDEFINED
 

@@ -28,7 +28,8 @@ _ROUNDING = 1e-9  # values that differ by less are tied, and the first one count
 
 @metric(
     "Accuracy of the option with the highest mean probability over all rotations of the options, which "
-    "cancels a preference for letters."
+    "cancels a preference for letters.",
+    needs=("likelihoods",),
 )
 def acc_permuted(table: ResponseTable) -> Estimate:
     """Accuracy of the option with the highest mean probability over all rotations of the options.
@@ -59,7 +60,11 @@ def acc_permuted(table: ResponseTable) -> Estimate:
     return table.share(right)
 
 
-@metric("Accuracy in the original order after the model's prior for the letters is divided out (PriDe).")
+@metric(
+    "Accuracy in the original order after the model's prior for the letters is divided out (PriDe).",
+    needs=("likelihoods",),
+    fewest=FEWEST,
+)
 def acc_pride(table: ResponseTable) -> Estimate:
     """Accuracy in the original order after the model's prior for the letters is divided out (PriDe).
 
@@ -100,7 +105,9 @@ def acc_pride(table: ResponseTable) -> Estimate:
     return table.clustered(replace(share, stderr=hypot(share.stderr, share_of(right).stderr)))
 
 
-@metric("The model's prior for each letter, whatever is printed there, by the number of options.")
+@metric(
+    "The model's prior for each letter, whatever is printed there, by the number of options.", needs=("likelihoods",)
+)
 def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """The model's prior for the letters, whatever is printed there, by the number of options.
 

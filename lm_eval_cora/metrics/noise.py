@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.responses import NO_PICK, ResponseTable
 __all__ = ["changed_picks", "noise"]
 
 
-@metric("Share of pairs of equal prompts, the original and its repeats, that get different picks.")
+@metric("Share of pairs of equal prompts, the original and its repeats, that get different picks.", needs=("noise",))
 def noise(table: ResponseTable) -> Estimate:
     """Share of pairs of equal prompts, the original and its repeats, that get different picks.
 
@@ -34,7 +34,9 @@ def noise(table: ResponseTable) -> Estimate:
     return table.mean(table.noise, np.isfinite(table.noise))
 
 
-@metric("Share of changed prompts with the options of the original that get another pick.")
+@metric(
+    "Share of changed prompts with the options of the original that get another pick.", needs=("original", "picked")
+)
 def changed_picks(table: ResponseTable) -> Estimate:
     """Share of changed prompts with the options of the original that get another pick: noise plus sensitivity.
 

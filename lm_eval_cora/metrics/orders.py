@@ -8,22 +8,26 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.responses import IDENTITIES, Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 from lm_eval_cora.variants.alterations import COUNTS, ORIGINAL, shuffled, with_options
 from lm_eval_cora.variants.order import POSITIONS
 
 __all__ = ["acc_at", "acc_h", "sc", "sc_buckets"]
-OptionCount = int | Literal["original"]
+OptionCount = int | Literal["original", "printed"]
 
 
-@metric("Accuracy with a given number of options in the first order: the source's order, with fillers last.")
+@metric(
+    "Accuracy with a given number of options in the first order: the source's order, with fillers last.",
+    needs=("kind", "printed"),
+)
 def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     """Accuracy in the first order of a given number of options: the source's order, with fillers last.
 
     Args:
         table: Answers to N questions.
         options: Number of printed options, or `original` for each question's own number. The original counts for a
-            question that has this number itself.
+            question that has this number itself. `printed` instead stands for all variants that print the options of
+            the original, whatever their kind.
 
     Range: 0 to 1; nan if no question is printed with this number of options. Source: MCQA+, appendix A ("Accuracy";
     REVAS, figure 3 and table 9).
@@ -37,7 +41,10 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
 
 
 @metric(
-    "Hard accuracy: share of questions answered correctly in all orders of a given number of options.", known_early=True
+    "Hard accuracy: share of questions answered correctly in all orders of a given number of options.",
+    known_early=True,
+    needs=("picked", "original"),
+    spoken="hard accuracy (right in all orders)",
 )
 def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     """Hard accuracy: share of questions answered correctly in all orders of a given number of options.
@@ -54,7 +61,10 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     return table.share(_all_right(table, options), has_orders(table, options))
 
 
-@metric("Consistency score: share of the orders, of a given number of options, that get the most frequent pick.")
+@metric(
+    "Consistency score: share of the orders, of a given number of options, that get the most frequent pick.",
+    needs=("picked", "original"),
+)
 def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     """Consistency score: share of the orders, of a given number of options, that get the most frequent pick.
 
@@ -66,7 +76,7 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     """
     modal = _modal_picks(table, options)
     lowest = 1 / modal.orders.max(initial=1)
-    return table.mean(modal.times / np.maximum(modal.orders, 1), has_orders(table, options), between=(lowest, 1.0))
+    return table.mean(modal.times / np.maximum(modal.orders, 1), modal.orders > 0, between=(lowest, 1.0))
 
 
 @metric("Questions grouped by how often their most frequent pick occurs in the original orders.")
@@ -98,6 +108,9 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
 
 def orders(table: ResponseTable, options: OptionCount) -> Bools:
     """(R,) whether a variant is one of the orders of a given number of options."""
+    if options == "printed":
+        printed: Bools = table.printed == table.printed[table.original][table.question]
+        return printed
     original = table.is_kind(ORIGINAL, shuffled(ORIGINAL), *POSITIONS)
     if options == "original":
         return original
@@ -132,13 +145,10 @@ class _ModalPicks(NamedTuple):
 
 def _modal_picks(table: ResponseTable, options: OptionCount) -> _ModalPicks:
     chosen = orders(table, options)
-    valid = chosen & (table.picked >= 0)
-    # Each pair of a question and an identity becomes one number.
-    keys, counts = np.unique(table.question[valid] * IDENTITIES + table.picked[valid], return_counts=True)
+    alike = np.zeros(len(chosen), dtype=np.int64)
+    alike[chosen] = table.where(chosen).alike
     times = np.ones(len(table.sizes), dtype=np.int64)
-    np.maximum.at(times, keys // IDENTITIES, counts)
-    modal = keys[counts == times[keys // IDENTITIES]]
-    question, is_right = modal // IDENTITIES, modal % IDENTITIES == table.answer[table.starts][modal // IDENTITIES]
-    tied = np.bincount(question, minlength=len(times))
-    hits = np.bincount(question, weights=is_right, minlength=len(times))
-    return _ModalPicks(table.sum_by_question(chosen).astype(np.int64), times, hits / np.maximum(tied, 1))
+    np.maximum.at(times, table.question, alike)
+    is_modal = alike == times[table.question]
+    number, right = table.sum_by_question(is_modal), table.sum_by_question(is_modal & table.correct)
+    return _ModalPicks(table.sum_by_question(chosen).astype(np.int64), times, right / np.maximum(number, 1))

@@ -63,6 +63,7 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     "Chi-square statistic of the picks by letter (with swapped orders: of the right picks), compared "
     "with equal shares within each question.",
     bounds=(0.0, inf),
+    needs=("picked", "printed", "balanced"),
 )
 def position_chi_square(table: ResponseTable) -> Estimate:
     """Chi-square statistic of the picks by letter, compared with equal shares within each question.
@@ -97,7 +98,9 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     return Estimate(float(_statistics(rotations.moved[:, 0].sum(axis=0), rotations.inverse)), nan)
 
 
-@metric("Probability of such a position_chi_square if the letters did not matter.")
+@metric(
+    "Probability of such a position_chi_square if the letters did not matter.", needs=("picked", "printed", "balanced")
+)
 def position_p_value(table: ResponseTable) -> Estimate:
     """Probability of a `position_chi_square` at least as large as the observed one if the letters did not matter.
 
@@ -130,7 +133,10 @@ def position_p_value(table: ResponseTable) -> Estimate:
     return Estimate((1 + larger) / (1 + ROTATIONS), nan)
 
 
-@metric("Effect size of the letter preference: 0 if letters do not matter, 1 if one letter gets all picks.")
+@metric(
+    "Effect size of the letter preference: 0 if letters do not matter, 1 if one letter gets all picks.",
+    needs=("picked", "printed", "balanced"),
+)
 def position_cramers_v(table: ResponseTable) -> Estimate:
     """Cramér's V of the picks by letter: how strong a letter preference is, whatever the number of questions.
 
@@ -267,6 +273,8 @@ def _counts(table: ResponseTable, counted: Bools) -> Floats:
 @metric(
     "Standard deviation over letters of the accuracy of the variants whose right option is printed at the letter.",
     bounds=(0.0, 0.5),
+    needs=("kind",),
+    kinds=POSITIONS,
 )
 def recall_spread(table: ResponseTable) -> Estimate:
     """Spread of the recalls of the letters: how much the accuracy depends on the letter of the right option.
@@ -308,7 +316,9 @@ def recall_spread(table: ResponseTable) -> Estimate:
     return Estimate(spread, error, ends=_ends(centred, draws, _LARGEST_SPREAD))
 
 
-@metric("Expected recall_spread if all letters had the same true recall.")
+@metric(
+    "Expected recall_spread if all letters had the same true recall.", needs=("kind",), kinds=POSITIONS, fewest=FEWEST
+)
 def recall_spread_by_chance(table: ResponseTable) -> Estimate:
     """Expected spread of the recalls if all letters had the same true recall.
 
@@ -329,8 +339,8 @@ def recall_spread_by_chance(table: ResponseTable) -> Estimate:
 
 
 def has_letters_as_kinds(table: ResponseTable) -> bool:
-    """Whether the kinds of the answers are the letters of the right option."""
-    return bool(len(table.sizes)) and set(table.kinds) <= set(POSITIONS)
+    """Whether the kinds of the answers are two or more letters of the right option."""
+    return len(table.kinds) > 1 and set(table.kinds) <= set(POSITIONS)
 
 
 def _ends(centred: Floats, draws: Floats, largest: float) -> tuple[float, float]:

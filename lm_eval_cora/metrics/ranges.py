@@ -30,7 +30,6 @@ __all__ = ["acc_max", "acc_mean", "acc_min", "acc_range", "acc_range_by_chance",
 __all__ += ["accuracy_by_kind", "each_kind", "followed_by_kind", "invalid_by_kind"]
 
 FEWEST = 10  # smallest number of questions for which the range by chance and the test of equal accuracies are computed
-NEED_TEN = {"acc_range_p", "acc_range_by_chance", "recall_spread_by_chance", "acc_pride"}  # undefined for fewer
 _WHISKER = 1.5  # accuracies more than this many interquartile ranges outside the quartiles are outliers
 _ROUNDING = 1e-9
 _ZERO = 1e-12  # a bootstrapped error below this is 0, and so is this share of a variance
@@ -39,7 +38,7 @@ _EXCHANGES = 1_999
 _KEYS_AT_A_TIME = 2_000_000
 
 
-@metric("Mean of the accuracies of the kinds of variants.", needs=("kind",))
+@metric("Mean of the accuracies of the kinds of variants.", needs=("kind",), place=8, spoken="mean accuracy")
 def acc_mean(table: ResponseTable, *, positions: bool = False) -> Estimate:
     """Mean of the accuracies of the kinds of variants: templates, positions or samples in some probes.
 
@@ -170,7 +169,7 @@ def _by_kind(table: ResponseTable, values: Bools) -> dict[str, float]:
     return dict(zip(table.kinds, (means.sum(axis=0) / present.sum(axis=0)).tolist(), strict=True))
 
 
-@metric("Lowest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True)
+@metric("Lowest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True, place=9)
 def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Lowest accuracy among the kinds of variants.
 
@@ -200,7 +199,7 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     return _extremes(table, positions, macro)[0]
 
 
-@metric("Highest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True)
+@metric("Highest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True, place=10)
 def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Highest accuracy among the kinds of variants.
 
@@ -222,7 +221,7 @@ def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = Fa
     return Estimate(highest.value - lowest.value, nan)
 
 
-@metric("Expected acc_range if all kinds of variants had the same true accuracy.", needs=("kind",))
+@metric("Expected acc_range if all kinds of variants had the same true accuracy.", needs=("kind",), fewest=FEWEST)
 def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Expected range of the accuracies if all kinds had the same true accuracy.
 
@@ -242,7 +241,19 @@ def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro:
     return Estimate(float(np.ptp(draws, axis=1).mean()), nan)
 
 
-@metric("P-value of Cochran's Q test that all kinds of variants have the same true accuracy.", needs=("kind",))
+def _why_not_tested(table: ResponseTable) -> str:
+    if len(table.kinds) < 2:
+        return "there is only one kind of variant"
+    several = "a question has several variants of a kind"
+    return several if table.cluster is None else f"{several}, or the questions of a passage have different kinds"
+
+
+@metric(
+    "P-value of Cochran's Q test that all kinds of variants have the same true accuracy.",
+    needs=("kind",),
+    fewest=FEWEST,
+    why_undefined=_why_not_tested,
+)
 def acc_range_p(table: ResponseTable) -> Estimate:
     """P-value of Cochran's Q test: do all kinds have the same true accuracy?
 

@@ -17,8 +17,15 @@ from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.orders import always_right
 from lm_eval_cora.metrics.responses import INVALID, Bools, Floats, Ints, ResponseTable, contains
-from lm_eval_cora.variants import alterations
-from lm_eval_cora.variants.alterations import NOTA_ANSWER, ORIGINAL, SELECT_ALL, shuffled
+from lm_eval_cora.variants.alterations import (
+    NOTA_ANSWER,
+    ORIGINAL,
+    REPLACED,
+    SELECT_ALL,
+    TRUE_OR_FALSE_RIGHT,
+    TRUE_OR_FALSE_WRONG,
+    shuffled,
+)
 
 __all__ = ["nota_acc", "nota_acc_diff", "nota_acc_h", "nota_acc_h_diff", "replaced_acc", "subset_sizes"]
 __all__ += ["multi_share", "recall_misleading", "recall_right", "tf_right", "tf_wrong"]
@@ -27,7 +34,7 @@ __all__ += ["confidence_ratio", "confidence_right", "confidence_wrong", "yes_no_
 Subset = Literal["all", "always_right"]
 
 
-@metric("Accuracy if NOTA replaces the right option and is printed last.")
+@metric("Accuracy if NOTA replaces the right option and is printed last.", needs=("kind",), kinds=(NOTA_ANSWER,))
 def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Accuracy if NOTA ("None of the above") replaces the right option and is printed last.
 
@@ -42,7 +49,11 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     return _share(table, table.is_kind(NOTA_ANSWER), table.correct, _members(table, subset))
 
 
-@metric("Share of questions on which the model picks NOTA, the right option, in all orders.")
+@metric(
+    "Share of questions on which the model picks NOTA, the right option, in all orders.",
+    needs=("kind",),
+    kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
+)
 def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Share of questions on which the model picks NOTA ("None of the above"), the right option, in all orders.
 
@@ -52,7 +63,12 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     return table.share(right, chosen & _members(table, subset))
 
 
-@metric("Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.", bounds=(-1.0, 1.0))
+@metric(
+    "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
+    bounds=(-1.0, 1.0),
+    needs=("kind",),
+    kinds=(NOTA_ANSWER,),
+)
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the accuracy: nota_acc - mcqa, paired by question.
 
@@ -65,7 +81,12 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     return table.mean(after - before, inside, between=(-1.0, 1.0))
 
 
-@metric("Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.", bounds=(-1.0, 1.0))
+@metric(
+    "Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.",
+    bounds=(-1.0, 1.0),
+    needs=("kind",),
+    kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
+)
 def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the hard accuracy: nota_acc_h - acc_h, paired by question.
 
@@ -77,7 +98,12 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     return table.mean(change, chosen & _members(table, subset), between=(-1.0, 1.0))
 
 
-@metric("Share of “yes” when asked whether the right option is right, on questions always answered correctly.")
+@metric(
+    "Share of “yes” when asked whether the right option is right, on questions always answered correctly.",
+    needs=("kind",),
+    kinds=(TRUE_OR_FALSE_RIGHT,),
+    ranks_models=False,
+)
 def tf_right(table: ResponseTable) -> Estimate:
     """Share of "yes" when asked whether the right option is right, on questions always answered correctly.
 
@@ -89,10 +115,15 @@ def tf_right(table: ResponseTable) -> Estimate:
         >>> tf_right(table).value, tf_wrong(table).value
         (0.0, 1.0)
     """
-    return _share(table, table.is_kind(alterations.TRUE_OR_FALSE_RIGHT), table.correct, always_right(table))
+    return _share(table, table.is_kind(TRUE_OR_FALSE_RIGHT), table.correct, always_right(table))
 
 
-@metric("Share of “no” when asked whether a wrong option is right, on questions always answered correctly.")
+@metric(
+    "Share of “no” when asked whether a wrong option is right, on questions always answered correctly.",
+    needs=("kind",),
+    kinds=(TRUE_OR_FALSE_WRONG,),
+    ranks_models=False,
+)
 def tf_wrong(table: ResponseTable) -> Estimate:
     """Share of "no" when asked whether a wrong option is right, on questions always answered correctly.
 
@@ -100,10 +131,14 @@ def tf_wrong(table: ResponseTable) -> Estimate:
     Range: 0 to 1, with the standard error of a pooled share; nan if there is no such question. Source: MCQA+, table 4
     (T/F: wrong).
     """
-    return _share(table, table.is_kind(alterations.TRUE_OR_FALSE_WRONG), table.correct, always_right(table))
+    return _share(table, table.is_kind(TRUE_OR_FALSE_WRONG), table.correct, always_right(table))
 
 
-@metric("Share of misled questions on which the model selects several options if asked for all right ones.")
+@metric(
+    "Share of misled questions on which the model selects several options if asked for all right ones.",
+    needs=("selected",),
+    ranks_models=False,
+)
 def multi_share(table: ResponseTable) -> Estimate:
     """Share of misled questions on which the model selects several options if asked for all right ones.
 
@@ -118,7 +153,11 @@ def multi_share(table: ResponseTable) -> Estimate:
     return _share(table, table.is_kind(SELECT_ALL), _several(table), _misled(table))
 
 
-@metric("Share of misled questions whose right option the model selects if asked for all right ones.")
+@metric(
+    "Share of misled questions whose right option the model selects if asked for all right ones.",
+    needs=("selected",),
+    ranks_models=False,
+)
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions whose right option the model selects if asked for all right ones.
 
@@ -132,7 +171,11 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     return _recall(table, table.answer, several)
 
 
-@metric("Share of misled questions on which the model selects the misleading option again if asked for all right ones.")
+@metric(
+    "Share of misled questions on which the model selects the misleading option again if asked for all right ones.",
+    needs=("selected",),
+    ranks_models=False,
+)
 def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions on which the model selects the misleading option again if asked for all right ones.
 
@@ -142,7 +185,12 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
     return _recall(table, _picked_first(table)[table.question], several)
 
 
-@metric("Accuracy on misled questions after a filler has replaced the misleading option.")
+@metric(
+    "Accuracy on misled questions after a filler has replaced the misleading option.",
+    needs=("kind", "picked", "printed"),
+    kinds=(REPLACED,),
+    ranks_models=False,
+)
 def replaced_acc(table: ResponseTable) -> Estimate:
     """Accuracy on misled questions after a filler has replaced the misleading option.
 
@@ -155,7 +203,7 @@ def replaced_acc(table: ResponseTable) -> Estimate:
         1.0
     """
     misleading = _picked_first(table)[table.question]
-    without = table.is_kind(alterations.REPLACED) & ~contains(table.printed, misleading)
+    without = table.is_kind(REPLACED) & ~contains(table.printed, misleading)
     return _share(table, without, table.correct, _misled(table))
 
 
@@ -229,7 +277,11 @@ def _misled(table: ResponseTable) -> Bools:
     return _wrong_first(table) & (_picked_first(table) >= 0)
 
 
-@metric("Mean probability of “yes” for the right option, on questions always answered correctly: C_c.")
+@metric(
+    "Mean probability of “yes” for the right option, on questions always answered correctly: C_c.",
+    needs=("yes", "no"),
+    ranks_models=False,
+)
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
 
@@ -260,7 +312,9 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
 
 
 @metric(
-    "Mean of the largest probability of “yes” among the wrong options, on questions always answered correctly: C_d."
+    "Mean of the largest probability of “yes” among the wrong options, on questions always answered correctly: C_d.",
+    needs=("yes", "no"),
+    ranks_models=False,
 )
 def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean of the largest probability of "yes" among the wrong options, on questions always answered correctly: C_d.
@@ -274,7 +328,12 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
     return table.ratio(wrong, inside)
 
 
-@metric("Confidence in the most likely wrong option relative to the right one: C_d / C_c.", bounds=(0.0, inf))
+@metric(
+    "Confidence in the most likely wrong option relative to the right one: C_d / C_c.",
+    bounds=(0.0, inf),
+    needs=("yes", "no"),
+    ranks_models=False,
+)
 def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Confidence in the most likely wrong option relative to the right one: C_d / C_c, a ratio of two means.
 
@@ -289,7 +348,7 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     return table.ratio(wrong, right, members=inside, between=limits)
 
 
-@metric("Mean of P(yes) + P(no) over all true-or-false variants.")
+@metric("Mean of P(yes) + P(no) over all true-or-false variants.", needs=("yes", "no"))
 def yes_no_mass(table: ResponseTable) -> Estimate:
     """Mean of P(yes) + P(no) over all true-or-false variants.
 
@@ -308,7 +367,7 @@ def _confidences(table: ResponseTable, normalised: bool) -> tuple[Floats, Floats
         chance = 1 / (1 + np.exp(no - yes)) if normalised else np.exp(yes)
     chance = np.where(np.isnan(chance), np.inf, chance)  # a missing one becomes the maximum, which is not finite
     largest = np.full((2, len(table.sizes)), -inf)
-    for row, kind in zip(largest, (alterations.TRUE_OR_FALSE_RIGHT, alterations.TRUE_OR_FALSE_WRONG), strict=True):
+    for row, kind in zip(largest, (TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG), strict=True):
         asked = table.is_kind(kind)
         np.maximum.at(row, table.question[asked], chance[asked])
     inside = always_right(table) & np.isfinite(largest).all(axis=0)

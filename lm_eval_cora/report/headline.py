@@ -6,6 +6,7 @@ from itertools import combinations
 from math import inf, isnan, nan
 
 from lm_eval_cora import metrics
+from lm_eval_cora.discovery.task_files import facts_named
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Difference, differs, together
@@ -15,15 +16,6 @@ from lm_eval_cora.report.content import Dots, Headline, Number, Table, end_as_te
 from lm_eval_cora.report.pictures import changes, changes_by_kind
 from lm_eval_cora.report.tables import kinds_of, models
 from lm_eval_cora.runs.model_run import Run
-
-_SPOKEN = {
-    "cora": "CoRA",
-    "mcqa": "MCQA",
-    "acc": "accuracy",
-    "acc_mean": "mean accuracy",
-    "acc_h@original": "hard accuracy (right in all orders)",
-    "mcqa_plus_sampled": "MCQA+",
-}
 
 _NAMED = 3  # number of models that a sentence names
 FEW = 30  # with fewer questions, intervals are not reliable, and those of differences are wider than -+ 0.1
@@ -213,7 +205,7 @@ def _picture(runs: Sequence[Run], name: str) -> Dots:
 
 def spoken(metric: str) -> str:
     """The name of a metric in a sentence."""
-    return _SPOKEN.get(metric, metric)
+    return facts_named(metric).spoken or metric
 
 
 def _difference(change: Difference) -> str:

@@ -7,7 +7,7 @@ from math import nan
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED
-from lm_eval_cora.metrics.facts import is_in_table
+from lm_eval_cora.metrics.facts import Entry, is_in_table, place_of, ranks_models
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.content import Cell, Number, Section, Table
 from lm_eval_cora.report.tables import models
@@ -16,14 +16,6 @@ from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.variants.alterations import COUNTS
 
 MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "acc", "invalid")  # in the table of models, after the one that leads
-# Metrics at the top of the score table.
-_FIRST = (
-    *("cora", "mcqa", "bmca@1.0", "ci", "mcqa_plus", "mv", "consistency_rate", "acc_mean", "acc_min", "acc_max"),
-    *("invalid", "followed"),
-)
-# Metrics on the questions that the model answered correctly, or wrongly. These questions differ between models.
-_OF_OWN_QUESTIONS = ("tf_", "confidence_", "multi_share", "recall_", "replaced_acc", "nota_acc_always_right")
-
 _MARKS = (
     " Bold: the best model, and all models that cannot be told apart from it. The differences are paired by question, "
     "and their intervals hold for all pairs of models together."
@@ -35,8 +27,8 @@ def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
     """Make the table of all scores: a metric per row; for each model the value with its error, and the interval."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
     rows: dict[str, list[tuple[Cell, str]]] = {}
-    for name in dict.fromkeys((*(name for name in _FIRST if name in entries), *entries)):
-        numbers = _marked(runs, name, entries[name].get("higher_is_better") if alike else None)
+    for name, entry in sorted(entries.items(), key=lambda item: place_of(item[1])):
+        numbers = _marked(runs, entry, alike=alike)
         rows[name] = [number.with_interval for number in numbers]
         if name == "consistency_rate" and not runs[0].table.written.any():
             chance = [metrics.chance_consistency_rate(run.table) if run.table.is_whole else nan for run in runs]
@@ -69,7 +61,7 @@ def model_table(runs: Sequence[Run], lead: str, *, alike: bool) -> Table:
     ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
     entries = {entry["metric"]: entry for entry in runs[0].entries}
     names = [name for name in dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
-    columns = [_marked(ordered, name, entries[name].get("higher_is_better") if alike else None) for name in names]
+    columns = [_marked(ordered, entries[name], alike=alike) for name in names]
     by_run = zip(ordered, zip(*columns, strict=True), strict=True)
     rows: list[list[Cell]] = [[run.model, *first.with_interval, *others] for run, (first, *others) in by_run]
     marks = _MARKS if any(_is_best(cell) for row in rows for cell in row) else ""
@@ -81,11 +73,12 @@ def _is_best(cell: Cell) -> bool:
     return isinstance(cell, Number) and cell.best
 
 
-def _marked(runs: Sequence[Run], name: str, higher: bool | None) -> list[Number]:
-    """The numbers of a metric, with marks if there are several models and a better direction."""
-    estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
-    is_alike = name != "ci" and not name.startswith(_OF_OWN_QUESTIONS)  # see _NO_MARK
-    best = metrics.leading(estimates, higher=higher) if len(runs) > 1 and higher is not None and is_alike else set()
+def _marked(runs: Sequence[Run], entry: Entry, *, alike: bool) -> list[Number]:
+    """The numbers of a metric, with marks if there are several models and a better direction; see _NO_MARK."""
+    estimates = [run.estimates.get(entry["metric"], UNDEFINED) for run in runs]
+    higher = entry.get("higher_is_better")
+    can_have_marks = len(runs) > 1 and alike and higher is not None
+    best = metrics.leading(estimates, higher=bool(higher)) if can_have_marks and ranks_models(entry) else set()
     return [Number.of(estimate, best=place in best) for place, estimate in enumerate(estimates)]
 
 

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache
 from hashlib import sha256
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import nan
 from typing import Any
 
 import numpy as np
 
-from lm_eval_cora import metrics
 from lm_eval_cora.answers.formats import BOXED, LETTER
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import Entry, despite_skipped, facts_of, metric, parameters_of
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.facts import Entry, compute, facts_of, needs_of, place_of
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
 from lm_eval_cora.questions.right_option import plain_form
-from lm_eval_cora.runs.answer_columns import AnswerColumns, read_raw
+from lm_eval_cora.runs.answer_columns import COLUMNS, AnswerColumns, read_raw
 from lm_eval_cora.runs.files import grouped_by, listed
 from lm_eval_cora.runs.signature import only_in_one
-from lm_eval_cora.variants.alterations import ORIGINAL
+from lm_eval_cora.variants.alterations import ORIGINAL, with_options
+from lm_eval_cora.variants.probes import PROBES
 
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
+BALANCED = "balanced"  # see `Facts`: known of a file if each option is equally often at each letter
 _UNKNOWN = -1  # identity of a right option that is not known
 
 
@@ -132,16 +134,6 @@ class Collected:
             return f"in one of the two all variants of {which}. Give answers to the same questions"
         return ""
 
-    def are_balanced(self) -> bool:
-        """Whether each option of each question is printed equally often at each letter."""
-        for places in self.places.values():
-            lists = self.values["printed"][places.start : places.stop]
-            found = Counter(pair for printed in lists for pair in enumerate(printed or ()))
-            letters = len({place for place, _ in found})
-            if len(set(found.values())) != 1 or not len(found) == letters**2 <= MAX_OPTIONS**2:
-                return False
-        return True
-
 
 def read_answers(
     data: Any, names: Mapping[str, Any] | None = None, option: str = "{}=", reader: Reader | None = None
@@ -183,10 +175,21 @@ def _collected(columns: AnswerColumns) -> Collected:
         more["followed"] = np.array([nan if mark is None else float(mark) for mark in values["followed"]])
     if "picked" in given:
         more |= _picks(columns, skipped, list(places.values()))
+        known |= {BALANCED} if _are_balanced(values["printed"], places.values()) else set()
     table = ResponseTable.from_columns(ids, sizes, np.array([bool(correct) for correct in values["correct"]]), **more)
     if not (begun := table.any_by_question(~table.skipped)).all():
         table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
     return Collected(table, given, frozenset(known), values, places)
+
+
+def _are_balanced(lists: Sequence[tuple[str, ...] | None], questions: Iterable[range]) -> bool:
+    """Whether each option of each question is printed equally often at each letter."""
+    for rows in questions:
+        found = Counter(pair for printed in lists[rows.start : rows.stop] for pair in enumerate(printed or ()))
+        letters = len({place for place, _ in found})
+        if len(set(found.values())) != 1 or not len(found) == letters**2 <= MAX_OPTIONS**2:
+            return False
+    return True
 
 
 def _sort(columns: AnswerColumns) -> tuple[list[str], Ints]:
@@ -307,61 +310,39 @@ def _pairs(count: int) -> Ints:
 
 
 # ---- metrics
-@metric(facts_of(metrics.sc).meaning, needs=("picked", "original"))
-def sc(table: ResponseTable) -> Estimate:
-    """Share of the most frequent pick among the variants that print the options of the original."""
-    part = _like_the_original(table)
-    most = np.ones(len(part.sizes), dtype=np.int64)
-    np.maximum.at(most, part.question, part.alike)
-    return part.mean(most / part.sizes, between=(1 / part.sizes.max(initial=1), 1.0))
+@cache
+def _all_entries() -> tuple[Entry, ...]:
+    """The metrics of all probes that columns of a file can define, for variants of any kind."""
+    found: dict[str, Entry] = {}
+    empty = ResponseTable.from_records(())
+    for entry in chain.from_iterable(map(probe_metrics, PROBES)):
+        is_for_our_variants = "without" in entry or "positions" in entry or entry.get("sampled") == "only"
+        has_columns = needs_of(entry) <= {*COLUMNS, BALANCED}
+        if is_for_our_variants or not has_columns or not isinstance(compute(entry, empty), Estimate):
+            continue
+        name = entry["metric"].removesuffix("@original")
+        of_original = {"options": "printed"} if entry.get("options") == ORIGINAL else {}
+        found.setdefault(name, {**entry, **of_original, "metric": name, "table": True})
+    return tuple(sorted(found.values(), key=place_of))
 
 
-@metric(facts_of(metrics.acc_h).meaning, needs=("picked", "original"))
-def acc_h(table: ResponseTable) -> Estimate:
-    """Share of questions that are right in all variants that print the options of the original."""
-    return metrics.bmca(_like_the_original(table), level=1.0)
-
-
-def _like_the_original(table: ResponseTable) -> ResponseTable:
-    printed = table.printed[table.original]
-    return table.where(table.printed == printed[table.question])
-
-
-_OF_FILES: Mapping[str, Any] = {"sc": sc, "acc_h": acc_h, "equal": metrics.equal_at}
-_UNDIRECTED = ("acc_range", "acc_range_by_chance", "acc_range_p")
-_NAMES = (
-    *("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv"),
-    *(f"bmca@{level}" for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
-    *("ci", "cora", "core", "consistency_rate", "sc", "acc_h", "acc_mean", "acc_min", "acc_max", *_UNDIRECTED),
-    *("macro_acc", "all_equal", "equal@0.8", "invalid", "followed"),
-)
-ENTRIES: list[Entry] = [
-    {
-        "metric": name,
-        "aggregation": _OF_FILES.get(function) or getattr(metrics, function),
-        **({"level": float(level)} if level else {}),
-        **({} if name in _UNDIRECTED else {"higher_is_better": name != "invalid"}),
-    }
-    for name in _NAMES
-    for function, _, level in [name.partition("@")]
-]
-"""The metrics that can be computed from a table of answers, as entries of a `metric_list`."""
-
-
-def compute_collected(entry: Entry, table: ResponseTable) -> Estimate:
-    """Compute a metric of answers that were collected without the harness."""
-    function: Callable[[ResponseTable], Estimate] = partial(entry["aggregation"], **parameters_of(entry))
-    if table.is_whole:
-        return function(table)
-    # Only metrics of right and wrong answers can be known without the answers to skipped variants.
-    needs = set(facts_of(entry["aggregation"]).needs)
-    return UNDEFINED if needs - {"original"} else despite_skipped(function, table, of_originals="original" in needs)
+def entries_of(table: ResponseTable) -> list[Entry]:
+    """The metrics of answers in a file, as far as the table has their kinds of variants; see `undefined_metrics`."""
+    entries = []
+    for entry in _all_entries():
+        options = entry.get("options")
+        kinds = [with_options(options)] if isinstance(options, int) else facts_of(entry["aggregation"]).kinds
+        if not kinds or set(kinds) & set(table.kinds):
+            entries.append(entry)
+    return entries
 
 
 def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str, str]:
     """The metrics that the columns do not define, and the reason for each."""
-    columns = ("original", "picked", "kind", "category", "followed")  # a metric names the first one that is missing
+    columns = ("original", "picked", "kind", "category", "followed", "printed")  # the first missing one is named
     reasons = {column: f"needs the column {column!r}" for column in columns if column not in known}
+    if BALANCED not in known:
+        reasons[BALANCED] = "needs each option equally often at each letter"
     if "original" in reasons:
         reasons["original"] += f", which marks the original of each question, or a variant or kind named {ORIGINAL!r}"
     elif table.original_correct is None and len(table.sizes):
@@ -371,9 +352,9 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
         reasons["original"] = f"needs one original of each question; {question}"
     if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
         reasons["followed"] = "the column 'followed' has missing values"
-    lacking = [(column, reasons[column]) for column in columns if column in reasons]
-    needs = ((entry["metric"], facts_of(entry["aggregation"]).needs) for entry in ENTRIES)
-    first = {name: next((why for column, why in lacking if column in needed), "") for name, needed in needs}
+    lacking = [(column, reasons[column]) for column in (*columns, BALANCED) if column in reasons]
+    needs = {entry["metric"]: needs_of(entry) for entry in entries_of(table)}
+    first = {name: next((why for column, why in lacking if column in needed), "") for name, needed in needs.items()}
     return {name: why for name, why in first.items() if why}
 
 

@@ -16,7 +16,7 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.runs.collected import Collected, notes_of, read_answers, undefined_metrics
+from lm_eval_cora.runs.collected import BALANCED, Collected, notes_of, read_answers, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, listed, not_mergeable, short_names, with_all_notes
 from lm_eval_cora.runs.model_run import Run
@@ -186,7 +186,7 @@ def _probe(answers: Collected) -> Probe:
         "bmca_curve": True,
         "accuracy_ranges": has_kinds and has_picks,
         "by_kind": has_kinds,
-        "picks_by_letter": has_picks and answers.are_balanced(),
+        "picks_by_letter": has_picks and BALANCED in answers.known,
     }
     return Probe(
         name=TASK,

@@ -21,7 +21,7 @@ from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.question import Form, shorten
-from lm_eval_cora.runs.collected import ENTRIES, Collected, compute_collected, undefined_metrics
+from lm_eval_cora.runs.collected import Collected, entries_of, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun
 from lm_eval_cora.runs.files import grouped_by, part_of, sent_with
 from lm_eval_cora.runs.samples import Samples
@@ -89,7 +89,7 @@ class Run:
         """Entries of the metrics that apply to the probe, the form and the benchmark, or to the columns of a file."""
         if self.collected:
             undefined = undefined_metrics(self.table, self.collected.known)
-            return [entry for entry in ENTRIES if entry["metric"] not in undefined]
+            return [entry for entry in entries_of(self.table) if entry["metric"] not in undefined]
         printed = self.samples.metrics
         entries = applicable_metrics(self.probe, self.table, self.form, printed)
         # A run that stopped early has only the metrics that it printed.
@@ -111,7 +111,7 @@ class Run:
 
     def function(self, entry: Entry) -> Callable[[ResponseTable], Any]:
         """The function that computes the metric of an entry from the answers."""
-        return partial(compute_collected, entry) if self.collected else partial(compute, entry, whole=self.is_two_phase)
+        return partial(compute, entry, whole=self.is_two_phase)
 
     @property
     def is_two_phase(self) -> bool:

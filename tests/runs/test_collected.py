@@ -1,6 +1,7 @@
 """Files of answers collected without the harness: the same scores as in the harness, or one clear error."""
 
 import re
+from dataclasses import replace
 from math import isnan, nan
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,11 @@ from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.api import score
-from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.metrics.facts import compute
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.runs.collected import ENTRIES, compute_collected, read_answers, undefined_metrics
+from lm_eval_cora.runs.collected import entries_of, read_answers, undefined_metrics
 from lm_eval_cora.scores import compare
-from lm_eval_cora.variants.probes import PROBES
 from tests.support import oracles, oracles_score
 from tests.support.answers_files import answers
 from tests.support.written import put
@@ -224,21 +223,52 @@ def test_any_file(tmp_path_factory: pytest.TempPathFactory, asked: list[list[Rec
 
 
 # ---- metrics
-def test_directions_are_those_of_the_tasks() -> None:
-    ours = {entry["metric"]: entry.get("higher_is_better") for entry in ENTRIES}
-    assert len(ours) == len(ENTRIES)
-    assert all(facts_of(entry["aggregation"]).meaning for entry in ENTRIES)
-    tasks = {entry["metric"]: entry.get("higher_is_better") for probe in PROBES for entry in probe_metrics(probe)}
-    both = ours.keys() & tasks.keys()
-    assert both >= {"cora", "invalid", "acc_range", "acc_h", "equal@0.8", "bmca@0.5"}
-    assert {name: ours[name] for name in both} == {name: tasks[name] for name in both}
+OF_ANY_KINDS = {
+    *("cora", "mcqa", "bmca@1.0", "ci", "mcqa_plus", "mv", "consistency_rate", "acc_mean", "acc_min", "acc_max"),
+    *("invalid", "followed", "acc", "mcqa_plus_diff", "core", "sc", "acc_h", "all_equal", "equal@0.8", "changed_picks"),
+    *("acc_range", "acc_range_by_chance", "acc_range_p", "position_chi_square", "position_p_value"),
+    *("position_cramers_v", "macro_acc", *(f"macro_acc_{end}" for end in ("min", "max", "range", "range_by_chance"))),
+    *(f"bmca@{level}" for level in (0.5, 0.6, 0.7, 0.8, 0.9)),
+}
+ONE = ResponseTable.from_hits([[1]])
+
+
+@pytest.mark.parametrize(
+    ("kinds", "more"),
+    [
+        ((), ()),
+        (("nota_answer",), ("nota_acc", "nota_acc_diff", "nota_acc_h", "nota_acc_h_diff")),
+        (("answer_at_B",), ("recall_spread", "recall_spread_by_chance")),
+        (("options_2",), ("acc@2", "sc@2", "acc_h@2")),
+        (("true_or_false_wrong",), ("tf_wrong",)),
+        (("replaced",), ("replaced_acc",)),
+    ],
+)
+def test_metrics_of_our_kinds_of_variants_need_these_kinds(kinds: tuple[str, ...], more: tuple[str, ...]) -> None:
+    found = [entry["metric"] for entry in entries_of(replace(ONE, kinds=("original", "x", *kinds)))]
+    assert found[:4] == ["cora", "mcqa", "bmca@1.0", "ci"]
+    own = [f"{name}_always_right" for name in more if name.startswith("nota_acc")]
+    assert sorted(found) == sorted([*OF_ANY_KINDS, *more, *own])
+
+
+def test_metrics_of_a_probe_are_those_of_a_file_with_its_kinds() -> None:
+    """In q1 the first letter is picked in both orders, in q2 the right option; each option is once at each letter."""
+    orders = [("answer_at_A", ["x", "y"]), ("answer_at_B", ["y", "x"])]
+    lines = [line("q1", n, shown[0], "x", kind=kind, options=shown) for n, (kind, shown) in enumerate(orders)]
+    lines += [line("q2", n, "x", "x", kind=kind, options=shown) for n, (kind, shown) in enumerate(orders)]
+    scores = score(lines)
+    assert scores["recall_spread"].value == 0.25  # recalls 1 and 1/2
+    assert scores["acc_range"].value == 0.5
+    assert scores.undefined["recall_spread_by_chance"] == "it needs 10 questions"
+    one_order = score([one for one in lines if one["ordinal"] == 0])
+    assert "each option equally often at each letter" in one_order.undefined["position_chi_square"]
 
 
 def test_answers_that_may_be_skipped_and_columns_that_are_missing() -> None:
     table = ResponseTable.from_hits([[1, 0, None], [1, 1, 1]])
-    defined = {entry["metric"] for entry in ENTRIES if not isnan(compute_collected(entry, table).value)}
+    defined = {entry["metric"] for entry in entries_of(table) if not isnan(compute(entry, table).value)}
     # At level 0.5, question 0 has one or two of three variants right.
-    assert defined == {"mcqa", "ci", "cora", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"}
+    assert defined == {"mcqa", "ci", "cora", "acc_h", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"}
 
     # Columns that are missing.
     table = ResponseTable.from_hits([[1, 0]])
@@ -277,7 +307,7 @@ def test_records_of_many_options_and_without_a_right_option() -> None:
 def test_balanced_orders(orders: str, expected: bool) -> None:
     row = {"question": "q", "picked": "a", "answer": "a"}
     rows = [{**row, "variant": n, "printed": list(order)} for n, order in enumerate(orders.split())]
-    assert read_answers(rows)[""].are_balanced() == expected
+    assert ("balanced" in read_answers(rows)[""].known) == expected
 
 
 def test_clusters_are_the_units() -> None:
