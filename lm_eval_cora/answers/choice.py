@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lm_eval_cora.answers import Answer, Reason, rules
+from lm_eval_cora.answers import Answer, Found, Reason, moved, rules
 from lm_eval_cora.answers.format import Doc, picked_at
-from lm_eval_cora.answers.places import AT_THE_END, BY_TEXT, Place, Text
+from lm_eval_cora.answers.places import AT_THE_END, BY_TEXT, Text
 from lm_eval_cora.answers.plain import NEXT_QUESTION, OPENS, plain, refused_or
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
 from lm_eval_cora.questions.question import LETTERS
@@ -50,20 +50,25 @@ def _read(said: str, doc: Doc, *, at_the_end: bool) -> Answer:
     if answer := _bare(said, doc) or _of_object(said, doc):
         return answer
     text = Text(said, doc["choices"])
+    return moved(_of_text(text, doc, at_the_end=at_the_end), text.span)
+
+
+def _of_text(text: Text, doc: Doc, *, at_the_end: bool) -> Answer:
+    """Read a text by its places."""
     places = text.named()
     chosen = _chosen(text, places, doc["printed"], at_the_end=at_the_end)
     if isinstance(chosen, Reason):
-        return Answer(reason=chosen, found=tuple(map(text.found, places or text.texts())))
+        return Answer(reason=chosen, found=tuple(places or text.texts()))
     at_front = not at_the_end and _front(text, [chosen]) is chosen
     agree = [place.end for place in places if (place.position, place.weight) == (chosen.position, chosen.weight)]
     unfinished = text.breaks_off_in_doubt(max(agree, default=chosen.end))
     if unfinished and not at_front and not text.has(rules.LABELLED_BY, chosen):
-        return Answer(reason=Reason.CUT_OFF, found=tuple(map(text.found, places)))
+        return Answer(reason=Reason.CUT_OFF, found=tuple(places))
     # A letter A with its text at the beginning is not settled, because an analysis of all options may begin with it.
     may_go_on = chosen.position == 0 and text.is_with_text(chosen) and _is_first(text, chosen)
     begun = len(text.text[chosen.end :].partition("\n")[2].strip()) >= _BEGUN
     front = {"settled": at_front and begun and not may_go_on, "at_front": at_front and chosen.end < len(text.text)}
-    return picked_at(chosen.position, doc, rule=chosen.rule, span=text.found(chosen).span, **front)
+    return picked_at(chosen.position, doc, rule=chosen.rule, span=chosen.span, **front)
 
 
 _MARKS = r"[ .,:;!?()\[\]\"']*"
@@ -139,11 +144,11 @@ _DECISIVE = (Reason.OUT_OF_RANGE, Reason.CONTRADICTION, Reason.SEVERAL, Reason.N
 """Reasons that invalidate the response, whatever it names with less weight."""
 
 
-def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_the_end: bool) -> Place | Reason:
+def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_the_end: bool) -> Found | Reason:
     # A letter next to the text of another option does not count elsewhere with the same weight, either.
     contradicted = {(place.position, place.weight) for place in places if place.void is Reason.CONTRADICTION}
 
-    def valid(among: Sequence[Place]) -> list[Place]:
+    def valid(among: Sequence[Found]) -> list[Found]:
         return [
             place
             for place in among
@@ -154,7 +159,7 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
 
     steps = _analysis(text, places)
     lighter = {place for place in places if place.start in steps and place.rule != rules.CALLED_RIGHT}
-    places = [replace(place, weight=MENTIONED) if place in lighter else place for place in places]
+    places = [place._replace(weight=MENTIONED) if place in lighter else place for place in places]
     is_final = bool(places) and text.is_final(places[-1])
     front = None if at_the_end or is_final else _front(text, places)
     if front and front.start in steps:
@@ -166,7 +171,7 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         if not later and text.names_others(front, taken.end()):
             return Reason.SEVERAL
     if front and front.void is not Reason.SEVERAL and front.weight < STATED:
-        raised = replace(front, weight=STATED, rule="a letter at the start")
+        raised = front._replace(weight=STATED, rule="a letter at the start")
         places, front = [raised if place is front else place for place in places], raised
     for weight in (STATED, ODD_ONE, AFFIRMED, MENTIONED):
         heavy = [place for place in places if place.weight == weight]
@@ -184,7 +189,7 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
     return (places[0].void or Reason.OUT_OF_RANGE) if places else _by_text(text, printed)
 
 
-def _front(text: Text, places: Sequence[Place]) -> Place | None:
+def _front(text: Text, places: Sequence[Found]) -> Found | None:
     """Return the answer at the beginning: a letter before all other words, or a statement in the first sentence."""
     for place in places:
         if _is_first(text, place) and place.rule != BY_TEXT:
@@ -195,13 +200,13 @@ def _front(text: Text, places: Sequence[Place]) -> Place | None:
     return None
 
 
-def _is_first(text: Text, place: Place) -> bool:
+def _is_first(text: Text, place: Found) -> bool:
     return not any(map(str.isalnum, text.text[: place.start]))
 
 
-def _analysis(text: Text, places: Sequence[Place]) -> set[int]:
+def _analysis(text: Text, places: Sequence[Found]) -> set[int]:
     """Return the starts of the places that discuss the options in order, each on its own lines; empty if none."""
-    steps: list[Place] = []
+    steps: list[Found] = []
     for place in places:
         if place.position == len(steps) and text.begins_line(place.start):
             steps.append(place)
@@ -209,7 +214,7 @@ def _analysis(text: Text, places: Sequence[Place]) -> set[int]:
     return {place.start for place in discussed if place.weight < STATED or place.rule == AT_THE_END}
 
 
-def _of_several(text: Text, places: Sequence[Place], front: Place | None, printed: Sequence[int]) -> Place | Reason:
+def _of_several(text: Text, places: Sequence[Found], front: Found | None, printed: Sequence[int]) -> Found | Reason:
     """Return the place that counts among places of the same weight."""
     first, last = places[0], places[-1]
     if first.weight == MENTIONED and refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
@@ -235,7 +240,7 @@ def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | No
     return True if rules.CONCLUDES.search(rules.SENTENCE_END.split(between)[-1]) else None
 
 
-def _by_text(text: Text, printed: Sequence[int]) -> Place | Reason:
+def _by_text(text: Text, printed: Sequence[int]) -> Found | Reason:
     """Return the option whose text occurs in the response, if only one option's text does."""
     if refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
         return Reason.REFUSED

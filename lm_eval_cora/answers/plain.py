@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 from lm_eval_cora.answers import Reason
@@ -88,13 +88,6 @@ def start_of_answer(response: str) -> int:
     if start and not response[start:].strip() and 0 < len(response[: closes[0].start()].strip()) <= _ALONE:
         start = 0 if OPENS.match(response) is None else start
     return skip(_ROLE, response, start)
-
-
-def announced(pattern: re.Pattern[str], said: str, unless: re.Pattern[str], *, inside: bool = False) -> Iterator[int]:
-    """Yield the ends of the last 20 announcements, the last first, unless words are before (or inside) them."""
-    found = (match.span() for match in pattern.finditer(said))
-    ends = [end for start, end in found if not unless.search(said[max(0, start - 60) : end if inside else start])]
-    return reversed(ends[-20:])
 
 
 def is_reasoning(head: str) -> bool:

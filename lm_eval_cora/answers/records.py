@@ -243,9 +243,9 @@ def around(response: str, span: tuple[int, int] | None, size: int = 300) -> tupl
 
 def places(response: str, answer: Answer, labels: Sequence[str] = (), most: int = 8) -> list[str]:
     """Describe the places of an invalid answer that were found, and why they do not count."""
-    named = dict(enumerate([*labels, *LETTERS[len(labels) :]]))
+    named = {-1: "none, "} | {place: f"{label}, " for place, label in enumerate([*labels, *LETTERS[len(labels) :]])}
     return [
-        f"{named.get(found.position, 'none')}, "
+        f"{named.get(found.position, '')}"
         f'"{response[slice(*found.span)][:60]}" ({found.rule}): {found.void or "another option has the same weight"}'
         for found in answer.found[:most]
     ]

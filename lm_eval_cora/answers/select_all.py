@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
-from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers import Answer, Reason, voided
+from lm_eval_cora.answers.claims import Claim, claims, last_of
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import LABEL, Plain, announced, lowered, refused_or, skip
+from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
@@ -36,6 +38,7 @@ _NOT_SELECTED = re.compile(
     r"(?i)\b(?:not|\w{1,8}n['’]t|cannot|incorrect|wrong|false|exclud\w{1,4}|eliminat\w{1,4}|rule out|other|between|if|"
     r"whether|discard\w{0,3}|reject\w{0,3})\b[^.\n]*$|\bthe options are$"
 )
+_CLAIM = Claim("stated as the answer", _ANNOUNCED, _NOT_SELECTED, through=True)
 # A line without the marks around it.
 _LINE = re.compile(r"[^\s.,;•\"'-](?:.*[^\s.,;•\"'-])?")
 
@@ -94,15 +97,16 @@ class SelectAll(AnswerFormat):
         strict = self.strict(said, doc)
         if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
             return strict
-        for start in announced(_ANNOUNCED, said, _NOT_SELECTED, inside=True):
-            answer = _read(said, doc, start, "stated as the answer")
+        found = claims(said, [_CLAIM])
+        for claim in last_of(found):
+            answer = _read(said, doc, claim.end, claim.rule)
             if answer.reason is not Reason.NO_LETTER:
                 return answer
         text = Plain(said)
         options = dict(zip(map(text_of_option, doc["choices"]), doc["printed"], strict=True))
         lines = set(_LINE.findall(lowered(text.text)))
         if not lines or lines - options.keys():
-            return strict
+            return replace(strict, found=tuple(found))
         chosen = sorted({options[line] for line in lines}, key=doc["printed"].index)
         return Answer(selected=tuple(chosen), rule="lines that are options", span=text.span(0, len(text.text)))
 
@@ -131,13 +135,14 @@ def _read(said: str, doc: Doc, start: int, rule: str) -> Answer:
     letters, first, end = found
     if not letters:
         return Answer(reason=refused_or(Reason.NO_LETTER, head))
+    answer = Answer(rule=rule, span=(start + first, start + end))
     if isinstance(letters, Reason):
-        return Answer(reason=letters)
+        return voided(answer, letters)
     positions = set(map(LETTERS.index, letters))
     if max(positions) >= len(printed):
-        return Answer(reason=Reason.OUT_OF_RANGE)
+        return voided(answer, Reason.OUT_OF_RANGE)
     chosen = sorted({printed[position] for position in positions}, key=printed.index)
-    return Answer(selected=tuple(chosen), rule=rule, span=(start + first, start + end))
+    return replace(answer, selected=tuple(chosen))
 
 
 @lru_cache
