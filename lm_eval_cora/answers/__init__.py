@@ -109,6 +109,13 @@ class Answer:
     span: tuple[int, int] | None = None
     found: tuple[Found, ...] = ()
 
+    @property
+    def value(self) -> int | tuple[int, ...] | str | None:
+        """The picked option, the selected options or the written answer; None if there is no valid answer."""
+        if self.picked is not None:
+            return self.picked
+        return self.written if self.selected is None else self.selected
+
 
 def voided(answer: Answer, reason: Reason) -> Answer:
     """Return an answer that does not count for a reason; its place is kept."""

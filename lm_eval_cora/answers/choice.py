@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Found, Reason, moved, rules
+from lm_eval_cora.answers.claims import valid
 from lm_eval_cora.answers.format import Doc, picked_at
 from lm_eval_cora.answers.places import AT_THE_END, BY_TEXT, Text
 from lm_eval_cora.answers.plain import NEXT_QUESTION, OPENS, plain, refused_or
@@ -135,8 +136,9 @@ def _answers_of_object(text: str) -> list[tuple[int, int]]:
 
 def _value(pair: re.Match[str]) -> list[tuple[int, int]]:
     """Return the place of the value of a pair, which is its last group, and a second one for the rest of a list."""
-    more = pair.groupdict().get("list") and _MORE.match(pair.string, pair.end())
-    return [pair.span(pair.lastgroup or 0), *[(pair.end(), pair.end())] * bool(more)]
+    end = pair.end()
+    is_list = pair.groupdict().get("list") and _MORE.match(pair.string, end)
+    return [pair.span(pair.lastgroup or 0), *([(end, end)] if is_list else [])]
 
 
 # ---- the place that counts
@@ -148,14 +150,9 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
     # A letter next to the text of another option does not count elsewhere with the same weight, either.
     contradicted = {(place.position, place.weight) for place in places if place.void is Reason.CONTRADICTION}
 
-    def valid(among: Sequence[Found]) -> list[Found]:
-        return [
-            place
-            for place in among
-            if place.void is None
-            and 0 <= place.position < len(printed)
-            and (place.position, place.weight) not in contradicted
-        ]
+    def counting(among: Sequence[Found]) -> list[Found]:
+        agreeing = (place for place in valid(among) if (place.position, place.weight) not in contradicted)
+        return [place for place in agreeing if 0 <= place.position < len(printed)]
 
     steps = _analysis(text, places)
     lighter = {place for place in places if place.start in steps and place.rule != rules.CALLED_RIGHT}
@@ -165,7 +162,7 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
     if front and front.start in steps:
         front = None
     if front and (taken := rules.TAKES_BACK.search(text.text, front.end)):
-        later = [place for place in valid(places) if place.start >= taken.start()]
+        later = [place for place in counting(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
         if not later and text.names_others(front, taken.end()):
@@ -175,15 +172,14 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
         places, front = [raised if place is front else place for place in places], raised
     for weight in (STATED, ODD_ONE, AFFIRMED, MENTIONED):
         heavy = [place for place in places if place.weight == weight]
-        counted = valid(heavy)
-        voids = (Reason.OUT_OF_RANGE if place.position >= len(printed) else place.void for place in heavy)
-        reason = next((void for void in voids if void in _DECISIVE), None) if weight else None
+        counted = counting(heavy)
         if weight == STATED and heavy and front not in counted and heavy[-1].void in (*_DECISIVE, Reason.NO_LETTER):
             return heavy[-1].void
-        if reason and not counted:
-            return reason
         if counted:
             return _of_several(text, counted, front, printed)
+        voids = (Reason.OUT_OF_RANGE if place.position >= len(printed) else place.void for place in heavy)
+        if weight and (decisive := [void for void in voids if void in _DECISIVE]):
+            return decisive[0]
     if contradicted:
         return Reason.CONTRADICTION
     return (places[0].void or Reason.OUT_OF_RANGE) if places else _by_text(text, printed)
@@ -244,7 +240,7 @@ def _by_text(text: Text, printed: Sequence[int]) -> Found | Reason:
     """Return the option whose text occurs in the response, if only one option's text does."""
     if refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
         return Reason.REFUSED
-    found = [place for place in text.texts() if place.void is None]
+    found = valid(text.texts())
     right = [place for place in found if text.has(rules.AFFIRMED_BY, place)]
     if not right and _breaks_off(text, found[-1].end if found else 0):
         return Reason.CUT_OFF

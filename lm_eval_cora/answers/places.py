@@ -47,7 +47,7 @@ def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, .
     texts = [plain(choice).rstrip(" .") for choice in choices]
     for kept, cased in ((_LOOSE, False), (_EXACT, False), (_EXACT, True)):
         keys = tuple(_squeezed(text if cased else lowered(text), kept)[0] for text in texts)
-        if all(map(bool, keys)) is all(map(bool, texts)) and len(set(keys)) == len(set(texts)):
+        if all(keys) is all(texts) and len(set(keys)) == len(set(texts)):
             break
     return kept, cased, keys
 
@@ -62,7 +62,7 @@ class Text(Plain):
         self._languages = list(languages_in(lowered(self.text)))
         for language in self._languages:
             language.put_into_english(self, self._options)
-        self.drop(skip(rules.OPENING, self.text, 0))
+        self.cut(0, skip(rules.OPENING, self.text, 0))
         self.lower = lowered(self.text)
         kept, cased, self._keys = _keys(tuple(choices))
         self._cased = self.text if cased else self.lower
@@ -159,13 +159,13 @@ class Text(Plain):
         with_text = self.is_with_text(place)
         if not cue.words.fullmatch(word) or (cue.with_text and not with_text):
             return False
-        if cue.after and not with_text and not cue.after.match(self.text, place.end):
+        if not (with_text or cue.after.match(self.text, place.end)):
             return False
         found = last_match(cue.before, before)
         if found is None or found.groupdict().get("other"):
             return False
         parts = ((cue.doubt, before[: found.start()]), (cue.opens, before[found.start() :]), (cue.unless, before))
-        return not any(pattern and pattern.search(part) for pattern, part in parts)
+        return not any(pattern.search(part) for pattern, part in parts)
 
     def _before(self, end: int, size: int = _NEAR) -> str:
         return self.text[max(0, end - size) : end]
@@ -282,10 +282,10 @@ class Text(Plain):
         return Found(-1, start, start + 4, void=Reason.NONE_FITS)
 
     def _letter_at(self, start: int, *, stated: bool = False) -> Found | None:
-        match = rules.LETTER.match(self.text, start) or (stated and rules.SMALL.match(self.text, start))
-        if not match or rules.WORD.match(self.text, start) or (not stated and rules.SMALL_WORD.match(self.text, start)):
+        match = (rules.LETTER_STATED if stated else rules.LETTER_MENTIONED).match(self.text, start)
+        if not match:
             return None
-        position, end, void = LETTERS.index(match.group().upper()), match.end(), None
+        position, end, void = LETTERS.index(match[0].upper()), match.end(), None
         is_closed = stated and self.text[start - 1 : start] == "(" and self.text.startswith(").", end)
         if not is_closed and position < len(self._options):
             behind = skip(rules.AROUND, self.text, end)

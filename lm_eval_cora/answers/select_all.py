@@ -1,7 +1,7 @@
 """The format of multi-selection in REVAS and MCQA+, which asks for the letters of all right options."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -107,8 +107,8 @@ class SelectAll(AnswerFormat):
         lines = set(_LINE.findall(lowered(text.text)))
         if not lines or lines - options.keys():
             return replace(strict, found=tuple(found))
-        chosen = sorted({options[line] for line in lines}, key=doc["printed"].index)
-        return Answer(selected=tuple(chosen), rule="lines that are options", span=text.span(0, len(text.text)))
+        selected = _in_order(map(options.__getitem__, lines), doc)
+        return Answer(selected=selected, rule="lines that are options", span=text.span(0, len(text.text)))
 
     def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:
         """Whether the line of the selection is complete."""
@@ -141,8 +141,11 @@ def _read(said: str, doc: Doc, start: int, rule: str) -> Answer:
     positions = set(map(LETTERS.index, letters))
     if max(positions) >= len(printed):
         return voided(answer, Reason.OUT_OF_RANGE)
-    chosen = sorted({printed[position] for position in positions}, key=printed.index)
-    return replace(answer, selected=tuple(chosen))
+    return replace(answer, selected=_in_order(map(printed.__getitem__, positions), doc))
+
+
+def _in_order(identities: Iterable[int], doc: Doc) -> tuple[int, ...]:
+    return tuple(sorted(set(identities), key=doc["printed"].index))
 
 
 @lru_cache
