@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason, voided
-from lm_eval_cora.answers.claims import Claim, claims, last_of
+from lm_eval_cora.answers.claims import STATED, claims, last_of
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.plain import refused_or
 from lm_eval_cora.questions.adapters import BOX, box_content, is_box
@@ -26,7 +26,6 @@ _PHRASE = re.compile(
 )
 _GOES_ON = re.compile(r"(?i),\s|\s(?:because|since|which|where|so|as|but|and therefore)\b")
 _LEAVES_OPEN = re.compile(r"(?i)\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$")
-_CLAIM = Claim("stated as the answer", _ANNOUNCED, _LEAVES_OPEN)
 
 
 class Boxed(AnswerFormat):
@@ -84,7 +83,7 @@ class Boxed(AnswerFormat):
         boxed = self.strict(said, doc)
         if boxed.reason is not Reason.NO_BOX:
             return boxed
-        found = claims(said, [_CLAIM])
+        found = claims(said, [(STATED, _ANNOUNCED)], _LEAVES_OPEN)
         for claim in last_of(found):
             written = _first_answer(said[claim.end : claim.end + _LONGEST])
             if not _PLACEHOLDER.fullmatch(written):

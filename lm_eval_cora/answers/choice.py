@@ -78,10 +78,11 @@ _BARE = re.compile(rf"[\W_]*([A-Z])(?:[\W_]+\1)*[\W_]*|{_MARKS}([a-z]){_MARKS}")
 
 def _bare(said: str, doc: Doc) -> Answer | None:
     """Read a response that is one letter, perhaps repeated, and marks; None if it is not."""
-    bare = _BARE.fullmatch(plain(said)) if len(said) <= _LONGEST_BARE else None
-    position = LETTERS[: len(doc["printed"])].find((bare[1] or bare[2]).upper()) if bare else -1
-    span = (0, len(said.rstrip()))
-    return None if position < 0 else picked_at(position, doc, at_front=True, rule="a letter alone", span=span)
+    if len(said) <= _LONGEST_BARE and (bare := _BARE.fullmatch(plain(said))):
+        position = LETTERS.index((bare[1] or bare[2]).upper())
+        if position < len(doc["printed"]):
+            return picked_at(position, doc, at_front=True, rule="a letter alone", span=(0, len(said.rstrip())))
+    return None
 
 
 # ---- JSON, a printed Python dict, or the arguments of a tool call

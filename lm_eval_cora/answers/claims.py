@@ -2,31 +2,30 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
-from typing import NamedTuple
 
 from lm_eval_cora.answers import NO_OPTION, Found, Reason
 
-
-class Claim(NamedTuple):
-    """A rule: words that state an answer, which is in them or follows them."""
-
-    name: str
-    words: re.Pattern[str]
-    unless: re.Pattern[str]  # must not be in the text before the words
-    near: int = 60  # characters of this text
-    through: bool = False  # whether `unless` must not be in the words either
+STATED = "stated as the answer"
 
 
-def claims(text: str, rules: Iterable[Claim]) -> list[Found]:
-    """Find the claims in a text, in its order; those that are doubted or rejected do not count."""
+def claims(
+    text: str,
+    rules: Iterable[tuple[str, re.Pattern[str]]],
+    unless: re.Pattern[str],
+    near: int = 60,
+    *,
+    through: bool = False,
+) -> list[Found]:
+    """Find the claims in a text, in its order: matches of named rules, which contain an answer or precede it.
+
+    One does not count if the words of `unless` are in the characters `near` before it, or also `through` it.
+    """
     found = []
-    for rule in rules:
-        for start, end in (match.span() for match in rule.words.finditer(text)):
-            before = text[max(0, start - rule.near) : end if rule.through else start]
-            void = Reason.REJECTED if rule.unless.search(before) else None
-            found.append(Found(NO_OPTION, start, end, rule.name, void=void))
-    return sorted(found, key=attrgetter("start"))
+    for rule, words in rules:
+        for start, end in (match.span() for match in words.finditer(text)):
+            doubted = unless.search(text[max(0, start - near) : end if through else start])
+            found.append(Found(NO_OPTION, start, end, rule, void=Reason.REJECTED if doubted else None))
+    return sorted(found, key=lambda claim: claim.start)
 
 
 def valid(found: Iterable[Found]) -> list[Found]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from lm_eval_cora.answers import Found, Reason, rules
 from lm_eval_cora.answers.announced import languages_in
-from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, plain_lower, skip
+from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, skip
 from lm_eval_cora.answers.rules import AFFIRMED, CUES, LEAVES_OPEN, STATED, Cue
 from lm_eval_cora.questions.question import LETTERS
 
@@ -26,7 +26,7 @@ BY_TEXT = "the text of one option"
 @lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
 def text_of_option(choice: str) -> str:
     """Return an option text in the form that is searched for: plain, in lower case, without a final full stop."""
-    return plain_lower(choice).rstrip(" .")
+    return lowered(plain(choice)).rstrip(" .")
 
 
 _GROUPS = re.compile(r"[, ](?=\d{3}(?!\d))| ")
@@ -209,7 +209,7 @@ class Text(Plain):
             follows = is_small and f"({LETTERS[place.position - 1].lower()})" in self.text[:start]
             if follows or (is_small and not rules.ENDS_LINE.match(self.text, place.end)):
                 continue  # it numbers a step: "(b)" after "(a)", or "(a) First, ..."
-            void = place.void or next((void for *sign, void in rules.VOID_BY if self.has([sign], place)), None)
+            void = place.void or next((void for void, signs in rules.VOID_BY.items() if self.has(signs, place)), None)
             if affirmed and not rules.DOUBT.search(self._sentence_before(place.start)):
                 yield place._replace(weight=AFFIRMED, rule=rules.CALLED_RIGHT, void=void)
             else:

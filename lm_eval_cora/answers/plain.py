@@ -250,11 +250,6 @@ def plain(text: str) -> str:
     return Plain(text).text
 
 
-def plain_lower(text: str) -> str:
-    """Return a text without markup in lower case."""
-    return lowered(plain(text))
-
-
 def lowered(text: str) -> str:
     """Convert a text to lower case without changing its length."""
     lower = text.lower()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from lm_eval_cora.answers import Answer, Reason, voided
-from lm_eval_cora.answers.claims import Claim, claims, last_of
+from lm_eval_cora.answers.claims import STATED, claims, last_of
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip
@@ -38,7 +38,6 @@ _NOT_SELECTED = re.compile(
     r"(?i)\b(?:not|\w{1,8}n['’]t|cannot|incorrect|wrong|false|exclud\w{1,4}|eliminat\w{1,4}|rule out|other|between|if|"
     r"whether|discard\w{0,3}|reject\w{0,3})\b[^.\n]*$|\bthe options are$"
 )
-_CLAIM = Claim("stated as the answer", _ANNOUNCED, _NOT_SELECTED, through=True)
 # A line without the marks around it.
 _LINE = re.compile(r"[^\s.,;•\"'-](?:.*[^\s.,;•\"'-])?")
 
@@ -97,7 +96,7 @@ class SelectAll(AnswerFormat):
         strict = self.strict(said, doc)
         if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
             return strict
-        found = claims(said, [_CLAIM])
+        found = claims(said, [(STATED, _ANNOUNCED)], _NOT_SELECTED, through=True)
         for claim in last_of(found):
             answer = _read(said, doc, claim.end, claim.rule)
             if answer.reason is not Reason.NO_LETTER:
@@ -180,18 +179,19 @@ def _letters(text: str, start: int, options: dict[str, str]) -> tuple[str, int, 
         end = text_end or item.end(2)
     stop = skip(_GAP, text, end)
     gap, (remark, _, below) = text[end:stop], text[stop:].partition("\n")
-    if "\n" in gap or not letters or not remark:  # nothing else is on the line
+    if not (letters and remark) or "\n" in gap:  # nothing else is on the line
         return letters, first, end
-    if above:  # the last line explains
-        return above, first, end
     is_bare = not text_end and not gap.strip()
-    if is_bare and len(letters) == 1 and (text[first].islower() or (letters in "AI" and remark[0].islower())):
-        return "", first, end  # an English word
+    looks_like_a_word = text[first].islower() or (letters in "AI" and remark[0].islower())
     doubted = _DENIES.search(remark) or (is_bare and len(letters) > 1)
     # If other words than the option text follow, this may be a remark, and more letters with remarks may follow.
-    listed = not is_bare and item_of.match(below)
-    if (doubted and not _CONFIRMS.match(remark)) or listed or options.keys() & _ALONE.findall(remark):
-        return Reason.UNCLEAR, first, end
+    listed = options.keys() & _ALONE.findall(remark) or (not is_bare and item_of.match(below))
+    if above:
+        letters = above  # the last line explains
+    elif is_bare and looks_like_a_word and len(letters) == 1:
+        letters = ""
+    elif listed or (doubted and not _CONFIRMS.match(remark)):
+        letters = Reason.UNCLEAR
     return letters, first, end
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from lm_eval_cora.answers import Answer, Found, Reason, moved
 from lm_eval_cora.answers.choice import last_counts
-from lm_eval_cora.answers.claims import Claim, claims, valid
+from lm_eval_cora.answers.claims import claims, valid
 from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
 from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip
@@ -29,15 +29,18 @@ _OPEN = re.compile(
 )
 """A word that doubts or negates what follows in the same clause."""
 _CLAIMS = [
-    Claim(name, re.compile(words), _OPEN, near=80)
-    for name, words in (
-        (  # "yes", "not correct"
-            _FIRST,
+    # "yes", "not correct"
+    (
+        _FIRST,
+        re.compile(
             r"^[\W_]*(?:(?:yes|nope|no)\b(?!-|\s*/|\s+(?:or|and|problem|other|doubt|more|matter|one|further)\b)|"
-            rf"(?:not )?(?:correct|right|true|incorrect|wrong|false)\b{_STOPS}(?!\s*/|\s+(?:or|and)\b))",
+            rf"(?:not )?(?:correct|right|true|incorrect|wrong|false)\b{_STOPS}(?!\s*/|\s+(?:or|and)\b))"
         ),
-        (  # "the proposed answer is not correct", "the answer: yes"
-            _STATED,
+    ),
+    # "the proposed answer is not correct", "the answer: yes"
+    (
+        _STATED,
+        re.compile(
             r"(?:\b(?:the|this|your)\s(?:(?:proposed|given|suggested|provided|stated|final|correct|right)\s)?"
             rf"(?:answer|statement|claim|option|choice|verdict)(?:,? [\"'(]?{_PROPOSED}[\"')]?,?)?|"
             rf"^[\W_]*(?:it|this|that)|{_PROPOSED}|\b(?:answer|verdict|conclusion)(?=[\"']?\s?:))[\"']?"
@@ -45,13 +48,14 @@ _CLAIMS = [
             r"[\s:\"'(]{1,4}"
             r"(?:(?:indeed|therefore|clearly|most likely|likely|probably|definitely|also|the|a|an) ){0,3}"
             r"(?:(?:yes|no)\b(?!-|\s*/|\s+(?:or|and)\b)(?=\W|$)|"
-            rf"(?:correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b{_STOPS})",
+            rf"(?:correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b{_STOPS})"
         ),
-        (  # a conclusion, which may also be part of a statement: "the answer is therefore yes"
-            _STATED,
-            rf"\b(?:therefore|so|thus|hence|wait|actually|i would say|i'd say|i say),? (?:yes|no)\b{_STOPS}",
-        ),
-    )
+    ),
+    # A conclusion, which may also be part of a statement: "the answer is therefore yes".
+    (
+        _STATED,
+        re.compile(rf"\b(?:therefore|so|thus|hence|wait|actually|i would say|i'd say|i say),? (?:yes|no)\b{_STOPS}"),
+    ),
 ]
 """The claims about the proposed answer. Each ends with its verdict."""
 _NEGATIVE = re.compile(r"n't|not|(?:nope|no|incorrect|wrong|false|inaccurate)\Z")
@@ -122,7 +126,7 @@ class YesNo(AnswerFormat):
         if _INDISTINCT.match(proposed) is None:
             plain.substitute(re.compile(rf"(?<!\w){re.escape(proposed)}(?!\w)"), _PROPOSED)
         text = plain.text
-        found = claims(text, _CLAIMS)
+        found = claims(text, _CLAIMS, _OPEN, 80)
         claim = _deciding(text, valid(found), said)
         if isinstance(claim, Reason):
             return moved(Answer(reason=claim, found=tuple(found)), plain.span)
