@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from lm_eval_cora.questions.question import Reader as Reader
 
@@ -46,14 +47,30 @@ CHOOSES_NOTHING = (Reason.REFUSED, Reason.CONTRADICTION, Reason.NONE_FITS, Reaso
 """Reasons that more text would hardly change."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """A place in a response that names an option."""
+NO_OPTION = -2
 
-    position: int  # as printed, from 0; at least the number of options if the letter is not printed
-    span: tuple[int, int]  # start and end in the response
-    rule: str
+
+class Found(NamedTuple):
+    """A place in a text that names an option, or states an answer of another kind."""
+
+    # As printed, from 0; at least the number of options if the letter is not printed; -1 for "none of these"; else
+    # NO_OPTION.
+    position: int
+    start: int
+    end: int  # of the letter, or of the option text that follows the letter
+    rule: str = ""
+    weight: int = 0  # how strongly the option is named, see `rules`
     void: Reason | None = None  # why it does not count
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Start and end."""
+        return self.start, self.end
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is only one character: a letter without the text of its option."""
+        return self.end == self.start + 1
 
 
 @dataclass(kw_only=True)
@@ -92,8 +109,23 @@ class Answer:
     span: tuple[int, int] | None = None
     found: tuple[Found, ...] = ()
 
+    @property
+    def value(self) -> int | tuple[int, ...] | str | None:
+        """The picked option, the selected options or the written answer; None if there is no valid answer."""
+        if self.picked is not None:
+            return self.picked
+        return self.written if self.selected is None else self.selected
+
+
+def voided(answer: Answer, reason: Reason) -> Answer:
+    """Return an answer that does not count for a reason; its place is kept."""
+    position = NO_OPTION if answer.position is None else answer.position
+    places = [Found(position, *answer.span, answer.rule, void=reason)] if answer.span else answer.found
+    return Answer(reason=reason, found=tuple(places))
+
 
 def moved(answer: Answer, to: Callable[[int, int], tuple[int, int]]) -> Answer:
     """Return the same answer with other places in the response."""
-    found = tuple(replace(place, span=to(*place.span)) for place in answer.found)
+    spans = [to(*place.span) for place in answer.found]
+    found = tuple(place._replace(start=start, end=end) for place, (start, end) in zip(answer.found, spans, strict=True))
     return replace(answer, span=answer.span and to(*answer.span), found=found)

@@ -1,10 +1,12 @@
 r"""The format of MATH in SCORE, which asks for an answer in a box: "\boxed{\frac{1}{2}}"."""
 
 import re
+from dataclasses import replace
 
-from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers import Answer, Reason, voided
+from lm_eval_cora.answers.claims import STATED, claims, last_of
 from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.plain import announced, refused_or
+from lm_eval_cora.answers.plain import refused_or
 from lm_eval_cora.questions.adapters import BOX, box_content, is_box
 from lm_eval_cora.variants import template
 
@@ -61,14 +63,13 @@ class Boxed(AnswerFormat):
         if not starts:
             return Answer(reason=refused_or(Reason.NO_BOX, said))
         content = box_content(said, starts[-1])
+        written = (said[starts[-1] :] if content is None else content).strip()
+        answer = _written_at(starts[-1], written, said, "the last box")
         if content is None:
-            return Answer(reason=Reason.UNCLOSED_BOX)
-        written = content.strip()
+            return voided(answer, Reason.UNCLOSED_BOX)
         if _PLACEHOLDER.fullmatch(written):
-            return Answer(reason=Reason.PLACEHOLDER if written else Reason.EMPTY_BOX)
-        if len(written) > _LONGEST:
-            return Answer(reason=Reason.TOO_LONG)
-        return _written_at(starts[-1], written, said, "the last box")
+            return voided(answer, Reason.PLACEHOLDER if written else Reason.EMPTY_BOX)
+        return voided(answer, Reason.TOO_LONG) if len(written) > _LONGEST else answer
 
     def flexible(self, said: str, doc: Doc) -> Answer:
         r"""Find the answer of a response: in its last box, or without a box after the last "answer is" or "answer:".
@@ -82,11 +83,12 @@ class Boxed(AnswerFormat):
         boxed = self.strict(said, doc)
         if boxed.reason is not Reason.NO_BOX:
             return boxed
-        for start in announced(_ANNOUNCED, said, _LEAVES_OPEN):
-            written = _first_answer(said[start : start + _LONGEST])
+        found = claims(said, [(STATED, _ANNOUNCED)], _LEAVES_OPEN)
+        for claim in last_of(found):
+            written = _first_answer(said[claim.end : claim.end + _LONGEST])
             if not _PLACEHOLDER.fullmatch(written):
-                return _written_at(start, written, said, "stated as the answer")
-        return boxed
+                return _written_at(claim.end, written, said, claim.rule)
+        return replace(boxed, found=tuple(found))
 
     def reference(self, doc: Doc) -> list[str]:
         """Return the reference answer."""

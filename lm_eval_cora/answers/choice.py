@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lm_eval_cora.answers import Answer, Reason, rules
+from lm_eval_cora.answers import Answer, Found, Reason, moved, rules
+from lm_eval_cora.answers.claims import valid
 from lm_eval_cora.answers.format import Doc, picked_at
-from lm_eval_cora.answers.places import AT_THE_END, BY_TEXT, Place, Text
+from lm_eval_cora.answers.places import AT_THE_END, BY_TEXT, Text
 from lm_eval_cora.answers.plain import NEXT_QUESTION, OPENS, plain, refused_or
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
 from lm_eval_cora.questions.question import LETTERS
@@ -50,20 +51,25 @@ def _read(said: str, doc: Doc, *, at_the_end: bool) -> Answer:
     if answer := _bare(said, doc) or _of_object(said, doc):
         return answer
     text = Text(said, doc["choices"])
+    return moved(_of_text(text, doc, at_the_end=at_the_end), text.span)
+
+
+def _of_text(text: Text, doc: Doc, *, at_the_end: bool) -> Answer:
+    """Read a text by its places."""
     places = text.named()
     chosen = _chosen(text, places, doc["printed"], at_the_end=at_the_end)
     if isinstance(chosen, Reason):
-        return Answer(reason=chosen, found=tuple(map(text.found, places or text.texts())))
+        return Answer(reason=chosen, found=tuple(places or text.texts()))
     at_front = not at_the_end and _front(text, [chosen]) is chosen
     agree = [place.end for place in places if (place.position, place.weight) == (chosen.position, chosen.weight)]
     unfinished = text.breaks_off_in_doubt(max(agree, default=chosen.end))
     if unfinished and not at_front and not text.has(rules.LABELLED_BY, chosen):
-        return Answer(reason=Reason.CUT_OFF, found=tuple(map(text.found, places)))
+        return Answer(reason=Reason.CUT_OFF, found=tuple(places))
     # A letter A with its text at the beginning is not settled, because an analysis of all options may begin with it.
     may_go_on = chosen.position == 0 and text.is_with_text(chosen) and _is_first(text, chosen)
     begun = len(text.text[chosen.end :].partition("\n")[2].strip()) >= _BEGUN
     front = {"settled": at_front and begun and not may_go_on, "at_front": at_front and chosen.end < len(text.text)}
-    return picked_at(chosen.position, doc, rule=chosen.rule, span=text.found(chosen).span, **front)
+    return picked_at(chosen.position, doc, rule=chosen.rule, span=chosen.span, **front)
 
 
 _MARKS = r"[ .,:;!?()\[\]\"']*"
@@ -72,10 +78,11 @@ _BARE = re.compile(rf"[\W_]*([A-Z])(?:[\W_]+\1)*[\W_]*|{_MARKS}([a-z]){_MARKS}")
 
 def _bare(said: str, doc: Doc) -> Answer | None:
     """Read a response that is one letter, perhaps repeated, and marks; None if it is not."""
-    bare = _BARE.fullmatch(plain(said)) if len(said) <= _LONGEST_BARE else None
-    position = LETTERS[: len(doc["printed"])].find((bare[1] or bare[2]).upper()) if bare else -1
-    span = (0, len(said.rstrip()))
-    return None if position < 0 else picked_at(position, doc, at_front=True, rule="a letter alone", span=span)
+    if len(said) <= _LONGEST_BARE and (bare := _BARE.fullmatch(plain(said))):
+        position = LETTERS.index((bare[1] or bare[2]).upper())
+        if position < len(doc["printed"]):
+            return picked_at(position, doc, at_front=True, rule="a letter alone", span=(0, len(said.rstrip())))
+    return None
 
 
 # ---- JSON, a printed Python dict, or the arguments of a tool call
@@ -130,8 +137,9 @@ def _answers_of_object(text: str) -> list[tuple[int, int]]:
 
 def _value(pair: re.Match[str]) -> list[tuple[int, int]]:
     """Return the place of the value of a pair, which is its last group, and a second one for the rest of a list."""
-    more = pair.groupdict().get("list") and _MORE.match(pair.string, pair.end())
-    return [pair.span(pair.lastgroup or 0), *[(pair.end(), pair.end())] * bool(more)]
+    end = pair.end()
+    is_list = pair.groupdict().get("list") and _MORE.match(pair.string, end)
+    return [pair.span(pair.lastgroup or 0), *([(end, end)] if is_list else [])]
 
 
 # ---- the place that counts
@@ -139,52 +147,46 @@ _DECISIVE = (Reason.OUT_OF_RANGE, Reason.CONTRADICTION, Reason.SEVERAL, Reason.N
 """Reasons that invalidate the response, whatever it names with less weight."""
 
 
-def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_the_end: bool) -> Place | Reason:
+def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_the_end: bool) -> Found | Reason:
     # A letter next to the text of another option does not count elsewhere with the same weight, either.
     contradicted = {(place.position, place.weight) for place in places if place.void is Reason.CONTRADICTION}
 
-    def valid(among: Sequence[Place]) -> list[Place]:
-        return [
-            place
-            for place in among
-            if place.void is None
-            and 0 <= place.position < len(printed)
-            and (place.position, place.weight) not in contradicted
-        ]
+    def counting(among: Sequence[Found]) -> list[Found]:
+        agreeing = (place for place in valid(among) if (place.position, place.weight) not in contradicted)
+        return [place for place in agreeing if 0 <= place.position < len(printed)]
 
     steps = _analysis(text, places)
     lighter = {place for place in places if place.start in steps and place.rule != rules.CALLED_RIGHT}
-    places = [replace(place, weight=MENTIONED) if place in lighter else place for place in places]
+    places = [place._replace(weight=MENTIONED) if place in lighter else place for place in places]
     is_final = bool(places) and text.is_final(places[-1])
     front = None if at_the_end or is_final else _front(text, places)
     if front and front.start in steps:
         front = None
     if front and (taken := rules.TAKES_BACK.search(text.text, front.end)):
-        later = [place for place in valid(places) if place.start >= taken.start()]
+        later = [place for place in counting(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
         if not later and text.names_others(front, taken.end()):
             return Reason.SEVERAL
     if front and front.void is not Reason.SEVERAL and front.weight < STATED:
-        raised = replace(front, weight=STATED, rule="a letter at the start")
+        raised = front._replace(weight=STATED, rule="a letter at the start")
         places, front = [raised if place is front else place for place in places], raised
     for weight in (STATED, ODD_ONE, AFFIRMED, MENTIONED):
         heavy = [place for place in places if place.weight == weight]
-        counted = valid(heavy)
-        voids = (Reason.OUT_OF_RANGE if place.position >= len(printed) else place.void for place in heavy)
-        reason = next((void for void in voids if void in _DECISIVE), None) if weight else None
+        counted = counting(heavy)
         if weight == STATED and heavy and front not in counted and heavy[-1].void in (*_DECISIVE, Reason.NO_LETTER):
             return heavy[-1].void
-        if reason and not counted:
-            return reason
         if counted:
             return _of_several(text, counted, front, printed)
+        voids = (Reason.OUT_OF_RANGE if place.position >= len(printed) else place.void for place in heavy)
+        if weight and (decisive := [void for void in voids if void in _DECISIVE]):
+            return decisive[0]
     if contradicted:
         return Reason.CONTRADICTION
     return (places[0].void or Reason.OUT_OF_RANGE) if places else _by_text(text, printed)
 
 
-def _front(text: Text, places: Sequence[Place]) -> Place | None:
+def _front(text: Text, places: Sequence[Found]) -> Found | None:
     """Return the answer at the beginning: a letter before all other words, or a statement in the first sentence."""
     for place in places:
         if _is_first(text, place) and place.rule != BY_TEXT:
@@ -195,13 +197,13 @@ def _front(text: Text, places: Sequence[Place]) -> Place | None:
     return None
 
 
-def _is_first(text: Text, place: Place) -> bool:
+def _is_first(text: Text, place: Found) -> bool:
     return not any(map(str.isalnum, text.text[: place.start]))
 
 
-def _analysis(text: Text, places: Sequence[Place]) -> set[int]:
+def _analysis(text: Text, places: Sequence[Found]) -> set[int]:
     """Return the starts of the places that discuss the options in order, each on its own lines; empty if none."""
-    steps: list[Place] = []
+    steps: list[Found] = []
     for place in places:
         if place.position == len(steps) and text.begins_line(place.start):
             steps.append(place)
@@ -209,7 +211,7 @@ def _analysis(text: Text, places: Sequence[Place]) -> set[int]:
     return {place.start for place in discussed if place.weight < STATED or place.rule == AT_THE_END}
 
 
-def _of_several(text: Text, places: Sequence[Place], front: Place | None, printed: Sequence[int]) -> Place | Reason:
+def _of_several(text: Text, places: Sequence[Found], front: Found | None, printed: Sequence[int]) -> Found | Reason:
     """Return the place that counts among places of the same weight."""
     first, last = places[0], places[-1]
     if first.weight == MENTIONED and refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
@@ -235,11 +237,11 @@ def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | No
     return True if rules.CONCLUDES.search(rules.SENTENCE_END.split(between)[-1]) else None
 
 
-def _by_text(text: Text, printed: Sequence[int]) -> Place | Reason:
+def _by_text(text: Text, printed: Sequence[int]) -> Found | Reason:
     """Return the option whose text occurs in the response, if only one option's text does."""
     if refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
         return Reason.REFUSED
-    found = [place for place in text.texts() if place.void is None]
+    found = valid(text.texts())
     right = [place for place in found if text.has(rules.AFFIRMED_BY, place)]
     if not right and _breaks_off(text, found[-1].end if found else 0):
         return Reason.CUT_OFF

@@ -69,13 +69,12 @@ class EquivalenceChecker:
         """Find the verdicts on many pairs, in parallel with other ranks. Each distinct pair is compared once."""
         distinct = dict.fromkeys(map(_in_order, pairs))
         verdicts = {pair: _at_once(pair) for pair in distinct if pair not in self._verdicts}
+        self._verdicts |= verdicts
         if left := [pair for pair, verdict in verdicts.items() if verdict is None]:
             compared = self._pool().compare(left, max(1, min(_MOST_WORKERS, processors() // ranks)))
             bar = tqdm(compared, "comparing answers", len(left), unit="pair", disable=len(left) < _WORTH_A_BAR)
             with suppress(RuntimeError):  # no thread can be started, but nothing may raise after the inference
                 self._verdicts.update(zip(left, bar, strict=True))
-        for pair, verdict in verdicts.items():
-            self._verdicts.setdefault(pair, verdict)
 
     def _pool(self) -> Workers:
         """Return the workers of this process; a forked process starts its own."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason, moved
+from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason, moved, voided
 from lm_eval_cora.answers.plain import is_reasoning, start_of_answer
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
 from lm_eval_cora.variants.template import Template, prompt_of
@@ -20,7 +20,7 @@ Doc = Mapping[str, Any]
 def picked_at(position: int, doc: Doc, **more: Any) -> Answer:
     """Return the answer that picks the option at a printed position, from 0; invalid if the letter is not printed."""
     if position >= len(doc["printed"]):
-        return Answer(reason=Reason.OUT_OF_RANGE)
+        return voided(Answer(position=position, **more), Reason.OUT_OF_RANGE)
     return Answer(picked=doc["printed"][position], position=position, **more)
 
 
@@ -109,7 +109,7 @@ class AnswerFormat(ABC):
             return Answer(reason=Reason.CUT_OFF if said else Reason.EMPTY)
         answer = self.strict(said, doc) if reader == "strict" else self.flexible(said, doc)
         if cut_off and not self.is_complete(said, answer, doc) and answer.reason not in CHOOSES_NOTHING:
-            answer = Answer(reason=Reason.CUT_OFF, found=answer.found)
+            answer = voided(answer, Reason.CUT_OFF)
         return moved(answer, lambda first, end: (first + start, end + start))
 
     def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:

@@ -30,21 +30,21 @@ def _announcing() -> re.Pattern[str]:
     return re.compile(rf"(?:{noun})(?:{_MARKS}(?:is|are|{joints}))?{_MARKS}\Z", re.IGNORECASE)
 
 
-def in_letters(response: str, labels: Sequence[str], options: Sequence[str] = ()) -> Edited:
+def put_into_letters(text: Edited, labels: Sequence[str], options: Sequence[str] = ()) -> None:
     """Replace labels such as 1 to 4 by letters where they stand like a label, or where words announce them.
 
     Elsewhere they may be numbers or words, such as "3 apples", so a label there is not read.
 
     Example:
-        >>> in_letters("Die 3 Optionen: 2) ist falsch. Antwort: **3**", ("1", "2", "3")).text
-        'Die 3 Optionen: B) ist falsch. Antwort: **C**'
-        >>> in_letters("정답은 3번입니다. La opción 3 porque ...", ("1", "2", "3")).text
-        '정답은 C번입니다. La opción C porque ...'
+        >>> text = Edited("Die 3 Optionen: 2) ist falsch. Antwort: **3**. 정답은 3번입니다. La opción 3 porque ...")
+        >>> put_into_letters(text, ("1", "2", "3"))
+        >>> text.text
+        'Die 3 Optionen: B) ist falsch. Antwort: **C**. 정답은 C번입니다. La opción C porque ...'
     """
     # If options are numbers themselves, only a label that is announced or begins a line is one.
     is_ambiguous = not set(labels).isdisjoint(options)
-    text = Edited(response.translate(_DIGITS))
-    begin = start_of_answer(response)
+    begin = start_of_answer(text.text)
+    text.text = text.text.translate(_DIGITS)
     letters = dict(zip(labels, LETTERS, strict=False))
     forms = "|".join(map(re.escape, sorted(letters, key=len, reverse=True)))
 
@@ -61,4 +61,3 @@ def in_letters(response: str, labels: Sequence[str], options: Sequence[str] = ()
         return letters[label[0]] if announced else label[0]
 
     text.substitute(re.compile(rf"(?<![\d.,$=-])(?<!= )(?<!\d[).] )(?:{forms})(?![.,]?\d|\s?%)"), in_letter)
-    return text

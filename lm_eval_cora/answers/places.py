@@ -3,15 +3,14 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 
 from lm_eval_cora.answers import Found, Reason, rules
 from lm_eval_cora.answers.announced import languages_in
-from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, plain_lower, skip
-from lm_eval_cora.answers.rules import AFFIRMED, CUES, LEAVES_OPEN, MENTIONED, STATED, Cue
+from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, skip
+from lm_eval_cora.answers.rules import AFFIRMED, CUES, LEAVES_OPEN, STATED, Cue
 from lm_eval_cora.questions.question import LETTERS
 
 _WINDOW = 160  # characters before or after a letter that are searched for its context
@@ -24,39 +23,21 @@ AT_THE_END = "a line of its own at the end"
 BY_TEXT = "the text of one option"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A place where a response names an option; `start` and `end` are characters of the plain text."""
-
-    position: int  # at least the number of options if its letter is not printed; -1 for "none of these"
-    start: int
-    end: int  # of the letter, or of the option text that follows the letter
-    rule: str = ""
-    weight: int = MENTIONED
-    void: Reason | None = None  # why it does not count
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether it is only one character: a letter without the text of its option."""
-        return self.end == self.start + 1
-
-
 @lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
 def text_of_option(choice: str) -> str:
     """Return an option text in the form that is searched for: plain, in lower case, without a final full stop."""
-    return plain_lower(choice).rstrip(" .")
+    return lowered(plain(choice)).rstrip(" .")
 
 
 _GROUPS = re.compile(r"[, ](?=\d{3}(?!\d))| ")
-_POINT = re.compile(",")
 _LOOSE = re.compile(r"\b(?:and|or)\b|([^\W_]+|[+*=<>%°]|/|-(?= ?\d)|(?<![\w)\]])-(?=\S)|\.(?=\d))", re.IGNORECASE)
 _EXACT = re.compile(r"(\S+)")
 
 
 def _squeezed(text: str, kept: re.Pattern[str]) -> tuple[str, list[int]]:
     """Return the characters of a text that count in a comparison, and their places."""
-    matches = [match for match in kept.finditer(text) if match[1]]
-    return "".join(match[1] for match in matches), [place for match in matches for place in range(*match.span())]
+    places = [place for match in kept.finditer(text) if match[1] for place in range(*match.span())]
+    return "".join(map(text.__getitem__, places)), places
 
 
 @lru_cache(maxsize=16_384)
@@ -66,7 +47,7 @@ def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, .
     texts = [plain(choice).rstrip(" .") for choice in choices]
     for kept, cased in ((_LOOSE, False), (_EXACT, False), (_EXACT, True)):
         keys = tuple(_squeezed(text if cased else lowered(text), kept)[0] for text in texts)
-        if all(map(bool, keys)) is all(map(bool, texts)) and len(set(keys)) == len(set(texts)):
+        if all(keys) is all(texts) and len(set(keys)) == len(set(texts)):
             break
     return kept, cased, keys
 
@@ -81,27 +62,23 @@ class Text(Plain):
         self._languages = list(languages_in(lowered(self.text)))
         for language in self._languages:
             language.put_into_english(self, self._options)
-        self.drop(skip(rules.OPENING, self.text, 0))
+        self.cut(0, skip(rules.OPENING, self.text, 0))
         self.lower = lowered(self.text)
         kept, cased, self._keys = _keys(tuple(choices))
         self._cased = self.text if cased else self.lower
         self._squeezed, self._places = _squeezed(self._cased, kept)
         self._last_line = self.text.rfind("\n")
 
-    def found(self, place: Place) -> Found:
-        """Return a place as characters of the response."""
-        return Found(place.position, self.span(place.start, place.end), place.rule, place.void)
-
-    def named(self) -> list[Place]:
+    def named(self) -> list[Found]:
         """Return all places in the order of the text; of several at one place, the one with most weight."""
         found = [*self._stated(), *self._mentioned()]
         if not any(place.weight for place in found) and not rules.UNFINISHED.search(self.text):
             found += self._concluded()
         headed = rules.HEADED.search(self.text, max(0, len(self.text) - _LONG))
         if headed and not any(place.start >= headed.start("said") for place in found):
-            found.append(Place(-1, *headed.span("said"), rules.UNREADABLE, STATED, Reason.NO_LETTER))
+            found.append(Found(-1, *headed.span("said"), rules.UNREADABLE, STATED, Reason.NO_LETTER))
         found += [line for line in self._lines() if any(line.start <= place.start < line.end for place in found)]
-        places: list[Place] = []
+        places: list[Found] = []
         for place in sorted(found, key=lambda place: (place.start, -place.weight)):
             if not places or place.start >= places[-1].end:  # otherwise it is in the text of the option before it
                 places.append(place)
@@ -109,16 +86,16 @@ class Text(Plain):
         for first, second in pairwise(places):
             if first.void is Reason.SEVERAL and rules.JOINS.fullmatch(self.text, first.end, second.start):  # "B or C"
                 voids.setdefault(second.start, Reason.SEVERAL)
-        return [self._at_the_end(replace(place, void=voids.get(place.start, place.void))) for place in places]
+        return [self._at_the_end(place._replace(void=voids.get(place.start, place.void))) for place in places]
 
-    def _lines(self) -> Iterator[Place]:
+    def _lines(self) -> Iterator[Found]:
         """Yield the first and the last line if they are the text of an option, such as "Both A and B"."""
         for start in {0, self._last_line + 1}:
             position, end = self._option_at(start)
             if end > start + 1 and (rules.ENDS_LINE.match(self.text, end) or rules.AFFIRMS.match(self.text, end)):
-                yield Place(position, start, end, BY_TEXT, STATED, self._void(start, end))
+                yield Found(position, start, end, BY_TEXT, STATED, self._void(start, end))
 
-    def _listed(self, places: Sequence[Place]) -> dict[int, Reason]:
+    def _listed(self, places: Sequence[Found]) -> dict[int, Reason]:
         """Find lists of options: adjacent places, each with the text of its option; the last text may be cut off.
 
         A list in printed order on separate lines, or below "Options:", repeats the question. Any other list names
@@ -143,16 +120,16 @@ class Text(Plain):
                 listed.setdefault(first.start, listed[second.start])
         return listed
 
-    def _at_the_end(self, place: Place) -> Place:
+    def _at_the_end(self, place: Found) -> Found:
         """Return a place, with more weight if it is a letter on the last line, alone or with its own text."""
         alone = place.start > self._last_line > 0 and self.begins_line(place.start)
         lists = self.text[place.start].islower() and not self.is_with_text(place)  # "(b)"
         goes_on = self.text[place.end :].strip(" .)]\"'!")
         if not alone or lists or goes_on or place.void or place.weight == STATED:
             return place
-        return replace(place, weight=STATED, rule=AT_THE_END)
+        return place._replace(weight=STATED, rule=AT_THE_END)
 
-    def is_final(self, place: Place) -> bool:
+    def is_final(self, place: Found) -> bool:
         """Whether the last line announces a place as the answer: "Answer: B"."""
         is_stated = place.rule in (*rules.FIRM, AT_THE_END) and self.has(rules.LABELLED_BY, place)
         return place.start > self._last_line > 0 and (is_stated or place.position < 0)
@@ -169,26 +146,26 @@ class Text(Plain):
         return any(language.any_of(*kinds).search(self.text, start) for language in self._languages)
 
     # ---- stated: "the answer is B"
-    def _stated(self) -> Iterator[Place]:
+    def _stated(self) -> Iterator[Found]:
         for opener in rules.OPENER.finditer(self.text):
             if place := self._named_at(skip(rules.FILLER, self.text, opener.end())):
                 before = self._sentence_before(opener.start())
                 cues = CUES if place.position >= 0 else (rules.STATES_NOTHING,)
                 if cue := next((cue for cue in cues if self._fits(cue, opener.group(), before, place)), None):
-                    yield replace(place, weight=cue.weight, rule=cue.name)
+                    yield place._replace(weight=cue.weight, rule=cue.name)
 
-    def _fits(self, cue: Cue, word: str, before: str, place: Place) -> bool:
+    def _fits(self, cue: Cue, word: str, before: str, place: Found) -> bool:
         """Whether the words before and after an option are a cue for it."""
         with_text = self.is_with_text(place)
         if not cue.words.fullmatch(word) or (cue.with_text and not with_text):
             return False
-        if cue.after and not with_text and not cue.after.match(self.text, place.end):
+        if not (with_text or cue.after.match(self.text, place.end)):
             return False
         found = last_match(cue.before, before)
         if found is None or found.groupdict().get("other"):
             return False
         parts = ((cue.doubt, before[: found.start()]), (cue.opens, before[found.start() :]), (cue.unless, before))
-        return not any(pattern and pattern.search(part) for pattern, part in parts)
+        return not any(pattern.search(part) for pattern, part in parts)
 
     def _before(self, end: int, size: int = _NEAR) -> str:
         return self.text[max(0, end - size) : end]
@@ -198,7 +175,7 @@ class Text(Plain):
         last = last_match(rules.SENTENCE_END, window.rstrip())
         return window[last.end() :] if last else window
 
-    def _concluded(self) -> Iterator[Place]:
+    def _concluded(self) -> Iterator[Found]:
         """Yield the only letter of the last sentence, if it is a conclusion such as "That leaves B"."""
         last = last_match(rules.SENTENCE_END, self.text.rstrip(" .!\n"))
         start = last.end() if last else len(self.text)
@@ -208,15 +185,15 @@ class Text(Plain):
         if concludes and len(letters) == 1 and not LEAVES_OPEN.search(sentence):
             place = self._letter_at(*letters.values())
             if place and place.position < len(self._options) and not self._says("not", "wrong", "if", start=start):
-                yield replace(place, weight=STATED, rule="a conclusion")
+                yield place._replace(weight=STATED, rule="a conclusion")
 
-    def names_others(self, place: Place, start: int) -> bool:
+    def names_others(self, place: Found, start: int) -> bool:
         """Whether the letters of other options stand behind a place of the text."""
         others = set(LETTERS[: len(self._options)]) - {LETTERS[place.position]}
         return not others.isdisjoint(rules.ALONE.findall(self.text, start))
 
     # ---- mentioned: "B. Fog"
-    def _mentioned(self) -> Iterator[Place]:
+    def _mentioned(self) -> Iterator[Found]:
         front = skip(rules.FRONT, self.text, 0)
         for start in (front, *(capital.start() for capital in rules.CAPITAL.finditer(self.text, front + 1))):
             place = self._letter_at(start)
@@ -232,24 +209,24 @@ class Text(Plain):
             follows = is_small and f"({LETTERS[place.position - 1].lower()})" in self.text[:start]
             if follows or (is_small and not rules.ENDS_LINE.match(self.text, place.end)):
                 continue  # it numbers a step: "(b)" after "(a)", or "(a) First, ..."
-            void = place.void or next((void for *sign, void in rules.VOID_BY if self.has([sign], place)), None)
+            void = place.void or next((void for void, signs in rules.VOID_BY.items() if self.has(signs, place)), None)
             if affirmed and not rules.DOUBT.search(self._sentence_before(place.start)):
-                yield replace(place, weight=AFFIRMED, rule=rules.CALLED_RIGHT, void=void)
+                yield place._replace(weight=AFFIRMED, rule=rules.CALLED_RIGHT, void=void)
             else:
-                yield replace(place, rule="a letter with its own text" if with_text else "a letter", void=void)
+                yield place._replace(rule="a letter with its own text" if with_text else "a letter", void=void)
 
-    def has(self, signs: Iterable[Sequence[re.Pattern[str]]], place: Place) -> bool:
+    def has(self, signs: Iterable[Sequence[re.Pattern[str]]], place: Found) -> bool:
         """Whether the text before and after an option has one of some signs."""
         near = self._before(place.start)
         return any(before.search(near) and after.match(self.text, place.end) for before, after in signs)
 
-    def is_with_text(self, place: Place) -> bool:
+    def is_with_text(self, place: Found) -> bool:
         """Whether a place is a letter followed by the text of its option."""
         letter = LETTERS[place.position : place.position + 1]
         named = self.text[place.start].upper() == letter and rules.LETTER.match(self.text, place.start) is not None
         return named and not place.is_bare
 
-    def is_bold(self, place: Place) -> bool:
+    def is_bold(self, place: Found) -> bool:
         """Whether the response marks a place as bold."""
         start, _ = self.span(place.start, place.end)
         return self._response[max(0, start - 9) : start].endswith(("**", "__", "<b>", "<strong>", "textbf{"))
@@ -259,7 +236,7 @@ class Text(Plain):
         return rules.LINE_START.search(self._before(start)) is not None
 
     # ---- named by text alone: "Fog"
-    def texts(self) -> list[Place]:
+    def texts(self) -> list[Found]:
         """Find the texts of options, in the order of the response; a text within a longer one is skipped.
 
         A text with fewer than three letters counts only as the whole first line or first sentence. A number counts
@@ -271,12 +248,12 @@ class Text(Plain):
         is_first_line = rules.ENDS_LINE.match(self.text, end)
         is_sentence = self.lower[end - 1 : end].isalpha() and rules.SENTENCE_END.match(self.text, end)
         if end and (is_set_off or is_first_line or is_sentence):
-            return [Place(position, 0, end, BY_TEXT, void=self._void(0, end))]
+            return [Found(position, 0, end, BY_TEXT, void=self._void(0, end))]
         ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n")))
         first, last = (ends[0].start(), ends[-1].end()) if ends and len(self.text) > _LONG else (0, 0)
         single = not rules.SENTENCE_END.search(self.lower.rstrip(" ."))
         ends_in_option = single and self._squeezed.endswith(self._keys)
-        found: list[Place] = []
+        found: list[Found] = []
         end = 0
         for word in rules.WORD_START.finditer(self.lower):
             start = word.start()
@@ -289,26 +266,26 @@ class Text(Plain):
                 rejected = rules.REJECTED_BEFORE.search(self._before(start))
                 doubted = rejected or LEAVES_OPEN.search(self._sentence_before(start))
                 void = Reason.REJECTED if doubted else self._void(start, stop)
-                found.append(Place(position, start, stop, BY_TEXT, void=void))
+                found.append(Found(position, start, stop, BY_TEXT, void=void))
                 end = stop
         return found
 
     # ---- an option at a place
-    def _named_at(self, start: int) -> Place | None:
+    def _named_at(self, start: int) -> Found | None:
         """Return the option that is stated at a place, by its letter or its text, or that none is; else None."""
         position, end = self._option_at(start)
         unprinted = end > start and self.text[start] not in LETTERS[: len(self._options)]
         if end - start > 1 or unprinted:
-            return Place(position, start, end, void=self._void(start, end))
+            return Found(position, start, end, void=self._void(start, end))
         if (letter := self._letter_at(start, stated=True)) or not rules.NOTHING_STATED.match(self.text, start):
             return letter
-        return Place(-1, start, start + 4, void=Reason.NONE_FITS)
+        return Found(-1, start, start + 4, void=Reason.NONE_FITS)
 
-    def _letter_at(self, start: int, *, stated: bool = False) -> Place | None:
-        match = rules.LETTER.match(self.text, start) or (stated and rules.SMALL.match(self.text, start))
-        if not match or rules.WORD.match(self.text, start) or (not stated and rules.SMALL_WORD.match(self.text, start)):
+    def _letter_at(self, start: int, *, stated: bool = False) -> Found | None:
+        match = (rules.LETTER_STATED if stated else rules.LETTER_MENTIONED).match(self.text, start)
+        if not match:
             return None
-        position, end, void = LETTERS.index(match.group().upper()), match.end(), None
+        position, end, void = LETTERS.index(match[0].upper()), match.end(), None
         is_closed = stated and self.text[start - 1 : start] == "(" and self.text.startswith(").", end)
         if not is_closed and position < len(self._options):
             behind = skip(rules.AROUND, self.text, end)
@@ -326,7 +303,7 @@ class Text(Plain):
             void = self._void(start, end)
             if stated and end > match.end() and void is Reason.REJECTED:  # "The answer is D. Fog is not a ..."
                 void = Reason.REJECTED if self._is_asked(start, end) else None
-        return Place(position, start, end, void=void)
+        return Found(position, start, end, void=void)
 
     def _first_words_at(self, start: int, position: int) -> int:
         """Return the end of a line that consists of the first words of an option and of no other; else 0."""
@@ -342,7 +319,7 @@ class Text(Plain):
         if rules.ABOUT_THE_OTHERS.match(self.lower, start) or self._leaves_out_parts(position, start):
             return True
         own, said = rules.NUMBER.fullmatch(self._options[position]), rules.NUMBER.match(self.text, start)
-        values = {Decimal(_POINT.sub(".", _GROUPS.sub("", number.group()))) for number in (own, said) if number}
+        values = {Decimal(_GROUPS.sub("", number[0]).replace(",", ".")) for number in (own, said) if number}
         return bool(own and said and rules.STOP.match(self.text, said.end())) and len(values) > 1
 
     def _leaves_out_parts(self, position: int, start: int) -> bool:

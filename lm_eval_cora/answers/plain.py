@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 from lm_eval_cora.answers import Reason
@@ -88,13 +88,6 @@ def start_of_answer(response: str) -> int:
     if start and not response[start:].strip() and 0 < len(response[: closes[0].start()].strip()) <= _ALONE:
         start = 0 if OPENS.match(response) is None else start
     return skip(_ROLE, response, start)
-
-
-def announced(pattern: re.Pattern[str], said: str, unless: re.Pattern[str], *, inside: bool = False) -> Iterator[int]:
-    """Yield the ends of the last 20 announcements, the last first, unless words are before (or inside) them."""
-    found = (match.span() for match in pattern.finditer(said))
-    ends = [end for start, end in found if not unless.search(said[max(0, start - 60) : end if inside else start])]
-    return reversed(ends[-20:])
 
 
 def is_reasoning(head: str) -> bool:
@@ -194,8 +187,9 @@ class Edited:
     """A text from a place on, whose characters can be traced back to the whole original text."""
 
     def __init__(self, text: str, start: int = 0) -> None:
-        self.text = text[start:]
-        self._changes: list[list[_Change]] = [[(0, 0, 0, start)]]  # of each step, in the order of the text
+        self.text = text
+        self._changes: list[list[_Change]] = []  # of each step, in the order of the text
+        self.cut(0, start)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the part of the original text for a part of the text."""
@@ -212,22 +206,27 @@ class Edited:
                 place = inside if place < end else place - end + old_end
         return place
 
+    def cut(self, start: int, end: int, new: str = "") -> None:
+        """Replace a part of the text."""
+        self._changes.append([(start, start + len(new), start, end)])
+        self.text = f"{self.text[:start]}{new}{self.text[end:]}"
+
     def substitute(self, pattern: re.Pattern[str], replacement: Replacement) -> None:
         """Replace the matches of a pattern."""
-        parts: list[str] = []
         changes: list[_Change] = []
-        end = length = 0
-        for match in pattern.finditer(self.text):
+        moved = 0  # characters by which the rest of the text is moved
+
+        def replaced(match: re.Match[str]) -> str:
+            nonlocal moved
             new = replacement if isinstance(replacement, str) else replacement(match)
-            if new == match[0]:
-                continue
-            start, old_end = match.span()
-            parts += (self.text[end:start], new)
-            length += start - end + len(new)
-            changes.append((length - len(new), length, start, old_end))
-            end = old_end
+            if new != match[0]:
+                start, end = match.span()
+                changes.append((start + moved, start + moved + len(new), start, end))
+                moved += len(new) - (end - start)
+            return new
+
+        self.text = pattern.sub(replaced, self.text)
         if changes:
-            self.text = "".join(parts) + self.text[end:]
             self._changes.append(changes)
 
 
@@ -237,29 +236,18 @@ class Plain(Edited):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         if len(self.text) > 2 * HALF:
-            self._changes.append([(HALF, HALF + len(_GAP), HALF, len(self.text) - HALF)])
-            self.text = f"{self.text[:HALF]}{_GAP}{self.text[-HALF:]}"
+            self.cut(HALF, len(self.text) - HALF, _GAP)
         if (turn := _END_OF_TURN.search(self.text)) and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
         for pattern, replacement in _REPLACED:
             self.substitute(pattern, replacement)
-        self.drop(len(self.text) - len(self.text.lstrip()))
+        self.cut(0, len(self.text) - len(self.text.lstrip()))
         self.text = self.text.rstrip()
-
-    def drop(self, count: int) -> None:
-        """Drop characters at the beginning."""
-        self.text = self.text[count:]
-        self._changes.append([(0, 0, 0, count)])
 
 
 def plain(text: str) -> str:
     """Return a text without markup, see `Plain`."""
     return Plain(text).text
-
-
-def plain_lower(text: str) -> str:
-    """Return a text without markup in lower case."""
-    return lowered(plain(text))
 
 
 def lowered(text: str) -> str:

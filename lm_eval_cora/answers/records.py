@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -10,7 +9,7 @@ from typing import Any, get_args
 from lm_eval_cora.answers import Answer, moved
 from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
-from lm_eval_cora.answers.labels import in_letters
+from lm_eval_cora.answers.labels import put_into_letters
 from lm_eval_cora.answers.plain import LINE_BREAK, Edited
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
@@ -60,7 +59,7 @@ class Record(Variant, Answer):
     @property
     def invalid(self) -> bool:
         """Whether the response has no valid answer."""
-        return not self.skipped and self.picked is None and self.selected is None and self.written is None
+        return not self.skipped and self.value is None
 
 
 class Response(str):
@@ -124,14 +123,14 @@ def read_response(
 def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     """Read a response with one reader, with what is known about the response besides its text."""
     known = Response.of(response)
-    labels = doc.get("labels")
-    lines = Edited(known)
-    lines.substitute(LINE_BREAK, "\n")
-    text = in_letters(lines.text, labels, doc["choices"]) if labels else Edited(lines.text)
+    text = Edited(known)
+    text.substitute(LINE_BREAK, "\n")
+    if labels := doc.get("labels"):
+        put_into_letters(text, labels, doc["choices"])
     if known.opened:
-        text.substitute(re.compile(r"\A"), OPENING_MARK)
+        text.cut(0, 0, OPENING_MARK)
     answer = format_of(doc).read(text.text, doc, reader, cut_off=bool(known.cut_off))
-    return moved(moved(answer, text.span), lines.span)
+    return moved(answer, text.span)
 
 
 def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, bool]:
@@ -243,9 +242,9 @@ def around(response: str, span: tuple[int, int] | None, size: int = 300) -> tupl
 
 def places(response: str, answer: Answer, labels: Sequence[str] = (), most: int = 8) -> list[str]:
     """Describe the places of an invalid answer that were found, and why they do not count."""
-    named = dict(enumerate([*labels, *LETTERS[len(labels) :]]))
+    named = {-1: "none, "} | {place: f"{label}, " for place, label in enumerate([*labels, *LETTERS[len(labels) :]])}
     return [
-        f"{named.get(found.position, 'none')}, "
+        f"{named.get(found.position, '')}"
         f'"{response[slice(*found.span)][:60]}" ({found.rule}): {found.void or "another option has the same weight"}'
         for found in answer.found[:most]
     ]

@@ -66,16 +66,19 @@ STOP = re.compile(
 GOES_ON_AFTER = re.compile(rf"(?i:{LEAVES_OPEN.pattern})|(?:is|:) \(?[A-Z]\)?,")  # "The answer is B, the symbol is C."
 
 
+_ANY, _NEVER = re.compile(""), re.compile("(?!)")
+
+
 class Cue(NamedTuple):
-    """Words after which an option is the answer. A pattern that is None sets no condition."""
+    """Words after which an option is the answer."""
 
     name: str
     words: re.Pattern[str]  # directly before the option
     before: re.Pattern[str]  # must be in the sentence before; a match of its group `other` is about another answer
-    after: re.Pattern[str] | None = None  # must follow the option, unless its own text follows its letter
-    doubt: re.Pattern[str] | None = DOUBT  # must not come before `before`
-    opens: re.Pattern[str] | None = GOES_ON_AFTER  # must not come in or after `before`
-    unless: re.Pattern[str] | None = None  # must not be in the sentence before
+    after: re.Pattern[str] = _ANY  # must follow the option, unless its own text follows its letter
+    doubt: re.Pattern[str] = DOUBT  # must not come before `before`
+    opens: re.Pattern[str] = GOES_ON_AFTER  # must not come in or after `before`
+    unless: re.Pattern[str] = _NEVER  # must not be in the sentence before
     with_text: bool = False  # the option's own text must follow its letter
     weight: int = STATED
 
@@ -86,13 +89,13 @@ CUES = (
     Cue("stated as the answer", _any_case("[:=]"), ANSWER, opens=GOES_THROUGH, unless=BEFORE_A_LIST),
     Cue("stated as the answer", _IS, ANSWER),
     Cue("the best of a kind", _IS_OR_COLON, BEST, STOP, unless=NOT_BEST),
-    Cue("the one that does not hold", _IS_OR_COLON, ODD, STOP, opens=None, weight=ODD_ONE),
+    Cue("the one that does not hold", _IS_OR_COLON, ODD, STOP, opens=_NEVER, weight=ODD_ONE),
     Cue("a choice in the first person", _any_case("choose|chose|select(?:ed)?|pick(?:ed)?"), SUBJECT, doubt=CONDITION),
     Cue("a choice in the first person", _any_case("believe|think|say|guess|meant?"), OPINION, doubt=CONDITION),
     Cue("a choice in the first person", _any_case("with|for|on|to"), CHOICE),
-    Cue("a conclusion", _any_case("therefore|so|thus|hence|it's|that's"), CLAUSE, STOP, doubt=None),
+    Cue("a conclusion", _any_case("therefore|so|thus|hence|it's|that's"), CLAUSE, STOP, doubt=_NEVER),
     Cue("a conclusion", _any_case("is|be"), POINTER, STOP, doubt=LEAVES_OPEN),
-    Cue("called by letter and text", _any_case("is|are|:"), CLAUSE, None, None, None, LISTS, True, AFFIRMED),
+    Cue("called by letter and text", _any_case("is|are|:"), CLAUSE, _ANY, _NEVER, _NEVER, LISTS, True, AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
 UNREADABLE = "an announcement that cannot be read"
@@ -100,7 +103,7 @@ HEADED = _any_case(
     r"(?:^|(?<=\n))\W{0,10}(?:(?:the|my|final|correct|right|best) )*answer(?: is(?: not)?)?\s?:(?P<said>\s?[^\n]+)\Z"
 )
 """A last line that is announced as the answer."""
-STATES_NOTHING = Cue("no option stated", _any_case(".+"), ANSWER, doubt=None)
+STATES_NOTHING = Cue("no option stated", _any_case(".+"), ANSWER, doubt=_NEVER)
 FIRM = frozenset(("a label", "stated as the answer", "a choice in the first person"))
 """Rules whose statement in the first sentence is the answer at the beginning."""
 
@@ -123,11 +126,12 @@ NOTHING_STATED = _any_case(r"none\b|not (?:listed|given|provided|among|in the)\b
 
 # ---- letters, and the words "a" and "I"
 LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w|\.[A-Z]\.)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
-SMALL = re.compile(r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))")
+_SMALL = r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))"
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
 _REASON = "because|since|as|and|or|but|due|given|based|according|therefore|so|for"
-WORD = re.compile(rf"[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|I(?= +(?:would|was|and)\b)")
-SMALL_WORD = re.compile(r"[ai](?![)\]])")
+_WORD = rf"[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|I(?= +(?:would|was|and)\b)"
+LETTER_STATED = re.compile(rf"(?!{_WORD})(?:{LETTER.pattern}|{_SMALL})")
+LETTER_MENTIONED = re.compile(rf"(?!{_WORD}|[ai](?![)\]]))(?:{LETTER.pattern})")
 GIVES_REASON = re.compile(rf" +(?:{_REASON})\b")
 
 # ---- text before a letter
@@ -194,14 +198,13 @@ IS_CHOSEN = _any_case(
 )
 
 # ---- signs around a letter: the text before it and the text after it, which together tell what it means
-_ANY = re.compile("")
 MARKED_BY = ((LINE_START, MARK), (SHORT_LABEL, ENDS_LINE))
 LABELLED_BY = ((SHORT_LABEL, _ANY),)
 NAMED_BY = ((NAMED, _ANY),)
 AFFIRMED_BY = ((AFFIRMED_BEFORE, _ANY), (_ANY, AFFIRMS))
 _WITH_LABEL = tuple((before, AFFIRMS) for before in (NAMED, SENTENCE_START, LINE_START))
 CALLED_RIGHT_BY = ((AFFIRMED_BEFORE, _ANY), (_ANY, IS_CHOSEN), *_WITH_LABEL)
-VOID_BY = ((REJECTED_BEFORE, _ANY, Reason.REJECTED), (BOTH, AND, Reason.SEVERAL), (OF_A_LIST, _ANY, Reason.SEVERAL))
+VOID_BY = {Reason.REJECTED: ((REJECTED_BEFORE, _ANY),), Reason.SEVERAL: ((BOTH, AND), (OF_A_LIST, _ANY))}
 
 # ---- between two statements
 TAKES_BACK = _any_case(

@@ -1,13 +1,15 @@
 """The format of multi-selection in REVAS and MCQA+, which asks for the letters of all right options."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
-from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers import Answer, Reason, voided
+from lm_eval_cora.answers.claims import STATED, claims, last_of
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import LABEL, Plain, announced, lowered, refused_or, skip
+from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
@@ -94,17 +96,18 @@ class SelectAll(AnswerFormat):
         strict = self.strict(said, doc)
         if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
             return strict
-        for start in announced(_ANNOUNCED, said, _NOT_SELECTED, inside=True):
-            answer = _read(said, doc, start, "stated as the answer")
+        found = claims(said, [(STATED, _ANNOUNCED)], _NOT_SELECTED, through=True)
+        for claim in last_of(found):
+            answer = _read(said, doc, claim.end, claim.rule)
             if answer.reason is not Reason.NO_LETTER:
                 return answer
         text = Plain(said)
         options = dict(zip(map(text_of_option, doc["choices"]), doc["printed"], strict=True))
         lines = set(_LINE.findall(lowered(text.text)))
         if not lines or lines - options.keys():
-            return strict
-        chosen = sorted({options[line] for line in lines}, key=doc["printed"].index)
-        return Answer(selected=tuple(chosen), rule="lines that are options", span=text.span(0, len(text.text)))
+            return replace(strict, found=tuple(found))
+        selected = _in_order(map(options.__getitem__, lines), doc)
+        return Answer(selected=selected, rule="lines that are options", span=text.span(0, len(text.text)))
 
     def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:
         """Whether the line of the selection is complete."""
@@ -131,13 +134,17 @@ def _read(said: str, doc: Doc, start: int, rule: str) -> Answer:
     letters, first, end = found
     if not letters:
         return Answer(reason=refused_or(Reason.NO_LETTER, head))
+    answer = Answer(rule=rule, span=(start + first, start + end))
     if isinstance(letters, Reason):
-        return Answer(reason=letters)
+        return voided(answer, letters)
     positions = set(map(LETTERS.index, letters))
     if max(positions) >= len(printed):
-        return Answer(reason=Reason.OUT_OF_RANGE)
-    chosen = sorted({printed[position] for position in positions}, key=printed.index)
-    return Answer(selected=tuple(chosen), rule=rule, span=(start + first, start + end))
+        return voided(answer, Reason.OUT_OF_RANGE)
+    return replace(answer, selected=_in_order(map(printed.__getitem__, positions), doc))
+
+
+def _in_order(identities: Iterable[int], doc: Doc) -> tuple[int, ...]:
+    return tuple(sorted(set(identities), key=doc["printed"].index))
 
 
 @lru_cache
@@ -172,18 +179,19 @@ def _letters(text: str, start: int, options: dict[str, str]) -> tuple[str, int, 
         end = text_end or item.end(2)
     stop = skip(_GAP, text, end)
     gap, (remark, _, below) = text[end:stop], text[stop:].partition("\n")
-    if "\n" in gap or not letters or not remark:  # nothing else is on the line
+    if not (letters and remark) or "\n" in gap:  # nothing else is on the line
         return letters, first, end
-    if above:  # the last line explains
-        return above, first, end
     is_bare = not text_end and not gap.strip()
-    if is_bare and len(letters) == 1 and (text[first].islower() or (letters in "AI" and remark[0].islower())):
-        return "", first, end  # an English word
+    looks_like_a_word = text[first].islower() or (letters in "AI" and remark[0].islower())
     doubted = _DENIES.search(remark) or (is_bare and len(letters) > 1)
     # If other words than the option text follow, this may be a remark, and more letters with remarks may follow.
-    listed = not is_bare and item_of.match(below)
-    if (doubted and not _CONFIRMS.match(remark)) or listed or options.keys() & _ALONE.findall(remark):
-        return Reason.UNCLEAR, first, end
+    listed = options.keys() & _ALONE.findall(remark) or (not is_bare and item_of.match(below))
+    if above:
+        letters = above  # the last line explains
+    elif is_bare and looks_like_a_word and len(letters) == 1:
+        letters = ""
+    elif listed or (doubted and not _CONFIRMS.match(remark)):
+        letters = Reason.UNCLEAR
     return letters, first, end
 
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers import Answer, Found, Reason, moved
 from lm_eval_cora.answers.choice import last_counts
+from lm_eval_cora.answers.claims import claims, valid
 from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
 from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip
@@ -13,41 +14,52 @@ from lm_eval_cora.answers.rules import FRONT, LEAVES_OPEN
 from lm_eval_cora.variants import template
 
 _HEAD = 256
-_NEAR = 80
 _YES_OR_NO = re.compile(r"[\W_]*([Yy][Ee][Ss]|[Nn][Oo])(?![^\W\d_]|(?i:(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b))")
 _FIRST = "the first word"
+_STATED = "stated about the proposed answer"
 _INDISTINCT = re.compile(
     r"[\s\S]{0,2}\Z|(?:not|yes|nope|no|correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b"
 )
 """An option text that is too short to be searched for, or that begins with a word of a verdict."""
 _PROPOSED = "X"  # stands for the text of the proposed answer in a text that is otherwise in lower case
 _STOPS = r"(?=\s?(?:[.,;:!)\]\n\"'*]|$|- )|\s(?:because|since|as|and|given|answer|choice|option|one|response)\b)"
-_CLAIMS = (
-    re.compile(
-        # The first word, in the only group: "yes", "not correct".
-        r"^([\W_]*(?:(?:yes|nope|no)\b(?!-|\s*/|\s+(?:or|and|problem|other|doubt|more|matter|one|further)\b)|"
-        rf"(?:not )?(?:correct|right|true|incorrect|wrong|false)\b{_STOPS}(?!\s*/|\s+(?:or|and)\b)))|"
-        # A statement: "the proposed answer is not correct", "the answer: yes".
-        r"(?:\b(?:the|this|your)\s(?:(?:proposed|given|suggested|provided|stated|final|correct|right)\s)?"
-        rf"(?:answer|statement|claim|option|choice|verdict)(?:,? [\"'(]?{_PROPOSED}[\"')]?,?)?|"
-        rf"^[\W_]*(?:it|this|that)|{_PROPOSED}|\b(?:answer|verdict|conclusion)(?=[\"']?\s?:))[\"']?"
-        r"(?:\sis|'s|\s?:|\sseems(?: to be)?|\sappears to be|\s(?:should|would|must) be)?(?:n't| not)?"
-        r"[\s:\"'(]{1,4}"
-        r"(?:(?:indeed|therefore|clearly|most likely|likely|probably|definitely|also|the|a|an) ){0,3}"
-        r"(?:(?:yes|no)\b(?!-|\s*/|\s+(?:or|and)\b)(?=\W|$)|"
-        rf"(?:correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b{_STOPS})"
-    ),
-    # A conclusion, which may also be part of a statement: "the answer is therefore yes".
-    re.compile(rf"\b(?:therefore|so|thus|hence|wait|actually|i would say|i'd say|i say),? (?:yes|no)\b{_STOPS}"),
-)
-"""The claims that count. Each ends with its verdict."""
-_NEGATIVE = re.compile(r"n't|not|(?:nope|no|incorrect|wrong|false|inaccurate)\Z")
-"""The negative words of a claim; it may have two: "not incorrect"."""
 _OPEN = re.compile(
     rf"(?:(?i:{LEAVES_OPEN.pattern})|"
     r"\b(?:determine|doubt|doubtful|unclear|check|asks?|sure|see|know|evaluate|decide|verify)\b)[^.,;:!?\n]*\Z"
 )
 """A word that doubts or negates what follows in the same clause."""
+_CLAIMS = [
+    # "yes", "not correct"
+    (
+        _FIRST,
+        re.compile(
+            r"^[\W_]*(?:(?:yes|nope|no)\b(?!-|\s*/|\s+(?:or|and|problem|other|doubt|more|matter|one|further)\b)|"
+            rf"(?:not )?(?:correct|right|true|incorrect|wrong|false)\b{_STOPS}(?!\s*/|\s+(?:or|and)\b))"
+        ),
+    ),
+    # "the proposed answer is not correct", "the answer: yes"
+    (
+        _STATED,
+        re.compile(
+            r"(?:\b(?:the|this|your)\s(?:(?:proposed|given|suggested|provided|stated|final|correct|right)\s)?"
+            rf"(?:answer|statement|claim|option|choice|verdict)(?:,? [\"'(]?{_PROPOSED}[\"')]?,?)?|"
+            rf"^[\W_]*(?:it|this|that)|{_PROPOSED}|\b(?:answer|verdict|conclusion)(?=[\"']?\s?:))[\"']?"
+            r"(?:\sis|'s|\s?:|\sseems(?: to be)?|\sappears to be|\s(?:should|would|must) be)?(?:n't| not)?"
+            r"[\s:\"'(]{1,4}"
+            r"(?:(?:indeed|therefore|clearly|most likely|likely|probably|definitely|also|the|a|an) ){0,3}"
+            r"(?:(?:yes|no)\b(?!-|\s*/|\s+(?:or|and)\b)(?=\W|$)|"
+            rf"(?:correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b{_STOPS})"
+        ),
+    ),
+    # A conclusion, which may also be part of a statement: "the answer is therefore yes".
+    (
+        _STATED,
+        re.compile(rf"\b(?:therefore|so|thus|hence|wait|actually|i would say|i'd say|i say),? (?:yes|no)\b{_STOPS}"),
+    ),
+]
+"""The claims about the proposed answer. Each ends with its verdict."""
+_NEGATIVE = re.compile(r"n't|not|(?:nope|no|incorrect|wrong|false|inaccurate)\Z")
+"""The negative words of a claim; it may have two: "not incorrect"."""
 
 
 class YesNo(AnswerFormat):
@@ -114,24 +126,17 @@ class YesNo(AnswerFormat):
         if _INDISTINCT.match(proposed) is None:
             plain.substitute(re.compile(rf"(?<!\w){re.escape(proposed)}(?!\w)"), _PROPOSED)
         text = plain.text
-        found = [claim for pattern in _CLAIMS for claim in pattern.finditer(text)]
-        found.sort(key=re.Match.start)
-        claims = [claim for claim in found if not _OPEN.search(text[max(0, claim.start() - _NEAR) : claim.start()])]
-        if not claims:
-            return Answer(reason=refused_or(Reason.NO_YES_OR_NO, said))
-        counted = claims[0]
-        if len(set(map(_says_yes, claims))) > 1:
-            last = last_counts(text, counted.end(), claims[-1].start(), at_front=bool(counted.lastindex))
-            if last is None:
-                return Answer(reason=Reason.SEVERAL)
-            counted = claims[-1] if last else counted
-        opens = bool(counted.lastindex)
-        return Answer(
-            selected=tuple(doc["printed"]) if _says_yes(counted) else (),
-            settled=opens and len(text[counted.end() :].partition("\n")[2].strip()) > 1,
-            rule=_FIRST if opens else "stated about the proposed answer",
-            span=plain.span(skip(FRONT, text, counted.start()), counted.end()),
+        found = claims(text, _CLAIMS, _OPEN, 80)
+        claim = _deciding(text, valid(found), said)
+        if isinstance(claim, Reason):
+            return moved(Answer(reason=claim, found=tuple(found)), plain.span)
+        answer = Answer(
+            selected=tuple(doc["printed"]) if _says_yes(text, claim) else (),
+            settled=claim.rule == _FIRST and len(text[claim.end :].partition("\n")[2].strip()) > 1,
+            rule=claim.rule,
+            span=(skip(FRONT, text, claim.start), claim.end),
         )
+        return moved(answer, plain.span)
 
     def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
         """Compare the log-likelihoods of "yes" and "no"."""
@@ -150,9 +155,20 @@ class YesNo(AnswerFormat):
         return [self.target(doc)]
 
 
-def _says_yes(claim: re.Match[str]) -> bool:
+def _deciding(text: str, found: Sequence[Found], said: str) -> Found | Reason:
+    """Return the claim that counts among those that are not doubted."""
+    if not found:
+        return refused_or(Reason.NO_YES_OR_NO, said)
+    first, last = found[0], found[-1]
+    if len({_says_yes(text, claim) for claim in found}) == 1:
+        return first
+    is_last = last_counts(text, first.end, last.start, at_front=first.rule == _FIRST)
+    return Reason.SEVERAL if is_last is None else last if is_last else first
+
+
+def _says_yes(text: str, claim: Found) -> bool:
     """Whether a claim affirms: it has an even number of negative words."""
-    return len(_NEGATIVE.findall(claim[0])) % 2 == 0
+    return len(_NEGATIVE.findall(text[claim.start : claim.end])) % 2 == 0
 
 
 YES_NO = YesNo()

@@ -174,11 +174,9 @@ def noise_of(records: PackedRecords, question_ids: Sequence[str], same: Same) ->
 
 
 def _is_other(one: Record, other: Record, same: Same) -> bool:
-    if one.invalid or other.invalid:
-        return True
-    if one.written is not None and other.written is not None:
-        return not same(one.written, other.written)
-    return (one.picked, one.selected) != (other.picked, other.selected)
+    if one.written is None or other.written is None:
+        return one.invalid or one.value != other.value
+    return not same(one.written, other.written)
 
 
 def equivalent(records: PackedRecords, part: Ints, sizes: Ints, same: Same) -> tuple[Ints, Ints]:

@@ -280,7 +280,7 @@ def _why(record: Record, line: Mapping[str, Any], text: str, reader: Reader) -> 
     if not isinstance(responses[0], str) or record.skipped:
         return {}
     answer = answer_in(line["doc"], known_response(line), reader)
-    if (answer.picked, answer.selected, answer.written) != (record.picked, record.selected, record.written):
+    if answer.value != record.value:
         return {}
     if answer.span is None:
         return {"places": places(text, answer, line["doc"].get("labels") or ())}

@@ -9,64 +9,40 @@ from lm_eval_cora.answers.boxed import _LONGEST, BOXED
 from tests.support.responses import pairs
 
 BOXES = {
-    "5": (
-        *(r"\boxed{5}", r"\fbox{5}", r"\boxed 5", r"\boxed5", r"$\boxed 5$.", r"\boxed  {5}", r"\boxed{ 5 }"),
-        *(r"So it is $\boxed{5}$.", r"\[\boxed{5}\]", r"**\boxed{5}**", "`\\boxed{5}`", "<b>\\boxed{5}</b>"),
-        *("```latex\n\\boxed{5}\n```", r"\boxed{5}</s>", r"\boxed{5}<|im_end|>", r"\boxed{5}}"),
-        *(r"Write it as \boxed{answer}. It is \boxed{5}", r"$\boxed{5}$ I used \boxed as asked."),
-        r"$\boxed{5}$. (The command is **\boxed**.)",
-    ),
-    r"\frac{1}{2}": (r"\boxed{\frac{1}{2}}", r"\boxed\frac{1}{2}"),
-    r"\frac{\sqrt{3}}{2^{n_{1}}}": (r"\boxed{\frac{\sqrt{3}}{2^{n_{1}}}}",),
-    "{5}": (r"\boxed{{5}}",),
-    r"\{1,2\}": (r"\boxed{\{1,2\}}",),
-    r"a\}b": (r"\boxed{a\}b}",),
-    r"\left\{1\right.": (r"\boxed{\left\{1\right.}",),
-    r"5\\": (r"\boxed{5\\}",),
-    r"\begin{pmatrix}1\\2\end{pmatrix}": (r"\boxed{\begin{pmatrix}1\\2\end{pmatrix}}",),
-    r"\text{Evelyn}": (r"\boxed{\text{Evelyn}}",),
-    "x\n+ y": ("\\boxed{x\n+ y}",),
-    "{" * 400 + "5" + "}" * 400: (r"\boxed{" + "{" * 400 + "5" + "}" * 401,),
-    "2": (r"$\boxed{1}$ and $\boxed{2}$", r"\boxed{1} or \fbox{2}", r"\fbox{1} or \boxed{2}"),
-    "3": (r"\boxed{\boxed{3}}", r"\\boxed{3}"),
-    "7": (r"\fbox{$\boxed{7}$}",),
-    "1": (r"\boxed{1} boxed{2} \boxedtext{3} \fboxes{4} \BOXED{5} \framebox{6}",),
+    "5": (r"\boxed{5}", r"\fbox{5}", r"\boxed 5", r"\boxed5", r"\boxed{5}</s>"),
+    r"\frac{1}{2}": (r"\boxed{\frac{1}{2}}",),
+    "2": (r"\boxed{1} or \fbox{2}",),
+    "3": (r"\boxed{\boxed{3}}",),
     "__import__('os').mkdir('x')": (r"\boxed{__import__('os').mkdir('x')}",),
-    "9**9**9**9": (r"\boxed{9**9**9**9}",),
-    "\ud83d\x00": ("\\boxed{\ud83d\x00}",),
-    "５": ("\\boxed{５}",),
-    "ответ": ("\\boxed{ответ}",),
     "1" * _LONGEST: (r"\boxed{" + "1" * _LONGEST + "}",),
 }
 
 INVALID = {
-    Reason.NO_BOX: (
-        *("5", "The answer is $5$.", "boxed{5}", r"\boxedtext{5}", r"\BOXED{5}", "＼boxed{5}", "\\b\u043exed{5}"),
-        *("\x08oxed{5}", "__import__('os').mkdir('x')", r"\boxed", r"\boxed as asked"),
-    ),
+    Reason.NO_BOX: ("__import__('os').mkdir('x')",),
     Reason.UNCLOSED_BOX: (
-        *(r"\boxed{", r"\boxed{5", r"\boxed{\frac{1}{2}", r"\boxed{5\}", r"\boxed{1} \boxed{2", r"\boxed{" * 10_000),
+        r"\boxed{",
+        r"\boxed{5",
+        r"\boxed{1} \boxed{2",
+        r"\boxed{" * 10_000,
         r"\boxed{" + "{" * 10_000,
     ),
-    Reason.EMPTY_BOX: (r"\boxed{}", r"\boxed{ }", r"\boxed{5}, as in \boxed{}", r"\boxed{\boxed{}}"),
+    Reason.EMPTY_BOX: (r"\boxed{}", r"\boxed{ }"),
     Reason.PLACEHOLDER: (r"\boxed{answer}", r"\boxed{\text{answer}}", r"\boxed{[answer]}", r"\boxed{...}"),
     Reason.TOO_LONG: (r"\boxed{" + "1" * (_LONGEST + 1) + "}", r"\boxed{" + "1" * 100_000 + "}"),
 }
 
 ANNOUNCED = {
     "5": (
-        *(r"So $\boxed{5}$. The answer is 6.", "The answer is 5.", r"The answer is \[ 5 \]", "so the answer is\n\n5"),
-        *("The answer is 5 because 2 + 3 = 5", "The answer is therefore 5"),
+        "The answer is 5.",
+        r"The answer is \[ 5 \]",
+        "so the answer is\n\n5",
+        "The answer is 5 because 2 + 3 = 5",
+        "The answer is therefore 5",
     ),
-    r"\frac{1}{2}": (r"Therefore, the final answer is $\frac{1}{2}$. I hope it is correct.",),
-    "3.5": (r"Final Answer: The final answer is $3.5$.",),
     "x=3": ("**Answer:** $x=3$",),
     "6": ("The answer is 6. I hope the answer is correct.",),
     r"\$5": (r"The answer is $\$5$.",),
-    None: (
-        *("The answer is not 5.", "The answer is incorrect.", "To find the answer: divide 10 by 2."),
-        *("If the answer is 5, then x = 2", r"The answer is 5. So \boxed{", "Five."),
-    ),
+    None: ("The answer is not 5.", "The answer is incorrect.", "If the answer is 5, then x = 2", "Five."),
 }
 
 

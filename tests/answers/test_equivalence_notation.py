@@ -11,18 +11,34 @@ from lm_eval_cora.answers.equivalence import canonical, same_number, same_words
 @pytest.mark.parametrize(
     ("written", "text"),
     [
-        *(("5", "5"), (" 5 ", "5"), ("5.", "5"), ("$5$", "5"), ("$5$.", "5"), ("$$5$$", "5"), (r"\$5", "5")),
-        *((r"50\%", "50%"), (r"50 \%", "50%"), (r"\dfrac{1}{2}", r"\frac{1}{2}"), (r"\tfrac12", r"\frac12")),
-        *((r"\cfrac{1}{2}", r"\frac{1}{2}"), (r"\displaystyle\frac{1}{2}", r"\frac{1}{2}")),
-        *((r"\left( 3,\, \dfrac{1}{2} \right)", r"(3,\frac{1}{2})"), (r"\left[0,1\right)", "[0,1)")),
-        *((r"10,\!000", "10000"), ("10{,}000", "10000"), ("1,000", "1000"), ("-1,234,567.5", "-1234567.5")),
-        *(("(1,000)", "(1,000)"), ("100, 200", "100, 200"), ("1 , 2", "1,2"), (r"3 \text{ or } 5", "3,5")),
-        *(("100,200", "100200"), ("3 and -5", "3,-5"), ("x ** 2", "x^2"), ("x\n+  1", "x+1"), ("x~+~1", "x+1")),
-        *((r"x \quad + \qquad 1", "x+1"), ("−5", "-5"), ("2 1/2", "2 1/2")),
-        *((r"\text{no solution}", r"\text{no solution}"), (r"a\\b", r"a\\b")),
-        *((r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix}1 \\ 2 \end{pmatrix}"), (r"x \le 2", r"x \le 2")),
-        *((r"a \leftarrow b", r"a \leftarrow b"), (r"\limits_a", "_a"), ("-.5", "-.5"), ("(A)", "(A)")),
-        *(("Evelyn", "Evelyn"), ("", ""), (" ", ""), ("$.$", ""), (r"\,", ""), ("...", "")),
+        (" 5 ", "5"),
+        ("$5$.", "5"),
+        (r"\$5", "5"),
+        (r"50\%", "50%"),
+        (r"50 \%", "50%"),
+        (r"\dfrac{1}{2}", r"\frac{1}{2}"),
+        (r"\tfrac12", r"\frac12"),
+        (r"\cfrac{1}{2}", r"\frac{1}{2}"),
+        (r"\displaystyle\frac{1}{2}", r"\frac{1}{2}"),
+        (r"\left( 3,\, \dfrac{1}{2} \right)", r"(3,\frac{1}{2})"),
+        (r"\left[0,1\right)", "[0,1)"),
+        (r"10,\!000", "10000"),
+        ("10{,}000", "10000"),
+        ("-1,234,567.5", "-1234567.5"),
+        ("100, 200", "100, 200"),
+        ("1 , 2", "1,2"),
+        (r"3 \text{ or } 5", "3,5"),
+        ("3 and -5", "3,-5"),
+        ("x ** 2", "x^2"),
+        ("x~+~1", "x+1"),
+        (r"x \quad + \qquad 1", "x+1"),
+        ("−5", "-5"),
+        (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix}1 \\ 2 \end{pmatrix}"),
+        (r"a \leftarrow b", r"a \leftarrow b"),
+        (r"\limits_a", "_a"),
+        ("$.$", ""),
+        (r"\,", ""),
+        ("...", ""),
     ],
 )
 def test_notation_without_meaning_is_removed(written: str, text: str) -> None:
@@ -89,25 +105,28 @@ def test_more_digits_than_python_reads_do_not_raise(text: str) -> None:
 
 
 EQUAL = (
-    *(("5", "5.0"), ("5", "5."), ("5", "+5"), ("5", "05"), ("0", "-0"), ("0.5", ".5"), ("-0.5", "-.5")),
-    *(("2 1/2", "2.5"), (r"2\frac{1}{2}", "2.5"), (r"-2\frac12", "-2.5"), (r"\frac{1}{2}", "0.5")),
-    *((r"\frac{2}{4}", r"\frac{1}{2}"), (r"\frac12", "1/2"), (r"-\frac{1}{2}", r"\frac{-1}{2}")),
-    *((r"\frac{6}{3}", "2"), (r"\frac{1}{3}", "0.333333"), (r"\frac{2}{3}", "0.6666667")),
-    *(("3.1415927", "3.141593"), (r"0.\overline{3}", r"\frac{1}{3}"), (r"0.1\overline{6}", r"\frac{1}{6}")),
-    *((r"0.\overline{9}", "1"), (r"-1.\overline{27}", "-14/11"), (r".\overline{3}", "1/3"), ("1202_3", "1202_{3}")),
-    *(("1202_3", "1202"), ("1202_3", "47_{10}"), ("101_2", "5_{10}"), ("10_{11}", "11_{10}")),
+    ("5", "+5"),
+    ("0.5", ".5"),
+    ("-0.5", "-.5"),
+    (r"2\frac{1}{2}", "2.5"),
+    (r"-2\frac12", "-2.5"),
+    (r"\frac12", "1/2"),
+    (r"-\frac{1}{2}", r"\frac{-1}{2}"),
+    (r"\frac{1}{3}", "0.333333"),
+    (r"\frac{2}{3}", "0.6666667"),
+    (r"-1.\overline{27}", "-14/11"),
+    (r".\overline{3}", "1/3"),
+    ("1202_3", "1202"),
+    ("1202_3", "47_{10}"),
+    ("101_2", "5_{10}"),
 )
 DIFFERENT = (
-    *(("5", "6"), ("5", "-5"), ("2 1/2", "1"), ("12 1/2", "1 21/2"), ("0.5", "0.51"), (r"\frac{1}{3}", "0.33")),
-    *((r"\frac{1}{3}", "0.3333"), (r"\frac{1}{1000000}", r"\frac{1}{1000001}"), ("1000000", "1000001")),
-    *(("0.333333", "0.333334"), (r"0.\overline{3}", "0.3"), (r"0.\overline{12}", r"0.1\overline{2}")),
-    *(("1202_3", "1202_4"), ("1202_3", "47"), ("12_2", "12_3"), ("12_{1}", "12_{37}")),
+    ("12 1/2", "1 21/2"),
+    (r"\frac{1}{1000000}", r"\frac{1}{1000001}"),
+    (r"0.\overline{12}", r"0.1\overline{2}"),
+    ("1202_3", "47"),
 )
-NO_NUMBER = (
-    *("", "x", "5x", "1,00", "1,0000", "1.2.3", "--5", "1e3", r"\frac{1}{0}", "1/0", r"\frac{x}{2}", r"\sqrt{4}"),
-    *("5%", "2 1/0", r"2\frac{-1}{2}", "1_000", "0x10", "inf", "nan", "½", "²", "(5)", "[5]", "5,6", r"5\text{cm}"),
-    "100, 200",
-)
+NO_NUMBER = ("", "x", "1e3", "1/0", "1_000", "inf", "½")
 
 
 @pytest.mark.parametrize(
@@ -170,14 +189,14 @@ def test_a_repeating_decimal_equals_its_fraction(whole: str, before: str, period
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        *(("east", "east", True), ("East", "east", True), (r"\text{east}", "east", True)),
-        *((r"\text{East}", r"\textbf{east}", True), (r"\text{ east }", "east", True)),
-        *((r"\mbox{no solution}", "No solution", True), (r"\text{no}\text{ solution}", "no solution", True)),
-        *((r"\text{I}", r"\mathrm{i}", True), ("Straße", "STRASSE", True), ("восток", "Восток", True)),
-        *(("East", "seat", False), (r"\text{dog}", r"\text{god}", False), (r"\text{no}", r"\text{on}", False)),
-        *((r"\text{Evelyn}", r"\text{Angela}", False), ("no solution", "nosolution", False), ("abc", "acb", None)),
-        *(("east", "5", None), ("east", "x+1", None), ("east", "", None), (r"\text{5 cm}", "east", None)),
-        *((r"5\text{ inches}", "inches", None), (r"\alpha", "alpha", None), ("east1", "east", None)),
+        ("east", "east", True),
+        (r"\text{no}\text{ solution}", "no solution", True),
+        (r"\text{dog}", r"\text{god}", False),
+        ("no solution", "nosolution", False),
+        ("abc", "acb", None),
+        ("east", "5", None),
+        (r"\alpha", "alpha", None),
+        ("east1", "east", None),
     ],
 )
 def test_words(one: str, other: str, same: bool | None) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from lm_eval_cora import score
-from lm_eval_cora.answers.labels import in_letters
+from lm_eval_cora.answers.labels import put_into_letters
+from lm_eval_cora.answers.plain import Edited
 from lm_eval_cora.answers.records import read_answer
 from lm_eval_cora.errors import UserError
 
@@ -80,7 +81,8 @@ def test_letters_that_do_not_begin_with_a_are_labels() -> None:
 
 
 def test_the_text_can_be_traced_back() -> None:
-    text = in_letters("第3项, IV", ("3", "IV"))
+    text = Edited("第3项, IV")
+    put_into_letters(text, ("3", "IV"))
     assert text.text == "第A项, B"
     assert [text.span(1, 2), text.span(5, 6)] == [(1, 2), (5, 7)]
 
