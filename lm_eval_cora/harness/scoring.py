@@ -185,11 +185,11 @@ class Scoring:
             for requests in variants
         ]
 
-    def is_settled(self, request: Any, response: str) -> bool:
+    def is_final(self, request: Any, response: str) -> bool:
         """Whether more text after a response could not change its answer, for each filter."""
-        return bool(self.attempt("an answer", self._is_settled, request, response))
+        return bool(self.attempt("an answer", self._is_final, request, response))
 
-    def _is_settled(self, request: Any, response: str) -> bool:
+    def _is_final(self, request: Any, response: str) -> bool:
         if self._score is not score_response:
             return False
         self.filter([copy := _copied(request, response)])

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, docs
-from lm_eval_cora.harness.asking import AskingLM, check_repeats
+from lm_eval_cora.harness.asking import AskingLM, check_repeats, check_stopping
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs
 from lm_eval_cora.harness.limits import known
 from lm_eval_cora.harness.notices import Conditions, describe_cost, describe_samples, describe_stopping
@@ -80,6 +80,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         score = self.config.process_results
         self.scoring = Scoring(task, score, self._options.reader, self._filters, writes=self._writes)
         self.scoring.check(self.task_docs[0])
+        self.score_early, self.is_final = self.scoring.score_early, self.scoring.is_final
+        self.can_stop, self.hardest_first = facts.saves_requests(self._entries), self.probe.hardest_first
         self.scoring.print_only(config["metric_list"])
         self._directions: Mapping[str, Any] = self.higher_is_better()
 
@@ -227,7 +229,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.settings:
             return
-        back_ends.check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
+        check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
         passages = {doc["question_id"]: doc.get("cluster") or (doc["question_id"],) for doc in self._selected.values()}
         if model.target is not None and len(set(passages.values())) < len(passages):
             why = "tests the error of single questions, but these share passages, whose error is printed and larger"
@@ -282,11 +284,6 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _answers_scored(self, doc: Doc) -> int:
         """The number of answers to a variant that the model scores; 1 if the answer is written."""
         return len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
-
-    @property
-    def can_stop(self) -> bool:
-        """Whether a question may end with its first wrong answer, without changes to CoRA, CI or BMCA(1.0)."""
-        return facts.saves_requests(self._entries)
 
     def agenda(self) -> list[Planned]:
         """The questions of all ranks in random order. The first n are those of the option `questions: n`."""
