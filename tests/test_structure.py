@@ -4,6 +4,7 @@ import ast
 import re
 import tokenize
 from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from lm_eval_cora.answers.formats import FORMATS
@@ -84,6 +85,26 @@ def room(name: str) -> str:
 
 def test_each_room_imports_only_rooms_before_it() -> None:
     assert {(room, other) for room, other in arrows() if ROOMS.index(room) < ROOMS.index(other)} == set()
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def modules_imported(path: Path, modules: set[str]) -> set[str]:
+    """The modules of the package that a file imports, also inside functions and under TYPE_CHECKING."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
+    names = [(f"{node.module}.{alias.name}", f"{node.module}") for node in nodes for alias in node.names]
+    return {name if name in modules else origin for name, origin in names} & modules
+
+
+def test_the_files_of_a_room_do_not_import_each_other_in_a_circle() -> None:
+    """`prepare` raises a CycleError that names the files."""
+    modules = {dotted(path) for path in PACKAGE.rglob("*.py")}
+    for folder in {path.parent for path in PACKAGE.rglob("*.py")} - {PACKAGE}:
+        files = {dotted(path): path for path in folder.glob("*.py")}
+        graph = {name: modules_imported(path, modules) & (files.keys() - {name}) for name, path in files.items()}
+        TopologicalSorter(graph).prepare()
 
 
 def test_files_of_two_rooms_have_the_same_name_only_if_they_do_the_same() -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tabulate import tabulate
 
+from .bench import Bench
 from .runs import TASKS, compare
 from .servers import MODEL, vllm
-
-if TYPE_CHECKING:
-    from .__main__ import Bench
 
 TASK = TASKS[:1]
 CONCURRENT = 8

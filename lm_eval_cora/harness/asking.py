@@ -1,33 +1,27 @@
 """Model wrapper that skips unnecessary requests: repeated ones, and those that early stopping does not need."""
 
-from __future__ import annotations
-
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, partialmethod
 from logging import DEBUG, INFO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
-from tqdm import tqdm
 
 from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import rounds
-from lm_eval_cora.harness.compat import AnswerHook, ForwardingLM, ask, behind
-from lm_eval_cora.harness.kept import AnswerCache, key_for, repeat_number
+from lm_eval_cora.harness.compat import ForwardingLM, ask, behind
+from lm_eval_cora.harness.kept import AnswerCache, RepeatedRequests
 from lm_eval_cora.harness.limits import check_limits, generate
-from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares, describe_time
+from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares
+from lm_eval_cora.harness.progress import Progress, counting
+from lm_eval_cora.harness.waves import QuestionState, ask_in_waves, by_question, collect
 from lm_eval_cora.harness.whole import parse_target, until_whole
 from lm_eval_cora.log import logger
+from lm_eval_cora.metrics import cora
+from lm_eval_cora.metrics.facts import Entry
 from lm_eval_cora.metrics.stopping import EXACT
-
-if TYPE_CHECKING:
-    from lm_eval_cora.harness.task import CoraTask
-
-_WARM_UP = 20.0  # seconds before the rate of answers is reported, because a server or a GPU is slower at first
 
 
 class AskingLM(ForwardingLM):
@@ -69,7 +63,7 @@ class AskingLM(ForwardingLM):
         self.budget, self.target, self.whole = budget, target, whole
         self._plans = bool(plans)
         # These are valid for one run only: the wrapped model may change before the next one.
-        self._known: dict[str | int, Any] = {}
+        self._repeated = RepeatedRequests()
         self._expected: dict[str, str] = {}
         self._is_over = False
 
@@ -82,14 +76,14 @@ class AskingLM(ForwardingLM):
     def expect(self, task: str, output_type: str) -> None:
         """Register a task of a run before its first request."""
         if self._is_over:
-            self._known, self._expected, self._is_over = {}, {}, False
+            self._repeated, self._expected, self._is_over = RepeatedRequests(), {}, False
         self._expected[output_type] = task
         if self.budget is not None and len(self._expected) > 1:
             why = "because the model writes its answers in one and scores answers in the other"
             cannot = f"{' and '.join(self._expected.values())} cannot share a budget, {why}"
             raise UserError(f"--budget {self.budget}: {cannot}. Run these tasks separately")
 
-    def check(self, tasks: Sequence[CoraTask]) -> None:
+    def check(self, tasks: Sequence[rounds.StoppableTask]) -> None:
         """Check that the budget is enough for at least one question."""
         if self.budget is not None and tasks:
             rounds.shares_of_budget(rounds.in_turn([task.agenda() for task in tasks]), self.budget)
@@ -107,83 +101,77 @@ class AskingLM(ForwardingLM):
         if not self.settings:
             progress = Progress(len(requests), bar=False)  # the back end shows its own
             with counting(self.lm, progress):
-                return self._once(method, requests, progress)
+                return self._send(method, requests, when_known=progress.skip)
         ours = {id(request): request for request in requests if rounds.task_of(request) is not None}
         others = [request for request in requests if id(request) not in ours]
         answers = self._in_rounds(method, list(ours.values())) if ours else {}
-        passed = iter(self._once(method, others) if others else ())
+        passed = iter(self._send(method, others) if others else ())
         # The harness pads a rank by repeating its last request. The repetitions get the same answer.
         return [answers.get(id(request), SKIPPED) if id(request) in ours else next(passed) for request in requests]
 
     generate_until = partialmethod(_answers, "generate_until")
     loglikelihood = partialmethod(_answers, "loglikelihood")
 
-    # ---- repeated requests
-    def _once(
-        self, method: str, requests: Sequence[Instance], progress: Progress | None = None, *, disable_tqdm: bool = False
+    def _send(
+        self,
+        method: str,
+        requests: Sequence[Instance],
+        *,
+        when_known: Callable[[int], None] = lambda count: None,
+        is_wave: bool = False,
     ) -> list[Any]:
-        """Send requests, except repeated ones: they get the answer of the first."""
-        keys: list[str | int] = []
-        # Each repeat of an original is in another call: back ends may merge equal requests of one call.
-        calls: dict[int, dict[str | int, Instance]] = {}
-        for place, request in enumerate(requests):
-            # Samples and requests of other tasks are all sent, even repeated ones: their key is their place.
-            key = None if rounds.task_of(request) is None else key_for(method, request)
-            keys.append(place if key is None else key)
-            if keys[-1] not in self._known:
-                calls.setdefault(repeat_number(request), {}).setdefault(keys[-1], request)
-        if repeats := len(requests) - sum(map(len, calls.values())):
-            level = DEBUG if disable_tqdm else INFO  # once per wave would be too much
-            logger.log(level, "%d of %d requests repeat others and are not sent again", repeats, len(requests))
-            if progress is not None:
-                progress.skip(repeats)
-        answers: dict[str | int, Any] = {}
-        send = partial(generate, limits=self.limits) if method == "generate_until" else partial(ask, method=method)
-        for _, asked in sorted(calls.items()):
-            answers |= zip(asked, send(self.lm, requests=[*asked.values()], disable_tqdm=disable_tqdm), strict=True)
-        self._known |= {key: answer for key, answer in answers.items() if isinstance(key, str)}
-        return [answers[key] if key in answers else self._known[key] for key in keys]
+        """Send requests, except repeated ones. `when_known` gets the number of these."""
+        own = partial(generate, limits=self.limits) if method == "generate_until" else partial(ask, method=method)
+        level = DEBUG if is_wave else INFO  # once per wave would be too much
+        send = partial(own, self.lm, disable_tqdm=is_wave)
+        return self._repeated.answer(method, requests, send, when_known, level)
 
     # ---- early stopping, budgets and targets
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
         """Send requests in rounds, each in several waves; return the answers by id of the request."""
-        questions = rounds.by_question(requests, stop=self.stop is not None)
+        questions = by_question(requests, stop=self.stop is not None, score=self.target is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
         agenda = rounds.in_turn([task.agenda() for task in tasks.values()]) if self._plans else []
         if self.budget is not None:
             logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
         strategy, observed, number = self._strategy(agenda, questions), rounds.Observed(), 0
         answers: dict[int, Any] = {}
+        send = partial(self._send, method, is_wave=True)
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
             while (batch := rounds.send(strategy, observed if number else None)) is not None:
                 number += 1
-                members = [(state, planned.part) for planned in batch if (state := questions.get(planned.key))]
+                members = [(questions[planned.key], planned.part) for planned in batch if planned.key in questions]
                 which = f"round {number}, " if self._plans else ""
-                for wave, (pending, sent) in enumerate(self._waves(method, members, answers), 1):
-                    logger.debug("%swave %d: open questions: %d, requests: %d", which, wave, pending, sent)
+                for wave, (pending, responses) in enumerate(ask_in_waves(members, send), 1):
+                    logger.debug("%swave %d: open questions: %d, requests: %d", which, wave, pending, len(responses))
+                    answers |= responses
                     waiting = [question.waiting for question in questions.values() if question.next()]
                     left = sum(len(variant) for variants in waiting for variant in variants)
                     left = left if self.budget is None else min(left, self.budget - len(answers))
                     progress.after_a_wave(len(answers), left, len(questions) - len(waiting), len(questions))
                 if self._plans:
-                    observed = rounds.collect(agenda, questions, self._summed)
+                    observed = collect(agenda, questions, self._summed)
         progress.close()
-        for task in tasks:
-            counts = [question.requests for question in questions.values() if question.task.task_name == task]
-            logger.info("%s: %s", task, describe_asked(counts))
-            if self.target is not None:
-                error = rounds.cora_error(observed.sums[task])
-                met = "is below" if error < self.target else "is not below"
-                logger.info("%s: the standard error of cora, %.4f, %s %s", task, error, met, self.target)
-            stops = self.budget is not None and self.stop is not None
-            if stops and (notice := describe_bias(observed.sums[task], len(tasks[task].agenda()))):
-                logger.warning("%s: %s", task, notice)
+        for task in tasks.values():
+            self._report(task, [question for question in questions.values() if question.task is task], observed)
         return answers
 
-    def _strategy(
-        self, agenda: Sequence[rounds.Planned], questions: Mapping[rounds.Key, rounds.QuestionState]
-    ) -> rounds.Rounds:
+    def _report(
+        self, task: rounds.StoppableTask, questions: Sequence[QuestionState], observed: rounds.Observed
+    ) -> None:
+        """Log how many requests a task needed, and what its scores are worth."""
+        name = task.task_name
+        logger.info("%s: %s", name, describe_asked([question.requests for question in questions]))
+        if self.target is not None:
+            error = rounds.cora_error(observed.sums[name])
+            met = "is below" if error < self.target else "is not below"
+            logger.info("%s: the standard error of cora, %.4f, %s %s", name, error, met, self.target)
+        stops = self.budget is not None and self.stop is not None
+        if stops and (notice := describe_bias(observed.sums[name], len(task.agenda()))):
+            logger.warning("%s: %s", name, notice)
+
+    def _strategy(self, agenda: Sequence[rounds.Planned], questions: Iterable[rounds.Key]) -> rounds.Rounds:
         if self.budget is not None:
             return rounds.within_budget(agenda, self.budget)
         if self.target is not None:
@@ -191,36 +179,6 @@ class AskingLM(ForwardingLM):
         if self.width is not None:
             return until_whole(agenda, self.width)
         return rounds.everything([rounds.Planned(task, question, 0) for task, question in questions])
-
-    def _waves(
-        self, method: str, questions: Sequence[tuple[rounds.QuestionState, rounds.Part]], answers: dict[int, Any]
-    ) -> Iterator[tuple[int, int]]:
-        """Ask in waves, each with the next variants of every open question; yield the number of questions, requests."""
-        while pending := [(question, variants) for question, part in questions if (variants := question.next(part))]:
-            asked = [(question, variant) for question, variants in pending for variant in variants]
-            requests = [request for _, variant in asked for request in variant]
-            responses = self._once(method, requests, disable_tqdm=True)
-            answers.update(zip(map(id, requests), responses, strict=True))
-            received = iter(responses)
-            self._take(asked, [[next(received) for _ in variant] for _, variant in asked])
-            yield len(pending), len(requests)
-
-    def _take(
-        self, asked: Sequence[tuple[rounds.QuestionState, rounds.Requests]], responses: Sequence[Sequence[Any]]
-    ) -> None:
-        """Pass the results of a wave to its questions. The answers of a task are scored together, if it is needed."""
-        of_task: dict[str, list[int]] = {}
-        for number, (question, variant) in enumerate(asked):
-            if question.stops or self.target is not None:
-                of_task.setdefault(question.task.task_name, []).append(number)
-            else:
-                question.take(variant, None)
-        for numbers in of_task.values():
-            scoring = asked[numbers[0]][0].task.scoring
-            verdicts = scoring.score_early([(asked[number][1], responses[number]) for number in numbers])
-            for number, right in zip(numbers, verdicts, strict=True):
-                question, variant = asked[number]
-                question.take(variant, right)
 
     def _summed(self, numbers: list[int]) -> list[int]:
         """Sum each number over all ranks."""
@@ -231,6 +189,31 @@ class AskingLM(ForwardingLM):
         gathered = self.all_gather(torch.tensor(numbers, device=self.device))
         sums: list[int] = gathered.reshape(self.world_size, -1).sum(dim=0).tolist()
         return sums
+
+
+def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int) -> None:
+    """Check that the task and the model allow skipped requests."""
+    where, back_end = f"{task}: {model.described}", behind(model)
+    scored_early = model.stop is not None or model.target is not None
+    if scored_early and not callable(config.process_results):
+        raise UserError(f"{where} needs scored answers, but --predict_only disables scoring. Remove one of the two")
+    if scored_early and filters > 1:
+        why = "An answer that is settled under one filter may still change under another. Run the task with one filter"
+        raise UserError(f"{where}: expected one filter in filter_list, got {filters}. {why}")
+    if config.repeats > 1:
+        raise UserError(f"{where}: expected repeats: 1, got {config.repeats} in the task file")
+    has_cora = any(entry["aggregation"] is cora and "without" not in entry for entry in entries)
+    if not has_cora and (options := {"target-stderr", "target"} & model.settings.keys()):
+        lacks = "needs the metric cora, which this task does not have. Remove the option"
+        raise UserError(f"{where}: --{min(options)} {lacks}")
+    schedule = getattr(back_end, "batch_schedule", 1)
+    if isinstance(schedule, int | float) and schedule > 1:
+        why = "adapts batches to one long list of requests, but these options send many short lists"
+        raise UserError(f"{where}: --batch_size auto:{schedule:g} {why}. Set --batch_size to a number")
+    if getattr(back_end, "batch_size", None) == "auto" and back_end.world_size > 1:
+        why = "with --batch_size auto all processes measure the batch size together in each call"
+        but = "but with these options they call the model a different number of times. Set --batch_size to a number"
+        raise UserError(f"{where}: {why}, {but}")
 
 
 def check_repeats(task: str, model: Any, *, scores: bool) -> None:
@@ -293,59 +276,3 @@ def stop_early(
     """
     named: type[AskingLM] = type(type(behind(lm)).__name__, (AskingLM,), {})
     return named(lm, stop, budget=budget, target=target_stderr, whole=target, limits=max_gen_toks)
-
-
-# ---- progress
-class Progress:
-    """Counts answers as soon as the back end has them (`left` at most remain), and shows a bar over all waves."""
-
-    def __init__(self, left: int, *, bar: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self.left, self.answered = left, 0
-        self._clock, self._start, self._has_reported = clock, clock(), False
-        self._bar = tqdm(total=left, desc="Asking", unit=" requests", disable=None if bar else True)
-
-    def count(self) -> None:
-        """Count an answer, and report the rate of answers once."""
-        self.answered += 1
-        self.left -= 1
-        self._bar.update()
-        seconds = self._clock() - self._start
-        if not self._has_reported and seconds >= _WARM_UP and self.left > 0:
-            self._has_reported = True
-            logger.info("%s", describe_time(self.answered, seconds, self.left))
-
-    def skip(self, count: int) -> None:
-        """Subtract requests whose answers are already known."""
-        self.left -= count
-
-    def after_a_wave(self, answered: int, left: int, settled: int, questions: int) -> None:
-        """Update the bar after a wave."""
-        self.answered, self.left = answered, left
-        self._bar.total, self._bar.n = answered + left, answered
-        self._bar.set_postfix_str(f"{settled:,} of {questions:,} questions settled")
-
-    def close(self) -> None:
-        """Close the bar."""
-        self._bar.close()
-
-
-@contextmanager
-def counting(lm: Any, progress: Progress) -> Iterator[None]:
-    """Count the answers of a model one by one, through its hook for caches."""
-    model = behind(lm)
-    own = getattr(model, "cache_hook", None)
-    if own is None:  # a user's own model may have no hook
-        yield
-        return
-
-    def take(method: str, arguments: Sequence[Any], response: Any) -> None:
-        own.add_partial(method, arguments, response)
-        progress.count()
-
-    model.set_cache_hook(AnswerHook(take))
-    if isinstance(lm, AnswerCache):
-        lm.when_found = progress.skip
-    try:
-        yield
-    finally:
-        model.set_cache_hook(own)

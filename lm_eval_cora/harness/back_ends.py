@@ -1,11 +1,9 @@
 """Checks before the first request that the back end and its settings fit what the tasks need."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -17,14 +15,9 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import ask, behind, payload_of_a_turn
 from lm_eval_cora.harness.served import MALFORMED, ServerError, kind_of
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics import cora
-from lm_eval_cora.metrics.facts import Entry
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
-
-if TYPE_CHECKING:
-    from lm_eval_cora.harness.asking import AskingLM
 
 # Keys of an entry in a server's list of models that describe the model, not the day or the process.
 _OF_A_MODEL = ("id", "root", "max_model_len", "meta")
@@ -206,31 +199,6 @@ def check_sampling(task: str, settings: Mapping[str, Any], options: Options, mod
         why = "the back end 'hf' does not accept a seed with a request. Its samples differ without one"
         remedy = "Remove the option; --seed makes the samples reproducible"
         raise UserError(f"{task}: option 'request_seeds': {why}. {remedy}")
-
-
-def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int) -> None:
-    """Check that the task and the model allow skipped requests."""
-    where, back_end = f"{task}: {model.described}", behind(model)
-    scored_early = model.stop is not None or model.target is not None
-    if scored_early and not callable(config.process_results):
-        raise UserError(f"{where} needs scored answers, but --predict_only disables scoring. Remove one of the two")
-    if scored_early and filters > 1:
-        why = "An answer that is settled under one filter may still change under another. Run the task with one filter"
-        raise UserError(f"{where}: expected one filter in filter_list, got {filters}. {why}")
-    if config.repeats > 1:
-        raise UserError(f"{where}: expected repeats: 1, got {config.repeats} in the task file")
-    has_cora = any(entry["aggregation"] is cora and "without" not in entry for entry in entries)
-    if not has_cora and (options := {"target-stderr", "target"} & model.settings.keys()):
-        lacks = "needs the metric cora, which this task does not have. Remove the option"
-        raise UserError(f"{where}: --{min(options)} {lacks}")
-    schedule = getattr(back_end, "batch_schedule", 1)
-    if isinstance(schedule, int | float) and schedule > 1:
-        why = "adapts batches to one long list of requests, but these options send many short lists"
-        raise UserError(f"{where}: --batch_size auto:{schedule:g} {why}. Set --batch_size to a number")
-    if getattr(back_end, "batch_size", None) == "auto" and back_end.world_size > 1:
-        why = "with --batch_size auto all processes measure the batch size together in each call"
-        but = "but with these options they call the model a different number of times. Set --batch_size to a number"
-        raise UserError(f"{where}: {why}, {but}")
 
 
 def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], how: str) -> None:

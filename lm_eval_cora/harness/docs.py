@@ -200,11 +200,9 @@ def claimed_options(exemplars: Sequence[Question], *key: str | int) -> list[int]
 def chosen_docs(
     task: str,
     docs: Sequence[Doc],
-    *,
     limit: float | None = None,
     samples: Sequence[int] | None = None,
     world_size: int = 1,
-    **_: Any,
 ) -> list[int]:
     """Select the questions that --limit and --samples ask for, over all ranks, with all their variants."""
     questions = list(dict.fromkeys(doc["question_id"] for doc in docs))
@@ -215,11 +213,9 @@ def chosen_docs(
     if outside := [number for number in samples or () if type(number) is not int or not 0 <= number < len(questions)]:
         expected = f"expected the number of a question, from 0 to {len(questions) - 1}"
         raise UserError(f"{task}: --samples {outside[0]!r}: {expected}")
-    if samples:
-        chosen = {questions[number] for number in samples}
-    else:
-        count = inf if limit is None else ceil(limit * len(questions)) if limit < 1 else limit
-        chosen = set(questions[: int(min(count, len(questions)))])
+    count = ceil(limit * len(questions)) if limit is not None and limit < 1 else limit
+    numbers = samples or range(len(questions))[: None if count is None else int(count)]
+    chosen = {questions[number] for number in numbers}
     asked = [number for number, doc in enumerate(docs) if doc["question_id"] in chosen]
     if world_size > len(asked):
         # The harness would raise on the ranks without requests, while the others wait forever.
@@ -227,6 +223,11 @@ def chosen_docs(
         remedy = f"Ask more questions, or start at most {len(asked)} processes"
         raise UserError(f"{task}: expected at least one variant per process, {got}. {remedy}")
     return asked
+
+
+def passages_of(docs: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """The passage of each question; a question without one is a passage of its own."""
+    return {doc["question_id"]: doc.get("cluster") or (doc["question_id"],) for doc in docs}
 
 
 def deal(docs: Sequence[tuple[int, Doc]], ranks: int) -> list[list[tuple[int, Doc]]]:

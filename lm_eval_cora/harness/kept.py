@@ -1,4 +1,4 @@
-"""Cache of answers on disk, so that an interrupted run can resume."""
+"""Answers that are kept: in memory, for repeated requests; on disk, so that an interrupted run can resume."""
 
 import os
 import pickle
@@ -21,6 +21,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import is_served, listed_model, makes_batches, replicas_of_vllm
 from lm_eval_cora.harness.compat import AnswerHook, ask
 from lm_eval_cora.harness.limits import is_sampled
+from lm_eval_cora.harness.rounds import task_of
 from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.log import logger
 from lm_eval_cora.variants.variant import REPEAT
@@ -183,6 +184,40 @@ def key_for(method: str, request: Instance) -> str | None:
     key = key_of(method, request.args)
     number = repeat_number(request) if key else 0
     return f"{key} {request.task_name} {request.doc['question_id']} {number}" if number else key
+
+
+class RepeatedRequests:
+    """Remembers the answers of a run, so that identical requests to lm-eval-cora tasks are sent once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str | int, Any] = {}
+
+    def answer(
+        self,
+        method: str,
+        requests: Sequence[Instance],
+        send: Callable[..., list[Any]],
+        when_known: Callable[[int], None],
+        level: int,
+    ) -> list[Any]:
+        """Send requests, except repeated ones: they get the answer of the first."""
+        keys: list[str | int] = []
+        # Each repeat of an original is in another call: back ends may merge equal requests of one call.
+        calls: dict[int, dict[str | int, Instance]] = {}
+        for place, request in enumerate(requests):
+            # Samples and requests of other tasks are all sent, even repeated ones: their key is their place.
+            key = None if task_of(request) is None else key_for(method, request)
+            keys.append(place if key is None else key)
+            if keys[-1] not in self._known:
+                calls.setdefault(repeat_number(request), {}).setdefault(keys[-1], request)
+        if repeats := len(requests) - sum(map(len, calls.values())):
+            logger.log(level, "%d of %d requests repeat others and are not sent again", repeats, len(requests))
+            when_known(repeats)
+        answers: dict[str | int, Any] = {}
+        for _, asked in sorted(calls.items()):
+            answers |= zip(asked, send(requests=[*asked.values()]), strict=True)
+        self._known |= {key: answer for key, answer in answers.items() if isinstance(key, str)}
+        return [answers[key] if key in answers else self._known[key] for key in keys]
 
 
 # ---- the file

@@ -64,7 +64,7 @@ def _is_final(request: Instance, response: Any) -> bool:
     if isinstance(response, Response) and response.cut_off is False:
         return True
     task = task_of(request)
-    return task is not None and isinstance(response, str) and task.scoring.is_settled(request, response)
+    return task is not None and isinstance(response, str) and task.is_final(request, response)
 
 
 def is_sampled(settings: Mapping[str, Any]) -> bool:

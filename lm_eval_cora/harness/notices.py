@@ -8,6 +8,7 @@ from typing import Any
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
 from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
 from lm_eval_cora.answers.records import Record, Skipped
+from lm_eval_cora.harness.docs import passages_of
 from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import ENOUGH, Moments, Phases, bias_of_budget, estimate
@@ -26,25 +27,25 @@ def describe_cost(
     rate: float | None = None,
 ) -> str:
     """Describe the cost of a task: questions, variants if each is several requests, requests and prompt tokens."""
-    questions: dict[str, Any] = {}  # with their passages
-    variants = answers = size = again = 0
+    docs: list[Mapping[str, Any]] = []
+    answers = size = again = 0
     for doc, prompt, scored in asked:
-        questions[doc["question_id"]] = doc.get("cluster") or (doc["question_id"],)
-        variants += 1
+        docs.append(doc)
         answers += scored
         again += scored * (doc.get("kind") == REPEAT)
         # All letters of a variant share one context, and most back ends read it once.
         size += len(str(prompt).encode("utf-8", "replace"))  # a list of messages if a server formats them
-    requests = answers * repeats
+    questions, variants, requests = passages_of(docs), len(docs), answers * repeats
     in_variants = f"{variants:,} variants, " if requests > variants else ""
     per_letter = ", one per letter" if answers > variants else ""
-    per_letter += f", {again:,} of them repeats" if again else ""
+    repeated = f", {again:,} of them repeats" if again else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     time = f"; {duration(requests / rate)} at {rate:g} requests a second" if rate else ""
     passages = len({*questions.values()})
     shared = f" in {counted(passages, 'passage')}" if passages < len(questions) else ""
-    sent = f"{in_variants}{counted(requests, 'request')}{per_letter}, about {size * repeats // 4:,} prompt tokens"
-    return f"{counted(len(questions), 'question')}{shared}, {sent}{share}{time}"
+    of_questions = f"{counted(len(questions), 'question')}{shared}"
+    sent = f"{in_variants}{counted(requests, 'request')}{per_letter}{repeated}"
+    return f"{of_questions}, {sent}, about {size * repeats // 4:,} prompt tokens{share}{time}"
 
 
 def describe_time(requests: int, seconds: float, left: int) -> str:
@@ -78,17 +79,28 @@ def describe_incomplete(table: ResponseTable) -> str:
     """Count the questions and answers that were left out of the metrics; empty if there are none."""
     every = table.incomplete + len(table.question_ids)
     undefined = "" if table.question_ids else ", so no metric is defined"
-    lost = f"{table.incomplete} of {every} questions are incomplete and left out{undefined}" * (table.incomplete > 0)
-    repeated = f"{table.duplicates} repeated answers to the same variant are left out" * (table.duplicates > 0)
-    return "; ".join(filter(None, (lost, repeated)))
+    notices = []
+    if table.incomplete:
+        notices.append(f"{table.incomplete} of {every} questions are incomplete and left out{undefined}")
+    if table.duplicates:
+        notices.append(f"{table.duplicates} repeated answers to the same variant are left out")
+    return "; ".join(notices)
+
+
+def describe_timeouts(count: int) -> str:
+    """Describe comparisons of answers that were ended; empty if there are none."""
+    if not count:
+        return ""
+    return f"{count:,} comparisons of answers ran out of time or memory and count as not equivalent; see `timeouts`"
 
 
 def describe_not_begun(table: ResponseTable) -> str:
     """Count the questions of a run that asked only a sample of them; empty if it asked all."""
+    if not table.not_begun:
+        return ""
     asked = len(table.question_ids)
     every = asked + table.incomplete + table.not_begun
-    told = f"asked {asked:,} of {every:,} questions, drawn by the seed; {OTHER_QUESTIONS}"
-    return told if table.not_begun else ""
+    return f"asked {asked:,} of {every:,} questions, drawn by the seed; {OTHER_QUESTIONS}"
 
 
 def describe_whole(phases: Phases) -> str:

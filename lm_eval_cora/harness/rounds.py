@@ -7,22 +7,17 @@ when no more questions are needed. It does not depend on models or ranks, so all
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import product_of
-from lm_eval_cora.metrics.stopping import Moments, place_of
-
-if TYPE_CHECKING:  # the command line imports this module, and importing the harness takes seconds
-    from lm_eval.api.instance import Instance
-
-    from lm_eval_cora.harness.task import CoraTask
+from lm_eval_cora.metrics.stopping import Moments
 
 FIRST_LOOK = 100
 """Number of questions before the error is tested for the first time."""
@@ -36,6 +31,29 @@ Key = tuple[str, str]
 
 Part = Literal["all", "original"]
 """Which variants of a question to ask: all that remain, or only the original."""
+
+
+class StoppableTask(Protocol):
+    """What asking needs to know of a task."""
+
+    task_name: str
+    hardest_first: Sequence[str]  # kinds of variants, in the order of asking
+    can_stop: bool  # whether a question may end with its first wrong answer
+
+    def agenda(self) -> list[Planned]:
+        """The questions of all ranks in random order."""
+
+    def score_early(self, answered: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[bool | None]:
+        """Whether each variant (requests and responses) is right, as in the final score; None if unknown."""
+
+    def is_final(self, request: Any, response: str) -> bool:
+        """Whether more text after a response could not change its answer."""
+
+
+def task_of(request: Any) -> StoppableTask | None:
+    """The lm-eval-cora task of a request, None if it belongs to another task."""
+    task: StoppableTask | None = getattr(request, "owner", None)
+    return task
 
 
 class Planned(NamedTuple):
@@ -52,7 +70,7 @@ class Planned(NamedTuple):
         return self.task, self.question
 
 
-class Answered(NamedTuple):
+class QuestionOutcome(NamedTuple):
     """Requests for a question, and whether its original has a result, is right, and all its variants are."""
 
     requests: int
@@ -67,7 +85,7 @@ class Observed:
 
     requests: int = 0
     sums: Mapping[str, Moments] = field(default_factory=dict)
-    answered: Mapping[Key, Answered] = field(default_factory=dict)
+    outcomes: Mapping[Key, QuestionOutcome] = field(default_factory=dict)
 
 
 # ---- strategies
@@ -171,89 +189,3 @@ def cora_error(sums: Moments) -> float:
     counts = sums.always, sums.right - sums.always, sums.questions - sums.right
     first, second = np.repeat(OUTCOMES, counts, axis=0).T
     return product_of(first, second).stderr
-
-
-# ---- the state of each question
-Requests = tuple["Instance", ...]
-"""The requests of a variant: one if the answer is written, one per letter if letters are scored."""
-
-
-@dataclass
-class QuestionState:
-    """State of a question on this rank: its results so far, and the variants still to ask."""
-
-    task: CoraTask
-    stops: bool  # whether it ends with its first wrong answer
-    waiting: list[Requests] = field(default_factory=list)
-    original: bool | None = None  # whether the original is right; None if unknown
-    wrong: int = 0
-    unscored: int = 0
-    requests: int = 0
-
-    def next(self, part: Part = "all") -> list[Requests]:
-        """The variants to ask now: all of them, or with early stopping the next one until an answer is wrong."""
-        if part == "original":
-            return [variant for variant in self.waiting if variant[0].doc["original"]]
-        if not self.stops:
-            return self.waiting
-        return [] if self.wrong else self.waiting[:1]
-
-    def take(self, variant: Requests, right: bool | None) -> None:
-        """Record the result of a variant. None (not scored) counts as neither right nor wrong."""
-        self.waiting = [other for other in self.waiting if other is not variant]
-        self.requests += len(variant)
-        self.wrong += right is False
-        self.unscored += right is None
-        if variant[0].doc["original"]:
-            self.original = right
-
-    @property
-    def counts(self) -> tuple[int, int, int, int]:
-        """Numbers on this rank: requests, scored originals, right ones, and variants not known to be right."""
-        not_right = len(self.waiting) + self.wrong + self.unscored
-        return self.requests, self.original is not None, self.original is True, not_right
-
-
-def task_of(request: Instance) -> CoraTask | None:
-    """The lm-eval-cora task of a request, None if it belongs to another task."""
-    task: CoraTask | None = getattr(request, "owner", None)
-    return task
-
-
-def by_question(requests: Iterable[Instance], *, stop: bool) -> dict[Key, QuestionState]:
-    """Group requests by question, with the variants in the order of asking."""
-    variants: dict[tuple[str, Any], list[Instance]] = {}
-    for request in requests:
-        variants.setdefault((request.task_name, request.doc_id), []).append(request)
-    questions: dict[Key, QuestionState] = {}
-    for members in variants.values():
-        task, key = members[0].owner, (members[0].owner.task_name, members[0].doc["question_id"])
-        if key not in questions:
-            questions[key] = QuestionState(task, stop and task.can_stop)
-        questions[key].waiting.append(tuple(sorted(members, key=lambda request: request.idx)))
-    for question in questions.values():
-        question.waiting.sort(key=lambda variant: place_of(variant[0].doc, question.task.probe.hardest_first))
-    return questions
-
-
-def collect(
-    agenda: Sequence[Planned], questions: Mapping[Key, QuestionState], summed: Callable[[list[int]], list[int]]
-) -> Observed:
-    """Collect the results of all ranks, whose numbers `summed` adds. The variants of a question may be on several."""
-    own = [questions[planned.key].counts if planned.key in questions else (0, 0, 0, 0) for planned in agenda]
-    rows = np.reshape(summed([number for counts in own for number in counts]), (-1, 4)).tolist()
-    answered = {
-        planned.key: Answered(requests, scored > 0, right > 0, not_right == 0)
-        for planned, (requests, scored, right, not_right) in zip(agenda, rows, strict=True)
-    }
-    members = of_each_task(agenda).items()
-    sums = {task: moments_of([answered[planned.key] for planned in of_task]) for task, of_task in members}
-    return Observed(sum(one.requests for one in answered.values()), sums, answered)
-
-
-def moments_of(answered: Sequence[Answered]) -> Moments:
-    """The sums over the questions whose original has a result."""
-    known = [one for one in answered if one.scored]
-    right, always = [one for one in known if one.right], [one for one in known if one.always]
-    costs = [sum(one.requests for one in group) for group in (known, right, always)]
-    return Moments(len(known), costs[0], len(right), costs[1], len(always), costs[2])

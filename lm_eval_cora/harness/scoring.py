@@ -1,11 +1,12 @@
 """From responses to Records, and from Records to metrics and a signature. Nothing raises after the inference."""
 
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from importlib.util import find_spec
 from itertools import chain
+from logging import INFO, WARNING
 from math import isnan
 from operator import is_
 from os import PathLike
@@ -30,7 +31,7 @@ from lm_eval_cora.answers.records import (
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import notices
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow, Undefined
-from lm_eval_cora.harness.docs import Doc
+from lm_eval_cora.harness.docs import Doc, passages_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.facts import Entry, compute
@@ -185,11 +186,11 @@ class Scoring:
             for requests in variants
         ]
 
-    def is_settled(self, request: Any, response: str) -> bool:
+    def is_final(self, request: Any, response: str) -> bool:
         """Whether more text after a response could not change its answer, for each filter."""
-        return bool(self.attempt("an answer", self._is_settled, request, response))
+        return bool(self.attempt("an answer", self._is_final, request, response))
 
-    def _is_settled(self, request: Any, response: str) -> bool:
+    def _is_final(self, request: Any, response: str) -> bool:
         if self._score is not score_response:
             return False
         self.filter([copy := _copied(request, response)])
@@ -237,36 +238,38 @@ class Scoring:
             _settle((record.question_id, record.written) for record in records)
         table = ResponseTable.from_records(records, CHECKER.verdict)
         self.records, self.table, self._estimates = records, table, {}
-        whole = notices.describe_whole(phases_of(self.table)) if self.is_two_phase else ""
-        if notice := whole or notices.describe_not_begun(self.table):
-            logger.info("%s: %s", self.task, notice)
-        if notice := notices.describe_incomplete(self.table):
-            logger.warning("%s: %s", self.task, notice)
-        if ran_out := len(self.table.ran_out):
-            said = f"{ran_out:,} comparisons of answers ran out of time or memory and count as not equivalent"
-            logger.warning("%s: %s; see `timeouts`", self.task, said)
-        if not self.is_two_phase and (few := note_on_few_clusters(self.table)):
-            logger.warning("%s: %s", self.task, few)
-        if told := describe_noise(self.table):
-            logger.info("%s: %s", self.task, told)
-        if self.table.question_ids:
-            asked = [record for record in records if not record.skipped and record.kind != REPEAT]
-            for notice in notices.advise_on_invalid(asked, self.conditions):
-                logger.warning("%s: %s", self.task, notice)
+        for level, notice in self._notices():
+            if notice:
+                logger.log(level, "%s: %s", self.task, notice)
+
+    def _notices(self) -> Iterator[tuple[int, str]]:
+        """What the log says about the answers, with the level of each message; some are empty."""
+        table, two_phase = self.table, self.is_two_phase
+        yield INFO, notices.describe_whole(phases_of(table)) if two_phase else notices.describe_not_begun(table)
+        yield WARNING, notices.describe_incomplete(table)
+        yield WARNING, notices.describe_timeouts(len(table.ran_out))
+        yield WARNING, "" if two_phase else note_on_few_clusters(table)
+        yield INFO, describe_noise(table)
+        if table.question_ids:
+            asked = [record for record in self.records if not record.skipped and record.kind != REPEAT]
+            for advice in notices.advise_on_invalid(asked, self.conditions):
+                yield WARNING, advice
 
     def summary(self, *, followed: bool) -> dict[str, Any]:
         """What the results file contains besides the metrics of the table: intervals, kinds and further metrics."""
         if not self.records or len(self.filters) > 1:  # with several filters the table is the last one's
             return {}
-        found: dict[str, Any] = {"intervals": self.attempt("the intervals", self._intervals)}
+        summary: dict[str, Any] = {"intervals": self.attempt("the intervals", self._intervals)}
         if self.table.is_whole:
             by_kinds: list[Callable[..., Any]] = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
-            for by_kind in by_kinds + [metrics.followed_by_kind] * followed:
-                found[by_kind.__name__] = self.attempt(by_kind.__name__, by_kind, self.table)
+            if followed:
+                by_kinds.append(metrics.followed_by_kind)
+            for by_kind in by_kinds:
+                summary[by_kind.__name__] = self.attempt(by_kind.__name__, by_kind, self.table)
             for entry in self.study:
-                computed = self.attempt(entry["metric"], lambda entry: for_json(compute(entry, self.table)), entry)
-                found.setdefault("study", {})[entry["metric"]] = computed
-        return found
+                value = self.attempt(entry["metric"], lambda entry: for_json(compute(entry, self.table)), entry)
+                summary.setdefault("study", {})[entry["metric"]] = value
+        return summary
 
     def _intervals(self) -> dict[str, tuple[float, float]]:
         """The 95% confidence interval of each metric of the table that has one."""
@@ -281,24 +284,26 @@ class Scoring:
         sizes = {record.variants for record in records}
         variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
         asked = sum(not record.skipped for record in records)
-        questions = set(self.table.question_ids) if asked else {record.question_id for record in records}
-        units = {record.question_id: record.cluster or (record.question_id,) for record in records}
-        passages = len({units[question] for question in questions})
+        passages = passages_of(map(vars, records))
+        questions = set(self.table.question_ids) if asked else passages.keys()
+        units = len({passages[question] for question in questions})
         invalid = sum(record.invalid for record in records) / max(1, asked)
+        is_counted = bool(asked) or not left_out
         # The reader is in `about`, if answers are read, and the digest of the prompts, and the tasks of `cora_of`.
         changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt", "task")}
         given = {"seed": options.seed, **changed}
+        # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
+        is_share_known = len(self.filters) == 1 and asked and "stop" not in left_out
         parts = {
             **about,
             **{name: in_signature(name, value) for name, value in given.items()},
             **left_out,
-            **({"asked": f"{asked / len(records):.1%}"} if left_out and asked else {}),
-            **({"n": f"{len(questions)}x{variants}"} if asked or not left_out else {}),
-            **({"passages": passages} if passages < len(questions) and (asked or not left_out) else {}),
-            # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
-            **({"invalid": f"{invalid:.1%}"} if len(self.filters) == 1 and asked and "stop" not in left_out else {}),
+            "asked": f"{asked / len(records):.1%}" if left_out and asked else None,
+            "n": f"{len(questions)}x{variants}" if is_counted else None,
+            "passages": units if units < len(questions) and is_counted else None,
+            "invalid": f"{invalid:.1%}" if is_share_known else None,
         }
-        return format_signature(parts, f"v{__version__}")
+        return format_signature({name: value for name, value in parts.items() if value is not None}, f"v{__version__}")
 
 
 def _settle(answers: Iterable[tuple[str, str | None]], *, ranks: int = 1) -> None:

@@ -1,5 +1,6 @@
 """The task class: makes docs and requests from a benchmark, checks a run, and writes its results."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ from tqdm import tqdm
 from lm_eval_cora.answers.formats import BOXED, format_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, docs
-from lm_eval_cora.harness.asking import AskingLM, check_repeats
+from lm_eval_cora.harness.asking import AskingLM, check_repeats, check_stopping
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs
 from lm_eval_cora.harness.limits import known
 from lm_eval_cora.harness.notices import Conditions, describe_cost, describe_samples, describe_stopping
@@ -70,17 +71,21 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         except UserError:
             raise
         except Exception as error:
-            remedy = "If the file is your own, compare its settings with the fragments that it includes"
-            raise UserError(f"{task}: the task file cannot be used: {back_ends.in_a_line(error)}. {remedy}") from error
+            raise UserError(
+                f"{task}: the task file cannot be used: {back_ends.in_a_line(error)}. "
+                "If the file is your own, compare its settings with the fragments that it includes"
+            ) from error
         if not config["metric_list"]:
-            got = f"got none for the form {self._form!r} with the options {self._options.changed()}"
-            remedy = (
+            raise UserError(
+                f"{task}: metric_list: expected at least one metric for the table, "
+                f"got none for the form {self._form!r} with the options {self._options.changed()}. "
                 "Add a metric of this form without `table: false`, and with `sampled` if the option 'variants' is set"
             )
-            raise UserError(f"{task}: metric_list: expected at least one metric for the table, {got}. {remedy}")
         score = self.config.process_results
         self.scoring = Scoring(task, score, self._options.reader, self._filters, writes=self._writes)
         self.scoring.check(self.task_docs[0])
+        self.score_early, self.is_final = self.scoring.score_early, self.scoring.is_final
+        self.can_stop, self.hardest_first = facts.saves_requests(self._entries), self.probe.hardest_first
         self.scoring.print_only(config["metric_list"])
         self._directions: Mapping[str, Any] = self.higher_is_better()
 
@@ -129,13 +134,12 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def build_all_requests(self, **arguments: Any) -> None:
         """Build the requests, and log their cost in one line."""
-        samples = arguments.get("samples")
-        arguments["samples"] = getattr(samples, "questions", samples)
+        samples, limit = arguments.pop("samples", None), arguments.pop("limit", None)  # they would count docs
+        samples = getattr(samples, "questions", samples)
         model, ranks = compat.of_the_run("lm"), arguments.get("world_size", 1)
-        self.prepare(model, **arguments | {"limit": compat.of_the_run("limit_arg", arguments.get("limit"))})
-        if arguments["samples"]:
-            compat.number_samples(self.task_name, self._selected, arguments["samples"])
-        arguments |= {"limit": None, "samples": None}  # they would count docs
+        self.prepare(model, limit=compat.of_the_run("limit_arg", limit), samples=samples, world_size=ranks)
+        if samples:
+            compat.number_samples(self.task_name, self._selected, samples)
         if arguments.get("cache_requests"):
             # The cache key contains the task but not the options: a run with another seed would get these requests.
             logger.warning(f"{self.task_name}: --cache_requests is disabled: its cache key ignores the options")
@@ -143,9 +147,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if self.probe.samples:
             compat.seed_rank(arguments.get("rank", 0))
         chat = bool(arguments.get("apply_chat_template")) or back_ends.formats_chats(compat.behind(model))
-        limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
+        tokens = (self.config.generation_kwargs or {}).get("max_gen_toks")
         self.scoring.ranks = ranks
-        self.scoring.conditions = Conditions(chat, self._options.reader, limit if isinstance(limit, int) else None)
+        self.scoring.conditions = Conditions(chat, self._options.reader, tokens if isinstance(tokens, int) else None)
         instruction = arguments.get("system_instruction")
         if self._separates and instruction and not chat and not instruction[-1].isspace():
             # The harness puts a delimiter after a description but not after an instruction: "Be brief.Answer the ..."
@@ -175,15 +179,24 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         ]
         return "\n  ".join([cost, *lines])
 
-    def prepare(self, model: Any, **arguments: Any) -> None:
+    def prepare(
+        self,
+        model: Any,
+        *,
+        limit: float | None = None,
+        samples: Sequence[int] | None = None,
+        world_size: int = 1,
+        **_: Any,
+    ) -> None:
         """Check that the task can run with these options, and prepare it."""
         every = self.test_docs()
-        self._selected = {number: every[number] for number in chosen_docs(self.task_name, every, **arguments)}
+        chosen = chosen_docs(self.task_name, every, limit, samples, world_size)
+        self._selected = {number: every[number] for number in chosen}
         self._selection = {}
-        if len(self._selected) < len(every):
-            samples, limit = arguments.get("samples"), arguments.get("limit")
-            numbers = docs.questions_digest({"number": number} for number in set(samples or ()))
-            self._selection = {"samples": numbers} if samples else {"limit": f"{limit or 0:g}"}
+        if len(self._selected) < len(every) and samples:
+            self._selection = {"samples": docs.questions_digest({"number": number} for number in set(samples))}
+        elif len(self._selected) < len(every):
+            self._selection = {"limit": f"{limit or 0:g}"}
         if self._is_scored:
             table = [entry for entry in self._entries if facts.is_in_table(entry)]
             self._print_only(table, self._entries if len(table) < len(self._entries) else [])
@@ -200,17 +213,17 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self.scoring.is_two_phase = "target" in self._left_out
         if self.probe.samples:
             back_ends.check_sampling(self.task_name, self.config.generation_kwargs or {}, self._options, model)
-            chosen = self._options.request_seeds
-            self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if chosen is None else chosen
+            asked_for = self._options.request_seeds
+            self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if asked_for is None else asked_for
         compat.leave_out_empty_stops(compat.behind(model))
         tell_how_answers_end(compat.behind(model))
         if self._form == "loglikelihood":
             back_ends.check_scoring(model, [self.task_name])
-        repeats = "the option 'repeats'" * (self._options.repeats > 0)
+        repeats = self._options.repeats > 0
         if repeats and model is not None:
             check_repeats(self.task_name, model, scores=self._form == "loglikelihood")
-        if isinstance(model, AskingLM) and (many := model.described or repeats):
-            back_ends.check_replicas(self.task_name, model, many)
+        if isinstance(model, AskingLM) and (model.described or repeats):
+            back_ends.check_replicas(self.task_name, model, model.described or "the option 'repeats'")
 
     def _load_sampler(self) -> Any:
         """Load the exemplars for the questions of all ranks, so that all ranks raise the same errors."""
@@ -230,17 +243,17 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.settings:
             return
-        back_ends.check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
-        passages = {doc["question_id"]: doc.get("cluster") or (doc["question_id"],) for doc in self._selected.values()}
-        if model.target is not None and len(set(passages.values())) < len(passages):
-            why = "tests the error of single questions, but these share passages, whose error is printed and larger"
-            instead = (
-                "Use --budget, or the option 'questions' with the number that `lm-eval-cora plan --from OUT` finds"
+        check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
+        passages = docs.passages_of(self._selected.values())
+        if model.target is not None and len({*passages.values()}) < len(passages):
+            raise UserError(
+                f"{self.task_name}: --target-stderr tests the error of single questions, but these share passages, "
+                "whose error is printed and larger. Use --budget, or the option 'questions' with the number that "
+                "`lm-eval-cora plan --from OUT` finds"
             )
-            raise UserError(f"{self.task_name}: --target-stderr {why}. {instead}")
         if model.stop is not None and self.can_stop:
             is_printed = facts.is_known_early if model.whole is None else facts.is_estimated
-            self._print_only([entry for entry in self.config.metric_list if is_printed(entry)], [])
+            self._print_only([*filter(is_printed, self.config.metric_list)], [])
         elif model.stop is not None:
             logger.warning(f"{self.task_name}: --stop has no effect: the metrics of this task need all answers")
         self._left_out = {key: value for key, value in model.settings.items() if self.can_stop or key != "stop"}
@@ -286,16 +299,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         """The number of answers to a variant that the model scores; 1 if the answer is written."""
         return len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
 
-    @property
-    def can_stop(self) -> bool:
-        """Whether a question may end with its first wrong answer, without changes to CoRA, CI or BMCA(1.0)."""
-        return facts.saves_requests(self._entries)
-
     def agenda(self) -> list[Planned]:
         """The questions of all ranks in random order. The first n are those of the option `questions: n`."""
-        costs: dict[str, int] = {}
+        costs = Counter[str]()
         for doc in self._selected.values():
-            costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + self._answers_scored(doc)
+            costs[doc["question_id"]] += self._answers_scored(doc)
         ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
         return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
@@ -310,8 +318,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         model, scoring = compat.behind(compat.of_the_run("lm")), self.scoring
         is_text = self.OUTPUT_TYPE == "generate_until"
         for instance in self.instances:
-            given = [known(model, instance, each) for each in instance.resps] if is_text else instance.resps
-            instance.resps = [*map(encodable, given)]
+            responses = [known(model, instance, each) for each in instance.resps] if is_text else instance.resps
+            instance.resps = [*map(encodable, responses)]
         unlogged = not compat.of_the_run("log_samples", True)
         scoring.attempt("freeing memory", partial(compat.slim, self.instances, prompts=unlogged))
         scoring.filter(self.instances)
@@ -330,11 +338,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
         """Two aggregations of Records per metric: its value, and its standard error under `<metric>_stderr`."""
-        functions: dict[str, Callable[..., Any]] = super().aggregation()
+        names: dict[str, Callable[..., Any]] = super().aggregation()
         if not self._is_scored:
-            return functions
-        errors = {f"{name}_stderr": partial(self.scoring.stderr, name) for name in functions}
-        return {**{name: partial(self.scoring.value, name) for name in functions}, **errors}
+            return names
+        values = {name: partial(self.scoring.value, name) for name in names}
+        return values | {f"{name}_stderr": partial(self.scoring.stderr, name) for name in names}
 
     def dump_config(self) -> dict[str, Any]:
         """The configuration for the results file, with names of callables and the signature of the scores."""
@@ -351,23 +359,22 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def _signature(self) -> str:
         templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
-        revision = None if self._options.data_files else self._benchmark.source.revision
         shots = self.config.num_fewshot or 0
         fewest = f"{self.sampler.fewest}-" if shots and self.sampler.fewest < shots else ""
         score = self.config.process_results  # after --predict_only, a report reads the answers
-        reads = score is score_response if self._is_scored else self.OUTPUT_TYPE == "generate_until"
+        is_read = score is score_response if self._is_scored else self.OUTPUT_TYPE == "generate_until"
         return self.scoring.signature(
             {
                 "task": f"{self.task_name}@{self.VERSION}",
                 **self._data.in_signature(self.task_name),
                 "probe": self.probe.name,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
-                **({"reader": self._options.reader} if reads else {}),
+                "reader": self._options.reader if is_read else None,
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
-                **({"exemplars": self.sampler.signature} if shots else {}),
-                **({"revision": revision} if revision else {}),
-                **({"math-verify": version("math-verify")} if self._writes else {}),
-                **({"prompts": digest_of(templates)} if templates else {}),
+                "exemplars": self.sampler.signature if shots else None,
+                "revision": None if self._options.data_files else self._benchmark.source.revision or None,
+                "math-verify": version("math-verify") if self._writes else None,
+                "prompts": digest_of(templates) if templates else None,
                 **self._selection,
             },
             self._options,

@@ -136,14 +136,14 @@ def _of_task(questions: Sequence[Planned], target: float) -> Rounds:
     while sizes is not None:
         if new := questions[asked : sizes.asked]:
             observed = yield [planned._replace(part="original") for planned in new]
-            of_originals += sum(observed.answered[planned.key].requests for planned in new)
-            right += [planned for planned in new if observed.answered[planned.key].right]
+            of_originals += sum(observed.outcomes[planned.key].requests for planned in new)
+            right += [planned for planned in new if observed.outcomes[planned.key].right]
             asked = sizes.asked
         if more := right[followed : sizes.followed]:
             observed = yield more
             followed += len(more)
-        found = [observed.answered[planned.key] for planned in questions[:asked]]
-        of_variants = sum(answered.requests for answered in found) - of_originals
-        always = sum(answered.always for answered in found)
+        outcomes = [observed.outcomes[planned.key] for planned in questions[:asked]]
+        of_variants = sum(outcome.requests for outcome in outcomes) - of_originals
+        always = sum(outcome.always for outcome in outcomes)
         costs = of_originals / asked, max(1.0, of_variants / max(1, followed))
         sizes = next_sizes(Phases(len(questions), asked, len(right), followed, always), costs, target)

@@ -13,7 +13,8 @@ from lm_eval.evaluator import evaluate
 
 from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.asking import Progress, counting, stop_early
+from lm_eval_cora.harness.asking import stop_early
+from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.building import build, manager, own_task
 from tests.support.simulated import TASKS, Simulated, knows, run, scores

@@ -303,7 +303,7 @@ def test_docs_that_cannot_be_chosen(asked: dict[str, Any], message: str) -> None
     [
         ({}, [0, 1, 2, 3, 4, 5]),
         ({"limit": 1}, [0, 1]),
-        ({"limit": 2.0, "rank": 0}, [0, 1, 2]),
+        ({"limit": 2.0}, [0, 1, 2]),
         ({"limit": 99}, [0, 1, 2, 3, 4, 5]),
         ({"limit": 1 / 3}, [0, 1]),
         ({"limit": 0.34}, [0, 1, 2]),  # 1.02 questions, rounded up as in the harness

@@ -19,9 +19,7 @@ from lm_eval_cora.harness.rounds import (
     FIRST_LOOK,
     Observed,
     Planned,
-    QuestionState,
     Rounds,
-    collect,
     cora_error,
     in_turn,
     looks,
@@ -30,6 +28,7 @@ from lm_eval_cora.harness.rounds import (
     until_precise,
     within_budget,
 )
+from lm_eval_cora.harness.waves import QuestionState, collect
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import Moments
 from tests.support.simulated import run, scores
@@ -225,7 +224,7 @@ def test_the_variants_of_a_question_may_be_on_several_ranks() -> None:
     for questions in ranks:
         collect(agenda, questions, lambda numbers: own.append(numbers) or numbers)  # type: ignore[func-returns-value]
     observed = collect(agenda, {}, lambda _: np.sum(own, axis=0).tolist())
-    assert observed.answered == {("t", "q"): (3, True, True, False), ("t", "other"): (1, False, False, False)}
+    assert observed.outcomes == {("t", "q"): (3, True, True, False), ("t", "other"): (1, False, False, False)}
     assert (observed.requests, observed.sums["t"]) == (4, (1, 3, 1, 3, 0, 0))
 
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.rounds import Answered, Observed, Planned, send
+from lm_eval_cora.harness.rounds import Observed, Planned, QuestionOutcome, send
 from lm_eval_cora.harness.whole import (
     Sizes,
     cheapest,
@@ -36,7 +36,7 @@ class Answers:
 
     def __init__(self, seed: int, m: float = 0.7, r: float = 0.4) -> None:
         self.seed, self.m, self.r = seed, m, r
-        self.known: dict[tuple[str, str], Answered] = {}
+        self.known: dict[tuple[str, str], QuestionOutcome] = {}
         self.parts: dict[tuple[str, str], list[str]] = {}
         self.batches: list[list[Planned]] = []
 
@@ -52,10 +52,10 @@ class Answers:
             self.parts.setdefault(planned.key, []).append(planned.part)
             right, always = self.right(planned), self.always(planned)
             if planned.part == "original":
-                self.known[planned.key] = Answered(1, True, right, False)
+                self.known[planned.key] = QuestionOutcome(1, True, right, False)
             else:
-                self.known[planned.key] = Answered(VARIANTS if always else 5, True, right, always)
-        return Observed(sum(one.requests for one in self.known.values()), answered=dict(self.known))
+                self.known[planned.key] = QuestionOutcome(VARIANTS if always else 5, True, right, always)
+        return Observed(sum(one.requests for one in self.known.values()), outcomes=dict(self.known))
 
     def phases(self, questions: list[Planned]) -> Phases:
         own = [planned for planned in questions if planned.key in self.known]

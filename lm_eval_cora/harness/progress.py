@@ -1,0 +1,70 @@
+"""Progress of a run: a bar over all waves, and the rate of answers."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tqdm import tqdm
+
+from lm_eval_cora.harness.compat import AnswerHook, behind
+from lm_eval_cora.harness.kept import AnswerCache
+from lm_eval_cora.harness.notices import describe_time
+from lm_eval_cora.log import logger
+
+_WARM_UP = 20.0  # seconds before the rate of answers is reported, because a server or a GPU is slower at first
+
+
+class Progress:
+    """Counts answers as soon as the back end has them (`left` at most remain), and shows a bar over all waves."""
+
+    def __init__(self, left: int, *, bar: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self.left, self.answered = left, 0
+        self._clock, self._start, self._has_reported = clock, clock(), False
+        self._bar = tqdm(total=left, desc="Asking", unit=" requests", disable=None if bar else True)
+
+    def count(self) -> None:
+        """Count an answer, and report the rate of answers once."""
+        self.answered += 1
+        self.left -= 1
+        self._bar.update()
+        seconds = self._clock() - self._start
+        if not self._has_reported and seconds >= _WARM_UP and self.left > 0:
+            self._has_reported = True
+            logger.info("%s", describe_time(self.answered, seconds, self.left))
+
+    def skip(self, count: int) -> None:
+        """Subtract requests whose answers are already known."""
+        self.left -= count
+
+    def after_a_wave(self, answered: int, left: int, settled: int, questions: int) -> None:
+        """Update the bar after a wave."""
+        self.answered, self.left = answered, left
+        self._bar.total, self._bar.n = answered + left, answered
+        self._bar.set_postfix_str(f"{settled:,} of {questions:,} questions settled")
+
+    def close(self) -> None:
+        """Close the bar."""
+        self._bar.close()
+
+
+@contextmanager
+def counting(lm: Any, progress: Progress) -> Iterator[None]:
+    """Count the answers of a model one by one, through its hook for caches."""
+    model = behind(lm)
+    own = getattr(model, "cache_hook", None)
+    if own is None:  # a user's own model may have no hook
+        yield
+        return
+
+    def take(method: str, arguments: Sequence[Any], response: Any) -> None:
+        own.add_partial(method, arguments, response)
+        progress.count()
+
+    model.set_cache_hook(AnswerHook(take))
+    if isinstance(lm, AnswerCache):
+        lm.when_found = progress.skip
+    try:
+        yield
+    finally:
+        model.set_cache_hook(own)
