@@ -18,8 +18,7 @@ from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.divergent import divergent
 from tests.support import oracles_compare as compared
 from tests.support.oracles_errors import paired_interval
-from tests.support.score_tables import A, asked, written
-from tests.support.tables import random_study_questions, table_of
+from tests.support.tables import A, asked, questions, table_of, written
 
 NAMES = ("mcqa_plus", "mv", "bmca@1.0", "ci", "cora")
 
@@ -178,7 +177,7 @@ def test_divergence_sets_of_five_options() -> None:
 
 
 def test_variants_that_do_not_ask_for_a_letter_are_left_out() -> None:
-    members = random_study_questions(30, (3, 4))
+    members = questions(30, "revas", (3, 4))
     expected = compared.rate_of_random_picks(members, 10, random.Random(0))
     assert chance_consistency_rate(table_of(members)) == pytest.approx(expected, abs=0.015)
 

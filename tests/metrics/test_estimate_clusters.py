@@ -15,9 +15,7 @@ from lm_eval_cora.metrics.facts import compute, with_clusters
 from lm_eval_cora.metrics.kinds import KindAccuracies, note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.paired import compared, difference, p_value
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
-from tests.support.probed import MADE, QUESTIONS, found_in, made
-from tests.support.score_tables import random_score_questions
-from tests.support.tables import estimates, table_of
+from tests.support.tables import MADE, QUESTIONS, estimates, found_in, made, questions, table_of
 
 
 def in_clusters(table: ResponseTable, *names: str) -> ResponseTable:
@@ -138,7 +136,7 @@ def test_repeated_questions_in_clusters_tell_nothing_more(probe: str) -> None:
 
 
 def test_repeated_questions_in_the_aggregated_row() -> None:
-    table = table_of(random_score_questions(30, "sampling", (4,), 7))
+    table = table_of(questions(30, "sampling", (4,), 7))
     for macro in (False, True):
         alone, more = aggregated(sampling=table, macro=macro), aggregated(sampling=repeated(table, 3), macro=macro)
         for one, other in zip(alone[:4], more[:4], strict=True):

@@ -5,9 +5,7 @@ from math import isnan, sqrt
 import pytest
 
 from lm_eval_cora import metrics
-from tests.support.score_tables import A, B, C, D, asked, hits, written
-from tests.support.study_answers import assert_is
-from tests.support.tables import table_of
+from tests.support.tables import A, B, C, D, asked, assert_is, hits, table_of, written
 
 OF_TWO = 3.8414588 / 5.8414588 / 3.9199280
 """The error of a share that two questions have in common: the width of the interval, z^2 / (2 + z^2), / (2 * 1.96)."""

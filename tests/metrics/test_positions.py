@@ -16,8 +16,7 @@ from lm_eval_cora.questions.options import Orders
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.order import order
 from tests.support import oracles_score as oracles
-from tests.support.score_tables import A, B, C, asked, hits
-from tests.support.tables import table_of
+from tests.support.tables import A, B, C, asked, hits, table_of
 
 Picks = Callable[[random.Random, int, int], Callable[[tuple[int, ...]], int | None]]
 """Makes a model of one question, from the number of options and the right one: printed options -> letter."""
