@@ -152,13 +152,6 @@ def test_metrics_of_picks_are_undefined_with_skipped_variants(printed: bool) -> 
     assert scores["mcqa"].value == 1.0
 
 
-def test_a_value_without_originals_does_not_need_them() -> None:
-    rows = [{"question": q, "variant": n, "correct": False, "original": n == 0} for q in "xy" for n in range(2)]
-    rows[0]["correct"] = None  # an original, beside a wrong variant
-    scores = cora.score(rows)
-    assert (scores["bmca@1.0"].value, "cora" in scores.undefined) == (0.0, True)
-
-
 def test_whole_numbers_are_equal_whatever_their_type(tmp_path: Path) -> None:
     """pandas turns whole numbers into floats where a value is missing, and writes them so."""
     picks = [3, 4, 3, None]  # in q0 option 3 is right, 4 is wrong; in q1 3 is right, then there is an invalid answer

@@ -194,14 +194,6 @@ def test_a_metric_of_the_user_has_clusters_as_units() -> None:
     assert with_clusters(Estimate(1.0, nan), table).units == 0
 
 
-def test_a_large_cluster_is_one_of_few() -> None:
-    # 200 questions in one passage and 19 alone tell as much as 219^2 / (200^2 + 19) = 1.2 passages.
-    table = in_clusters(ResponseTable.from_hits([[1]] * 219), *["x"] * 200, *map(str, range(19)))
-    found = metrics.mcqa(table)
-    assert found.units == pytest.approx(219**2 / (200**2 + 19))
-    assert difference(found, found).high == pytest.approx(1 - found.interval[0])
-
-
 def test_unequal_clusters_have_the_error_of_a_jackknife_and_few_degrees_of_freedom() -> None:
     rng, sizes = np.random.default_rng(0), [40, 20, 10, *[3] * 9]
     names = np.repeat(np.arange(12), sizes)

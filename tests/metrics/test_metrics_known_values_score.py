@@ -81,16 +81,6 @@ def test_eight_of_ten() -> None:
     assert metrics.consistency_rate(table).value == pytest.approx((45 + 28 + 24 + 20) / 45 / 4)
 
 
-def test_written_answers_that_agree_with_a_third_and_not_with_each_other() -> None:
-    # x=5 ~ 5, 5 ~ y=5, x=5 !~ y=5: two of three pairs.
-    table = written(["x=5", "5", "y=5"])
-    assert metrics.consistency_rate(table).value == pytest.approx(2 / 3)
-    # All three are equivalent to "5", so at this level they are equal ...
-    assert metrics.equal_at(table, level=0.8).value == 1
-    # ... but they are not all the same.
-    assert metrics.all_equal(table).value == 0
-
-
 def test_written_answers_by_hand() -> None:
     # Agreeing pairs of three: all; one, because the empty answer does not agree with any; none.
     table = written(["5", "5", "x=5"], ["7", None, "7"], ["7", "8", "9"])

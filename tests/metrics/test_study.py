@@ -1,6 +1,6 @@
 """Metrics of MCQA+ and REVAS: values worked out by hand."""
 
-from math import exp, isnan, sqrt
+from math import isnan, sqrt
 
 import pytest
 
@@ -172,35 +172,3 @@ def test_option_probabilities_of_mcqa_plus_table_5() -> None:
     # 92.69%; the mean of the two ratios would be 91.49%.
     error = ratio_error([(0.2496, 0.3008), (0.4, 0.4), (0, 0)])
     assert_is(metrics.confidence_ratio(answers), 0.3248 / 0.3504, error)
-
-
-def test_a_question_with_a_missing_probability_is_left_out() -> None:
-    whole = original(0, 0) + scored((0.5, 0.25), (0.25, 0.5))
-    for missing in (scored(None, (0.9, 0.1)), scored((0.9, 0.1), None)):
-        answers = of_parts(whole, original(0, 0) + missing)
-        assert_is(metrics.confidence_right(answers), 0.5, float("nan"))
-        assert_is(metrics.confidence_wrong(answers), 0.25, float("nan"))
-        assert_is(metrics.confidence_ratio(answers), 0.5, float("nan"))
-    # Both probabilities are 0: P(yes) is 0, and its share of the two is 0/0.
-    answers = of_parts(whole, original(0, 0) + scored((0.0, 0.0), (0.25, 0.5)))
-    assert metrics.confidence_right(answers).value == 0.25
-    assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(2 / 3)
-    assert metrics.confidence_wrong(answers, normalised=True).value == pytest.approx(1 / 3)
-
-
-def test_a_probability_of_zero_is_a_probability() -> None:
-    answers = of_parts(*[original(0, 0) + scored((p, 0.1), (0.2, 0.5)) for p in (0.0, 0.8)])
-    assert_is(metrics.confidence_right(answers), 0.4, 0.4)
-    # R = 1/2: 0.2 - R * 0 = 0.2 and 0.2 - R * 0.8 = -0.2, sqrt(2 / 1 * 2 * 0.04) / 0.8.
-    assert_is(metrics.confidence_ratio(answers), 0.5, 0.5)
-    # Only zeros: the ratio is undefined.
-    answers = of_parts(*[original(0, 0) + scored((0.0, 0.1), (0.2, 0.5)) for _ in range(2)])
-    # 0 of two questions: the interval goes up to z^2 / (2 + z^2) = 0.6576; / (2 * 1.96).
-    assert_is(metrics.confidence_right(answers), 0.0, 3.8414588 / 5.8414588 / 3.9199280)
-    assert_is(metrics.confidence_ratio(answers), float("nan"), float("nan"))
-    # Probabilities that are too small for floats still have a share.
-    parts = original(0, 0) + scored((0.5, 0.25), (0.25, 0.5))
-    parts[2] |= {"yes": -800.0, "no": -801.0}
-    answers = of_parts(parts)
-    assert metrics.confidence_right(answers).value == 0.0
-    assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(exp(1) / (exp(1) + 1))
