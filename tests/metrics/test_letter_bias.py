@@ -110,6 +110,17 @@ def test_an_unscored_letter_is_wrong_and_has_no_prior() -> None:
         assert isnan(metric(table(gone)).stderr)
 
 
+def test_impossible_letters() -> None:
+    """B is impossible in every order, so its prior is 0; a letter with no probability is never picked."""
+    never = twins(12, [1.0, 0.0], [1.0, 0.0])
+    found = letter_prior(table(*never))["2"]
+    assert (found["A"].value, found["B"].value) == (1.0, 0.0)
+    assert acc_pride(table(*never)).value == 1.0
+    assert tuple(acc_pride(table(*never))) == tuple(mcqa(table(*never)))  # the prior matters to no answer
+    assert acc_permuted(table(*never)).value == 1.0  # 1/2 each
+    assert acc_pride(table(*twins(12, [0.0, 0.0], [0.0, 0.0], answer=1))).value == 0.0  # equally impossible: a tie
+
+
 @pytest.mark.parametrize(("orders", "options", "cyclic"), [("swap", 3, False), ("all", 3, False), ("all", 2, True)])
 def test_other_orders_have_the_spread_alone(orders: Orders, options: int, cyclic: bool) -> None:
     texts = tuple(f"choice {number}" for number in range(options))
