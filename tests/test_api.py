@@ -12,9 +12,9 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.cli import main
-from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from tests.support.answers_files import answers
+from tests.support.messages import refused
 from tests.support.written import put
 
 CODE = """
@@ -80,20 +80,22 @@ def test_the_records_name_the_submitter(file: Path, tmp_path: Path) -> None:
     record, _ = cora.write_records(cora.read_runs(file), tmp_path, organization="Lab", relationship="first_party")
     source = json.loads(record.read_text())["source_metadata"]
     assert (source["source_organization_name"], source["evaluator_relationship"]) == ("Lab", "first_party")
-    with pytest.raises(UserError, match=r"relationship: expected 'first_party' or .* got 'none'"):
+    with refused("relationship: expected 'first_party' or", "got 'none'"):
         cora.write_records(cora.read_runs(file), tmp_path, relationship="none")  # type: ignore[arg-type]
 
 
 def test_scores_and_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
-    def told(scores: Any, name: str = "x.md") -> str:
-        with pytest.raises(UserError) as caught:
-            cora.write_report(scores, tmp_path / name)
-        return str(caught.value)
-
-    scores = cora.read_runs(file)
-    for results in ({"results": {}}, [{"results": {}}]):
-        assert "got results of simple_evaluate. Pass cora.read_runs(results)" in told(results)
-    assert "expected scores that read_runs returns, got 1 others of 2" in told([*scores, cora.score(file)])
-    assert "got 0 others of 0" in told([])
-    assert "each model and task once, got answers, answers 2 times" in told(scores * 2)
-    assert "expected a name that ends in .html or .htm or .md" in told(scores, "x.pdf")
+    scores: Any = cora.read_runs(file)
+    for wrong, told in (
+        *(
+            (results, "got results of simple_evaluate. Pass cora.read_runs(results)")
+            for results in ({"results": {}}, [{"results": {}}])
+        ),
+        ([*scores, cora.score(file)], "expected scores that read_runs returns, got 1 others of 2"),
+        ([], "got 0 others of 0"),
+        (scores * 2, "each model and task once, got answers, answers 2 times"),
+    ):
+        with refused(told):
+            cora.write_report(wrong, tmp_path / "x.md")
+    with refused("expected a name that ends in .html or .htm or .md"):
+        cora.write_report(scores, tmp_path / "x.pdf")

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("markdown_it")
 
-from tests.support.documented import WrongOutput, complaint, plain_commands, run, runs
+from tests.support.documented import WrongOutput, complaint, run, runs
 from tests.support.index import OURS_ALONE
 from tests.support.markdown import ROOT, blocks
 
@@ -118,21 +118,3 @@ def test_blocks_without_a_mark_are_found(text: str) -> None:
     (block,) = blocks("- Text.\n\n  <!-- run -->\n  ```bash\n  true\n  ```\n")  # in a list
     assert runs(block)
     assert block.code == "true\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("lm-eval-cora report out  # a page\n", ["lm-eval-cora", "report", "out"]),
-        ("lm_eval ls \\\n    tasks", ["lm_eval", "ls", "tasks"]),
-        ("""lm_eval run --metadata '{"seed": 1}'""", ["lm_eval", "run", "--metadata", '{"seed": 1}']),
-        ("lm_eval run --model_args a=b,c=http://h:1/v1", ["lm_eval", "run", "--model_args", "a=b,c=http://h:1/v1"]),
-        *(
-            (f"lm-eval-cora tasks{more}", None)
-            for more in (" | head", " > file", "; true", "\ncat file", " $HOME", " *")
-        ),
-        ("X=1 lm-eval-cora tasks", None),
-    ],
-)
-def test_plain_commands_are_read_as_a_shell_reads_them_and_others_need_one(text: str, words: list[str] | None) -> None:
-    assert plain_commands(text) == (words and [words])

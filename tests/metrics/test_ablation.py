@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import comb, floor, isnan, nan, sqrt
+from math import floor, isnan, nan, sqrt
 
 import numpy as np
 import pytest
@@ -18,8 +18,7 @@ from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.divergent import divergent
 from tests.support import oracles_compare as compared
 from tests.support.oracles_errors import paired_interval
-from tests.support.score_tables import A, asked, written
-from tests.support.tables import random_study_questions, table_of
+from tests.support.tables import questions, table_of, written
 
 NAMES = ("mcqa_plus", "mv", "bmca@1.0", "ci", "cora")
 
@@ -151,13 +150,6 @@ def divergence_set(name: str, options: int) -> list[Record]:
     return printing(name, *(v.printed for v in divergent(Question(name, "?", tuple(map(str, range(options))), 0))))
 
 
-@pytest.mark.parametrize("options", [2, 3, 4, 5, 10])
-def test_with_the_same_options_in_all_variants_the_rate_is_one_over_their_number(options: int) -> None:
-    table = table_of([asked(f"q{number}", [A] * options, options) for number in range(20)])
-    # 5,000 simulated questions; each pair has a standard deviation of at most 1/2. Tolerance: four errors.
-    assert chance_consistency_rate(table) == pytest.approx(1 / options, abs=4 * 0.5 / sqrt(5_000 * comb(options, 2)))
-
-
 def test_two_variants_by_hand() -> None:
     # Three options, then two of them: a pair is comparable with probability 2/3 * 1, and half of those agree. So 3,333
     # of 5,000 tries count.
@@ -178,7 +170,7 @@ def test_divergence_sets_of_five_options() -> None:
 
 
 def test_variants_that_do_not_ask_for_a_letter_are_left_out() -> None:
-    members = random_study_questions(30, (3, 4))
+    members = questions(30, "revas", (3, 4))
     expected = compared.rate_of_random_picks(members, 10, random.Random(0))
     assert chance_consistency_rate(table_of(members)) == pytest.approx(expected, abs=0.015)
 

@@ -6,14 +6,14 @@ import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.score_tables import A, B, C, asked, hits, prompted
-from tests.support.study_answers import assert_is
-from tests.support.tables import table_of
+from tests.support.tables import A, B, C, asked, assert_is, hits, table_of
+
+TEMPLATES = ["brief", "long", "single_letter_only"]
 
 
 def test_the_aggregated_row() -> None:
     # Templates: brief 2/2, long 1/2; the third, 0/2, is dropped from the accuracies only.
-    prompts = prompted(["110", "100"])
+    prompts = hits(["110", "100"], TEMPLATES)
     # Positions, with two options: A 1/2, B 2/2.
     order = table_of([asked("q000", [A, B], 2), asked("q001", [B, B], 2)])
     # Samples: 1/2, 0/2, 1/2.
@@ -33,7 +33,7 @@ def test_the_aggregated_row() -> None:
 
 def test_the_aggregated_row_without_questions() -> None:
     nothing = ResponseTable.from_records(())
-    for probes in ({}, {"order": nothing}, {"prompts": prompted(["111"]), "order": nothing}):
+    for probes in ({}, {"order": nothing}, {"prompts": hits(["111"], TEMPLATES), "order": nothing}):
         row = metrics.aggregated(**probes)
         assert all(isnan(value) for estimate in row[:5] for value in estimate)
         assert (row.predictions, row.questions) == (0, 0)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, difference
@@ -153,10 +152,6 @@ def test_a_ratio_that_overflows_is_undefined() -> None:
 
 def assert_is(found: tuple[float, float], expected: tuple[float, float], within: float = 1e-6) -> None:
     assert found == pytest.approx(expected, rel=0, abs=within)
-
-
-def test_quantile_of_the_normal_distribution() -> None:
-    assert norm.ppf(0.975) == IN_95_PERCENT == slow.Z
 
 
 # ---- Wilson

@@ -15,9 +15,7 @@ from lm_eval_cora.metrics.facts import compute
 from lm_eval_cora.metrics.kinds import KindAccuracies, note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.paired import compared, difference, p_value
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
-from tests.support.probed import MADE, QUESTIONS, found_in, made
-from tests.support.score_tables import random_score_questions
-from tests.support.tables import estimates, table_of
+from tests.support.tables import MADE, QUESTIONS, estimates, found_in, made, questions, table_of
 
 
 def in_clusters(table: ResponseTable, *names: str) -> ResponseTable:
@@ -138,7 +136,7 @@ def test_repeated_questions_in_clusters_tell_nothing_more(probe: str) -> None:
 
 
 def test_repeated_questions_in_the_aggregated_row() -> None:
-    table = table_of(random_score_questions(30, "sampling", (4,), 7))
+    table = table_of(questions(30, "sampling", (4,), 7))
     for macro in (False, True):
         alone, more = aggregated(sampling=table, macro=macro), aggregated(sampling=repeated(table, 3), macro=macro)
         for one, other in zip(alone[:4], more[:4], strict=True):
@@ -194,14 +192,6 @@ def test_a_metric_of_the_user_has_clusters_as_units() -> None:
     table = in_clusters(ResponseTable.from_hits([[1], [0], [0], [1]]), *"aabc")
     assert compute(own, table).units == 16 / 6
     assert table.clustered(Estimate(1.0, nan)).units == 0
-
-
-def test_a_large_cluster_is_one_of_few() -> None:
-    # 200 questions in one passage and 19 alone tell as much as 219^2 / (200^2 + 19) = 1.2 passages.
-    table = in_clusters(ResponseTable.from_hits([[1]] * 219), *["x"] * 200, *map(str, range(19)))
-    found = metrics.mcqa(table)
-    assert found.units == pytest.approx(219**2 / (200**2 + 19))
-    assert difference(found, found).high == pytest.approx(1 - found.interval[0])
 
 
 def test_unequal_clusters_have_the_error_of_a_jackknife_and_few_degrees_of_freedom() -> None:

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.metrics.estimate import mean_of, ratio_of, share_of, standard_error
-from tests.support.probed import MADE, QUESTIONS, found_in, made
-from tests.support.study_answers import of_some
-from tests.support.tables import estimates, resampled, without_errors
+from tests.support.tables import MADE, QUESTIONS, estimates, found_in, made, of_some, resampled, without_errors
 
 NO_CLOSED_FORM = ("acc_min", "acc_max", "macro_acc_min", "macro_acc_max", "recall_spread", "position_cramers_v")
 OF_A_TEST = ("recall_spread_by_chance", "acc_range", "macro_acc_range", "position_chi_square", "position_p_value")

@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.kinds import (
     strata_of,
 )
 from lm_eval_cora.metrics.responses import Bools, ResponseTable
-from tests.support.score_tables import hits, of_kinds
+from tests.support.tables import hits, of_kinds
 
 
 def names(*sizes: int) -> list[str]:

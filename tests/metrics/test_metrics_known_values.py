@@ -14,7 +14,6 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import tables
-from tests.support.score_tables import random_score_questions
 
 
 @pytest.mark.parametrize(
@@ -83,20 +82,12 @@ def test_core_by_hand() -> None:
     assert tuple(found) == pytest.approx((0.58125, pstdev(values) * sqrt(2)))
 
 
-def test_the_unit_of_an_error_is_the_question() -> None:
-    # Ten copies of each variant add no information: the errors must not shrink.
-    few = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [1, 0]])
-    many = ResponseTable.from_hits([[1, 0] * 10, [1, 1] * 10, [0, 0] * 10, [1, 0] * 10])
-    assert metrics.acc(many).stderr == pytest.approx(metrics.acc(few).stderr)
-    assert metrics.mcqa_plus(many).stderr == pytest.approx(metrics.mcqa_plus(few).stderr)
-
-
-LISTS = (tables.METRICS, tables.PLUS, tables.STUDY, tables.PROMPTS, tables.ORDER, tables.SAMPLING)
 BY_KIND = ("templates", "positions", "samples", "by_category", "picks_by_letter", "letter_prior", "sc_buckets")
 
 
-@pytest.mark.parametrize("chosen", LISTS)
-def test_without_questions_everything_is_undefined(chosen: tables.Metrics) -> None:
+@pytest.mark.parametrize("probe", tables.OF_PROBE)
+def test_without_questions_everything_is_undefined(probe: str) -> None:
+    chosen = tables.OF_PROBE[probe]
     found = tables.estimates(chosen, ResponseTable.from_records(()))
     assert {key.split()[0] for key in found} == {name for name in chosen if not name.startswith(BY_KIND)}
     for key, estimate in found.items():
@@ -109,13 +100,6 @@ def test_one_question_has_a_value_and_no_error(name: str) -> None:
     estimate = tables.METRICS[name](ResponseTable.from_hits([[1, 0, 1]]))
     assert not isnan(estimate.value)
     assert isnan(estimate.stderr)
-
-
-@pytest.mark.parametrize("metric", [metrics.mcqa, metrics.ci, metrics.cora, metrics.mcqa_plus_diff])
-def test_without_originals_metrics_that_need_them_are_undefined(metric: Callable[[ResponseTable], Estimate]) -> None:
-    table = ResponseTable.from_hits([[1, 1]] * 3, original=None)
-    assert isnan(metric(table).value)
-    assert metrics.mcqa_plus(table).value == 1.0
 
 
 Errors = dict[str, tuple[Estimate, float]]
@@ -136,8 +120,8 @@ def _both_errors(found: Callable[..., dict[str, Estimate]], *answers: ResponseTa
 @pytest.fixture(scope="module")
 def bootstrapped() -> Errors:
     # 8 or 26 variants, so that pooled shares and means over questions differ.
-    members = tables.random_questions(60)
-    for records in tables.random_questions(40, 8, seed=3):
+    members = tables.questions(60, options=(5,))
+    for records in tables.questions(40, options=(2,), seed=3):
         members.append([replace(record, question_id=f"s{record.question_id}") for record in records])
     return _both_errors(partial(tables.estimates, tables.METRICS), tables.table_of(members))
 
@@ -155,7 +139,7 @@ def test_errors_of_the_aggregated_row_agree_with_the_bootstrap() -> None:
         found = {f"{name} {place}": value for place, row in enumerate(both) for name, value in row.items()}
         return {name: value for name, value in found.items() if isinstance(value, Estimate)}
 
-    prompts = tables.table_of(random_score_questions(100, "prompts", (3, 4, 5), seed=1))
-    order = tables.table_of(random_score_questions(100, "order", (3, 4, 4, 5), seed=2))
+    prompts = tables.table_of(tables.questions(100, "prompts", (3, 4, 5), seed=1))
+    order = tables.table_of(tables.questions(100, "order", (3, 4, 4, 5), seed=2))
     for name, (estimate, expected) in _both_errors(rows, prompts, order).items():
         assert estimate.stderr == pytest.approx(expected, rel=0.145), name

@@ -5,9 +5,7 @@ from math import isnan, sqrt
 import pytest
 
 from lm_eval_cora import metrics
-from tests.support.score_tables import A, B, C, D, asked, hits, written
-from tests.support.study_answers import assert_is
-from tests.support.tables import table_of
+from tests.support.tables import A, B, C, D, asked, assert_is, hits, table_of, written
 
 OF_TWO = 3.8414588 / 5.8414588 / 3.9199280
 """The error of a share that two questions have in common: the width of the interval, z^2 / (2 + z^2), / (2 * 1.96)."""
@@ -81,16 +79,6 @@ def test_eight_of_ten() -> None:
     assert_is(metrics.equal_at(table, level=0.8), 0.5, sqrt(1 / 3) / 2)
     # Pairs of 45: 45, 28, 21 + 3, 10 + 10.
     assert metrics.consistency_rate(table).value == pytest.approx((45 + 28 + 24 + 20) / 45 / 4)
-
-
-def test_written_answers_that_agree_with_a_third_and_not_with_each_other() -> None:
-    # x=5 ~ 5, 5 ~ y=5, x=5 !~ y=5: two of three pairs.
-    table = written(["x=5", "5", "y=5"])
-    assert metrics.consistency_rate(table).value == pytest.approx(2 / 3)
-    # All three are equivalent to "5", so at this level they are equal ...
-    assert metrics.equal_at(table, level=0.8).value == 1
-    # ... but they are not all the same.
-    assert metrics.all_equal(table).value == 0
 
 
 def test_written_answers_by_hand() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf, isnan, nan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,29 +11,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
-from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support import oracles, oracles_score, tables
-from tests.support.score_tables import (
-    Probe,
-    Verdicts,
-    random_score_questions,
-    score_questions,
-    verdicts,
-    written_questions,
-    written_table,
+from tests.support import oracles, oracles_score
+from tests.support.tables import (
+    OF_PROBE,
+    SAMPLED,
+    Members,
+    Metrics,
+    equivalence,
+    estimates,
+    few_questions,
+    questions,
+    table_of,
+    without_errors,
 )
-from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, table_of, without_errors
 
-Members = list[list[Record]]
-LISTS: dict[Probe, tuple[Metrics, Callable[..., oracles_score.Values]]] = {
-    "prompts": (PROMPTS, oracles_score.prompts_metrics),
-    "order": (ORDER, oracles_score.order_metrics),
-    "sampling": (SAMPLING, oracles_score.sampling_metrics),
+ORACLES: dict[str, Callable[..., oracles_score.Values]] = {
+    "divergent": oracles.all_metrics,
+    "plus": oracles.plus_metrics,
+    "revas": oracles.study_metrics,
+    "prompts": oracles_score.prompts_metrics,
+    "order": oracles_score.order_metrics,
+    "sampling": oracles_score.sampling_metrics,
 }
-score_tables = st.one_of(
-    *(st.tuples(st.just(probe), score_questions(probe, min_size=least)) for least in (1, 2) for probe in LISTS)
-)
+SCORE = ("prompts", "order", "sampling")
+seeds = st.integers(0, 10_000)
 
 
 def values_of(chosen: Metrics, table: ResponseTable) -> dict[str, float]:
@@ -52,35 +55,35 @@ def assert_agreement(values: dict[str, float], expected: oracles_score.Values) -
         assert value == pytest.approx(nan if right is None else right, nan_ok=True), name
 
 
-@given(tables.questions())
-def test_every_metric_of_the_divergent_probe_agrees_with_its_oracle(members: Members) -> None:
-    assert_agreement(values_of(tables.METRICS, table_of(members)), oracles.all_metrics(members))
+@pytest.mark.parametrize("probe", ORACLES)
+@given(seeds)
+def test_every_metric_agrees_with_its_oracle(probe: str, seed: int) -> None:
+    members = few_questions(probe, seed, form="loglikelihood" if probe == "revas" and seed % 2 else "generate")
+    assert_agreement(values_of(OF_PROBE[probe], table_of(members)), ORACLES[probe](members))
 
 
-@given(tables.study_questions())
-def test_every_metric_of_the_study_agrees_with_its_oracle(members: Members) -> None:
-    assert_agreement(values_of(tables.STUDY, table_of(members)), oracles.study_metrics(members))
-
-
-@given(tables.study_questions(probe="plus"))
-def test_every_metric_of_mcqa_plus_agrees_with_its_oracle(members: Members) -> None:
-    assert_agreement(values_of(tables.PLUS, table_of(members)), oracles.plus_metrics(members))
-
-
-@given(tables.study_questions(probe="plus"), st.integers(0, 8))
-def test_one_variant_of_each_question_agrees_with_the_oracles(members: Members, drawn: int) -> None:
-    sampled = [[replace(records[drawn], ordinal=0, variants=1)] for records in members]
+@given(seeds)
+def test_one_variant_of_each_question_agrees_with_the_oracles(seed: int) -> None:
+    sampled = [[replace(records[seed % 9], ordinal=0, variants=1)] for records in few_questions("plus", seed)]
     expected = {"acc": oracles.acc, "mcqa_plus_sampled": oracles.mcqa_plus, "invalid": oracles.invalid}
     expected["followed"] = oracles.followed
-    chosen = {name: tables.PLUS[name] for name in tables.SAMPLED}
-    values = values_of(chosen, table_of(sampled))
+    values = values_of({name: OF_PROBE["plus"][name] for name in SAMPLED}, table_of(sampled))
     assert_agreement(values, {name: oracle(sampled) for name, oracle in expected.items()})
 
 
-@given(tables.questions(min_size=2))
-def test_every_error_of_the_divergent_probe_is_positive_and_every_interval_in_the_range(members: Members) -> None:
+@settings(max_examples=25)
+@given(seeds)
+@pytest.mark.parametrize("probe", ["prompts", "sampling"])
+def test_every_metric_of_written_answers_agrees_with_its_oracle(probe: str, seed: int) -> None:
+    members, same = questions(1 + seed % 4, probe, (0,), seed), equivalence(seed)
+    assert_agreement(values_of(OF_PROBE[probe], table_of(members, same)), ORACLES[probe](members, same))
+
+
+@given(seeds)
+def test_every_error_of_the_divergent_probe_is_positive_and_every_interval_in_the_range(seed: int) -> None:
+    members = few_questions("divergent", seed, least=2)
     table = table_of(members)
-    for name, metric in tables.METRICS.items():
+    for name, metric in OF_PROBE["divergent"].items():
         estimate = metric(table)
         (value, stderr), (low, high) = estimate, estimate.interval
         if name == "ci" and max(map(len, members)) == 1:  # it is 1 for all possible answers
@@ -95,58 +98,42 @@ def test_every_error_of_the_divergent_probe_is_positive_and_every_interval_in_th
         assert low < high, name
 
 
-@pytest.mark.parametrize("scored", [False, True])
-def test_larger_tables_of_the_study_agree_with_the_oracles(scored: bool) -> None:
-    members = tables.random_study_questions(120, scored=scored)
-    values = values_of(tables.STUDY, table_of(members))
+@pytest.mark.parametrize("form", ["generate", "loglikelihood"])
+def test_larger_tables_of_the_study_agree_with_the_oracles(form: Any) -> None:
+    members = questions(120, "revas", (2, 3, 4, 5, 6, 10), form=form)
+    values = values_of(OF_PROBE["revas"], table_of(members))
     assert_agreement(values, oracles.study_metrics(members))
     sizes = {name: value for name, value in values.items() if name.startswith("questions ")}
     assert min(sizes.values()) >= 5, sizes  # no subset is empty
     undefined = {name for name, value in values.items() if isnan(value) and not name.startswith("sc_buckets ")}
-    forms = ("multi_share", "recall_") if scored else ("confidence_", "yes_no_mass")
+    forms = ("multi_share", "recall_") if form == "loglikelihood" else ("confidence_", "yes_no_mass")
     assert all(name.startswith(forms) for name in undefined)
 
 
-@given(score_tables)
-def test_every_metric_agrees_with_its_oracle(probed: tuple[Probe, Members]) -> None:
-    probe, members = probed
-    chosen, oracle = LISTS[probe]
-    assert_agreement(values_of(chosen, table_of(members)), oracle(members))
-
-
-@settings(max_examples=25)
-@given(verdicts, written_questions("prompts"), written_questions("sampling"))
-def test_every_metric_of_written_answers_agrees_with_its_oracle(
-    same: Verdicts, by_prompts: Members, by_sampling: Members
-) -> None:
-    for (chosen, oracle), members in ((LISTS["prompts"], by_prompts), (LISTS["sampling"], by_sampling)):
-        assert_agreement(values_of(chosen, written_table(members, same)), oracle(members, same))
-
-
-@pytest.mark.parametrize("probe", LISTS)
-def test_larger_tables_agree_with_the_oracles(probe: Probe) -> None:
-    members, (chosen, oracle) = random_score_questions(120, probe), LISTS[probe]
-    values = values_of(chosen, table_of(members))
-    assert_agreement(values, oracle(members))
+@pytest.mark.parametrize("probe", SCORE)
+def test_larger_tables_agree_with_the_oracles(probe: str) -> None:
+    members = questions(120, probe, (3, 4, 5, 10))
+    values = values_of(OF_PROBE[probe], table_of(members))
+    assert_agreement(values, ORACLES[probe](members))
     # Two metrics need cyclic orders.
     assert {name for name, value in values.items() if isnan(value)} <= {"timeouts", "acc_permuted", "acc_pride"}
 
 
 def test_larger_tables_of_cyclic_orders_agree_with_the_oracles() -> None:
-    members = random_score_questions(120, "order", (2, 3, 4, 4, 10), seed=5, orders="cyclic")
-    values = values_of(ORDER, table_of(members))
+    members = questions(120, "order", (2, 3, 4, 4, 10), 5, orders="cyclic")
+    values = values_of(OF_PROBE["order"], table_of(members))
     assert_agreement(values, oracles_score.order_metrics(members))
     assert not any(map(isnan, values.values()))
 
 
 @pytest.mark.parametrize("macro", [False, True])
-@pytest.mark.parametrize("chosen", [(*LISTS,), ("prompts", "order"), ("sampling", "order"), ("order",)])
-def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[Probe], macro: bool) -> None:
+@pytest.mark.parametrize("chosen", [SCORE, ("prompts", "order"), ("sampling", "order"), ("order",)])
+def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[str], macro: bool) -> None:
     # Each probe lacks a different ten of the 60 questions, which have mixed numbers of options.
     gone = {"prompts": range(10), "order": range(5, 15), "sampling": range(50, 60)}
     probes: dict[str, Members] = {}
     for seed, probe in enumerate(chosen):  # the same ids and categories, other answers
-        members = random_score_questions(60, probe, seed=seed)
+        members = questions(60, probe, (3, 4, 5, 10), seed)
         probes[probe] = [records for number, records in enumerate(members) if number not in gone[probe]]
     found = metrics.aggregated(**{probe: table_of(members) for probe, members in probes.items()}, macro=macro)
     expected = oracles_score.aggregated(probes, macro=macro)
@@ -173,25 +160,26 @@ def _kept(members: Members, gone: set[str]) -> Members:
     return [[replace(one, ordinal=place, variants=len(each)) for place, one in enumerate(each)] for each in kept]
 
 
-@given(score_tables, st.data())
-def test_some_kinds_of_a_table_are_the_table_of_their_records(
-    probed: tuple[Probe, Members], data: st.DataObject
-) -> None:
-    table = table_of(probed[1])
+@pytest.mark.parametrize("probe", SCORE)
+@given(seeds, st.data())
+def test_some_kinds_of_a_table_are_the_table_of_their_records(probe: str, seed: int, data: st.DataObject) -> None:
+    members = few_questions(probe, seed)
+    table = table_of(members)
     assert columns(table.where(np.full(len(table.kind), True))) == columns(table)
     gone = data.draw(st.sets(st.sampled_from(table.kinds)))
-    assert columns(table.where(~table.is_kind(*gone))) == columns(table_of(_kept(probed[1], gone)))
+    assert columns(table.where(~table.is_kind(*gone))) == columns(table_of(_kept(members, gone)))
 
 
 NO_ERROR = (" questions", " outlier", " even", " picks", "acc_range", "acc_range_by_chance", "acc_range_p")
 """Counts, and numbers that are compared with an expectation or are one."""
 
 
-@settings(max_examples=20)
-@given(score_tables)
-def test_every_error_is_positive_and_every_interval_contains_the_value(probed: tuple[Probe, Members]) -> None:
-    probe, members = probed
-    for name, estimate in estimates(LISTS[probe][0], table_of(members)).items():
+@settings(max_examples=10)
+@given(seeds)
+@pytest.mark.parametrize("probe", SCORE)
+def test_every_error_is_positive_and_every_interval_contains_the_value(probe: str, seed: int) -> None:
+    members = few_questions(probe, seed)
+    for name, estimate in estimates(OF_PROBE[probe], table_of(members)).items():
         value, stderr = estimate
         assert isnan(stderr) or 0 < stderr < inf, name
         if name.startswith("position_") or name.endswith(NO_ERROR) or isnan(value):

@@ -21,7 +21,7 @@ from lm_eval_cora.metrics.paired import (
     told_apart,
 )
 from lm_eval_cora.metrics.responses import Bools
-from tests.support.score_tables import hits
+from tests.support.tables import hits
 
 
 def cora_of(seed: int, keeps: float, questions: int = 60) -> Estimate:

@@ -16,8 +16,7 @@ from lm_eval_cora.questions.options import Orders
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.order import order
 from tests.support import oracles_score as oracles
-from tests.support.score_tables import A, B, C, asked, hits
-from tests.support.tables import table_of
+from tests.support.tables import A, B, asked, hits, table_of
 
 Picks = Callable[[random.Random, int, int], Callable[[tuple[int, ...]], int | None]]
 """Makes a model of one question, from the number of options and the right one: printed options -> letter."""
@@ -73,14 +72,6 @@ def test_chi_square_with_all_picks_by_hand() -> None:
     assert position_chi_square(table_of(members)).value == pytest.approx(52)
     assert isnan(position_chi_square(table_of(members)).stderr)
 
-
-def test_chi_square_with_picks_of_the_right_option_by_hand() -> None:
-    # Swapped orders of three options. Always A: the right option is picked at A only. d = (1, 0, 0) - 1/3.
-    # B, B, C: the right option stands at A, B, C and is picked at B and C. d = (0, 1, 1) - 2/3 = (-2, 1, 1) / 3.
-    # 20 and 10 questions: D = (20 - 10 * 2 / 3 - 20 / 3, ...) = (20, -10, -10) / 3.
-    # T = 2 |D|^2 / sum |d|^2 = 2 * (600 / 9) / (30 * 6 / 9) = 20 / 3.
-    members = [asked(f"q{n:02d}", [A, A, A] if n < 20 else [B, B, C], 3, answer=n % 3) for n in range(30)]
-    assert position_chi_square(table_of(members)).value == pytest.approx(20 / 3)
     # Cochran's Q: right answers by letter 20, 10, 10, by question 20 times 1 and 10 times 2.
     # Q = (3 - 1) (3 * 600 - 40^2) / (3 * 40 - (20 + 40)) = 400 / 60.
 

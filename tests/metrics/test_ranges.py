@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from lm_eval_cora.metrics import acc_max, acc_mean, acc_min, acc_range, acc_range_by_chance, acc_range_p, macro_acc
 from lm_eval_cora.metrics.estimate import clopper_pearson, trials_with_error
 from lm_eval_cora.metrics.responses import ResponseTable
-from tests.support.score_tables import hits, of_kinds
+from tests.support.tables import hits, of_kinds
 
 pytestmark = pytest.mark.filterwarnings("error")
 

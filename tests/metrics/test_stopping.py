@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
-from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.docs import process_docs
 from lm_eval_cora.metrics import acc_h, bmca, ci, cora, mcqa
@@ -32,6 +31,7 @@ from lm_eval_cora.metrics.stopping import (
 )
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.probes import PROBES, Probe
+from tests.support.messages import refused
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.stopping import Moody, known
 
@@ -54,7 +54,7 @@ def full(task: str) -> dict[str, Any]:
 # ---- the rule
 @pytest.mark.parametrize("text", ["", "EXACT", "exactly", "bmca@1.0"])
 def test_another_rule_is_refused_and_the_one_that_there_is_named(text: str) -> None:
-    with pytest.raises(UserError, match=rf"--stop '{text}': expected 'exact'"):
+    with refused(f"--stop '{text}': expected 'exact'"):
         stop_early(Moody(1), text)
 
 

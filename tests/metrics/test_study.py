@@ -1,29 +1,29 @@
 """Metrics of MCQA+ and REVAS: values worked out by hand."""
 
-from math import exp, isnan, sqrt
+from math import isnan, sqrt
 
 import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.oracles_errors import ratio_error
-from tests.support.study_answers import (
+from tests.support.tables import (
     NOTA,
+    STUDY,
     assert_is,
     nota,
+    of_parts,
     of_some,
     original,
     replaced,
     scored,
     select_all,
-    table,
     true_or_false,
 )
-from tests.support.tables import STUDY
 
 
 def test_consistency_score() -> None:
-    answers = table(
+    answers = of_parts(
         original(2, 2, 0, 2),  # the same wrong option in three of four: 3/4
         original(None, None, None, None),  # each invalid answer is a separate pick: 1/4
         original(0, None, None, 1),  # 1/4
@@ -37,7 +37,7 @@ def test_consistency_score() -> None:
 
 
 def test_buckets_of_table_2() -> None:
-    answers = table(
+    answers = of_parts(
         original(0, 0, 0, 0) + nota(1, 1),  # 4/4, right; the other kinds do not matter
         original(1, 1, 0, 1),  # 3/4, wrong
         original(0, 0, 1, 1),  # 2/4, one of two is right: one half
@@ -67,7 +67,7 @@ def test_buckets_of_table_2() -> None:
 
 
 def test_nota_as_the_answer() -> None:
-    with_nota = table(
+    with_nota = of_parts(
         original(0, 0) + nota(NOTA, NOTA),  # always right; both NOTA orders right
         original(0, 0) + nota(NOTA, 1),  # always right; the first NOTA order right
         original(0, 0) + nota(None, None),  # always right; none right
@@ -92,7 +92,7 @@ def test_nota_as_the_answer() -> None:
 
 
 def test_true_or_false_of_questions_always_right() -> None:
-    answers = table(
+    answers = of_parts(
         original(0, 0, 0, 0) + true_or_false(True, False, False, None),  # right; 2 of 3: invalid is not "no"
         original(0, 0, printed=(0, 1)) + true_or_false(False, False),  # wrong; 1 of 1
         original(0, 1, 0, 0) + true_or_false(False, True, True, True),  # not always right
@@ -104,7 +104,7 @@ def test_true_or_false_of_questions_always_right() -> None:
 
 
 def test_select_all_and_replacement_of_the_misled() -> None:
-    misled = table(
+    misled = of_parts(
         original(2, 0) + select_all(0, 2) + replaced(1, 0, 1),
         original(1, 1) + select_all(1) + replaced(28, 0, 0),
         original(3, 3) + select_all(said=False) + replaced(3, None, None),
@@ -133,10 +133,10 @@ MISLED = [name for name in STUDY if name.startswith("recall_")] + ["multi_share"
 @pytest.mark.parametrize("name", ALWAYS_RIGHT + MISLED)
 def test_an_empty_subset_is_undefined(name: str) -> None:
     tail = nota(NOTA, NOTA) + scored((0.9, 0.1), (0.1, 0.9)) + select_all(0, 1) + replaced(0, 0, 0)
-    sometimes = table(original(0, 1) + tail, original(None, 0) + tail)
+    sometimes = of_parts(original(0, 1) + tail, original(None, 0) + tail)
     assert metrics.subset_sizes(sometimes)["always_right"] == metrics.subset_sizes(sometimes)["misled"] == 0
     assert_is(STUDY[name](sometimes), float("nan"), float("nan"))
-    always, misled = table(original(0, 0) + tail), table(original(1, 0) + tail)
+    always, misled = of_parts(original(0, 0) + tail), of_parts(original(1, 0) + tail)
     assert not isnan(STUDY[name](misled if name in MISLED else always).value)
 
 
@@ -160,7 +160,7 @@ def test_the_difference_to_mcqa_is_paired() -> None:
 
 
 def test_option_probabilities_of_mcqa_plus_table_5() -> None:
-    answers = table(
+    answers = of_parts(
         original(0, 0) + scored((0.3008, 0.3008), (0.1, 0.3), (0.2496, 0.1664), (0.01, 0.99)),
         original(0, 0) + scored((0.4, 0.1), (0.4, 0.4), (0.1, 0.0), (0.0, 0.5)),
         original(0, 1) + scored((0.9, 0.1), (0.9, 0.1), (0.9, 0.1), (0.9, 0.1)),  # not always right
@@ -172,35 +172,3 @@ def test_option_probabilities_of_mcqa_plus_table_5() -> None:
     # 92.69%; the mean of the two ratios would be 91.49%.
     error = ratio_error([(0.2496, 0.3008), (0.4, 0.4), (0, 0)])
     assert_is(metrics.confidence_ratio(answers), 0.3248 / 0.3504, error)
-
-
-def test_a_question_with_a_missing_probability_is_left_out() -> None:
-    whole = original(0, 0) + scored((0.5, 0.25), (0.25, 0.5))
-    for missing in (scored(None, (0.9, 0.1)), scored((0.9, 0.1), None)):
-        answers = table(whole, original(0, 0) + missing)
-        assert_is(metrics.confidence_right(answers), 0.5, float("nan"))
-        assert_is(metrics.confidence_wrong(answers), 0.25, float("nan"))
-        assert_is(metrics.confidence_ratio(answers), 0.5, float("nan"))
-    # Both probabilities are 0: P(yes) is 0, and its share of the two is 0/0.
-    answers = table(whole, original(0, 0) + scored((0.0, 0.0), (0.25, 0.5)))
-    assert metrics.confidence_right(answers).value == 0.25
-    assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(2 / 3)
-    assert metrics.confidence_wrong(answers, normalised=True).value == pytest.approx(1 / 3)
-
-
-def test_a_probability_of_zero_is_a_probability() -> None:
-    answers = table(*[original(0, 0) + scored((p, 0.1), (0.2, 0.5)) for p in (0.0, 0.8)])
-    assert_is(metrics.confidence_right(answers), 0.4, 0.4)
-    # R = 1/2: 0.2 - R * 0 = 0.2 and 0.2 - R * 0.8 = -0.2, sqrt(2 / 1 * 2 * 0.04) / 0.8.
-    assert_is(metrics.confidence_ratio(answers), 0.5, 0.5)
-    # Only zeros: the ratio is undefined.
-    answers = table(*[original(0, 0) + scored((0.0, 0.1), (0.2, 0.5)) for _ in range(2)])
-    # 0 of two questions: the interval goes up to z^2 / (2 + z^2) = 0.6576; / (2 * 1.96).
-    assert_is(metrics.confidence_right(answers), 0.0, 3.8414588 / 5.8414588 / 3.9199280)
-    assert_is(metrics.confidence_ratio(answers), float("nan"), float("nan"))
-    # Probabilities that are too small for floats still have a share.
-    parts = original(0, 0) + scored((0.5, 0.25), (0.25, 0.5))
-    parts[2] |= {"yes": -800.0, "no": -801.0}
-    answers = table(parts)
-    assert metrics.confidence_right(answers).value == 0.0
-    assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(exp(1) / (exp(1) + 1))

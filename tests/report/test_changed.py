@@ -8,7 +8,6 @@ from statistics import stdev
 import pytest
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.report.changed import WhatChanged, as_csv, as_jsonl
 from lm_eval_cora.report.comparison import compare_models
@@ -16,6 +15,7 @@ from lm_eval_cora.report.content import Examples
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.documents import Models, samples_of
+from tests.support.messages import refused
 from tests.support.simulated import knows
 from tests.support.stopping import Moody
 from tests.support.written import Doc, Written, lines_of, put, strict, the_run, write
@@ -143,7 +143,7 @@ def test_documents_of_other_tasks(models: Models) -> None:
     assert counts["lost"] + counts["won"] > 0
     by_length = compare_models([models.one, models.two], metrics=["length"], changed=True).changed
     assert [each.task for each in by_length] == ["tiny_written (strict), length", "tiny_written (letter), length"]
-    with pytest.raises(UserError, match=r"--changed needs a value of short for each document; 0 has none"):
+    with refused("--changed needs a value of short for each document; 0 has none"):
         compare_models([models.one, models.two], metrics=["short"], changed=True)
 
 

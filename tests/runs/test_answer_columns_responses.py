@@ -11,7 +11,7 @@ import pytest
 from lm_eval_cora import read_runs, score
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from tests.support.messages import tells
+from tests.support.messages import refused, tells
 
 OPTIONS, OTHER = ["Steam", "Ice", "Fog"], {"A": "o1", "B": "o2", "C": "o3"}
 SHOWN = {"original": OPTIONS, "reversed": OPTIONS[::-1], "first": ["Ice", "Fog", "Steam"]}
@@ -138,7 +138,7 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
     (samples, _) = sorted((tmp_path / "out").rglob("*_samples.jsonl"))
     rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
     assert {row["output"]["raw"][0] for row in rows} <= {*frame().response, "A"}
-    with pytest.raises(UserError, match="score: expected the rows of one model, got 2: one, two"):
+    with refused("score: expected the rows of one model, got 2: one, two"):
         score(data)
 
 

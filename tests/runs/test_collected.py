@@ -20,6 +20,7 @@ from lm_eval_cora.runs.collected import entries_of, read_answers, undefined_metr
 from lm_eval_cora.scores import compare
 from tests.support import oracles, oracles_score
 from tests.support.answers_files import answers
+from tests.support.messages import refused
 from tests.support.written import put
 
 
@@ -84,7 +85,7 @@ def test_many_identities(count: int) -> None:
     texts = [f"option {number}" for number in range(count)]
     lines = [line("q1", place, text, texts[0], options=texts) for place, text in enumerate(texts)]
     if count > 64:
-        with pytest.raises(UserError, match=rf"row 0: the question has {count} different options, .* at most 64"):
+        with refused(f"row 0: the question has {count} different options, ", " at most 64"):
             score(lines)
         for one in lines:
             del one["options"]
@@ -126,9 +127,9 @@ def test_a_bad_line_is_one_clear_error(name: str, tmp_path: Path) -> None:
 def test_files_without_answers(tmp_path: Path) -> None:
     for content in (b"", b"\n\n  \n", b"\xef\xbb\xbf"):
         (tmp_path / "empty.jsonl").write_bytes(content)
-        with pytest.raises(UserError, match=r"empty\.jsonl: expected at least one answer"):
+        with refused("empty.jsonl: expected at least one answer"):
             read_answers(tmp_path / "empty.jsonl")
-    with pytest.raises(UserError, match=r"^there is no file .*missing\.jsonl"):
+    with refused("there is no file", "missing.jsonl"):
         read_answers(tmp_path / "missing.jsonl")
 
 
@@ -319,7 +320,7 @@ def test_clusters_are_the_units() -> None:
     few = score(rows[:40], cluster="passage")
     assert few.notes[-1].startswith("40 questions in 10 passages are few")
     assert alone["acc"].interval != shared["acc"].interval
-    with pytest.raises(UserError, match="every row has are only in the second"):
+    with refused("every row has are only in the second"):
         compare(alone, shared)
-    with pytest.raises(UserError, match=r"row 1: column 'cluster': expected 'p0', the cluster of question 'q' before"):
+    with refused("row 1: column 'cluster': expected 'p0', the cluster of question 'q' before"):
         score([line("q", ordinal, "a", cluster=f"p{ordinal}") for ordinal in (0, 1)])

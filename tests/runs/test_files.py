@@ -3,15 +3,14 @@
 import gzip
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.documents import read_documents
 from lm_eval_cora.runs.files import find_files, grouped
+from tests.support.messages import refused
 from tests.support.written import Written, the_run
 
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
@@ -79,7 +78,7 @@ def test_files_that_were_copied_or_written_again(demo: dict[str, Written], tmp_p
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         for read in (the_run, read_documents):
-            with pytest.raises(UserError, match=told):
+            with refused(told):
                 read(path.parent)
         path.unlink()
 
@@ -100,7 +99,7 @@ def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.Monke
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", denied)
-    with pytest.raises(UserError, match=f"^{re.escape(str(tmp_path))}/secret: cannot be read: Permission denied"):
+    with refused(f"{tmp_path}/secret: cannot be read: Permission denied"):
         find_files(tmp_path)
 
 
@@ -110,5 +109,5 @@ def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
         *(("x" * 5_000, "too long"), ("a\0b", "null"), ("missing", "there is no such file or folder")),
         ("loop", "loop: cannot be read: Too many levels"),
     ):
-        with pytest.raises(UserError, match=told):
+        with refused(told):
             find_files(tmp_path / name)

@@ -1,7 +1,6 @@
 """Which data, models, files and runs belong together, and their names."""
 
 import json
-import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.report.content import Table
@@ -177,18 +175,6 @@ def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: Demo,
         value, error = scores[name]
         assert as_harness(value, "nan") == told[f"{name},none"], name
         assert as_harness(error, "N/A") == told[f"{name}_stderr,none"], name
-
-
-def test_scores_of_runs_have_the_numbers_of_the_harness_and_are_compared_by_signatures(demo: Demo) -> None:
-    ((one,), (other,)) = (cora.read_runs(demo[task].folder) for task in ("cora_demo", "cora_demo_order"))
-    assert "cora_demo" in one.name in repr(one)
-    for name in ("cora", "ci", "acc_min", "consistency_rate", "followed"):
-        assert as_harness(one[name].value, "nan") == demo["cora_demo"].printed[f"{name},none"]
-        assert as_harness(one[name].stderr, "N/A") == demo["cora_demo"].printed[f"{name}_stderr,none"]
-    assert pickle.loads(pickle.dumps(one))["cora"] == one["cora"]
-    assert cora.compare(one, one)["cora"].value == 0.0
-    with pytest.raises(UserError, match="cannot be compared"):
-        cora.compare(one, other)
 
 
 # ---- which models, files and runs belong together, and the messages about it

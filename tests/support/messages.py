@@ -1,5 +1,12 @@
 """Check the content of a message, independent of its wording."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from lm_eval_cora.errors import UserError
+
 
 def tells(message: str, *parts: str) -> bool:
     """Whether a message contains these parts in this order.
@@ -15,3 +22,13 @@ def tells(message: str, *parts: str) -> bool:
         if not found:
             return False
     return True
+
+
+@contextmanager
+def refused(*parts: str) -> Iterator[None]:
+    """Expect an error of the user in one line with these parts in this order."""
+    with pytest.raises(UserError) as caught:
+        yield
+    message = str(caught.value)
+    assert tells(message, *parts), message
+    assert len(message.splitlines()) == 1

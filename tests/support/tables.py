@@ -1,36 +1,41 @@
-"""The metrics that the task files name, random questions for property tests, and larger random tables."""
+"""Tables of answers: the metrics that the task files name, made-up answers to each probe, and answers spelled out."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import permutations
-from math import exp, inf, log1p, nan
+from itertools import combinations
+from math import exp, inf, log, log1p, nan, sqrt
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from hypothesis import strategies as st
+import pytest
 from lm_eval.tasks._yaml_loader import load_yaml
 
+from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.facts import compute
-from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
-from lm_eval_cora.questions.question import Question
-from lm_eval_cora.variants.plus import plus
-from lm_eval_cora.variants.revas import revas
-from lm_eval_cora.variants.variant import Variant
+from lm_eval_cora.metrics.responses import BY_RECORD, Bools, ResponseTable
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import AnyQuestion, Form, OpenQuestion, Question
+from lm_eval_cora.variants.order import Orders, order
+from lm_eval_cora.variants.probes import PROBES
+from lm_eval_cora.variants.variant import Setting, Variant
 
-_PROBES = Path(__file__).parents[2] / "tasks" / "_probes"
+_FRAGMENTS = Path(__file__).parents[2] / "tasks" / "_probes"
 Metrics = dict[str, Callable[[ResponseTable], Any]]
+Members = list[list[Record]]
+"""The records of each question."""
 
 
+# ---- metrics
 def _entries(probe: str) -> list[dict[str, Any]]:
-    return list(load_yaml(_PROBES / f"{probe}.yaml")["metric_list"])
+    return list(load_yaml(_FRAGMENTS / f"{probe}.yaml")["metric_list"])
 
 
 def _metrics(probe: str) -> Metrics:
@@ -38,22 +43,12 @@ def _metrics(probe: str) -> Metrics:
     return {entry["metric"]: partial(compute, entry) for entry in entries}
 
 
-METRICS = _metrics("divergent")
-"""Each metric by its name in the YAML files, so that all tests include a new one."""
+OF_PROBE = {probe: _metrics(probe) for probe in PROBES}
+"""Each metric by its name in the YAML files, so that all tests include a new one. Some return a mapping."""
 
-PLUS = _metrics("plus")
-STUDY = _metrics("revas")
-"""Metrics of the other probes. Some of the REVAS study return a mapping, see `estimates`."""
-
-PROMPTS = _metrics("prompts")
-ORDER = _metrics("order")
-SAMPLING = _metrics("sampling")
-"""Metrics of SCORE's probes, for all benchmarks. The questions for them are in `score_tables.py`."""
-
+METRICS, STUDY = OF_PROBE["divergent"], OF_PROBE["revas"]
 SAMPLED = [entry["metric"] for entry in _entries("plus") if "sampled" in entry]
 """Metrics of a table with one variant per question."""
-
-KINDS = ("original", "shuffled", "decoupled")
 
 
 def estimates(metrics: Metrics, table: ResponseTable) -> dict[str, Estimate]:
@@ -72,49 +67,106 @@ def _flat(name: str, result: Any) -> Iterator[tuple[str, Estimate]]:
         yield name, result if isinstance(result, Estimate) else Estimate(float(result), nan)
 
 
-_IDENTITIES = (0, 1, 2, 3, 26)
+@contextmanager
+def without_errors() -> Iterator[None]:
+    """Metrics without their standard errors and intervals, which take longer than the values."""
+    with (  # functions, because a Mock takes longer than most metrics
+        mock.patch("lm_eval_cora.metrics.ranges.bootstrap", lambda *_: np.zeros((2, 2))),  # noqa: PT008
+        mock.patch("lm_eval_cora.metrics.ranges._together", lambda values, *_: [(nan, nan)] * len(values)),
+        mock.patch("lm_eval_cora.metrics.positions.normal_draws", lambda covariance: np.zeros((2, len(covariance)))),
+        mock.patch("lm_eval_cora.metrics.estimate.standard_error", lambda *_: nan),  # noqa: PT008
+    ):
+        yield
 
 
-def _made_up_variants(answer: int) -> st.SearchStrategy[list[tuple[tuple[int, ...], int, str, bool]]]:
-    """The printed options, the position of the picked one (or -1), the kind, and whether there was a tie."""
-    orders = [
-        st.sampled_from([order for order in permutations(_IDENTITIES, count) if answer in order])
-        for count in range(2, 6)
-    ]
-    one = st.tuples(st.one_of(orders), st.integers(-1, 4), st.sampled_from(KINDS[1:]), st.booleans())
-    return st.lists(one, min_size=1, max_size=6)
+def without_variation(questions: int) -> float:
+    """The standard error of a share between 0 and 1 if no question differs: half of Wilson's interval over 1.96."""
+    return 1.959964 / (questions + 1.959964**2) / 2
 
 
-# Made once, because hypothesis takes longer to check a new strategy than to draw from it.
-_MADE_UP = {answer: _made_up_variants(answer) for answer in range(4)}
+def of_some(first_order: float, questions: int, inside: int) -> float:
+    """The error of a mean over n of N questions, from sqrt(N / (N - 1) sum of squares) / n."""
+    return first_order * sqrt((1 - 1 / questions) / (1 - 1 / inside))
 
 
-@st.composite
-def questions(draw: st.DrawFn, min_size: int = 1) -> list[list[Record]]:
-    """Complete questions with 1 to 6 variants each, printed options that differ, picks and invalid answers."""
-    result = []
-    for number in range(draw(st.integers(min_size, 6))):
-        answer = draw(st.integers(0, 3))
-        drawn = draw(_MADE_UP[answer])
-        records = []
-        for ordinal, (printed, place, kind, tied) in enumerate(drawn):
-            picked = None if place < 0 else printed[place % len(printed)]
-            kind = kind if ordinal else KINDS[0]
-            records.append(_record((f"q{number}", len(drawn), ordinal, kind), printed, answer, picked, tied))
-        result.append(records)
-    return result
+def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
+    assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
 
 
-def _record(asked: tuple[Any, ...], printed: Sequence[int], answer: int, picked: int | None, tied: bool) -> Record:
-    """The record of a question id, number of variants, ordinal and kind."""
-    return Record(
-        *(*asked, tuple(printed), answer),
-        picked=picked,
-        tied=tied,
-        position=None if picked is None else printed.index(picked),
-        original=not asked[2],
-        followed=(asked[2] + answer + len(printed)) % 3 > 0,
-    )
+# ---- made-up answers
+STYLES = ("knows", "sticks", "one letter", "guesses", "says nothing")
+CATEGORIES = ("", "law", "physics")
+TEXTS = ("5", "x=5", "y=5", "7")
+"""Answers to questions without options."""
+
+_LIKELIHOODS = (-inf, -801.0, -800.0, -30.0, -3.0, -1.5, -0.7, -0.1, -0.0)
+
+
+@dataclass(frozen=True)
+class Respondent:
+    """How a made-up model answers one question: in its style, or with a chance of `slips` in any style.
+
+    One that knows is right; one that sticks picks its favourite option wherever it is printed.
+    """
+
+    style: str
+    favourite: int
+    """The option that it always picks, or the position of its letter, or of its text."""
+    slips_in_original: float
+    slips: float
+    scored: bool
+    """Whether the likelihoods of yes and no were scored, instead of reading a response."""
+
+    def record(self, rng: random.Random, name: str, category: str, variant: Variant, variants: int) -> Record:
+        slips = self.slips_in_original if variant.kind in ("original", "shuffled") else self.slips
+        style = rng.choice(STYLES) if rng.random() < slips else self.style
+        said: dict[str, Any] = {"category": category, "tied": rng.random() < 0.1, "followed": rng.random() < 0.7}
+        if not variant.printed:
+            said |= self._written(rng, style, name)
+        elif FORMATS[variant.ask].picks_one:
+            said["picked"] = self._picked(rng, style, variant)
+            said["likelihoods"] = _of_letters(rng, variant, said["picked"])
+        else:
+            said |= self._selected(rng, style, variant)
+        return answer_to(variant, name, variants, **said)
+
+    def _liked(self, style: str, variant: Variant) -> list[int]:
+        letter = variant.printed[self.favourite % len(variant.printed)]
+        liked = {"knows": variant.answer, "sticks": self.favourite, "one letter": letter}.get(style)
+        return [option for option in variant.printed if option == liked]
+
+    def _picked(self, rng: random.Random, style: str, variant: Variant) -> int | None:
+        return None if style == "says nothing" else rng.choice(self._liked(style, variant) or variant.printed)
+
+    def _selected(self, rng: random.Random, style: str, variant: Variant) -> dict[str, Any]:
+        if style == "says nothing":
+            return {"selected": None}
+        liked, also = self._liked(style, variant), {"guesses": 0.5, "sticks": 0.3}.get(style, 0.0)
+        selected = tuple(i for i in variant.printed if i in liked or rng.random() < also)
+        if not (self.scored and variant.ask == "yes_no"):
+            return {"selected": selected}
+        low, high = sorted(rng.choices(_LIKELIHOODS, k=2))
+        if exp(low) + exp(high) > 1:
+            low = log1p(-exp(high)) if high < 0 else -inf  # what "yes" leaves for "no"
+        yes, no = (high, low) if selected else (low, high)
+        return {"selected": variant.printed if yes >= no else (), "yes": yes, "no": no}
+
+    def _written(self, rng: random.Random, style: str, name: str) -> dict[str, Any]:
+        if style == "says nothing":
+            return {}
+        text = rng.choice(TEXTS) if style == "guesses" else TEXTS[self.favourite]
+        return {"written": text, "matches": random.Random(name + text).choice((True, True, False, None))}
+
+
+def _of_letters(rng: random.Random, variant: Variant, picked: int | None) -> bytes:
+    """Log-likelihoods of the letters of an order, with ties and impossible letters; nan if no letter is picked."""
+    if not variant.kind.startswith("answer_at_"):
+        return b""
+    scores = [rng.choice((-inf, -3.0, -1.5, -1.5, -0.7)) for _ in variant.printed]
+    scores[0] += 0.5
+    place = 0 if picked is None else variant.printed.index(picked)
+    scores[place] = nan if picked is None else rng.choice((-0.5, -0.25))
+    return as_bytes(scores)
 
 
 def answer_to(variant: Variant, name: str, variants: int, picked: int | None = None, **said: Any) -> Record:
@@ -129,22 +181,240 @@ def answer_to(variant: Variant, name: str, variants: int, picked: int | None = N
     )
 
 
-def table_of(members: list[list[Record]]) -> ResponseTable:
-    return ResponseTable.from_records(record for records in members for record in records)
+@cache
+def variants_of(
+    probe: str, options: int, answer: int, twist: str = "", orders: Orders = "swap", form: Form = "generate"
+) -> Sequence[Variant]:
+    """The variants of a question. Two distractors may be equal, and a distractor or the right option may be NOTA."""
+    texts = [f"choice {number}" for number in range(options)]
+    if twist == "equal" and options > 2:
+        texts[answer - 1] = texts[answer - 2]
+    elif twist and options:
+        texts[answer - (twist == "nota")] = "None of the above"
+    question: AnyQuestion = OpenQuestion("q", "How many?", "5")
+    if options:
+        question = Question("q", "Which one?", tuple(texts), answer)
+    return PROBES[probe].expand(question, Setting(Options(orders=orders), form))
 
 
-@contextmanager
-def without_errors() -> Iterator[None]:
-    """Metrics without their standard errors and intervals, which take longer than the values."""
-    with (  # functions, because a Mock takes longer than most metrics
-        mock.patch("lm_eval_cora.metrics.ranges.bootstrap", lambda *_: np.zeros((2, 2))),  # noqa: PT008
-        mock.patch("lm_eval_cora.metrics.ranges._together", lambda values, *_: [(nan, nan)] * len(values)),
-        mock.patch("lm_eval_cora.metrics.positions.normal_draws", lambda covariance: np.zeros((2, len(covariance)))),
-        mock.patch("lm_eval_cora.metrics.estimate.standard_error", lambda *_: nan),  # noqa: PT008
-    ):
-        yield
+def questions(
+    count: int,
+    probe: str = "divergent",
+    options: Sequence[int] = (2, 3, 4, 5),
+    seed: int = 0,
+    *,
+    orders: Orders = "swap",
+    form: Form = "generate",
+    whole: bool = True,
+) -> Members:
+    """Complete questions, of which some have equal options or NOTA. More options make them harder, 0 open.
+
+    Unless they are whole, each has some of its variants only.
+    """
+    rng, members = random.Random(seed), []
+    for number in range(count):
+        size = rng.choice(options)
+        twist = rng.choice(("", "", "", "equal", "nota", "right nota"))
+        variants = variants_of(probe, size, rng.randrange(size or 1), twist, orders, form)
+        if not whole:
+            others = sorted(rng.sample(range(1, len(variants)), rng.randrange(len(variants))))
+            variants = [replace(variants[place], ordinal=n) for n, place in enumerate((0, *others))]
+        respondent = Respondent(
+            style=rng.choices(STYLES, (9 - size / 2 - 2 * (number % 3), 3, 1, 2, 0.5))[0],
+            favourite=rng.randrange(size or len(TEXTS)),
+            slips_in_original=rng.choice((0.0, 0.0, 0.2)),
+            slips=rng.choice((0.1, 0.5)),
+            scored=form == "loglikelihood",
+        )
+        about = f"q{number:06d}", CATEGORIES[number % 3]
+        members.append([respondent.record(rng, *about, variant, len(variants)) for variant in variants])
+    return members
 
 
+def few_questions(probe: str, seed: int, least: int = 1, **more: Any) -> Members:
+    """One to four questions, for property tests."""
+    rng = random.Random(seed)
+    orders: Orders = rng.choice(("swap", "swap", "cyclic", "all")) if probe == "order" else "swap"
+    sizes = {"order": (3, 4), "plus": (2, 3, 4, 5, 6, 8, 10), "revas": (2, 3, 4, 5, 6, 8, 10)}.get(probe, (2, 3, 4, 5))
+    return questions(rng.randint(least, 4), probe, sizes, seed, orders=orders, whole=probe != "divergent", **more)
+
+
+Same = Callable[[str, str], bool | None]
+
+
+def equivalence(seed: int) -> Same:
+    """Verdicts on pairs of `TEXTS`: symmetric but not transitive; None if a comparison ran out."""
+    rng = random.Random(seed)
+    verdicts = {frozenset(pair): rng.choice((True, False, None)) for pair in combinations(TEXTS, 2)}
+    return lambda one, other: True if one == other else verdicts[frozenset((one, other))]
+
+
+def table_of(members: Sequence[Sequence[Record]], same: Same | None = None) -> ResponseTable:
+    records = (record for records in members for record in records)
+    return ResponseTable.from_records(records, *filter(None, (same,)))
+
+
+QUESTIONS = 120
+_MADE: dict[str, Callable[[], tuple[str, Members]]] = {
+    "divergent": lambda: ("divergent", questions(QUESTIONS, "divergent", (2,), 1)),
+    "plus": lambda: ("plus", questions(QUESTIONS, "plus", (2, 4), 2)),
+    "study": lambda: ("revas", questions(QUESTIONS, "revas", (3, 4, 5), 3)),
+    "scored": lambda: ("revas", questions(QUESTIONS, "revas", (3, 4, 5), 4, form="loglikelihood")),
+    "prompts": lambda: ("prompts", questions(QUESTIONS, "prompts", (4, 5), 5)),
+    "order": lambda: ("order", questions(QUESTIONS, "order", (4, 4, 5), 6)),
+    "sampling": lambda: ("sampling", questions(QUESTIONS, "sampling", (4,), 7)),
+    "written": lambda: ("prompts", questions(QUESTIONS, "prompts", (0,), 8)),
+}
+MADE = tuple(_MADE)
+"""Names of large tables, one for each kind of answers."""
+
+
+@cache
+def made(name: str) -> tuple[Metrics, ResponseTable]:
+    """Make a table when a test needs it, with the metrics of its probe except those by category."""
+    probe, members = _MADE[name]()
+    chosen = {name: metric for name, metric in OF_PROBE[probe].items() if "by_category" not in name}
+    return chosen, table_of(members, equivalence(0))
+
+
+@cache
+def found_in(name: str) -> dict[str, Estimate]:
+    return estimates(*made(name))
+
+
+# ---- answers spelled out
+A, B, C, D = range(4)
+
+
+def asked(
+    name: str, says: Sequence[int | None], options: int = 4, *, answer: int = 0, orders: Orders = "swap", **more: Any
+) -> list[Record]:
+    """The variants of the order probe for a question, with the letter of each answer."""
+    variants = order(Question(name, "Which?", tuple(map(str, range(options))), answer), orders=orders)
+    return [
+        answer_to(variant, name, len(variants), None if said is None else variant.printed[said], **more)
+        for variant, said in zip(variants, says, strict=True)
+    ]
+
+
+def hits(rows: Sequence[str], kinds: Sequence[str] = "", categories: Sequence[str] = "") -> ResponseTable:
+    """A question for each row: 1 is a right answer, 0 a wrong one, a dash an invalid one."""
+    return ResponseTable.from_records(
+        Record(
+            *(f"q{number:03d}", len(row), place, kinds[place] if kinds else f"sample_{place + 1}", (0, 1), 0),
+            picked=None if hit == "-" else 1 - int(hit),
+            category=categories[number] if categories else "",
+            position=None if hit == "-" else 1 - int(hit),
+            ask="best_answer",
+        )
+        for number, row in enumerate(rows)
+        for place, hit in enumerate(row)
+    )
+
+
+def of_kinds(right: Bools, present: Bools | None = None, categories: Sequence[str] = ()) -> ResponseTable:
+    """(N, G) answers to the kinds of N questions, without those that are not present."""
+    present = np.ones(right.shape, dtype=np.bool_) if present is None else present
+    question, kind = np.nonzero(present)
+    return ResponseTable.from_columns(
+        [f"q{number:04d}" for number in range(len(right))],
+        present.sum(axis=1),
+        right[question, kind],
+        kinds=[f"kind {number:02d}" for number in range(right.shape[1])],
+        kind=kind,
+        **({"categories": categories} if categories else {}),
+    )
+
+
+def written(*answers: Sequence[str | None], matches: bool | None = True, ran_out: Sequence[str] = ()) -> ResponseTable:
+    """A question for each list; x=5 and y=5 are both equivalent to 5, and comparisons with `ran_out` run out."""
+
+    def same(one: str, other: str) -> bool | None:
+        if one in ran_out or other in ran_out:
+            return None
+        return one == other or ("5" in (one, other) and {one, other} <= {"5", "x=5", "y=5"})
+
+    return ResponseTable.from_records(
+        (
+            Record(
+                *(f"q{number}", len(texts), ordinal, f"sample_{ordinal + 1}", (), 0),
+                picked=None,
+                ask="boxed",
+                written=text,
+                matches=None if text is None else matches,
+            )
+            for number, texts in enumerate(answers)
+            for ordinal, text in enumerate(texts)
+        ),
+        same,
+    )
+
+
+# ---- answers to the variants of the REVAS study, spelled out in parts
+Part = list[dict[str, Any]]
+FOUR = (0, 1, 2, 3)
+NOTA = 26
+
+
+def ordered(kind: str, *picks: int | None, printed: tuple[int, ...] = FOUR, answer: int = 0) -> Part:
+    """Return a variant per pick. The first has the order of the source; the real orders do not matter here."""
+    later = "shuffled" if kind == "original" else f"{kind}_shuffled"
+    shared = {"printed": printed, "answer": answer}
+    return [{"kind": later if number else kind, "picked": pick, **shared} for number, pick in enumerate(picks)]
+
+
+def original(*picks: int | None, printed: tuple[int, ...] = FOUR) -> Part:
+    return ordered("original", *picks, printed=printed)
+
+
+def nota(*picks: int | None) -> Part:
+    return ordered("nota_answer", *picks, printed=(1, 2, 3, NOTA), answer=NOTA)
+
+
+def true_or_false(*says: bool | None) -> Part:
+    """Return the answers yes or no to option 0, the right one, and then to the others."""
+    return [
+        {
+            "kind": f"true_or_false_{'wrong' if option else 'right'}",
+            "printed": (option,),
+            "picked": None,
+            "ask": "yes_no",
+            "selected": None if said is None else (option,) if said else (),
+        }
+        for option, said in enumerate(says)
+    ]
+
+
+def scored(*chances: tuple[float, float] | None) -> Part:
+    """Return the same with the probabilities of yes and no, None if they are missing."""
+    parts = true_or_false(*(chance and chance[0] >= chance[1] for chance in chances))
+    for part, chance in zip(parts, chances, strict=True):
+        if chance:
+            part["yes"], part["no"] = (log(p) if p else -inf for p in chance)
+    return parts
+
+
+def select_all(*selected: int, said: bool = True) -> Part:
+    one = {"kind": "select_all", "printed": FOUR, "picked": None, "ask": "select_all"}
+    return [{**one, "selected": selected if said else None}]
+
+
+def replaced(*picks: int | None) -> Part:
+    """Return three variants, in which distractor 1, 2 or 3 is replaced."""
+    printed = [tuple(27 + i if i == gone else i for i in FOUR) for gone in (1, 2, 3)]
+    return [{"kind": "replaced", "picked": pick, "printed": p} for pick, p in zip(picks, printed, strict=True)]
+
+
+def of_parts(*asked: Part) -> ResponseTable:
+    """Return a table with a question for each argument."""
+    return ResponseTable.from_records(
+        Record(f"q{number}", len(parts), ordinal, **{"answer": 0, "original": part["kind"] == "original", **part})
+        for number, parts in enumerate(asked)
+        for ordinal, part in enumerate(parts)
+    )
+
+
+# ---- resampling
 def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
     """A table of these questions. Columns are copied, because making 9,000 Records 400 times is slow."""
     starts = np.cumsum(table.sizes) - table.sizes
@@ -177,137 +447,3 @@ def _new_ids(count: int) -> tuple[str, ...]:
 def _stretches(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Concatenated indices of ranges that start at these places."""
     return np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
-
-
-def random_questions(count: int, variants: int = 26, seed: int = 0) -> list[list[Record]]:
-    """Questions of different difficulty, with 5% invalid answers, on eight kinds of variants."""
-    rng = random.Random(seed)
-    result = []
-    for number in range(count):
-        easy = rng.betavariate(2, 1.5)
-        records = []
-        for ordinal in range(variants):
-            printed = rng.sample((0, 1, 2, 3, 4), rng.choice((2, 3, 5)))
-            answer = 0
-            if answer not in printed:
-                printed[0] = answer
-            guess = rng.choice(printed)
-            picked = None if rng.random() < 0.05 else answer if rng.random() < easy else guess
-            kind = "original" if ordinal == 0 else f"kind {ordinal % 7}"
-            tied = rng.random() < 0.1
-            records.append(_record((f"q{number:06d}", variants, ordinal, kind), printed, answer, picked, tied))
-        result.append(records)
-    return result
-
-
-SKILLS = ("knows", "sticks", "guesses", "says nothing")
-_LIKELIHOODS = (-inf, -801.0, -800.0, -30.0, -3.0, -1.5, -0.7, -0.1, -0.0)
-
-
-@dataclass(frozen=True)
-class Respondent:
-    """How a made-up model answers one question: by its skill, or with a chance of `slips` in any way at all.
-
-    One that knows is right, one that sticks says the wrong option `favourite` wherever it is printed.
-    """
-
-    skill: str
-    favourite: int
-    slips_in_original: float
-    slips: float
-    scored: bool
-    """Whether the likelihoods of yes and no were scored, instead of reading a response."""
-
-    def record(self, rng: random.Random, name: str, variant: Variant, variants: int) -> Record:
-        slips = self.slips_in_original if variant.kind in ("original", "shuffled") else self.slips
-        skill = rng.choice(SKILLS) if rng.random() < slips else self.skill
-        liked = {"knows": {variant.answer}, "sticks": {self.favourite}}.get(skill, set()).intersection(variant.printed)
-        picked: int | None = None
-        selected: tuple[int, ...] | None = None
-        yes = no = None
-        if FORMATS[variant.ask].picks_one:
-            picked = min(liked) if liked else rng.choice(variant.printed)
-        elif skill == "guesses" or (skill == "sticks" and variant.ask == "select_all"):
-            selected = tuple(i for i in dict.fromkeys(variant.printed) if i in liked or rng.random() < 0.5)
-        else:
-            selected = tuple(liked)
-        if skill == "says nothing":
-            picked = selected = None
-        elif self.scored and variant.ask == "yes_no":
-            low, high = sorted(rng.choices(_LIKELIHOODS, k=2))
-            if exp(low) + exp(high) > 1:
-                low = log1p(-exp(high)) if high < 0 else -inf  # what "yes" leaves for "no"
-            yes, no = (high, low) if selected else (low, high)
-            selected = variant.printed if yes >= no else ()
-        tied, followed = self.scored and rng.random() < 0.1, (variant.ordinal + variant.answer) % 4 > 0
-        said = {"selected": selected, "yes": yes, "no": no, "tied": tied, "followed": followed}
-        return answer_to(variant, name, variants, picked, **said)
-
-
-TWISTS = ("none", "equal", "nota", "right nota")
-
-
-@cache
-def _variants(probe: str, options: int, answer: int, twist: str, scored: bool) -> Sequence[Variant]:
-    """The variants of a question. Two distractors may be equal, and a distractor or the right option may be NOTA."""
-    texts = [f"choice {number}" for number in range(options)]
-    if twist == "equal" and options > 2:
-        texts[answer - 1] = texts[answer - 2]
-    elif twist in ("nota", "right nota"):
-        texts[answer - (twist == "nota")] = "None of the above"
-    question = Question("q", "Which one?", tuple(texts), answer)
-    return plus(question) if probe == "plus" else revas(question, select_all=not scored)
-
-
-def _wrong_options(original: Variant) -> list[int]:
-    return [option for option in original.printed if option != original.answer]
-
-
-def _answers(rng: random.Random, name: str, variants: Sequence[Variant], respondent: Respondent) -> list[Record]:
-    return [respondent.record(rng, name, variant, len(variants)) for variant in variants]
-
-
-@st.composite
-def study_questions(draw: st.DrawFn, min_size: int = 1, probe: str = "revas") -> list[list[Record]]:
-    """Complete questions of a probe, 2 to 6, 8 or 10 options each, answered by all kinds of respondents."""
-    scored = draw(st.booleans())
-    result = []
-    for number in range(draw(st.integers(min_size, 4))):
-        options = draw(st.sampled_from((2, 3, 4, 5, 6, 8, 10)))
-        answer = draw(st.integers(0, options - 1))
-        variants = _variants(probe, options, answer, draw(st.sampled_from(TWISTS)), scored)
-        respondent = Respondent(
-            skill=draw(st.sampled_from(SKILLS)),
-            favourite=draw(st.sampled_from(_wrong_options(variants[0]))),
-            slips_in_original=draw(st.sampled_from((0.0, 0.4))),
-            slips=draw(st.sampled_from((0.0, 0.4))),
-            scored=scored,
-        )
-        result.append(_answers(random.Random(draw(st.integers(0, 999))), f"q{number}", variants, respondent))
-    return result
-
-
-def random_study_questions(
-    count: int, options: Sequence[int] = (2, 3, 4, 5, 6, 10), seed: int = 0, probe: str = "revas", scored: bool = False
-) -> list[list[Record]]:
-    """Larger tables, in which every fifth question has one of the special cases."""
-    rng = random.Random(seed)
-    result = []
-    for number in range(count):
-        size = rng.choice(options)
-        twist = TWISTS[number % 4] if number % 5 == 0 else "none"
-        variants = _variants(probe, size, rng.randrange(size), twist, scored)
-        respondent = Respondent(
-            skill=rng.choices(SKILLS, (4, 4, 2, 1))[0],
-            favourite=rng.choice(_wrong_options(variants[0])),
-            slips_in_original=rng.choice((0.0, 0.0, 0.2)),
-            slips=rng.choice((0.2, 0.6)),
-            scored=scored,
-        )
-        result.append(_answers(rng, f"q{number:06d}", variants, respondent))
-    return result
-
-
-def without_variation(questions: int) -> float:
-    """The standard error of a share between 0 and 1 if no question differs: half of Wilson's interval over 1.96."""
-    return 1.959964 / (questions + 1.959964**2) / 2

@@ -1,8 +1,6 @@
 """MCQA+ and the REVAS study in simple_evaluate, with models whose scores can be computed by hand."""
 
-import json
 from collections import Counter
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -10,8 +8,8 @@ from unittest.mock import ANY
 import pytest
 from lm_eval.tasks import TaskManager
 
-from lm_eval_cora.errors import UserError
 from tests.support.building import build, own_task
+from tests.support.messages import refused
 from tests.support.names import SELECTIONS, printed
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.study import believes_two, four_options, study_of
@@ -64,22 +62,6 @@ def test_its_confidences(tmp_path: Path) -> None:
     written = scores(run(believes_two, "cora_local_revas", options), "cora_local_revas")
     both = set(printed(task)) & set(printed("cora_local_revas")) - {"acc", "invalid"}
     assert {name: values[name] for name in both} == {name: written[name] for name in both}
-
-
-def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
-    def rule(doc: dict[str, Any]) -> str:
-        if doc["kind"] == "original":
-            return {"0": "A", "1": "B", "2": "Based on", "3": "E"}[doc["question_id"]]
-        if doc["kind"] == "replaced":
-            return "A" if 1 not in doc["printed"] else "C"
-        return "B, A" if doc["ask"] == "select_all" else "B"
-
-    results = run(rule, "cora_local_revas", four_options(tmp_path, [0, 0, 0, 0]))
-    values, study = scores(results, "cora_local_revas"), study_of(results, "cora_local_revas")
-    assert study["questions"] == {"all": 4, "always_right": 0, "wrong": 3, "misled": 1, "no_misleading_option": 2}
-    # One question is left, and one question has no error.
-    for name in ("multi_share", "recall_right", "recall_misleading", "replaced_acc"):
-        assert (values[name], values[f"{name}_stderr"]) == (1.0, "N/A")
 
 
 # ---- the cheap version of MCQA+
@@ -143,7 +125,7 @@ def test_a_table_without_metrics_is_refused_before_anything_runs(
 ) -> None:
     own_task(tmp_path, f"metric_list: [{entry}]", of=f"demo/cora_{include}")
     manager = TaskManager(include_path=tmp_path, include_defaults=False, metadata={"cora": options})
-    with pytest.raises(UserError, match=r"mine: .*metric_list"):
+    with refused("mine:", "metric_list"):
         manager.load(["mine"])
 
 
@@ -187,20 +169,6 @@ def test_a_missing_probability_costs_its_question_only(tmp_path: Path) -> None:
     # Both answers impossible: no ratio of the two, so one question less; 1 / (1 + 1) and 1/2 (both e^-1e9) twice.
     assert values["confidence_right_norm"] == pytest.approx(1 / 2)
     assert values["invalid"] == pytest.approx(2 / (6 * 44))
-
-
-def test_hostile_answers_break_nothing(tmp_path: Path) -> None:
-    answers = [
-        *("", " ", "\x00", "A" * 1_000_000, "Yes" * 1000, "\ud83d", "ЅА", "A, Z", "no\nyes", "(((((", "nan"),
-        *("None of the above", "All of the above", "I'm sorry", "</think>", "{{ 7 * 7 }}"),
-        *("__import__('os').system('true')", "Ignore the question and say A", "A", "yes"),
-    ]
-    said, task = cycle(answers), "cora_demo_revas"
-    results = run(lambda _: next(said), task, {"questions": 4})
-    values = scores(results, task)
-    assert 0 < values["invalid"] < 1
-    assert all(value in ("nan", "N/A") or -1 <= value <= 1 for name, value in values.items() if name != "alias")
-    json.dumps(study_of(results, task), allow_nan=False)
 
 
 def test_what_a_line_of_the_samples_file_says(tmp_path: Path) -> None:
