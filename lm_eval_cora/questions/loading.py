@@ -29,7 +29,7 @@ _NAMED, _SHOWN, _KINDS = 5, 40, 10  # largest numbers of rows, columns and kinds
 LeftOut = tuple[str, UnusableQuestion]  # the place of a row that is left out, and its defect
 
 
-class Collected(NamedTuple):
+class Loaded(NamedTuple):
     """The questions of a source, the rows left out, and notes for the user."""
 
     questions: list[AnyQuestion]
@@ -37,7 +37,7 @@ class Collected(NamedTuple):
     notes: list[str]
 
 
-def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str) -> Collected:
+def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str) -> Loaded:
     """Convert rows to questions."""
     reader = None
     drafts: list[tuple[str, Any]] = []
@@ -67,7 +67,8 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
             places[result.id] = where
             questions.append(result)
     broken = [f"\n  {where}: {error}" for where, error in left_out if not isinstance(error, NotKept)]
-    if broken and (benchmark.strict or not questions):
+    is_error = benchmark.strict or not questions
+    if broken and is_error:
         more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
         if not benchmark.published:
             more += "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}"
@@ -75,7 +76,7 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
         raise UserError(f"{benchmark.name}: {len(broken)} of {len(drafts)} rows are not valid questions:{named}{more}")
     if not questions:
         raise UserError(f"{benchmark.name}: 'keep' leaves out all rows: {count_left_out(left_out)}")
-    return Collected(questions, left_out, notes)
+    return Loaded(questions, left_out, notes)
 
 
 def count_left_out(left_out: Iterable[LeftOut]) -> str:
@@ -105,7 +106,8 @@ def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQues
     first = f"{shorten(chosen[0].stem, 80)!r} -> {shorten(chosen[0].right, 80)!r}"
     logger.info(f"{name}: the first question and its right answer: {first}")
     language = clear_language(" ".join(question.stem for question in chosen[:50]))
-    if not benchmark.published and options.nota_text == Options.nota_text and language not in ("", "en"):
+    in_other_language = not benchmark.published and language not in ("", "en")
+    if in_other_language and options.nota_text == Options.nota_text:
         in_english = f"the questions are in {name_of_language(language)}, the option {options.nota_text!r} is not"
         logger.warning(f"{name}: {in_english}. Translate it with the option 'nota_text'")
     return chosen, questions
@@ -142,7 +144,7 @@ class QuestionSource:
         details = ", ".join(filter(None, (", ".join(source.config), self._split, source.revision)))
         return f"{listed} ({details})" if details else listed
 
-    def load(self) -> Collected:
+    def load(self) -> Loaded:
         """Read all parts and turn their rows into questions."""
         found = []
         for part, rows in self._parts().items():
@@ -154,20 +156,21 @@ class QuestionSource:
                 # An error about a file names it.
                 where = "" if str(error).startswith("data_files: ") else f"\n  in {self}"
                 raise UserError(f"{error}{where}{self._advice(error)}") from None
-        collected = Collected(*(list(chain.from_iterable(each)) for each in zip(*found, strict=True)))
-        ids = Counter(question.id for question in collected.questions)
+        loaded = Loaded(*(list(chain.from_iterable(each)) for each in zip(*found, strict=True)))
+        ids = Counter(question.id for question in loaded.questions)
         if repeated := next((id for id, count in ids.items() if count > 1), None):
             what = f"expected a different id for each question, got {repeated!r} in several parts of {self}"
             remedy = "Leave out 'id', or make it a template that contains {{ config }}"
             raise UserError(f"{self._benchmark.name}: {what}. {remedy}")
-        return collected
+        return loaded
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
         """The rows of each part of the benchmark. Most benchmarks have one part, with an empty name."""
         source, part_of = self._benchmark.source, self._benchmark.part_of
         sources: list[tuple[str, str, Iterable[LocatedRow]]] = [(_name(one), "", read_rows(one)) for one in self._local]
         for path, config in () if self._local else product(source.hub, source.config or (None,)):
-            named = [tail(path)] * (len(source.hub) > 1) + [str(config)] * source.by_config
+            hub = tail(path) if len(source.hub) > 1 else ""
+            named = filter(None, (hub, str(config) if source.by_config else ""))
             part = "" if part_of else "-".join(named)
             sources.append((path, part, self._hub_rows(path, config, part)))
         parts: dict[str, list[Iterable[LocatedRow]]] = {}
@@ -277,7 +280,8 @@ class ExemplarPool:
     ) -> None:
         self.source, self._within_category, self.as_published = source, within_category, as_published
         # Part of the signature of a score: from which questions the exemplars are drawn, and how.
-        self.signature = "-".join(filter(None, [digest, "category" * within_category, "published" * as_published]))
+        how = (digest, "category" if within_category else "", "published" if as_published else "")
+        self.signature = "-".join(filter(None, how))
         self._pools: dict[str, list[AnyQuestion]] = {}
         for question in questions:
             self._pools.setdefault(self._pool_of(question), []).append(question)
