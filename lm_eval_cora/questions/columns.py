@@ -276,17 +276,11 @@ class ColumnReader:
             raise UnusableQuestion("not as many labels as options", counts)
         if labels is not None and len(set(labels)) < len(labels):
             raise UnusableQuestion("repeated labels", shorten(", ".join(labels)))
-        cells = {part: self._cell(part, row) for part in ("id", "category", "cluster")}
-        texts = {part: "" if cell is None else str(cell) for part, cell in cells.items()}
-        return Draft(
-            **{**texts, "id": texts["id"] or default_id},
-            stem=stem,
-            options=tuple(map(option_text, options)),
-            labels=labels,
-            answer=self._cell("answer", row),
-            check=self._cell("answer_check", row),
-            where=where,
-        )
+        cells = [self._cell(part, row) for part in ("id", "category", "cluster")]
+        identifier, category, cluster = ("" if cell is None else str(cell) for cell in cells)
+        texts = tuple(map(option_text, options))
+        answer, check = self._cell("answer", row), self._cell("answer_check", row)
+        return Draft(identifier or default_id, stem, texts, labels, answer, check, category, where, cluster)
 
     def _options(self, row: Row) -> Choices:
         cells = [get(row) for get in self._get["choices"]]
