@@ -27,15 +27,25 @@ def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.shared("label", "out")
     parser.argument("--baseline", "MODEL", "path or name of the model with which the others are compared")
-    about = "take the runs as versions of one model, sorted by date, and compare each with the version before"
-    parser.argument("--history", None, about)
+    parser.argument(
+        "--history",
+        None,
+        "take the runs as versions of one model, sorted by date, and compare each with the version before",
+    )
     parser.argument("--changed", None, "list the answers that changed between two models, with both responses")
-    about = """with --history, also write a chart of the versions: a page (html) or a figure (svg, pdf, png); with
-        --changed all changed answers (csv, jsonl)"""
-    parser.argument("-o --output", "FILE", about)
-    about = """metric to compare; may be repeated. Default: all metrics of two models; of more models the task's
-        leading metric, such as cora, and mcqa and bmca@1.0; with --history the leading metric"""
-    parser.argument("--metric", "NAME", about, **console.REPEATED)
+    parser.argument(
+        "-o --output",
+        "FILE",
+        """with --history, also write a chart of the versions: a page (html) or a figure (svg, pdf, png); with
+        --changed all changed answers (csv, jsonl)""",
+    )
+    parser.argument(
+        "--metric",
+        "NAME",
+        """metric to compare; may be repeated. Default: all metrics of two models; of more models the task's
+        leading metric, such as cora, and mcqa and bmca@1.0; with --history the leading metric""",
+        **console.REPEATED,
+    )
     parser.shared("reader", "json")
 
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.export.formats import FORMATS
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.text import one_line, table_as_text
@@ -21,9 +22,6 @@ from lm_eval_cora.runs.model_run import Run, selected
 
 ERROR_STATUS = 3
 """Exit status after an error of `gate`, whose results are 0, 1 and 2, and of commands for the same scripts."""
-
-EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex", "markdown", "csv"]
-"""The formats of `export`."""
 
 _OTHER_FORMATS = (".pdf", ".svg", ".png", ".jpg", ".jpeg", ".docx", ".xlsx", ".pptx")
 """Suffixes of files that no command writes as its output."""
@@ -127,7 +125,7 @@ def check_output(path: Path) -> None:
     """Check the file of -o, whose format is named, before the runs are read, which may take minutes."""
     if path.suffix.lower() in _OTHER_FORMATS:
         charts = "Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures DIR"
-        formats = f"Formats of report: html, md, json, csv; of export: {', '.join(EXPORTS)}"
+        formats = f"Formats of report: html, md, json, csv; of export: {', '.join(FORMATS)}"
         raise UserError(f"-o {path}: there is no such format. {charts}. {formats}")
     check_file(path, "-o")
 

@@ -25,17 +25,29 @@ from lm_eval_cora.runs.model_run import check_one_model, selected
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.argument("out", "RUN", "a run of one model, as for report")
-    about = "a lowest value, or a highest one with <=; may be repeated. Without TASK, for every task of the run"
-    parser.argument("--require", "'[TASK:]METRIC>=X'", about, **console.REPEATED)
+    parser.argument(
+        "--require",
+        "'[TASK:]METRIC>=X'",
+        "a lowest value, or a highest one with <=; may be repeated. Without TASK, for every task of the run",
+        **console.REPEATED,
+    )
     parser.argument(
         "--baseline",
         "OUT",
         "the run of --no-worse and --same, on the same questions: a path, or another model of RUN",
     )
-    about = "the run is worse than the baseline by MARGIN at most; may be repeated"
-    parser.argument("--no-worse", "'[TASK:]METRIC:MARGIN'", about, **console.REPEATED)
-    about = "the run differs from the baseline by MARGIN at most, in both directions; may be repeated"
-    parser.argument("--same", "'[TASK:]METRIC:MARGIN'", about, **console.REPEATED)
+    parser.argument(
+        "--no-worse",
+        "'[TASK:]METRIC:MARGIN'",
+        "the run is worse than the baseline by MARGIN at most; may be repeated",
+        **console.REPEATED,
+    )
+    parser.argument(
+        "--same",
+        "'[TASK:]METRIC:MARGIN'",
+        "the run differs from the baseline by MARGIN at most, in both directions; may be repeated",
+        **console.REPEATED,
+    )
     parser.argument("--policy", "FILE", "a YAML file with the lists require, no_worse and same")
     parser.argument("--junit", "FILE", "write the results as JUnit XML, too")
     parser.argument("--json", "FILE", "write the results as JSON, too; - is stdout")

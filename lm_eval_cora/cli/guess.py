@@ -15,8 +15,13 @@ def add_arguments(parser: Parser) -> None:
     parser.argument("--options", None, "options per question (default: 5)", type=between(2, 1_000_000), default=5)
     parser.argument("--variants", None, "variants per question (default: 10)", type=between(1, 1_000), default=10)
     parser.argument("--rate", None, "chance of a correct answer (default: 1 / options)", type=between(0, 1, float))
-    about = f"probability that counts as certain, for MSGR (default: {CERTAIN})"
-    parser.argument("--certain", None, about, type=between(1e-9, 1 - 1e-9, float), default=CERTAIN)
+    parser.argument(
+        "--certain",
+        None,
+        f"probability that counts as certain, for MSGR (default: {CERTAIN})",
+        type=between(1e-9, 1 - 1e-9, float),
+        default=CERTAIN,
+    )
     parser.shared("json")
 
 

@@ -24,8 +24,12 @@ from lm_eval_cora.report.writing import STDOUT, check_file, check_folder
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.shared("label")
-    about = "a folder with outputs of runs with --log_samples, or with records; it is searched recursively"
-    parser.argument("out", "DIR", about, nargs="+")
+    parser.argument(
+        "out",
+        "DIR",
+        "a folder with outputs of runs with --log_samples, or with records; it is searched recursively",
+        nargs="+",
+    )
     parser.argument("-o --output", "FILE", "the page (default: index.html)", default=Path("index.html"))
     parser.argument("--csv", "FILE", "also write the scores as CSV; - is stdout")
     parser.argument("--reports", "DIR", "also write a report page per run to this folder, and link to it")

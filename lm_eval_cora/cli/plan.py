@@ -19,19 +19,40 @@ from lm_eval_cora.runs.grouping import read_runs
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.argument("--difference", "D", "the difference to find", type=console.between(1e-6, 1, float))
-    about = "instead: show that equal models differ by less, as gate --same does"
-    parser.argument("--same", "MARGIN", about, type=console.between(1e-6, 1, float))
-    about = "a run, as for report; may be given for a second model on the same questions"
-    parser.argument("--from", "OUT", about, dest="out", **console.REPEATED)
-    about = "metric to compare. Default: the task's leading one, such as cora"
-    parser.argument("--metric", "NAME", about, default="")
-    about = f"probability that the interval of the difference excludes 0, or is inside the margin (default: {POWER})"
-    parser.argument("--power", None, about, type=console.between(0.5, 0.9999, float), default=POWER)
-    about = f"confidence level of the interval (default: {LEVEL}, with --same {SAME_LEVEL})"
-    parser.argument("--level", None, about, type=console.between(0.5, 0.9999, float))
-    about = f"""correlation of the two models' results question by question, if it is not measured (default:
-        {CORRELATION})"""
-    parser.argument("--correlation", "R", about, type=console.between(0, 0.99, float))
+    parser.argument(
+        "--same",
+        "MARGIN",
+        "instead: show that equal models differ by less, as gate --same does",
+        type=console.between(1e-6, 1, float),
+    )
+    parser.argument(
+        "--from",
+        "OUT",
+        "a run, as for report; may be given for a second model on the same questions",
+        dest="out",
+        **console.REPEATED,
+    )
+    parser.argument("--metric", "NAME", "metric to compare. Default: the task's leading one, such as cora", default="")
+    parser.argument(
+        "--power",
+        None,
+        f"probability that the interval of the difference excludes 0, or is inside the margin (default: {POWER})",
+        type=console.between(0.5, 0.9999, float),
+        default=POWER,
+    )
+    parser.argument(
+        "--level",
+        None,
+        f"confidence level of the interval (default: {LEVEL}, with --same {SAME_LEVEL})",
+        type=console.between(0.5, 0.9999, float),
+    )
+    parser.argument(
+        "--correlation",
+        "R",
+        f"""correlation of the two models' results question by question, if it is not measured (default:
+        {CORRELATION})""",
+        type=console.between(0, 0.99, float),
+    )
     parser.shared("reader", "json")
 
 

@@ -17,8 +17,7 @@ def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.argument("--options", "TEXT", "the options as printed, in order", nargs="*", default=[])
     parser.argument("--response", "TEXT", "the response; without it, standard input is read")
-    about = "what was asked for (default: letter)"
-    parser.argument("--format", None, about, choices=tuple(FORMATS), default="letter")
+    parser.argument("--format", None, "what was asked for (default: letter)", choices=tuple(FORMATS), default="letter")
     parser.argument("--reader", None, "the reader (default: flexible)", choices=get_args(Reader), default="flexible")
     parser.argument("--labels", "LABEL", "the printed labels if they are not A, B, C", nargs="*", default=[])
     parser.argument("--cut-off", None, "the token limit ended the response")

@@ -22,15 +22,25 @@ from lm_eval_cora.report.writing import STDOUT, check_folder
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.shared("label", "out")
-    about = "output file; - is stdout. Default: report.html in the current folder, stdout for other formats"
-    parser.argument("-o --output", "FILE", about)
-    about = """html: a page with charts; md: its tables; json, csv: every metric. Default: by the file name of -o, else
-        html"""
-    parser.argument("--format", None, about, choices=["html", "md", "json", "csv"])
-    about = "also write every chart to this folder, as SVG, PDF and PNG for a paper"
-    parser.argument("--figures", "DIR", about)
-    about = "width of the figures (default: 3.4, a column of a two-column paper)"
-    parser.argument("--width", "INCHES", about, type=console.between(2, 20, float))
+    parser.argument(
+        "-o --output",
+        "FILE",
+        "output file; - is stdout. Default: report.html in the current folder, stdout for other formats",
+    )
+    parser.argument(
+        "--format",
+        None,
+        """html: a page with charts; md: its tables; json, csv: every metric. Default: by the file name of -o, else
+        html""",
+        choices=["html", "md", "json", "csv"],
+    )
+    parser.argument("--figures", "DIR", "also write every chart to this folder, as SVG, PDF and PNG for a paper")
+    parser.argument(
+        "--width",
+        "INCHES",
+        "width of the figures (default: 3.4, a column of a two-column paper)",
+        type=console.between(2, 20, float),
+    )
     parser.shared("select", "reader")
     parser.argument("--title", "TITLE", "title of the html or md report", default="Consistency of the answers")
 

@@ -29,34 +29,60 @@ def add_arguments(parser: console.Parser) -> None:
         "%(prog)s [-h] [--of NAME] [--stop exact] [--budget N | --target-stderr E | --target whole:E] "
         "[--max_gen_toks N,N] [--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
     )
-    about = """stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run;
-        other metrics are not printed"""
-    parser.argument("--stop", None, about, choices=[EXACT])
-    about = """send at most N requests, for all tasks together, on a random sample of questions (see the option seed).
+    parser.argument(
+        "--stop",
+        None,
+        """stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run;
+        other metrics are not printed""",
+        choices=[EXACT],
+    )
+    parser.argument(
+        "--budget",
+        "N",
+        """send at most N requests, for all tasks together, on a random sample of questions (see the option seed).
         In tasks that score letters (_mc) each letter is one request. The tasks get the same number of questions.
-        Standard errors are about other questions of the same kind, not about the full benchmark"""
-    parser.argument("--budget", "N", about, type=console.between(1, 10**12))
-    about = """add randomly drawn questions (see the option seed) until the standard error of cora is below E. The error
-        is tested after 100 questions and after each increase by a quarter. It is about other questions of the same
-        kind, not about the full benchmark"""
+        Standard errors are about other questions of the same kind, not about the full benchmark""",
+        type=console.between(1, 10**12),
+    )
     # The harness writes its options with underscores.
-    parser.argument("--target-stderr --target_stderr", "E", about, type=console.between(1e-6, 1, float))
-    about = """estimate the values that the full benchmark would give: ask the originals of randomly drawn questions,
+    parser.argument(
+        "--target-stderr --target_stderr",
+        "E",
+        """add randomly drawn questions (see the option seed) until the standard error of cora is below E. The error
+        is tested after 100 questions and after each increase by a quarter. It is about other questions of the same
+        kind, not about the full benchmark""",
+        type=console.between(1e-6, 1, float),
+    )
+    parser.argument(
+        "--target",
+        "whole:E",
+        """estimate the values that the full benchmark would give: ask the originals of randomly drawn questions,
         and follow randomly drawn right ones to their first wrong answer, until half the width of the 95%% interval of
         cora is at most E. Standard errors are about the full benchmark: they are 0 if everything is asked. Only cora,
-        ci, mcqa and bmca@1.0 are printed"""
-    parser.argument("--target", "whole:E", about, type=_whole)
-    about = """measure a multiple-choice task or group of the harness, or several (NAME,NAME), with the task cora_of or
-        the one of --tasks"""
-    parser.argument("--of", "NAME", about)
-    about = """token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut
-        off before it is settled, it is requested again with 512. The scores are those of 512"""
-    parser.argument("--max_gen_toks --max-gen-toks", "N,N", about, type=_increasing, default=())
-    about = """do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved
-        answers"""
-    parser.argument("--no_cache --no-cache", None, about)
-    about = "print the traceback of an error, and a line for each wave of requests"
-    parser.argument("--verbose", None, about)
+        ci, mcqa and bmca@1.0 are printed""",
+        type=_whole,
+    )
+    parser.argument(
+        "--of",
+        "NAME",
+        """measure a multiple-choice task or group of the harness, or several (NAME,NAME), with the task cora_of or
+        the one of --tasks""",
+    )
+    parser.argument(
+        "--max_gen_toks --max-gen-toks",
+        "N,N",
+        """token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut
+        off before it is settled, it is requested again with 512. The scores are those of 512""",
+        type=_increasing,
+        default=(),
+    )
+    parser.argument(
+        "--no_cache --no-cache",
+        None,
+        """do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved
+        answers""",
+    )
+    parser.argument("--verbose", None, "print the traceback of an error, and a line for each wave of requests")
 
 
 def _whole(text: str) -> str:

@@ -43,7 +43,7 @@ def run(given: console.Given) -> None:
         return
     for number, (model, scores) in enumerate(scores_by_model.items()):
         if model:
-            print("\n" * (number > 0) + model)
+            print(f"\n{model}" if number else model)
         cells = {name: cells_of(estimate) for name, estimate in scores.items() if name not in scores.undefined}
         rows = [[name, value, "±", stderr or "N/A", interval] for name, (value, stderr, interval) in cells.items()]
         console.say(scores.size, *scores.remarks)

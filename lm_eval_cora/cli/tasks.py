@@ -22,15 +22,20 @@ from lm_eval_cora.report.text import table_as_text
 
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
-    about = "tasks or groups; without --check, part of a name is enough"
-    parser.argument("names", "TASK", about, nargs="*")
+    parser.argument("names", "TASK", "tasks or groups; without --check, part of a name is enough", nargs="*")
     parser.argument("--path", None, "print only the folder of the task files")
     parser.argument("--check", None, "load the tasks and build their requests, without a model")
-    about = "with --check, as for lm_eval run: options as JSON; key=value for other packages"
-    parser.argument("--metadata", "ARG", about, nargs="+", **console.REPEATED)
+    parser.argument(
+        "--metadata",
+        "ARG",
+        "with --check, as for lm_eval run: options as JSON; key=value for other packages",
+        nargs="+",
+        **console.REPEATED,
+    )
     parser.argument("--num_fewshot", "N", "with --check, as for lm_eval run", type=console.between(0, 1_000))
-    about = "with --check, as for lm_eval run: number of questions"
-    parser.argument("--limit", "N", about, type=console.between(1e-9, 1e9, float))
+    parser.argument(
+        "--limit", "N", "with --check, as for lm_eval run: number of questions", type=console.between(1e-9, 1e9, float)
+    )
     parser.argument("--include_path", "FOLDER", "with --check: folder of your task files")
 
 

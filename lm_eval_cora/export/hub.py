@@ -1,8 +1,7 @@
 """Export runs for the Hugging Face Hub: results of a model card, entries of `.eval_results/`, and `eval.yaml` files."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from math import inf, isnan
 from typing import Any
@@ -71,24 +70,17 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _URL = re.compile(r"https?://[^\s/]+\S*")
 
 
-@dataclass(frozen=True)
-class Filing:
-    """The place of a result on the Hub, a dataset and a task of its `eval.yaml`, and where the result comes from."""
-
-    dataset: str
-    task_id: str
-    source_url: str = ""
-    source_name: str = ""
-    source_user: str = ""
-
-    def __post_init__(self) -> None:
-        _check_dataset_id(self.dataset)
-        if not self.task_id.strip() or not self.task_id.isprintable():
-            raise UserError(f"--task-id {self.task_id!r}: expected the id of a task in the eval.yaml of {self.dataset}")
-        if self.source_url and not (_URL.fullmatch(self.source_url) and self.source_url.isprintable()):
-            raise UserError(f"--source-url {self.source_url!r}: expected an address that begins with https://")
-        if (self.source_name or self.source_user) and not self.source_url:
-            raise UserError("--source-name and --source-user: expected --source-url, too. The Hub requires it")
+def _check_place(dataset: str, task_id: str, source: Mapping[str, str]) -> None:
+    """Check the place of a result on the Hub, a task of a dataset's `eval.yaml`, and where the result comes from."""
+    _check_dataset_id(dataset)
+    if not task_id.strip() or not task_id.isprintable():
+        raise UserError(f"--task-id {task_id!r}: expected the id of a task in the eval.yaml of {dataset}")
+    url = source["url"]
+    is_address = _URL.fullmatch(url) and url.isprintable()
+    if url and not is_address:
+        raise UserError(f"--source-url {url!r}: expected an address that begins with https://")
+    if any(source.values()) and not url:
+        raise UserError("--source-name and --source-user: expected --source-url, too. The Hub requires it")
 
 
 def _check_dataset_id(dataset: str) -> None:
@@ -108,28 +100,41 @@ def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
     raise UserError(f"eval-results: expected one task, got {len(named)}: {tasks}. Choose one with --task NAME")
 
 
-def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = False) -> tuple[str, str]:
+def eval_results(
+    runs: Sequence[Run],
+    *,
+    dataset: str,
+    task_id: str,
+    task: str = "",
+    metric: str = "",
+    percent: bool = False,
+    source_url: str = "",
+    source_name: str = "",
+    source_user: str = "",
+) -> tuple[str, str]:
     """Make a file in `.eval_results/` of a model repository, a list with one entry. Also return a warning, if any."""
+    source = {"url": source_url, "name": source_name, "user": source_user}
+    _check_place(dataset, task_id, source)
+    run = run_to_file(runs, task)
     name = metric_of(run, metric)
     if percent and _facts(run, name).bounds[1] == inf:
         raise UserError(f"--percent: expected a metric with a highest value, but {name} can have any size")
     scale = 100 if percent else 1
-    entry: dict[str, Any] = {"dataset": {"id": filing.dataset, "task_id": filing.task_id}}
+    entry: dict[str, Any] = {"dataset": {"id": dataset, "task_id": task_id}}
     data = dataset_of(run)
     # The revision of another dataset would be wrong, and the Hub expects a commit, not a branch.
-    if data.hub == (filing.dataset,) and _COMMIT.fullmatch(data.revision):
+    if data.hub == (dataset,) and _COMMIT.fullmatch(data.revision):
         entry["dataset"]["revision"] = data.revision
     entry["value"] = _digits(scale * run.estimates[name].value)
     if (began := begin_of(run)) is not None:
         entry["date"] = datetime.fromtimestamp(began, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if filing.source_url:
-        source = {"url": filing.source_url, "name": filing.source_name, "user": filing.source_user}
+    if source_url:
         entry["source"] = {key: printable(text) for key, text in source.items() if text}
-    other = "" if data.hub == (filing.dataset,) else printable(", ".join(data.hub))
+    other = "" if data.hub == (dataset,) else printable(", ".join(data.hub))
     entry["notes"] = printable("; ".join(_notes(run, name, other, scale)))
     warning = (
-        f"{printable(run.task)}: its questions come from {other}, not from {filing.dataset}. Check that the "
-        f"leaderboard {filing.task_id} is for them"
+        f"{printable(run.task)}: its questions come from {other}, not from {dataset}. Check that the "
+        f"leaderboard {task_id} is for them"
     )
     return as_yaml([entry]), warning if other else ""
 
@@ -176,7 +181,7 @@ _TO_REGISTER = (
 )
 
 
-def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> tuple[str, str]:
+def eval_yaml(runs: Sequence[Run], *, dataset: str, metric: str = "") -> tuple[str, str]:
     """Make the `eval.yaml` of a dataset that lists the tasks of some runs, each with its own leaderboard."""
     # Also return a step that the user must take before the Hub accepts the file. The id of a task on the Hub is its
     # name, with the name of the data if the task is asked with different data.

@@ -22,8 +22,8 @@ def _tables(runs: Sequence[Run]) -> Iterator[Table]:
     """The table of models of each task, with marks if its models were asked the same."""
     for task, of_task in by_task(runs).items():
         if lead := lead_of(of_task):
-            alike = not any(not_comparable(of_task[0], run) for run in of_task[1:])
-            yield replace(model_table(of_task, lead, alike=alike), title=f"{task}, {number_of_questions(of_task)}")
+            comparable = not any(not_comparable(of_task[0], run) for run in of_task[1:])
+            yield replace(model_table(of_task, lead, alike=comparable), title=f"{task}, {number_of_questions(of_task)}")
 
 
 def tables_as_markdown(runs: Sequence[Run]) -> str:

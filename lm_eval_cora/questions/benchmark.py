@@ -185,8 +185,8 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
     if "answer_from" in keys and reading not in (None, INDEX):
         raise UserError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}. Remove one of them")
     try:
-        given = ((part, keys.pop(part)) for part in _PARTS if part in keys)
-        fields = {part: Field(text) if isinstance(text, str) else tuple(map(Field, text)) for part, text in given}
+        given = {part: keys.pop(part) for part in _PARTS if part in keys}
+        fields = {part: tuple(map(Field, [text] if isinstance(text, str) else text)) for part, text in given.items()}
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))

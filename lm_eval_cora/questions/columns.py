@@ -89,8 +89,8 @@ def find_column(name: str, columns: Iterable[str]) -> str | None:
     if name in columns:
         return name
     plain = name.strip().casefold()
-    alike = [column for column in columns if isinstance(column, str) and column.strip().casefold() == plain]
-    return alike[0] if len(alike) == 1 else None
+    similar = [column for column in columns if isinstance(column, str) and column.strip().casefold() == plain]
+    return similar[0] if len(similar) == 1 else None
 
 
 def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
@@ -137,8 +137,8 @@ def _compiled(text: str) -> Getter:
     return value_in
 
 
-Fields = Mapping[str, "Field | tuple[Field, ...]"]
-"""The fields of the parts of a question. `choices` is one field with all options, or one field per option."""
+Fields = Mapping[str, tuple[Field, ...]]
+"""The fields of the parts of a question: one each, but `choices` may have one per option."""
 
 _USUAL = {
     "question": ("question", "question_stem", "stem"),
@@ -171,11 +171,7 @@ class Columns:
 
     def reads(self, *parts: str) -> list[str]:
         """The columns and paths that the fields of some parts of a question read."""
-        return [name for part in parts for one in self._each(part) for name in one.reads]
-
-    def _each(self, part: str) -> tuple[Field, ...]:
-        declared = self.fields.get(part, ())
-        return declared if isinstance(declared, tuple) else (declared,)
+        return [name for part in parts for one in self.fields.get(part, ()) for name in one.reads]
 
     def __call__(self, names: Sequence[str]) -> ColumnReader:
         """Find the fields among the columns of a source."""
@@ -183,19 +179,20 @@ class Columns:
         used = {find_column(name.partition(".")[0], names) for name in self.reads(*fields)}
         free = [name for name in names if name not in used]  # suggested in errors
         for part in _USUAL:  # report wrong names of the user before searching for the other fields
-            for one in self._each(part):
+            for one in fields.get(part, ()):
                 one.getter(names, free)
         right_first = self.key.reading == FIRST
-        if isinstance(self.fields.get("choices"), tuple) and "answer" not in fields and not right_first:
-            self._check_first([one.text for one in self._each("choices")], _first("answer", names))
+        has_answer = right_first or "answer" in fields
+        if len(each := fields.get("choices", ())) > 1 and not has_answer:
+            self._check_first([one.text for one in each], _first("answer", names))
             right_first = True
         beyond = None
         if "choices" not in fields and (options := _option_columns(names)):
             fields["choices"] = tuple(map(Field, options))
             beyond = options[-1][:-1] + chr(ord(options[-1][-1]) + 1)  # "option_e" after "option_d"
-        for part in _USUAL:
-            if part not in fields and not (part == "answer" and right_first):
-                fields[part] = _usual(part, names, free)
+        needed = ("question", "choices") if right_first else _USUAL
+        for part in (part for part in needed if part not in fields):
+            fields[part] = (_usual(part, names, free),)
         return ColumnReader(replace(self, fields=fields, shuffle=self.shuffle or right_first), names, beyond)
 
     def _check_first(self, choices: Sequence[str], answer: str | None) -> None:
@@ -245,11 +242,13 @@ class ColumnReader:
         self._filled: set[str] = set()
         self._repairs = [REPAIRS[name] for name in columns.repairs]
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
-        self._get = {part: one.getter(names) for part, one in columns.fields.items() if isinstance(one, Field)}
+        self._get = {part: [one.getter(names) for one in each] for part, each in columns.fields.items()}
         for part in {"id", "category", "cluster"} - self._get.keys():  # rows may lack these columns
-            self._get[part] = methodcaller("get", find_column(part, names) or part)
-        choices = columns.fields["choices"]
-        self._each = [one.getter(names) for one in choices] if isinstance(choices, tuple) else []
+            self._get[part] = [methodcaller("get", find_column(part, names) or part)]
+
+    def _cell(self, part: str, row: Row) -> Any:
+        """The value of a part that has one field; None if it has none."""
+        return self._get[part][0](row) if part in self._get else None
 
     def read(self, row: Row, default_id: str, where: str) -> Draft:
         """Extract the parts of a question from a row."""
@@ -258,7 +257,7 @@ class ColumnReader:
             value = get(row)
             if str(int(value) if isinstance(value, float) and value.is_integer() else value) not in values:
                 raise NotKept(f"{column} {shown(value)}")
-        stem = self._get["question"](row)
+        stem = self._cell("question", row)
         if not isinstance(stem, str):
             raise UnusableQuestion("a question that is not text", f"it is {shown(stem)}")
         if self._beyond is not None and not _is_blank(row.get(self._beyond)):
@@ -267,8 +266,8 @@ class ColumnReader:
         options, labels = self._options(row)
         if not options:
             raise UnusableQuestion("no options", f"in {shorten(stem)!r}")
-        if get_labels := self._get.get("labels"):
-            found, _ = read_options(cell := get_labels(row))
+        if "labels" in self._get:
+            found, _ = read_options(cell := self._cell("labels", row))
             if any(isinstance(label, list | dict) for label in found):
                 raise UnusableQuestion("labels in an unknown format", f"expected texts, got {shown(cell)}")
             labels = list(map(str, found))
@@ -277,22 +276,16 @@ class ColumnReader:
             raise UnusableQuestion("not as many labels as options", counts)
         if labels is not None and len(set(labels)) < len(labels):
             raise UnusableQuestion("repeated labels", shorten(", ".join(labels)))
-        cells = {part: self._get[part](row) for part in ("id", "category", "cluster")}
-        texts = {part: "" if cell is None else str(cell) for part, cell in cells.items()}
-        return Draft(
-            **{**texts, "id": texts["id"] or default_id},
-            stem=stem,
-            options=tuple(map(option_text, options)),
-            labels=labels,
-            answer=self._get["answer"](row) if "answer" in self._get else None,
-            check=self._get["answer_check"](row) if "answer_check" in self._get else None,
-            where=where,
-        )
+        cells = [self._cell(part, row) for part in ("id", "category", "cluster")]
+        identifier, category, cluster = ("" if cell is None else str(cell) for cell in cells)
+        texts = tuple(map(option_text, options))
+        answer, check = self._cell("answer", row), self._cell("answer_check", row)
+        return Draft(identifier or default_id, stem, texts, labels, answer, check, category, where, cluster)
 
     def _options(self, row: Row) -> Choices:
-        if not self._each:
-            return read_options(self._get["choices"](row), self._columns.separator)
-        cells = [get(row) for get in self._each]
+        cells = [get(row) for get in self._get["choices"]]
+        if len(cells) == 1:
+            return read_options(cells[0], self._columns.separator)
         while cells and _is_blank(cells[-1]):
             cells.pop()  # this question has fewer options than others
         return cells, None
@@ -317,8 +310,8 @@ class ColumnReader:
     def _check_filled(self) -> None:
         """Raise an error if the column of the question, the choices or the answer is empty in every row."""
         for part in _USUAL:
-            declared = self._columns.fields.get(part)
-            column = find_column(declared.text, self._names) if isinstance(declared, Field) else None
+            fields = self._columns.fields.get(part, ())
+            column = find_column(fields[0].text, self._names) if len(fields) == 1 else None
             if column is not None and column not in self._filled:
                 others = ", ".join(repr(name) for name in self._names if name in self._filled)
                 empty = f"{self._columns.name}: the column {column!r} is empty in every row"

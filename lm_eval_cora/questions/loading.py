@@ -1,7 +1,7 @@
 """Load the questions of a benchmark, from the Hub, from files or from the package, and draw exemplars from them."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import chain, product
 from pathlib import Path
@@ -29,7 +29,7 @@ _NAMED, _SHOWN, _KINDS = 5, 40, 10  # largest numbers of rows, columns and kinds
 LeftOut = tuple[str, UnusableQuestion]  # the place of a row that is left out, and its defect
 
 
-class Collected(NamedTuple):
+class Loaded(NamedTuple):
     """The questions of a source, the rows left out, and notes for the user."""
 
     questions: list[AnyQuestion]
@@ -37,7 +37,7 @@ class Collected(NamedTuple):
     notes: list[str]
 
 
-def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str) -> Collected:
+def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str) -> Loaded:
     """Convert rows to questions."""
     reader = None
     drafts: list[tuple[str, Any]] = []
@@ -55,19 +55,20 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
     if reader is None:
         raise UserError(f"{benchmark.name}: there are no rows")
     finished, notes = reader.finish([draft for _, draft in drafts if not isinstance(draft, UnusableQuestion)])
-    questions, left_out, places = list[AnyQuestion](), list[LeftOut](), dict[str, str]()
+    questions, left_out = dict[str, tuple[str, AnyQuestion]](), list[LeftOut]()
     later = iter(finished)
     for where, draft in drafts:
         result = draft if isinstance(draft, UnusableQuestion) else next(later)
-        if not isinstance(result, UnusableQuestion) and result.id in places:
-            result = UnusableQuestion("a repeated id", f"{result.id!r} is also the id of {places[result.id]}")
         if isinstance(result, UnusableQuestion):
             left_out.append((where, result))
+        elif result.id in questions:
+            other = f"{result.id!r} is also the id of {questions[result.id][0]}"
+            left_out.append((where, UnusableQuestion("a repeated id", other)))
         else:
-            places[result.id] = where
-            questions.append(result)
+            questions[result.id] = where, result
     broken = [f"\n  {where}: {error}" for where, error in left_out if not isinstance(error, NotKept)]
-    if broken and (benchmark.strict or not questions):
+    is_error = benchmark.strict or not questions
+    if broken and is_error:
         more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
         if not benchmark.published:
             more += "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}"
@@ -75,14 +76,14 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
         raise UserError(f"{benchmark.name}: {len(broken)} of {len(drafts)} rows are not valid questions:{named}{more}")
     if not questions:
         raise UserError(f"{benchmark.name}: 'keep' leaves out all rows: {count_left_out(left_out)}")
-    return Collected(questions, left_out, notes)
+    return Loaded([question for _, question in questions.values()], left_out, notes)
 
 
 def count_left_out(left_out: Iterable[LeftOut]) -> str:
     """Count the rows left out by kind of defect, the most frequent first, with the first few places of each kind."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason = defaultdict[str, list[str]](list)
     for where, error in left_out:
-        by_reason.setdefault(error.reason, []).append(where)
+        by_reason[error.reason].append(where)
     kinds = sorted(by_reason.items(), key=lambda item: -len(item[1]))
     counts = [f"{len(places)} with {reason} ({first_few(places, _NAMED)})" for reason, places in kinds]
     more = f"; {len(counts) - _KINDS} more kinds" if len(counts) > _KINDS else ""
@@ -105,7 +106,8 @@ def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQues
     first = f"{shorten(chosen[0].stem, 80)!r} -> {shorten(chosen[0].right, 80)!r}"
     logger.info(f"{name}: the first question and its right answer: {first}")
     language = clear_language(" ".join(question.stem for question in chosen[:50]))
-    if not benchmark.published and options.nota_text == Options.nota_text and language not in ("", "en"):
+    in_other_language = not benchmark.published and language not in ("", "en")
+    if in_other_language and options.nota_text == Options.nota_text:
         in_english = f"the questions are in {name_of_language(language)}, the option {options.nota_text!r} is not"
         logger.warning(f"{name}: {in_english}. Translate it with the option 'nota_text'")
     return chosen, questions
@@ -134,15 +136,13 @@ class QuestionSource:
     def __str__(self) -> str:
         if not self.files and self._benchmark.package_file:
             return "the package"
-        names = list(map(_name, self._local or self._benchmark.source.hub))
-        listed = ", ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} more"
-        if self._local:
-            return listed
         source = self._benchmark.source
-        details = ", ".join(filter(None, (", ".join(source.config), self._split, source.revision)))
-        return f"{listed} ({details})" if details else listed
+        names = list(map(_name, self._local or source.hub))
+        listed = ", ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} more"
+        details = ", ".join(filter(None, (*source.config, self._split, source.revision)))
+        return f"{listed} ({details})" if details and not self._local else listed
 
-    def load(self) -> Collected:
+    def load(self) -> Loaded:
         """Read all parts and turn their rows into questions."""
         found = []
         for part, rows in self._parts().items():
@@ -154,32 +154,33 @@ class QuestionSource:
                 # An error about a file names it.
                 where = "" if str(error).startswith("data_files: ") else f"\n  in {self}"
                 raise UserError(f"{error}{where}{self._advice(error)}") from None
-        collected = Collected(*(list(chain.from_iterable(each)) for each in zip(*found, strict=True)))
-        ids = Counter(question.id for question in collected.questions)
+        loaded = Loaded(*(list(chain.from_iterable(each)) for each in zip(*found, strict=True)))
+        ids = Counter(question.id for question in loaded.questions)
         if repeated := next((id for id, count in ids.items() if count > 1), None):
             what = f"expected a different id for each question, got {repeated!r} in several parts of {self}"
             remedy = "Leave out 'id', or make it a template that contains {{ config }}"
             raise UserError(f"{self._benchmark.name}: {what}. {remedy}")
-        return collected
+        return loaded
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
         """The rows of each part of the benchmark. Most benchmarks have one part, with an empty name."""
         source, part_of = self._benchmark.source, self._benchmark.part_of
         sources: list[tuple[str, str, Iterable[LocatedRow]]] = [(_name(one), "", read_rows(one)) for one in self._local]
         for path, config in () if self._local else product(source.hub, source.config or (None,)):
-            named = [tail(path)] * (len(source.hub) > 1) + [str(config)] * source.by_config
+            hub = tail(path) if len(source.hub) > 1 else ""
+            named = filter(None, (hub, str(config) if source.by_config else ""))
             part = "" if part_of else "-".join(named)
             sources.append((path, part, self._hub_rows(path, config, part)))
-        parts: dict[str, list[Iterable[LocatedRow]]] = {}
+        parts = defaultdict[str, list[Iterable[LocatedRow]]](list)
         for name, part, located in sources:
             if part_of is None:
-                parts.setdefault(part, []).append(located)
+                parts[part].append(located)
                 continue
             if not (rows := list(located)):
                 raise UserError(f"{self._benchmark.name}: there are no rows in {name}")
             for where, row in rows:
                 part = part_of(name, row)
-                parts.setdefault(part, []).append([(f"{part} {where}", {**row, "subset": part})])
+                parts[part].append([(f"{part} {where}", {**row, "subset": part})])
         return {part: chain.from_iterable(several) for part, several in parts.items()}
 
     def _hub_rows(self, path: str, config: str | None, part: str) -> Iterable[LocatedRow]:
@@ -202,18 +203,17 @@ class QuestionSource:
                 f"{self._benchmark.name}: cannot load {path!r} ({details}) from the Hugging Face Hub.\n"
                 f"  {_describe(error)}{advice}"
             ) from None
-        if part:
-            return ((f"{part} row {number}", {"config": config, **row}) for number, row in enumerate(dataset))
-        return ((f"row {number}", row) for number, row in enumerate(dataset))
+        where, more = (f"{part} row", {"config": config}) if part else ("row", {})
+        return ((f"{where} {number}", more | row) for number, row in enumerate(dataset))
 
     def _advice(self, error: UserError | None = None) -> str:
         """What a user can do about an error, on a line of its own; empty if the error says it."""
         benchmark = self._benchmark
         columns = ", ".join(benchmark.columns)
         misses_column = "no column" in str(error)
+        if not benchmark.published and error is None:
+            return "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
         if not benchmark.published:
-            if error is None:
-                return "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
             is_csv = any(_name(one).lower().endswith((".csv", ".tsv")) for one in self.files)
             return "\nThe first line of a csv file must be its header" if is_csv and misses_column else ""
         if self.files and misses_column:
@@ -258,8 +258,8 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
     if options.questions > (count := len(questions)):
         expected = f"expected at most the number of questions, got {options.questions} for {count} questions"
         logger.warning(f"{benchmark}: option 'questions': {expected}. All are used")
-    ranked = sorted(questions, key=lambda question: draw(2**64, options.seed, "questions", question.id))
-    sample = {question.id for question in ranked[: options.questions]}
+    ranks = {question.id: draw(2**64, options.seed, "questions", question.id) for question in questions}
+    sample = {*sorted(ranks, key=ranks.__getitem__)[: options.questions]}
     return [question for question in questions if question.id in sample]
 
 
@@ -277,15 +277,16 @@ class ExemplarPool:
     ) -> None:
         self.source, self._within_category, self.as_published = source, within_category, as_published
         # Part of the signature of a score: from which questions the exemplars are drawn, and how.
-        self.signature = "-".join(filter(None, [digest, "category" * within_category, "published" * as_published]))
-        self._pools: dict[str, list[AnyQuestion]] = {}
+        how = (digest, "category" if within_category else "", "published" if as_published else "")
+        self.signature = "-".join(filter(None, how))
+        self._pools = defaultdict[str, list[AnyQuestion]](list)
         for question in questions:
-            self._pools.setdefault(self._pool_of(question), []).append(question)
+            self._pools[self._pool_of(question)].append(question)
 
     def draw(self, question: AnyQuestion, shots: int, *seeds: int) -> list[AnyQuestion]:
         """Draw exemplars by the question and the seeds, without copies. With more shots, the first ones stay."""
         asked = _content(question)
-        pool = self._pools.get(self._pool_of(question), [])
+        pool = self._pools[self._pool_of(question)]
         if self.as_published:
             return [candidate for candidate in pool if _content(candidate) != asked][:shots]
         drawn: dict[Any, AnyQuestion] = {}

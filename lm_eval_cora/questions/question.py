@@ -11,7 +11,9 @@ from typing import Any, ClassVar, Literal
 
 LETTERS = string.ascii_uppercase  # of printed options, in order
 MAX_OPTIONS = len(LETTERS)
-UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # scripts that join a letter to a word
+# Scripts that join a letter to a word. Korean has spaces between words but none before the particles after a letter;
+# `variants.printed` needs the scripts without spaces between words, which are others.
+UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 # Identities of options; those of the source have the identities 0 to 25.
 NOTA = MAX_OPTIONS  # the option "None of the above"
 FIRST_FILLER = NOTA + 1  # a question's first filler (an option without meaning); the others have the next numbers
@@ -53,9 +55,10 @@ class Question:
         where, count = f"in {shorten(self.stem)!r}", len(self.choices)
         if not count:
             raise UnusableQuestion("no options", where)
-        if not 2 <= count <= MAX_OPTIONS:
-            limit = "fewer than two" if count < 2 else f"more than {MAX_OPTIONS}"
-            raise UnusableQuestion(f"{limit} options", f"{count} {where}")
+        if count < 2:
+            raise UnusableQuestion("fewer than two options", f"{count} {where}")
+        if count > MAX_OPTIONS:
+            raise UnusableQuestion(f"more than {MAX_OPTIONS} options", f"{count} {where}")
         for number, choice in enumerate(self.choices):
             if not isinstance(choice, str):
                 raise UnusableQuestion("an option that is not text", f"option {number} is {choice!r} {where}")

@@ -1,6 +1,7 @@
 """Find the right option from the answer: a label, a letter, an index, the option's text, or a list of 0 and 1."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
@@ -41,17 +42,16 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
     options, labels = draft.options, draft.labels
     answer = _alone(answer)
     if isinstance(answer, list | tuple):
-        if len(answer) == len(options) and all(one in (0, 1) for one in answer) and sum(answer) == 1:
-            return {INDEX: list(answer).index(1)}
-        return {}
+        marks_one = all(one in (0, 1) for one in answer) and sum(answer) == 1
+        return {INDEX: list(answer).index(1)} if marks_one and len(answer) == len(options) else {}
     if (bare := _bare(answer)) is None:
         return {}
     text = str(answer).strip()
     found: dict[Reading, int] = {}
     if labels is not None and (place := _only(text, labels, bare)) is not None:
         found[LABEL] = place
-    if len(bare) == 1 and bare.isascii() and (upper := bare.upper()) in LETTERS[: len(options)]:
-        found[LETTER] = LETTERS.index(upper)
+    if bare.isascii() and bare.upper() in list(LETTERS[: len(options)]):
+        found[LETTER] = LETTERS.index(bare.upper())
     if _NUMBER.fullmatch(bare) and 0 <= (index := int(float(bare)) - first) < len(options):
         found[INDEX] = index
     if (place := _only(text, options)) is not None:
@@ -118,7 +118,7 @@ class AnswerKey:
 
     def _place(self, draft: Draft, found: Meanings, allowed: frozenset[Reading], name: str) -> int | UnusableQuestion:
         """Return the index of the right option, or why there is none."""
-        places = {0} if self.reading == FIRST else set(found.values())
+        places = {0} if self.reading == FIRST else {*found.values()}
         if len(places) > 1 or allowed == {LABEL}:
             places = {place for reading, place in found.items() if reading in allowed}
         if len(places) > 1:
@@ -152,17 +152,17 @@ class AnswerKey:
         first = self.first or 0
         bare = [(_bare(_alone(draft.answer)) or "", draft) for draft in drafts]
         numbers = [(int(float(text)) - first, draft) for text, draft in bare if _NUMBER.fullmatch(text)]
-        lowest = sum(number == 0 for number, _ in numbers)
-        below = sum(number == -1 for number, _ in numbers) if first else 0
-        from_end = [number - len(draft.options) for number, draft in numbers]
-        above = from_end.count(0)
-        if above > lowest or below > from_end.count(-1):
-            begin = first + 1 if above > lowest else first - 1
+        from_begin = Counter(number for number, _ in numbers)
+        from_end = Counter(number - len(draft.options) for number, draft in numbers)
+        above, below = from_end[0] > from_begin[0], from_begin[-1] > from_end[-1]
+        if above or (first and below):
+            begin = first + 1 if above else first - 1
             what = f"expected answers that count the options from {first}, got numbers that seem to count from {begin}"
             remedy = f"If they do, set 'answer_from': {begin}"
             raise UserError(f"{name}: {what}. {remedy}")
         inside = [each for each in numbers if 0 < each[0] < len(each[1].options)]
-        if not inside or lowest or self.first is not None:
+        is_known = self.first is not None or from_begin[0] > 0
+        if is_known or not inside:
             return []
         number, draft = inside[0]
         doubt = f"{draft.where} is read as {shown(draft.options[number])}, not as {shown(draft.options[number - 1])}"

@@ -36,7 +36,8 @@ def fillers(number: int, taken: Iterable[str], *key: str | int) -> tuple[str, ..
     drawn = (_word(*key, "filler", attempt) for attempt in count())
     while len(words) < number:
         lowered = (word := next(drawn)).casefold()
-        if lowered[:5] not in HEARD and word not in words and lowered not in text:
+        is_taken = word in words or lowered in text
+        if lowered[:5] not in HEARD and not is_taken:
             words.append(word)
     return tuple(words)
 
@@ -152,4 +153,4 @@ def letters(kind: str, options: Sequence[Option], right: int) -> Altered:
 def once_each(options: Sequence[Option]) -> list[Option]:
     """Return the options without repeated identities; the first copy is kept."""
     text = dict(reversed(options))
-    return [(identity, text[identity]) for identity in dict.fromkeys(identity for identity, _ in options)]
+    return list({identity: text[identity] for identity, _ in options}.items())

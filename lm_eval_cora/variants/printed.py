@@ -27,7 +27,8 @@ SEQUENCES = (
 )
 """Labels of options in their order."""
 
-# Thai, Lao, Burmese, Khmer, Japanese and Chinese have no spaces between words.
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese have no spaces between words. Korean has, unlike in
+# `questions.question.UNSPACED`, the scripts that join a letter to a word.
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 _LETTER = rf"[^\W{_UNSPACED}]"  # that a word's boundary precedes and follows
 # What precedes a label: the beginning of a line, perhaps with "Option"; in options of one line a space.
@@ -91,7 +92,8 @@ class PrintedQuestion:
     def _listed(self, labels: Sequence[str], match: re.Match[str]) -> str:
         """List other labels in the style of a list."""
         between = match.groups()[: len(self.labels) - 1]
-        if tuple(labels) == self.labels or (self.joins is not None and between[-1] not in self.joins):
+        is_text = self.joins is not None and between[-1] not in self.joins
+        if tuple(labels) == self.labels or is_text:
             return match[0]
         comma = between[0] if len(between) > 1 else ", "
         return between[-1].join(filter(None, (comma.join(labels[:-1]), labels[-1])))
@@ -143,7 +145,8 @@ def _cut(
     options = [prompt[match.end() : stop].rstrip() for match, stop in zip(run, stops, strict=True)]
     for number, text in enumerate(texts):
         begin = run[number].end()
-        if text and (not prompt.startswith(text, begin) or re.search(r"\w", prompt[begin + len(text) : stops[number]])):
+        is_printed = prompt.startswith(text, begin) and not re.search(r"\w", prompt[begin + len(text) : stops[number]])
+        if text and not is_printed:
             return None
         options[number] = text or options[number]
     options = _without_ends(options)
@@ -163,8 +166,9 @@ def _without_ends(options: list[str]) -> list[str]:
     bare = [_END.sub("", option) for option in (*options[:-2], before_last, options[-1])]
     ends = [option.removeprefix(text) for option, text in zip(options, bare, strict=True)]
     between = {*ends[: -1 if before_last == options[-2] else -2]}
-    alike = len({*ends}) == 1 and not re.search("[,;，；、،؛]", ends[0])
-    return options if alike or len(between) > 1 or len({*bare}) < len({*options}) else bare
+    has_own_ends = len({*ends}) == 1 and not re.search("[,;，；、،؛]", ends[0])
+    is_no_list = len(between) > 1 or len({*bare}) < len({*options})
+    return options if has_own_ends or is_no_list else bare
 
 
 def of_one_task(questions: Sequence[PrintedQuestion]) -> list[PrintedQuestion]:

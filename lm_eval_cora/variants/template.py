@@ -190,7 +190,8 @@ def place_of_question(prompt: str) -> str:
     before, _, after = prompt.partition("{question}")
     # One or two words before the question are a label, not an instruction.
     place = ("middle" if len(before.split()) > 2 else "first") if after.replace("{options}", "").strip() else "last"
-    return f"question_{place}" + "_step_by_step" * ("step by step" in prompt.lower().replace("-", " "))
+    steps = "_step_by_step" if "step by step" in prompt.lower().replace("-", " ") else ""
+    return f"question_{place}{steps}"
 
 
 @cache

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.hub import Filing, as_yaml, eval_results, eval_yaml, metric_of, model_index, run_to_file
+from lm_eval_cora.export.hub import as_yaml, eval_results, eval_yaml, metric_of, model_index, run_to_file
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import printable
@@ -24,12 +24,12 @@ from tests.support.exported import HOSTILE, asked_from
 from tests.support.messages import tells
 from tests.support.written import put
 
-HERE = Filing("org/bench", "cora_demo")
+HERE = {"dataset": "org/bench", "task_id": "cora_demo"}
 COMMIT = "5503434ddd753f426f4b38109466949a1217c2bb"
 
 
-def entry_of(run: Run, filing: Filing = HERE, **how: Any) -> dict[str, Any]:
-    (entry,) = yaml.safe_load(eval_results(run, filing, **how)[0])
+def entry_of(run: Run, **how: Any) -> dict[str, Any]:
+    (entry,) = yaml.safe_load(eval_results([run], **HERE, **how)[0])
     return dict(entry)
 
 
@@ -57,13 +57,13 @@ def test_the_content_of_an_entry(runs: list[Run]) -> None:
 def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
     if (parse := getattr(huggingface_hub, "parse_eval_result_entries", None)) is None:
         pytest.skip("this version of huggingface_hub cannot read .eval_results")
-    filing = Filing("org/bench", "cora_demo", "https://hf.co/spaces/a/b", "Logs", "me")
+    source = {"source_url": "https://hf.co/spaces/a/b", "source_name": "Logs", "source_user": "me"}
     run = asked_from(runs[0], hub="org/bench", revision=COMMIT)
-    (found,) = parse(yaml.safe_load(eval_results(run, filing)[0]))
-    source = {"source_url": filing.source_url, "source_name": "Logs", "source_user": "me"}
+    entry = entry_of(run, **source)
+    (found,) = parse([entry])
     how = {"dataset_revision": COMMIT, **{name: entry_of(run)[name] for name in ("date", "notes")}, **source}
     assert found == huggingface_hub.EvalResultEntry("org/bench", "cora_demo", 0.5, **how)
-    assert huggingface_hub.eval_result_entries_to_yaml([found]) == yaml.safe_load(eval_results(run, filing)[0])
+    assert huggingface_hub.eval_result_entries_to_yaml([found]) == [entry]
 
 
 def test_the_revision_is_a_commit_of_the_same_dataset(runs: list[Run]) -> None:
@@ -77,10 +77,10 @@ def test_the_revision_is_a_commit_of_the_same_dataset(runs: list[Run]) -> None:
 def test_questions_of_another_dataset_are_named(runs: list[Run]) -> None:
     other, same = asked_from(runs[0], hub="org/other"), asked_from(runs[0], hub="org/bench")
     assert "; questions from org/other; " in entry_of(other)["notes"]
-    assert tells(eval_results(other, HERE)[1], "cora_demo", "org/other", "org/bench")
+    assert tells(eval_results([other], **HERE)[1], "cora_demo", "org/other", "org/bench")
     for run in (same, runs[0]):  # the questions of the demo come with the package
         assert "questions from" not in entry_of(run)["notes"]
-        assert eval_results(run, HERE)[1] == ""
+        assert eval_results([run], **HERE)[1] == ""
 
 
 def test_percent(runs: list[Run]) -> None:
@@ -108,8 +108,9 @@ def test_notes_without_a_standard_error_and_of_a_sample_in_two_phases(runs: list
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names(runs: list[Run], text: str) -> None:
-    filing = replace(HERE, source_url="https://a.b", source_name=text, source_user=text)
-    written, _ = eval_results(replace(runs[0], name=runs[0].name, label=text, signature=f"cora|{text}"), filing)
+    source = {"source_url": "https://a.b", "source_name": text, "source_user": text}
+    run = replace(runs[0], label=text, signature=f"cora|{text}")
+    written, _ = eval_results([run], **HERE, **source)
     assert written.count("\n") == 10
     (entry,) = yaml.safe_load(written)
     assert entry["dataset"] == {"id": "org/bench", "task_id": "cora_demo"}
@@ -151,7 +152,7 @@ def test_the_task(runs: list[Run]) -> None:
             run_to_file(wrong, task)
 
 
-def test_wrong_places() -> None:
+def test_wrong_places(runs: list[Run]) -> None:
     wrong: list[tuple[str, str, str]] = [
         *(("dataset", "bench", "--dataset 'bench': .*ORG/NAME"), ("task_id", " ", "--task-id ' ': .*org/bench")),
         *(("dataset", text, "--dataset") for text in ("a/b/c", "a/b\n", "a/b..c", f"a/{'b' * 100}")),
@@ -161,7 +162,7 @@ def test_wrong_places() -> None:
     ]
     for name, text, told in wrong:
         with pytest.raises(UserError, match=told) as raised:
-            replace(HERE, **{name: text})
+            eval_results(runs, **{**HERE, name: text})
         assert str(raised.value).isprintable()  # one line
 
 
@@ -217,7 +218,7 @@ def test_cards_that_cannot_be_made(runs: list[Run]) -> None:
 
 # ---- eval.yaml
 def content_of(runs: list[Run], metric: str = "") -> dict[str, Any]:
-    text, note = eval_yaml(runs, "org/bench", metric)
+    text, note = eval_yaml(runs, dataset="org/bench", metric=metric)
     assert text.startswith(f"# {note}\n")
     content: dict[str, Any] = yaml.safe_load(text)
     return content
@@ -255,13 +256,13 @@ def test_tasks_that_cannot_be_listed(runs: list[Run]) -> None:
         (runs, "bench", "", "--dataset 'bench'"),
     ):
         with pytest.raises(UserError, match=told):
-            eval_yaml(found, dataset, metric)
+            eval_yaml(found, dataset=dataset, metric=metric)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names_in_an_eval_yaml(runs: list[Run], text: str) -> None:
     run = replace(asked_from(runs[0], hub="org/bench", config=text, split=text), label=text)
-    written, _ = eval_yaml([run], "org/bench")
+    written, _ = eval_yaml([run], dataset="org/bench")
     cleaned = " ".join(text.replace("\x00", "\ufffd").split())
     assert yaml.safe_load(written)["tasks"] == [{"id": f"cora_demo/{cleaned}", "config": cleaned, "split": cleaned}]
     assert written.count("\n") == 8

@@ -10,7 +10,7 @@ import pytest
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Benchmark, declared
-from lm_eval_cora.questions.loading import Collected, collect_questions
+from lm_eval_cora.questions.loading import Loaded, collect_questions
 from lm_eval_cora.questions.question import Question, UnusableQuestion
 
 LOCAL = declared({"open": True}, data_files=("local.jsonl",))
@@ -23,7 +23,7 @@ def mine(**declaration: Any) -> Benchmark:
     return declared({"name": "mine", "open": True}, {"name": "mine", **declaration}, files)
 
 
-def collected(source: Benchmark, *changes: dict[str, Any]) -> Collected:
+def collected(source: Benchmark, *changes: dict[str, Any]) -> Loaded:
     """Collect the questions of rows with these cells and usual ones; `...` takes a column away."""
     rows = []
     for number, change in enumerate(changes, start=1):

@@ -1,0 +1,72 @@
+"""The output formats of the command `export`. Choices, help and checks of the command follow from them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature
+from typing import Any, NamedTuple, get_args
+
+from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
+from lm_eval_cora.export.hub import eval_results, eval_yaml, model_index
+from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
+from lm_eval_cora.report.text import as_csv
+from lm_eval_cora.runs.model_run import Run
+
+
+class Format(NamedTuple):
+    """An output format. Its options are the other parameters of its function; those without a default are required."""
+
+    write: Callable[..., Any]  # makes a text and a note from `runs`, or files in a `folder` and returns their paths
+    folder: str = ""  # the default folder
+
+    @property
+    def options(self) -> Mapping[str, Parameter]:
+        """The options that the format accepts."""
+        return {name: one for name, one in signature(self.write).parameters.items() if name not in ("runs", "folder")}
+
+    @property
+    def required(self) -> list[str]:
+        """The options that the format requires."""
+        return [name for name, option in self.options.items() if option.default is Parameter.empty]
+
+
+def _without_note(write: Callable[[Sequence[Run]], str]) -> Format:
+    return Format(lambda runs: (write(runs), ""))
+
+
+FORMATS = {
+    "eval-results": Format(eval_results),
+    "eval-yaml": Format(eval_yaml),
+    "every-eval-ever": Format(write_every_eval_ever, "every_eval_ever"),
+    "model-index": _without_note(model_index),
+    "latex": _without_note(as_latex),
+    "markdown": _without_note(tables_as_markdown),
+    "csv": _without_note(as_csv),
+}
+
+
+class Option(NamedTuple):
+    """An option of formats: its value in the help if it has one, its effect, and its settings for argparse."""
+
+    metavar: str | None
+    about: str
+    settings: Mapping[str, Any] = {"default": ""}
+
+
+_OF_THE_MAKERS = "relationship of the organization to the makers of the models (default: other)"
+_PERCENT = "write the value from 0 to 100, as some leaderboards have it, instead of 0 to 1; only eval-results"
+OPTIONS = {
+    "for every-eval-ever": {
+        "organization": Option("NAME", "who evaluated the models"),
+        "relationship": Option(None, _OF_THE_MAKERS, {"choices": get_args(Relationship)}),
+    },
+    "for eval-results and eval-yaml": {
+        "dataset": Option("ORG/NAME", "id of the benchmark dataset on the Hub; required"),
+        "metric": Option("NAME", "metric on the leaderboard. Default: the task's leading one, such as cora"),
+        "task_id": Option("ID", "a task id in the dataset's eval.yaml; required for eval-results"),
+        "task": Option("NAME", "the task of the run to export, if there are several; only eval-results"),
+        "source_url": Option("URL", "address of logs or of a report; only eval-results"),
+        "source_name": Option("NAME", "name to show for this address; only eval-results"),
+        "source_user": Option("NAME", "user or organization on the Hub that made the result; only eval-results"),
+        "percent": Option(None, _PERCENT, {}),
+    },
+}
+"""The options of all formats, by group of the help."""
