@@ -29,7 +29,7 @@ from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.report.writing import check_file, write_file
 from lm_eval_cora.runs import collected, grouping
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.samples import ResultsFolder, probe_of
+from lm_eval_cora.runs.samples import ResultsFolder, Samples, probe_of
 from lm_eval_cora.scores import Scores
 from lm_eval_cora.variants.probes import PROBES, variants_of_all
 from lm_eval_cora.variants.variant import Variant
@@ -268,8 +268,8 @@ def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) ->
     paths: list[Path] = [folder.add(one) if folder and isinstance(one, Mapping) else Path(one) for one in given]
     scores = []
     for run in grouping.read_runs(paths, reader=reader):
-        if folder:
-            run.samples.folder = folder
+        if folder and isinstance(run.source, Samples):
+            run.source.folder = folder
             run = replace(run, model=run.model.replace(f"{folder.path}{sep}", ""))
         functions = {entry["metric"]: run.function(entry) for entry in run.entries if is_in_table(entry)}
         name = f"{run.model}, {run.task}"

@@ -24,7 +24,8 @@ _SHARED = ("question_id", "variants", "ordinal", "kind", "answer", "category", "
 class Record(Variant, Answer):
     """A variant and the answer to it, without the texts, which would fill the memory."""
 
-    matches: bool | None = None  # whether a written answer equals the reference; None if time or memory ran out
+    # Whether a written answer equals the reference, or one that is not known is right; None if time or memory ran out.
+    matches: bool | None = None
     skipped: bool = False  # by early stopping or a budget: neither right nor invalid
     followed: bool | None = None  # whether the strict reader can read the response; None if unknown
     cut_off: bool | None = field(default=None, compare=False)  # whether the token limit ended it; None if unknown
@@ -50,7 +51,7 @@ class Record(Variant, Answer):
         """
         if self.selected is not None:
             return set(self.selected) == {self.answer}.intersection(self.printed)
-        return self.picked == self.answer if self.written is None else self.matches is True
+        return self.matches is True if self.picked is None else self.picked == self.answer
 
     def said(self, *, letters: bool) -> str:
         """Return the answer as text, as letters or as identities; empty if it is invalid."""
@@ -59,7 +60,7 @@ class Record(Variant, Answer):
     @property
     def invalid(self) -> bool:
         """Whether the response has no valid answer."""
-        return not self.skipped and self.value is None
+        return not self.skipped and self.value is None and self.matches is None
 
 
 class Response(str):

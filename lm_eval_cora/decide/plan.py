@@ -152,8 +152,8 @@ def _requests(run: Run, metric: str) -> tuple[float, float]:
     """Mean requests for a question in a full run, and with `--stop exact`: nan if that does not give the metric."""
     costs = np.ones(len(run.table.correct), dtype=np.int64)  # of each variant
     if run.form == "loglikelihood":  # a request for each scored answer
-        scored = [len(FORMATS[how.ask].scored({"printed": how.printed})) for how in run.samples.records.parts]
-        costs = np.array(scored, dtype=np.int64)[np.asarray(run.samples.records.codes[1])[run.rows]]
+        scored = [len(FORMATS[how.ask].scored({"printed": how.printed})) for how in run.source.records.parts]
+        costs = np.array(scored, dtype=np.int64)[run.source.records.codes[1][run.rows]]
     full = float(costs.sum() / len(run.table.sizes))
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     if is_known_early(entry) and saves_requests(run.entries):

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
-from tqdm import tqdm
-
 from lm_eval_cora import __version__
 from lm_eval_cora.answers.formats import FORMATS, format_of
 from lm_eval_cora.answers.records import Record
@@ -21,9 +19,10 @@ from lm_eval_cora.metrics.estimate import REPLICATES
 from lm_eval_cora.metrics.facts import facts_of, parameters_of
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
+from lm_eval_cora.runs.collected import Collected
 from lm_eval_cora.runs.files import chat_template_of, grouped_by, part_of
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.samples import BYTES_WORTH_A_BAR, arguments_in, parsed_line
+from lm_eval_cora.runs.samples import arguments_in
 from lm_eval_cora.variants.variant import REPEAT
 
 _SCHEMA = "0.3.0"
@@ -284,11 +283,11 @@ def _folder(name: str) -> str:
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
     """Make the rows in the order of the files, linked to the result that the rows of complete questions make up."""
     name, complete = evaluation_name(run), set(run.table.question_ids)
-    for record, line in _lines(run):
+    for record, line in run.source.lines():
         if record.skipped or record.kind == REPEAT:
             continue
         is_complete = record.question_id in complete
-        parts = _answer(run.collected, record) if run.collected else _sample(run, record, line, is_complete)
+        parts = _answer(run.collected, record, line) if run.collected else _sample(run, record, line, is_complete)
         variant, asked, output, picked, method, metadata = parts
         read = {"extracted_value": picked, "extraction_method": method}
         attribution = {"turn_idx": 0, "source": "output.raw", **read, "is_terminal": True}
@@ -307,10 +306,10 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
         yield _given(row)
 
 
-def _answer(answers: Any, record: Record) -> tuple[Any, ...]:
+def _answer(answers: Collected, record: Record, line: Mapping[str, Any]) -> tuple[Any, ...]:
     """The parts of a row of a file of answers. It has no texts of questions, so ids replace them."""
     columns = ("variant", "picked", "answer", "printed", "response")
-    variant, picked, answer, printed, response = (answers.value(record, name) for name in columns)
+    variant, picked, answer, printed, response = (line[name] for name in columns)
     metadata = {
         "raw_input": "the id of the question",
         "question_id": record.question_id,
@@ -358,24 +357,6 @@ def _hash(asked: Mapping[str, Any]) -> str:
     """The hash of a question, defined in the schema's documentation, which is equal in the rows of all models."""
     hashed = {"raw": asked["raw"], "reference": list(asked["reference"])}
     return sha256(json.dumps(hashed, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:
-    """Yield the variants with their lines. Each file is read once, from the beginning to the end."""
-    if answers := run.collected:
-        yield from ((record, {}) for question in answers.places for record in answers.records(question))
-    seen: set[tuple[str, int]] = set()
-    number = 0
-    for path, count in run.samples.paths:
-        hidden = True if path.stat().st_size < BYTES_WORTH_A_BAR else None
-        with path.open("rb") as file:
-            for place in tqdm(range(number, number + count), desc=path.name, unit=" lines", disable=hidden):
-                if (key := run.samples.records.key(place)) in seen:  # the first answer to a variant counts
-                    continue
-                seen.add(key)
-                file.seek(run.samples.offsets[place])
-                yield run.samples.records[place], parsed_line(file.readline())
-        number += count
 
 
 def _output(run: Run, line: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
-from itertools import combinations, groupby, islice
+from itertools import combinations, combinations_with_replacement, groupby, islice, product
 from math import nan
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -188,9 +188,12 @@ def equivalent(records: PackedRecords, part: Ints, sizes: Ints, same: Same) -> t
         pairs[None] += [(number, number) for number, _ in written if answers[number].matches is None]
         question = np.repeat(np.arange(len(sizes)), sizes).tolist()
         for _, members in groupby(written, key=lambda each: question[each[0]]):
-            for (first, one), (second, other) in combinations(members, 2):
+            places: dict[str, list[int]] = {}
+            for number, text in members:
+                places.setdefault(text, []).append(number)
+            for (one, first), (other, second) in combinations_with_replacement(places.items(), 2):
                 if (verdict := same(one, other)) in pairs:
-                    pairs[verdict].append((first, second))
+                    pairs[verdict] += combinations(first, 2) if one == other else product(first, second)
     return np.array(pairs[True], dtype=np.int64).reshape(-1, 2), np.array(pairs[None], dtype=np.int64).reshape(-1, 2)
 
 

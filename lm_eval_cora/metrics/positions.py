@@ -270,11 +270,16 @@ def _counts(table: ResponseTable, counted: Bools) -> Floats:
     return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
 
+def _why_no_recalls(table: ResponseTable) -> str:
+    return f"expected two or more kinds, each named {POSITIONS[0]}, {POSITIONS[1]}, ..."
+
+
 @metric(
     "Standard deviation over letters of the accuracy of the variants whose right option is printed at the letter.",
     bounds=(0.0, 0.5),
     needs=("kind",),
     kinds=POSITIONS,
+    why_undefined=_why_no_recalls,
 )
 def recall_spread(table: ResponseTable) -> Estimate:
     """Spread of the recalls of the letters: how much the accuracy depends on the letter of the right option.

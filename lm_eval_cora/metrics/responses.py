@@ -37,7 +37,9 @@ def _column(dtype: type[np.generic], unknown: float, of: Callable[[Record], Any]
 def _pick(record: Record) -> int:
     if record.skipped or not FORMATS[record.ask].picks_one:
         return NO_PICK
-    return INVALID if record.picked is None else record.picked
+    if record.picked is None:
+        return INVALID if record.invalid else NO_PICK
+    return record.picked
 
 
 def _right(record: Record) -> int:

@@ -17,6 +17,7 @@ from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import first_defined, spoken
 from lm_eval_cora.runs.files import files_in, grouped_by, part_of, read_json
 from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.samples import Samples
 from lm_eval_cora.runs.signature import how_asked, is_two_phase, signature_parts
 from lm_eval_cora.variants.probes import PROBES, Probe
 
@@ -210,9 +211,9 @@ def settings_of(signature: str, data: Data, reader: str | None, *, is_two_phase:
 
 def _asked(run: Run) -> str:
     """Digest of the questions and variants of a run. Without a signature it includes the prompts."""
-    if run.collected:
+    if not isinstance(run.source, Samples):
         return run.data.digest
-    variants, prompts = run.samples.digests_of(run.rows)
+    variants, prompts = run.source.digests_of(run.rows)
     digest = sha256(repr(run.table.question_ids).encode("utf-8", "backslashreplace"))
     for array in (run.table.sizes, variants, *(() if run.signature else (prompts,))):
         digest.update(array.tobytes())

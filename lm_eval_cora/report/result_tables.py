@@ -235,7 +235,7 @@ def aggregated_sections(runs: Iterable[Run]) -> list[Section]:
 def _aggregated(benchmark: str, by_model: Mapping[str, Mapping[str, Run]]) -> Section:
     cells: list[dict[str, list[Cell]]] = []
     for parts in by_model.values():
-        macro = any("macro_acc" in run.samples.metrics for run in parts.values())
+        macro = any("macro_acc" in run.source.metrics for run in parts.values())
         row = metrics.aggregated(macro=macro, **{probe: run.table for probe, run in parts.items()})
         cells.append({label: [Number.of(getattr(row, name))] for name, label in _ROW.items()})
         cells[-1]["probes"] = [", ".join(parts)]

@@ -212,11 +212,11 @@ def resampled(runs: Sequence[Run]) -> Table:
 
 def with_references(runs: Sequence[Run]) -> Table | None:
     """Tabulate the scores of questions with and without references to other options; None without references."""
-    if not any(run.samples.references for run in runs):
+    if not any(run.source.references for run in runs):
         return None
     cells: list[dict[str, list[Cell]]] = []
     for run in runs:
-        has = np.array([question in run.samples.references for question in run.table.question_ids], dtype=np.bool_)
+        has = np.array([question in run.source.references for question in run.table.question_ids], dtype=np.bool_)
         parts = [run.table.where(questions[run.table.question]) for questions in (has, ~has)]
         cells.append({"questions": [len(part.sizes) for part in parts]})
         for metric in (metrics.mcqa, metrics.mcqa_plus, metrics.ci, metrics.cora, metrics.consistency_rate):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import sha256
 from itertools import chain, pairwise
-from math import nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answers.formats import BOXED, LETTER
+from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import probe_metrics
@@ -21,7 +21,8 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import Entry, compute, facts_of, needs_of, place_of
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
-from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
+from lm_eval_cora.metrics.packed import PackedRecords
+from lm_eval_cora.metrics.responses import IDENTITIES, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
 from lm_eval_cora.questions.right_option import plain_form
@@ -41,62 +42,36 @@ class Collected:
     """Answers in a table or file, sorted by question and variant."""
 
     table: ResponseTable
+    records: PackedRecords
+    rows: Ints  # (R,) place of each record of the table
     given: frozenset[str]  # the columns of `answer_columns.COLUMNS` that the data have
-    known: frozenset[str]  # these, and those whose values follow from others
+    known: frozenset[str]  # these, those whose values follow from others, and BALANCED
     values: Mapping[str, Sequence[Any]]  # of each column; None where there is none, and `correct` of a skipped variant
-    places: Mapping[str, range]  # the rows of each question
+    questions: Mapping[str, range]  # the rows of each question
+    metrics: frozenset[str] = frozenset()  # that a run computed
+    references: frozenset[str] = frozenset()  # ids of questions with an option that refers to other options
+    paths: tuple[tuple[Path, int], ...] = ()  # of samples files
 
     @property
     def readers(self) -> list[str]:
         """The different names in the column `reader`."""
         return sorted(set(self.values["reader"]) - {None})
 
-    def value(self, record: Record, column: str) -> Any:
-        """The value in a column of a record."""
-        return self.values[column][self.places[record.question_id].start + record.ordinal]
-
-    def line(self, record: Record) -> dict[str, Any]:
-        """The answer as a line of a samples file. The question is its id, and the response is the pick."""
+    def line(self, row: int) -> dict[str, Any]:
+        """The answer in a row as a line of a samples file. The question is its id, and the response is the pick."""
         names = ("printed", "picked", "response", "prompt", "cut_off")
-        printed, picked, response, prompt, cut_off = (self.value(record, name) for name in names)
+        printed, picked, response, prompt, cut_off = (self.values[name][row] for name in names)
+        record = self.records[row]
         choices = (printed or ()) if record.printed else ()
         if response is None:
             response = "(the file has no pick)" if picked is None else picked
         doc = {**vars(record), "question": record.question_id, "choices": choices}
         return {"doc": doc, "filtered_resps": [response], "cut_off": cut_off, "opened": opens_reasoning(prompt or "")}
 
-    def records(self, question: str) -> list[Record]:
-        """The records of a question, in the order of its variants. Those of all questions would fill the memory."""
-        # A pick from printed options has the identities of the options. Any other answer is a written one, which is
-        # empty if the file has no picks.
-        rows = self.places[question]
-        columns = ("kind" if "kind" in self.given else "variant", "category", "original", "correct")
-        names = (*columns, "picked", "answer", "printed", "reason", "rule")
-        answers = [*zip(*(self.values[name][rows.start : rows.stop] for name in names), strict=True)]
-        has_picks = "picked" in self.given
-        has_options = has_picks and all(
-            (correct is None or printed is not None) and len(printed or ()) <= MAX_OPTIONS
-            for *_, correct, _, _, printed, _, _ in answers
-        )
-        texts = [text for *_, printed, _, _ in answers for text in printed or ()]
-        texts += [answer for *_, answer, _, _, _ in answers if answer]
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        records = []
-        for ordinal, (kind, category, original, correct, picked, answer, printed, reason, rule) in enumerate(answers):
-            more: dict[str, Any] = {"category": category or "", "original": bool(original), "skipped": correct is None}
-            identities: tuple[int, ...] = ()
-            right: int | str = answer or ""
-            if has_options:
-                identities = tuple(numbers[text] for text in printed or ())
-                right = numbers.get(picked if correct else answer, _UNKNOWN)
-                position = printed.index(picked) if picked else None
-                more |= {"ask": LETTER.name, "picked": numbers.get(picked), "position": position}
-                more |= {"reason": reason, "rule": rule or ""}
-            else:
-                written = picked if has_picks or correct is None else ""
-                more |= {"ask": BOXED.name, "written": written, "matches": bool(correct)}
-            records.append(Record(question, len(rows), ordinal, kind, identities, right, **more))
-        return records
+    def lines(self) -> Iterator[tuple[Record, dict[str, Any]]]:
+        """Yield the answers, each with the values of its row."""
+        for row, record in enumerate(self.records):
+            yield record, {name: column[row] for name, column in self.values.items()}
 
     @property
     def described(self) -> tuple[str, ...]:
@@ -116,12 +91,12 @@ class Collected:
         rows = list(zip(self.values["variant"], *(self.values[name] for name in self.described), strict=True))
         return {
             question: sha256(repr(rows[places.start : places.stop]).encode()).hexdigest()[:16]
-            for question, places in self.places.items()
+            for question, places in self.questions.items()
         }
 
     def differs_from(self, other: Collected) -> str:
         """Reason why other answers cannot be compared with these; empty if they can."""
-        if only := only_in_one([*self.places], [*other.places], "questions"):
+        if only := only_in_one([*self.questions], [*other.questions], "questions"):
             return f"{only}. Give both the same questions"
         if only := only_in_one(self.described, other.described, "columns that every row has"):
             return f"{only}, so it is unknown whether both were asked the same. Give both the same columns"
@@ -148,38 +123,26 @@ def read_answers(
 def _collected(columns: AnswerColumns) -> Collected:
     ids, sizes = _sort(columns)
     given, values = frozenset(columns.names), columns.values
-    places = {question: range(*ends) for question, ends in zip(ids, pairwise([0, *np.cumsum(sizes)]), strict=True)}
+    questions = {question: range(*ends) for question, ends in zip(ids, pairwise([0, *np.cumsum(sizes)]), strict=True)}
     _check_right(columns)
     _check_questions(columns)
-    skipped = np.array([correct is None for correct in values["correct"]])
-    more: dict[str, Any] = {"skipped": skipped}
     known = set(given)
     kinds = values["kind"] if "kind" in given else values["variant"]
-    codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
+    names = set(kinds)
     # Names of variants are kinds if they are few, not all of them numbers, and shared by questions.
-    are_kinds = len(codes) <= min(_MOST_KINDS, len(kinds) // 2) and not all(map(_is_whole, codes))
-    if "kind" in given or are_kinds:
-        more |= {"kinds": tuple(codes), "kind": np.array([codes[kind] for kind in kinds], dtype=np.int64)}
-        known.add("kind")
+    are_kinds = len(names) <= min(_MOST_KINDS, len(kinds) // 2) and not all(map(_is_whole, names))
+    known |= {"kind"} if are_kinds else set()
     named = next((names for names in (kinds, values["variant"]) if ORIGINAL in names), None)
     if named and "original" not in given:  # without the column, the kind or else the variant of that name
         values["original"] = [name == ORIGINAL for name in named]
         known.add("original")
-    if "original" in known:
-        values["original"] = [bool(mark) for mark in values["original"]]
-        more["original"] = np.array(values["original"])
-    for name, plural in (("category", "categories"), ("cluster", "clusters")):
-        if name in given:
-            more[plural] = tuple(values[name][rows.start] or "" for rows in places.values())
-    if "followed" in given:
-        more["followed"] = np.array([nan if mark is None else float(mark) for mark in values["followed"]])
-    if "picked" in given:
-        more |= _picks(columns, skipped, list(places.values()))
-        known |= {BALANCED} if _are_balanced(values["printed"], places.values()) else set()
-    table = ResponseTable.from_columns(ids, sizes, np.array([bool(correct) for correct in values["correct"]]), **more)
-    if not (begun := table.any_by_question(~table.skipped)).all():
-        table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
-    return Collected(table, given, frozenset(known), values, places)
+    if "picked" in given and _are_balanced(values["printed"], questions.values()):
+        known.add(BALANCED)
+    records = PackedRecords(chain.from_iterable(_records(columns, kinds, *each) for each in questions.items()))
+    table, rows = ResponseTable.from_packed(records)
+    if "kind" not in known:
+        table = replace(table, kinds=("variant",), kind=np.zeros_like(table.kind))
+    return Collected(table, records, rows, given, frozenset(known), values, questions)
 
 
 def _are_balanced(lists: Sequence[tuple[str, ...] | None], questions: Iterable[range]) -> bool:
@@ -256,43 +219,50 @@ def _check_questions(columns: AnswerColumns) -> None:
             raise columns.error(second, "original", place)
 
 
-def _picks(columns: AnswerColumns, skipped: Bools, questions: Sequence[range]) -> dict[str, Any]:
-    """The columns of a table that depend on the picks."""
-    picked, lists = columns.values["picked"], columns.values["printed"]
-    total = len(picked)
-    picks, position, options = (np.full(total, value, dtype=np.int64) for value in (NO_PICK, INVALID, 0))
-    printed, written = np.zeros(total, dtype=np.uint64), np.zeros(total, dtype=np.bool_)
-    pairs = [np.zeros((0, 2), dtype=np.int64)]
-    for rows in questions:
-        if any(lists[row] is None and not skipped[row] for row in rows):  # compare the texts: all pairs are comparable
-            written[rows.start : rows.stop] = ~skipped[rows.start : rows.stop]
-            same = grouped_by((row for row in rows if picked[row] is not None), picked.__getitem__).values()
-            pairs += [np.array(equal)[_pairs(len(equal))] for equal in same if len(equal) > 1]
-            continue
-        numbers = _numbers(columns, rows, lists)
-        for row in rows:
-            shown, pick = lists[row] or (), picked[row]
-            printed[row] = sum({1 << numbers[text] for text in shown})
-            options[row] = len(shown)
-            if pick is not None:
-                picks[row], position[row] = numbers[pick], shown.index(pick)
-            elif not skipped[row]:
-                picks[row] = INVALID
-    return {
-        "picked": picks,
-        "position": position,
-        "printed": printed,
-        "options": options,
-        "written": written,
-        "invalid": np.array([pick is None for pick in picked]) & ~skipped,
-        "pairs": np.concatenate(pairs),
-    }
+def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: range) -> Iterator[Record]:
+    """Make the records of a question. Picks without printed options are texts, and all pairs of them are comparable."""
+    values = columns.values
+    has_options = "picked" in columns.names and all(
+        values["printed"][row] is not None or values["correct"][row] is None for row in rows
+    )
+    numbers = _numbers(columns, rows) if has_options else {}
+    names = ("category", "cluster", "original", "correct", "picked", "answer", "printed", "followed", "reason", "rule")
+    for ordinal, row in enumerate(rows):
+        category, cluster, original, correct, picked, answer, printed, followed, reason, rule = (
+            values[name][row] for name in names
+        )
+        record = Record(
+            question_id=question,
+            variants=len(rows),
+            ordinal=ordinal,
+            kind=kinds[row],
+            printed=tuple(numbers[text] for text in printed or ()) if has_options else (),
+            answer=answer or "",
+            category=category or "",
+            original=bool(original),
+            skipped=correct is None,
+            followed=followed,
+            reason=reason,
+            rule=rule or "",
+        )
+        if cluster:
+            record.cluster = cluster
+        if has_options:
+            record.answer = numbers.get(picked if correct else answer, _UNKNOWN)
+            if picked is not None:
+                record.picked, record.position = numbers[picked], printed.index(picked)
+        elif "picked" in columns.names:
+            record.ask, record.written = BOXED.name, picked
+        if record.written is not None or "picked" not in columns.names:
+            record.matches = correct
+        yield record
 
 
-def _numbers(columns: AnswerColumns, rows: range, lists: Sequence[tuple[str, ...] | None]) -> dict[str, int]:
-    """The number of each option of a question."""
+def _numbers(columns: AnswerColumns, rows: range) -> dict[str, int]:
+    """The number of each option of a question, and of right options that no variant prints."""
+    picks, lists, answers = (columns.values[name] for name in ("picked", "printed", "answer"))
     for row in rows:
-        pick, shown = columns.values["picked"][row], lists[row] or ()
+        pick, shown = picks[row], lists[row] or ()
         if pick is not None and pick not in shown:
             options = shorten(repr(list(shown)), 200)
             raise columns.error(row, "picked", f"one of the printed options {options}, or a missing value if invalid")
@@ -301,12 +271,8 @@ def _numbers(columns: AnswerColumns, rows: range, lists: Sequence[tuple[str, ...
         what = f"the question has {len(texts)} different options, expected at most {IDENTITIES}"
         remedy = f"Leave out the column {columns.names['printed']!r} if all variants print the same options"
         raise UserError(f"{columns.where(rows.start)}: {what}. {remedy}")
+    texts |= dict.fromkeys(answers[row] for row in rows if answers[row] is not None)
     return {text: number for number, text in enumerate(texts)}
-
-
-@lru_cache
-def _pairs(count: int) -> Ints:
-    return np.stack(np.triu_indices(count, k=1), axis=1)
 
 
 # ---- metrics
@@ -404,7 +370,7 @@ def _differing_in_form(answers: Collected) -> Iterator[str]:
 
 def _lacking_variants(answers: Collected) -> str:
     """A note on the questions with only some of the variants that at least half of the questions have."""
-    names, places = answers.values["variant"], answers.places
+    names, places = answers.values["variant"], answers.questions
     usual = {name for name, count in Counter(names).items() if 2 * count >= len(places)}
     lacking = [name for name, rows in places.items() if {*names[rows.start : rows.stop]} < usual]
     if not lacking:

@@ -101,7 +101,8 @@ class RunReader(SamplesReaders):
             table=answers.table,
             reader=answers.values["reader"][0] if "response" in answers.given else None,
             notes=tuple(notes),
-            collected=answers,
+            source=answers,
+            rows=answers.rows,
         )
 
     def merged(self, files: Sequence[SamplesFile]) -> tuple[list[Run], list[str]]:
@@ -163,7 +164,7 @@ class RunReader(SamplesReaders):
             table=table,
             notes=(*notes, *_left_out(table, newest.signature)),
             unchecked=newest.unchecked,
-            samples=samples,
+            source=samples,
             rows=rows,
         )
 

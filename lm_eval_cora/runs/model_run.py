@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
@@ -40,6 +41,8 @@ class Run:
     probe: Probe
     files: tuple[Path, ...]  # the samples files, the newest first
     table: ResponseTable
+    source: Samples | Collected  # the records, and the lines that they were read from
+    rows: Ints  # (R,) place of each record of the table in the source
     part: str = ""  # name of the filter if the task has several filters; else empty
     form: Form | None = None  # whether answers were written or scored; None if unknown
     results: Mapping[str, Any] = field(default_factory=dict)  # of the newest samples; empty without a results file
@@ -49,9 +52,11 @@ class Run:
     notes: tuple[str, ...] = ()  # on files that were merged or left out, and on lines that could not be read
     label: str = ""  # name of the data; empty if the name of the task is sufficient (see `with_labels`)
     unchecked: str = ""  # why there is no results file to check the numbers against; empty if there is one
-    samples: Samples = field(default_factory=Samples)  # as records; empty if it was not made with the harness
-    rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (R,) place of each record in the samples
-    collected: Collected | None = None  # the answers of a file; None for a run of the harness
+
+    @property
+    def collected(self) -> Collected | None:
+        """The answers of a file; None for a run of the harness."""
+        return self.source if isinstance(self.source, Collected) else None
 
     @property
     def task(self) -> str:
@@ -71,18 +76,14 @@ class Run:
 
     @cached_property
     def _places(self) -> dict[str, Ints]:
-        """The places in the samples of the variants of each question."""
+        """The places in the source of the variants of each question."""
         parts = np.split(self.rows, np.cumsum(self.table.sizes))  # and an empty one at the end
         return dict(zip(self.table.question_ids, parts, strict=False))
 
     @cached_property
     def invalid(self) -> list[Record]:
         """The invalid answers to complete questions, in the order of the table."""
-        found = np.flatnonzero(self.table.invalid)
-        if not self.collected:
-            return [self.samples.records[place] for place in self.rows[found].tolist()]
-        questions = dict.fromkeys(self.table.question_ids[number] for number in self.table.question[found])
-        return [record for name in questions for record in self.collected.records(name) if record.invalid]
+        return [self.source.records[place] for place in self.rows[self.table.invalid].tolist()]
 
     @cached_property
     def entries(self) -> list[Entry]:
@@ -90,7 +91,7 @@ class Run:
         if self.collected:
             undefined = undefined_metrics(self.table, self.collected.known)
             return [entry for entry in entries_of(self.table) if entry["metric"] not in undefined]
-        printed = self.samples.metrics
+        printed = self.source.metrics
         entries = applicable_metrics(self.probe, self.table, self.form, printed)
         # A run that stopped early has only the metrics that it printed.
         return [entry for entry in entries if self.table.is_whole or entry["metric"] in printed]
@@ -160,22 +161,18 @@ class Run:
         small = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
         few = "" if self.is_two_phase else note_on_few_clusters(self.table)
         told += [note for note in (small, few) if note and note not in told]
-        unknown = self.samples.metrics - ours - {"bypass"}
+        unknown = self.source.metrics - ours - {"bypass"}
         if others := sorted(name for name in unknown if not name.endswith("_stderr")):
             told.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
         return told
 
     def line(self, record: Record) -> Mapping[str, Any]:
         """Read the line of a variant of a complete question in its samples file; make one for a file of answers."""
-        if self.collected:
-            return self.collected.line(record)
-        return self.samples.line(int(self._places[record.question_id][record.ordinal]))
+        return self.source.line(int(self._places[record.question_id][record.ordinal]))
 
     def answers_to(self, question: str) -> list[Record]:
         """The records of a complete question in order, without repeated answers to a variant."""
-        if self.collected:
-            return self.collected.records(question)
-        return [self.samples.records[place] for place in self._places[question].tolist()]
+        return [self.source.records[place] for place in self._places[question].tolist()]
 
 
 def _same(printed: Any, found: float) -> bool:
@@ -215,9 +212,9 @@ _FORMS = {"generate": "written", "loglikelihood": "scored"}
 
 def not_comparable(before: Run, after: Run) -> str:
     """Reason why two runs of a task cannot be compared; empty if they can."""
-    if before.collected and after.collected:
-        return before.collected.differs_from(after.collected)
-    if before.collected or after.collected:
+    if isinstance(before.source, Collected) and isinstance(after.source, Collected):
+        return before.source.differs_from(after.source)
+    if not (isinstance(before.source, Samples) and isinstance(after.source, Samples)):
         which = "first" if before.collected else "second"
         return f"the {which} is a file of answers, the other is a run of the harness. Compare two of a kind"
     if before.data.differs_from(after.data):
@@ -230,8 +227,8 @@ def not_comparable(before: Run, after: Run) -> str:
         )
     if before.signature and after.signature:
         same_data = bool(before.data.digest and after.data.digest)
-        one, other = (how_asked(run.signature, known_data=same_data) for run in (before, after))
-        if told := apart(one, other, show=str):
+        asked, also = (how_asked(run.signature, known_data=same_data) for run in (before, after))
+        if told := apart(asked, also, show=str):
             return f"their settings differ: {'; '.join(told)}"
     if before.reader and after.reader and before.reader != after.reader:
         read = (
@@ -247,6 +244,7 @@ def not_comparable(before: Run, after: Run) -> str:
     if before.table.clusters != after.table.clusters:
         same = "Run both with the same option 'cluster' and the same version of the task"
         return f"their questions share different passages. {same}"
+    one, other = before.source.digests_of(before.rows), after.source.digests_of(after.rows)
     most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
     reasons = [
         "variants differ ({}). The runs have different seeds, different options or different versions of the task"
@@ -257,18 +255,18 @@ def not_comparable(before: Run, after: Run) -> str:
             "exemplars differ. Put each results_<date>.json beside its samples"
         )
     for part, reason in enumerate(reasons):
-        if unlike := _unlike(before, after, part):
+        if unlike := _unlike((before, one[part]), (after, other[part])):
             return f"{len(unlike):,} of {most:,} {reason.format(first_few(unlike))}"
     return ""
 
 
-def _unlike(before: Run, after: Run, part: int) -> list[str]:
-    """The variants whose digest (0) or whose prompt's digest (1) differs between two runs of the same questions."""
-    one, other = (run.samples.digests_of(run.rows)[part] for run in (before, after))
+def _unlike(*digests_by_run: tuple[Run, NDArray[np.bytes_]]) -> list[str]:
+    """The variants with different digests in two runs of the same questions."""
+    (before, one), (after, other) = digests_by_run
     if np.array_equal(before.table.sizes, after.table.sizes) and np.array_equal(one, other):
         return []
     found: set[tuple[str, int, bytes]] = set()
-    for run, digests in ((before, one), (after, other)):
+    for run, digests in digests_by_run:
         sizes = zip(run.table.question_ids, run.table.sizes.tolist(), strict=True)
         variants = ((question, ordinal) for question, size in sizes for ordinal in range(size))
         found ^= {(*variant, digest) for variant, digest in zip(variants, digests, strict=True)}

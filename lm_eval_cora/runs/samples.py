@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,7 +31,15 @@ from tqdm import tqdm
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.records import SKIPPED, Response, read_likelihoods, read_response, response_of, skipped
+from lm_eval_cora.answers.records import (
+    SKIPPED,
+    Record,
+    Response,
+    read_likelihoods,
+    read_response,
+    response_of,
+    skipped,
+)
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints
@@ -82,6 +90,21 @@ class Samples:
         with path.open("rb") as file:
             file.seek(self.offsets[number])
             return parsed_line(file.readline())  # type: ignore[no-any-return]
+
+    def lines(self) -> Iterator[tuple[Record, Mapping[str, Any]]]:
+        """Yield the variants with their lines. Each file is read once, from the beginning to the end."""
+        seen: set[tuple[str, int]] = set()
+        number = 0
+        for path, count in self.paths:
+            hidden = True if path.stat().st_size < BYTES_WORTH_A_BAR else None
+            with path.open("rb") as file:
+                for place in tqdm(range(number, number + count), desc=path.name, unit=" lines", disable=hidden):
+                    if (key := self.records.key(place)) in seen:  # the first answer to a variant counts
+                        continue
+                    seen.add(key)
+                    file.seek(self.offsets[place])
+                    yield self.records[place], parsed_line(file.readline())
+            number += count
 
     def digests_of(self, rows: Ints) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
         """The digests of the variants and of the prompts of some records."""

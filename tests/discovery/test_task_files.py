@@ -78,5 +78,5 @@ def test_a_run_has_the_features_of_its_task(orders: str, tmp_path: Path) -> None
     found = the_run(write(tmp_path / "out", knows, "cora_local_order_mc", options).folder)
     assert ("acc_permuted" in found.estimates) == ("letter_prior" in found.studies) == (orders == "cyclic")
     assert {entry["metric"] for entry in found.entries if is_in_table(entry)} == {
-        name for name in found.samples.metrics if not name.endswith("_stderr")
+        name for name in found.source.metrics if not name.endswith("_stderr")
     }

@@ -92,7 +92,7 @@ def test_csv_and_json_have_every_digit(task: str, demo: dict[str, Written]) -> N
         numbers = [None if isnan(number) else number for number in (*estimate, *estimate.interval)]
         assert [float(text) if text else None for text in row[3:7]] == numbers
         assert found["metrics"][row[2]] == dict(zip(numbers_of, numbers, strict=True))
-        counts = [str(len(run.table.sizes)), str(len(run.samples.records))]
+        counts = [str(len(run.table.sizes)), str(len(run.source.records))]
         assert row[7:] == [*counts, run.signature, run.reader or "", "demo", run.data.digest]
 
 

@@ -283,7 +283,7 @@ def test_answers_that_may_be_skipped_and_columns_that_are_missing() -> None:
 # ---- records
 def test_records_are_in_the_order_of_the_table() -> None:
     found = read_answers(answers()[::-1])[""]
-    records, table = [record for question in found.places for record in found.records(question)], found.table
+    records, table = [found.records[row] for row in found.rows.tolist()], found.table
     assert dict(zip(table.question_ids, table.categories, strict=True)) == {f"q{n}": "ab"[n % 2] for n in range(20)}
     assert [record.question_id for record in records][::4] == list(table.question_ids)
     assert [record.correct for record in records] == table.correct.tolist()
@@ -295,11 +295,11 @@ def test_records_are_in_the_order_of_the_table() -> None:
 def test_records_of_many_options_and_without_a_right_option() -> None:
     printed = [f"option {number}" for number in range(30)]
     row = {"question": "q", "variant": 0, "picked": printed[29], "answer": printed[29], "printed": printed}
-    (record,) = read_answers([row])[""].records("q")
-    assert (record.correct, record.written, record.printed) == (True, "option 29", ())  # too many for letters
+    (record,) = read_answers([row])[""].records
+    assert (record.correct, record.picked, record.position) == (True, 29, 29)
     row = {"question": "q", "printed": ["a", "b"]}
     rows = [{**row, "variant": n, "picked": "ab"[n], "correct": n == 1} for n in range(2)]  # without the right option
-    assert [record.correct for record in read_answers(rows)[""].records("q")] == [False, True]
+    assert [record.correct for record in read_answers(rows)[""].records] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -162,11 +162,11 @@ def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: Demo,
         | {"kind": "original" if record.original else record.kind, "reader": run.reader or "none"}
         | {"picked": None if record.picked is None else names[record.picked], "answer": names[record.answer]}
         | {"options": [names[identity] for identity in record.printed]}
-        for record in reversed(run.samples.records)
+        for record in reversed(run.source.records)
     ]
     scores, told = cora.score(put(tmp_path / "answers.jsonl", lines)), demo[task].printed
     # The original of other probes is of one of their kinds here.
-    of_kinds = {"acc_min", "acc_max", "acc_mean"} if "order" in task else set()
+    of_kinds = {"acc_min", "acc_max", "acc_mean", "recall_spread"} if "order" in task else set()
     both = {name for name in scores if f"{name},none" in told} - of_kinds
     assert both >= {"acc", "mcqa", "ci", "cora", "consistency_rate", "invalid"}
     if task == "cora_demo":

@@ -135,13 +135,13 @@ def test_log_likelihoods(scores: list[Any], picked: int | None, reason: str | No
     lines[0]["filtered_resps"] = [[score, "False"] for score in scores]
     run = the_run(put(tmp_path / "samples.jsonl", lines))
     assert len(run.table.sizes) == len({line["doc"]["question_id"] for line in lines})
-    record = run.samples.records[0]
+    record = run.source.records[0]
     assert record.picked == picked
     assert record.reason is None if reason is None else reason in str(record.reason)
 
 
 def test_the_likelihoods_of_yes_and_no(demo: Demo) -> None:
-    records = the_run(demo["cora_demo_plus_mc"].folder).samples.records
+    records = the_run(demo["cora_demo_plus_mc"].folder).source.records
     found = {value for one in records if one.ask == "yes_no" for value in (one.yes, one.no)}
     assert set() < found <= {log(1 / 2), log(1 / 4), log(1 / 8)}
 
@@ -179,7 +179,7 @@ def test_each_line_is_found_again(demo: Demo, tmp_path: Path) -> None:
     lines = lines_of(written.samples)
     put(written.samples, ["", *[json.dumps(line, ensure_ascii=False) + "\n\r" for line in lines]])
     run = the_run(tmp_path)
-    assert [run.line(record) for record in run.samples.records] == lines
+    assert [run.line(record) for record in run.source.records] == lines
 
 
 # ---- a file that is read in parts by several processes gives what one process reads
