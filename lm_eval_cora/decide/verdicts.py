@@ -201,9 +201,8 @@ def _of_task(runs: Sequence[Run], requirement: Requirement) -> Iterator[Run]:
     for run in of_task:
         if metric not in run.estimates:
             why = " The run stopped early, so it has few metrics." if not run.table.is_whole else ""
-            hint = f" Name the task that has it: 'TASK:{metric}...'." * any(
-                metric in each.estimates for each in of_task
-            )
+            is_elsewhere = any(metric in each.estimates for each in of_task)
+            hint = f" Name the task that has it: 'TASK:{metric}...'." if is_elsewhere else ""
             raise UserError(
                 f"{requirement}: {run.task} has no metric {metric!r}.{did_you_mean(metric, run.estimates)}{why}{hint} "
                 f"Its metrics are {', '.join(run.estimates) or 'undefined'}"
@@ -253,7 +252,8 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     allowed = (-abs(bound), abs(bound)) if is_same else (bound, inf) if at_least else (-inf, bound)
     outcome = decide(numbers.low, numbers.high, *allowed)
     needed, is_open = None, outcome == "undecided"
-    if is_open and sample is not None and not run.is_two_phase and abs(numbers.value - bound) > _SAME:
+    can_plan = is_open and not run.is_two_phase and abs(numbers.value - bound) > _SAME
+    if can_plan and sample is not None:
         if isinstance(sample, Contrast) and is_same and abs(numbers.value) < abs(bound):
             needed = sample_size.questions_for_same(sample, abs(bound), numbers.value)
         else:
@@ -292,7 +292,8 @@ def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
         number = Number(verdict.value, verdict.stderr, False, verdict.is_difference, ends, verdict.bounds)
         more: Cell = "" if verdict.outcome != "undecided" else verdict.questions_to_decide or "n/a"
         name = verdict.requirement.replace(">=", "≥").replace("<=", "≤")  # Markdown would escape the characters
-        interval = f"{number.interval or 'n/a'}{' (90%)' * (verdict.level == SAME_LEVEL)}"
+        level = " (90%)" if verdict.level == SAME_LEVEL else ""
+        interval = f"{number.interval or 'n/a'}{level}"
         rows.append([name, verdict.task, verdict.outcome, number, interval, verdict.questions, more])
     columns = ["requirement", "task", "outcome", "value", "95%", "questions", "would decide it"]
     return Table(f"{model}: {overall(verdicts)}", columns, rows)

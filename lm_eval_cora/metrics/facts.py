@@ -165,8 +165,10 @@ def ranks_models(entry: Entry) -> bool:
 
 
 def place_of(entry: Entry) -> int:
-    """The place of a metric in the table of all scores; of `bmca` at level 1 only."""
-    return facts_of(entry["aggregation"]).place if exact_level(entry.get("level", 1)) == 1 else LAST
+    """The place of a metric in the table of all scores: that of its function under its own name, at level 1."""
+    name = entry["metric"].partition("@")[0]
+    is_main = name == getattr(entry["aggregation"], "__name__", "") and exact_level(entry.get("level", 1)) == 1
+    return facts_of(entry["aggregation"]).place if is_main else LAST
 
 
 def is_known_early(entry: Entry) -> bool:

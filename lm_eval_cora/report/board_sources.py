@@ -73,7 +73,8 @@ class Sources:
     def boards(self, use: Callable[[Run], Path | None] = lambda run: None) -> list[Board]:
         """Read everything, one task after another, so that the memory holds the answers of one run at a time."""
         tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
-        tasks += [TASK] * (bool(self._answers) and TASK not in tasks)
+        if self._answers and TASK not in tasks:
+            tasks.append(TASK)
         boards: list[Board] = []
         found = 0
         # disable=None hides the bar unless stderr is a terminal.

@@ -12,7 +12,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared, pairwise
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean
+from lm_eval_cora.questions.messages import check_metric, did_you_mean
 from lm_eval_cora.report.changed import WhatChanged, what_changed
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
@@ -86,8 +86,7 @@ def compare_models(
             found.notes.append(f"{task}: not compared, because the baseline {order[0].name} does not have it")
             continue
         for run in group:
-            notes = run.warnings if isinstance(run, Run) else run.notes
-            found.notes += [f"{run.model}, {task}: {note}" for note in notes]
+            found.notes += [f"{run.model}, {task}: {note}" for note in run.warnings]
         for runs in _comparable(group, found, one_pair=baseline is not None):
             for run in runs[1:]:
                 pair = task if len(runs) == 2 else f"{task}, {runs[0].model} and {run.model}"
@@ -105,13 +104,6 @@ def compare_models(
     if alone or also_alone:
         found.notes.append(f"not compared, because only one model has it: {', '.join([*alone, *also_alone])}")
     return found
-
-
-def _size(run: Run | DocumentRun) -> tuple[int, str, str]:
-    """The number of questions or documents, their noun, and both as text."""
-    if isinstance(run, Run):
-        return len(run.table.sizes), "question", run.table.size
-    return len(run.ids), "document", counted(len(run.ids), "document")
 
 
 def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None) -> list[Contestant]:
@@ -150,8 +142,7 @@ def _compare_two(
 ) -> None:
     rows = compared_metrics(before.estimates, after.estimates)
     rows = {name: row for name, row in rows.items() if not metrics or name in metrics}
-    size, noun, in_words = _size(before)
-    found.tables.append(_table_of_two(f"{before.task}: {in_words}", (before.model, after.model), rows))
+    found.tables.append(_table_of_two(f"{before.task}: {before.size}", (before.model, after.model), rows))
     found.explanation = found.explanation or NOTE
     differences = {
         name: {"before": row.before, "after": row.after, "difference": row.change, "mcnemar": row.test}
@@ -159,7 +150,7 @@ def _compare_two(
         for name, row in rows.items()
     }
     one, other = (identity_of(run) if isinstance(run, Run) else {"model": run.model} for run in (before, after))
-    value: dict[str, Any] = {"task": before.task, "before": one, "after": other, f"{noun}s": size}
+    value: dict[str, Any] = {"task": before.task, "before": one, "after": other, before.units: len(before.ids)}
     if isinstance(before, Run) and isinstance(after, Run):
         kinds = kinds_compared(before, after)
         found.tables += filter(None, [kinds_table(before, kinds)])
@@ -176,11 +167,10 @@ def _compare_several(
     runs: Sequence[Run | DocumentRun], found: Comparisons, baseline: str | None, metrics: Sequence[str]
 ) -> None:
     """Add a table of values, and for each metric one of all pairs, or of those with the baseline; JSON has all."""
-    task, (size, noun, in_words) = runs[0].task, _size(runs[0])
-    title = f"{task}: {in_words}"
+    task, title = runs[0].task, f"{runs[0].task}: {runs[0].size}"
     names = dict.fromkeys(name for run in runs for name in run.estimates)
     estimates = {name: [run.estimates.get(name, UNDEFINED) for run in runs] for name in names}
-    value: dict[str, Any] = {"task": task, "models": [run.model for run in runs], f"{noun}s": size}
+    value: dict[str, Any] = {"task": task, "models": [run.model for run in runs], runs[0].units: len(runs[0].ids)}
     if of_cora := [run for run in runs if isinstance(run, Run)]:
         table = score_table(of_cora, alike=True)
         found.tables.append(Table(title, table.columns, table.rows))
@@ -212,8 +202,8 @@ def _compare_several(
         for name, pairs in all_pairs.items()
     }
     found.values.append(for_json(value))
-    of_passages = any(run.table.cluster is not None for run in of_cora)
-    found.explanation = NOTE_ON_SEVERAL + f" {NOTE_ON_PASSAGES}" * of_passages
+    has_passages = any(run.table.cluster is not None for run in of_cora)
+    found.explanation = f"{NOTE_ON_SEVERAL} {NOTE_ON_PASSAGES}" if has_passages else NOTE_ON_SEVERAL
 
 
 def compared_metrics(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> dict[str, Compared]:

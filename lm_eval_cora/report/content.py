@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any, NamedTuple
 
@@ -104,6 +104,12 @@ class Table:
         nothing = [""] * len(heads)
         rows = [[name, *(cell for own in cells for cell in own.get(name, nothing))] for name in names]
         return cls(title, [first, *columns], rows, note)
+
+    def without(self, *columns: str) -> Table:
+        """The table without some columns."""
+        kept = [place for place, name in enumerate(self.columns) if name not in columns]
+        rows = [[row[place] for place in kept] for row in self.rows]
+        return replace(self, columns=[self.columns[place] for place in kept], rows=rows)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from lm_eval_cora.report.headline import headline, lead_of
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, by_task, not_comparable, setting_differences
 from lm_eval_cora.runs.samples import known_response, prompt_in, response_text
-from lm_eval_cora.variants.probes import Probe
+from lm_eval_cora.variants.probes import PROBES, Probe
 
 BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
     block.__name__: block
@@ -34,6 +34,10 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
     )
 }
 """The tables and charts that a probe can name in `charts` and `tables`."""
+
+_NAMED = {name for probe in PROBES.values() for name in (*probe.charts, *probe.tables)}
+if not BLOCKS.keys() >= _NAMED:
+    raise ImportError(f"a probe names tables or charts that do not exist: {sorted(_NAMED - BLOCKS.keys())}")
 
 _LONGEST, _LONGEST_EXCERPT, _LONGEST_INSTRUCTION, _LONGEST_PROMPT = 1_000, 200, 150, 400
 _EXAMPLES = 120  # number of example questions on a page. It bounds the size of the page
@@ -293,7 +297,6 @@ def _cut(text: str) -> str:
 
 def invalid_answers(runs: Sequence[Run]) -> Table | None:
     """Tabulate the reasons for invalid answers, with counts and an example each; None if all answers are valid."""
-    several = len(runs) > 1
     rows: list[list[content.Cell]] = []
     for run in runs:
         known = (record for record in run.invalid if record.reason)  # a file of answers has no reasons
@@ -301,6 +304,8 @@ def invalid_answers(runs: Sequence[Run]) -> Table | None:
         for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
             example = shorten(response_text(run.line(records[0])), _LONGEST_EXCERPT) or "(empty)"
             share = content.Number(len(records) / len(run.table.picked))
-            rows.append([reason, *[run.model] * several, len(records), share, example])
-    columns = ["reason", *["model"] * several, "answers", "share", "example"]
-    return Table("Invalid answers", columns, rows, sortable=True) if rows else None
+            rows.append([reason, run.model, len(records), share, example])
+    table = Table("Invalid answers", ["reason", "model", "answers", "share", "example"], rows, sortable=True)
+    if not rows:
+        return None
+    return table if len(runs) > 1 else table.without("model")

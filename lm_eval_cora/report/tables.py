@@ -100,17 +100,20 @@ def by_kind(runs: Sequence[Run]) -> Dots:
     probe = runs[0].probe
     has_picks = any("invalid" in run.estimates for run in runs)  # a file of answers may have none
 
-    def cells(part: Mapping[str, Any]) -> list[Cell]:
-        mark = ["outlier" if part["outlier"] else ""] * probe.marks_outliers
-        return [Number.of(part["accuracy"]), *[Number.of(part["invalid"])] * has_picks, part["questions"], *mark]
-
-    kinds = [{kind: cells(part) for kind, part in kinds_of(run).items()} for run in runs]
-    heads = ["accuracy", *["invalid"] * has_picks, "questions", *["mark"] * probe.marks_outliers]
+    cells: dict[str, Callable[[Mapping[str, Any]], Cell]] = {"accuracy": lambda part: Number.of(part["accuracy"])}
+    if has_picks:
+        cells["invalid"] = lambda part: Number.of(part["invalid"])
+    cells["questions"] = lambda part: int(part["questions"])
+    if probe.marks_outliers:
+        cells["mark"] = lambda part: "outlier" if part["outlier"] else ""
+    kinds = [{kind: [of(part) for of in cells.values()] for kind, part in kinds_of(run).items()} for run in runs]
     return Dots(
         title=f"Accuracy by {probe.one}",
         x_label="accuracy",
         models=first_numbers(runs, kinds),
-        numbers=replace(Table.by_model("Each kind of variant", "kind", models(runs), heads, kinds), sortable=True),
+        numbers=replace(
+            Table.by_model("Each kind of variant", "kind", models(runs), list(cells), kinds), sortable=True
+        ),
         note=f"The bars are 95% intervals. {probe.note}".strip(),
     )
 
@@ -120,14 +123,15 @@ def by_category(runs: Sequence[Run]) -> Table | None:
     if len({category for run in runs for category in run.table.categories}) < 2:
         return None
     names = [*_RANGE, "consistency_rate"]
-    names += ["all_equal"] * ("all_equal" in runs[0].estimates)  # in other probes the right answer may change
-    several = len(runs) > 1
+    if "all_equal" in runs[0].estimates:  # in other probes the right answer may change
+        names.append("all_equal")
     rows: list[list[Cell]] = [
-        [category, *[run.model] * several, part["questions"], *(Number.of(part[name]) for name in names)]
+        [category, run.model, part["questions"], *(Number.of(part[name]) for name in names)]
         for run in runs
         for category, part in metrics.by_category(run.table, positions=run.probe.by_position).items()
     ]
-    return Table("By category", ["category", *["model"] * several, "questions", *names], rows, _RANGES, sortable=True)
+    table = Table("By category", ["category", "model", "questions", *names], rows, _RANGES, sortable=True)
+    return table if len(runs) > 1 else table.without("model")
 
 
 def picks_by_letter(runs: Sequence[Run]) -> Dots | None:

@@ -76,15 +76,9 @@ class Collected:
     @property
     def described(self) -> tuple[str, ...]:
         """The columns that describe what was asked, beside question and variant, as far as every row has them."""
-        names = (
-            "original",
-            "answer",
-            "kind",
-            "category",
-            "cluster",
-            *["printed"] * (None not in self.values["printed"]),
-        )
-        return tuple(name for name in names if name in self.given)
+        names = [name for name in ("original", "answer", "kind", "category", "cluster") if name in self.given]
+        has_every_list = "printed" in self.given and None not in self.values["printed"]
+        return (*names, "printed") if has_every_list else tuple(names)
 
     def asked(self) -> dict[str, str]:
         """For each question a digest of its variants, their options and the right answers."""

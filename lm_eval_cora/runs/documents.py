@@ -65,11 +65,22 @@ class DocumentRun:
     hashes: Mapping[int, tuple[str, str, str]] = field(repr=False)  # of the document, its target and its prompt
     results: Mapping[str, Any] = field(repr=False)  # content of the results file; empty without one
     notes: tuple[str, ...] = ()  # on files, lines and metrics that were left out
+    units = "documents"
 
     @property
     def task(self) -> str:
         """Name of the task in reports, with its filter if there are several."""
         return f"{self.name} ({self.part})" if self.part else self.name
+
+    @property
+    def size(self) -> str:
+        """The number of documents as text."""
+        return counted(len(self.ids), "document")
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """The warnings about the run."""
+        return self.notes
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -104,29 +115,28 @@ def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
         limited = f" --limit is {limit} in the first, {other_limit} in the second." if limit != other_limit else ""
         return f"{only}.{limited} Run both on the same documents"
     unlike = ([key for key in one.ids if one.hashes[key][n] != other.hashes[key][n]] for n in range(3))
-    doc, target, prompt = (
-        f"{len(keys):,} of {len(one.ids):,} {{}} differ ({first_few(keys)})" * bool(keys) for keys in unlike
-    )
+    told = "{:,} of {:,} {{}} differ ({})".format
+    doc, target, prompt = (told(len(keys), len(one.ids), first_few(keys)) if keys else "" for keys in unlike)
     if doc:
         return f"{doc.format('documents')}. Run both on the same version of the task and its data"
     if target:
         return f"the targets of {target.format('documents')}"
     if not prompt:
         return ""
-    told = prompt.format("prompts")
+    what = prompt.format("prompts")
     if not (one.results and other.results):
         return (
-            f"{told}. Only the results files of both runs can show why. Put each results_<date>.json beside its samples"
+            f"{what}. Only the results files of both runs can show why. Put each results_<date>.json beside its samples"
         )
     seeds = [part_of(run.results, "config").get("fewshot_seed") for run in pair]
     if one.settings["num_fewshot"] and seeds[0] != seeds[1]:
-        return f"{told}: fewshot_seed, which draws the exemplars, is {seeds[0]} in the first, {seeds[1]} in the second"
+        return f"{what}: fewshot_seed, which draws the exemplars, is {seeds[0]} in the first, {seeds[1]} in the second"
     # Some chat templates contain the date, and options of the model can change what a template writes.
     sent, also_sent = (sent_with(run.results, run.name) for run in pair)
     if sent["chat_template_sha"] or also_sent["chat_template_sha"]:
         return ""
     same = sent["system_instruction"] == also_sent["system_instruction"]
-    return f"{told}, although the settings are the same" if same else ""
+    return f"{what}, although the settings are the same" if same else ""
 
 
 def _newest(files: Sequence[SamplesFile]) -> tuple[list[DocumentRun], list[str]]:
@@ -234,14 +244,16 @@ class _Lines:
         """Make the run of a filter."""
         ids = tuple(sorted(self.hashes))
         estimates, told = self._estimates(file, name, ids)
-        repeated = [f"left out {counted(self.repeated, 'repeated line')} of a document"] * bool(self.repeated)
-        part, found = "" if alone else name, (ids, estimates, self.hashes, file.results, (*notes, *told, *repeated))
+        if self.repeated:
+            told.append(f"left out {counted(self.repeated, 'repeated line')} of a document")
+        part, found = "" if alone else name, (ids, estimates, self.hashes, file.results, (*notes, *told))
         return DocumentRun(file.model, file.task, name, part, (file.path,), *found)
 
     def _estimates(self, file: SamplesFile, name: str, ids: Sequence[int]) -> tuple[dict[str, Estimate], list[str]]:
         """The metrics that are means over documents, and notes about the others."""
         printed = part_of(part_of(file.results, "results"), file.task)
         expected = _evaluated(file, len(ids))
+        is_checked = file.results and expected == len(ids)
         estimates: dict[str, Estimate] = {}
         left_out, unchecked, notes = dict(self.unusable), [], []
         for metric in sorted(self.values.keys() - self.unusable.keys()):
@@ -250,7 +262,7 @@ class _Lines:
             value = printed.get(f"{metric},{name}")
             if not isfinite(estimate.value):
                 left_out[metric] = "its values are too large"
-            elif file.results and expected == len(ids) and value is not None and not _is_close(value, estimate.value):
+            elif is_checked and value is not None and not _is_close(value, estimate.value):
                 mean = f"{estimate.value:.6g}"
                 left_out[metric] = f"the results file has {shorten(str(value), 20)}, the mean over documents is {mean}"
             else:

@@ -71,7 +71,7 @@ class SamplesFile:
         if not self.signature:
             return None
         # The digest identifies the user's files better than their names do.
-        left_out = (*HOW_MUCH, *OF_THE_DATA, "reader", *["data_files"] * bool(self.data.digest))
+        left_out = {*HOW_MUCH, *OF_THE_DATA, "reader"} | ({"data_files"} if self.data.digest else set())
         parts = {name: value for name, value in signature_parts(self.signature).items() if name not in left_out}
         return parts, part_of(self.results, "config").get("model_args"), sent_with(self.results, self.task)
 
@@ -246,7 +246,10 @@ def listed(broken: Counter[str]) -> str:
 def hub_name(model: str, *, revision: bool = False) -> str:
     """The repository of a snapshot in the cache of the Hub; any other name stays unchanged."""
     found = _SNAPSHOT.fullmatch(model)
-    return found[1].replace("--", "/") + f"@{found[2][:7]}" * revision if found else model
+    if not found:
+        return model
+    name = found[1].replace("--", "/")
+    return f"{name}@{found[2][:7]}" if revision else name
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:

@@ -69,6 +69,18 @@ class Run:
         """Name of the task without its probe: the same for all probes of a benchmark."""
         return family_of(self.name, self.probe.name) + self.task.removeprefix(self.name)
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the questions; `units` says what they are, and `size` is their number as text."""
+        return self.table.question_ids
+
+    units = "questions"
+
+    @property
+    def size(self) -> str:
+        """The number of questions as text, and that of the passages that they share."""
+        return self.table.size
+
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """Configuration of the task in the results file; empty without one."""
@@ -239,7 +251,8 @@ def not_comparable(before: Run, after: Run) -> str:
         return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
     if only := only_in_one(before.table.question_ids, after.table.question_ids, "questions"):
         parts = signature_parts(before.signature).keys() | signature_parts(after.signature).keys()
-        ended = " A budget or target ends each run at another question." * bool({"budget", "target-stderr"} & parts)
+        is_ended = parts & {"budget", "target-stderr"}
+        ended = " A budget or target ends each run at another question." if is_ended else ""
         return f"{only}.{ended} Run both on the same questions (option 'questions' or 'categories')"
     if before.table.clusters != after.table.clusters:
         same = "Run both with the same option 'cluster' and the same version of the task"
