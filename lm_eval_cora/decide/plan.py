@@ -143,7 +143,7 @@ def _cannot_plan(group: Sequence[Run], metric: str) -> str:
             return f"{name} has no standard error in closed form in {shorten(run.model)}. Use --metric"
         if not estimate.stderr:
             return f"{metric} cannot vary"
-        if len(group) == 1 and estimate.farthest:
+        if len(group) == 1 and estimate.largest_deviation:
             return f"one run does not show how much {metric} of two models differs. Pass two: --from A --from B"
     return ""
 
@@ -175,12 +175,12 @@ def _plan(
     """The plan of a task from the estimates and requests of one model, or of two models on the same questions."""
     # If questions share passages, these numbers are those of passages, of `per_unit` questions each.
     first, *others = sorted(estimates, key=lambda estimate: estimate.value)
-    apart, option = (0.0, "same") if goal.same else (goal.difference, "difference")
+    true_difference, option = (0.0, "same") if goal.same else (goal.difference, "difference")
     if others:
         contrast, correlation = Contrast.of(first, others[0]), correlation_of(first, others[0])
     else:
         correlation = CORRELATION if goal.correlation is None else goal.correlation
-        contrast = sample_size.with_another(first, questions, apart, correlation)
+        contrast = sample_size.with_another(first, questions, true_difference, correlation)
     if goal.same:
         smallest = sample_size.smallest_margin
         needed = sample_size.questions_for_same(contrast, goal.difference, power=goal.power, level=goal.level)

@@ -65,7 +65,7 @@ class Level:
             rare = (found.ends[1] - found.ends[0]) / size
             trials = part * own_z**2 * (1 - rare) / rare
         else:
-            far = 0.0 if found.units else max(found.farthest, _farthest(np.abs(found.influence), questions))
+            far = 0.0 if found.units else max(found.largest_deviation, _farthest(np.abs(found.influence), questions))
             trials = trials_with_error(own, hypot(found.stderr / sqrt(part), far / questions) / size)
         # Near 0 or 1, one end of Wilson's is wrong with up to 17%, Clopper and Pearson's with at most 2.5%.
         exact = clopper_pearson(share * trials, trials, NormalDist().cdf(-z))
@@ -93,7 +93,7 @@ class Contrast:
         if test is not None and before.outcomes is not None:
             changed = (test.lost + test.gained) / float(np.count_nonzero(~np.isnan(before.outcomes)))
         spread = 0.0 if change.ends else change.stderr * sqrt(len(change.influence))
-        return cls(spread, change.influence, change.farthest, changed, change.between, change.units)
+        return cls(spread, change.influence, change.largest_deviation, changed, change.between, change.units)
 
     def interval(self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0) -> Interval:
         """The interval of `difference` of so many questions, in other shares if it is a step away; see `spread_at`."""
@@ -218,7 +218,7 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
     size = estimate.between[1] - estimate.between[0]
     influence = estimate.influence * (found / spread)
     both_ways = np.concatenate([influence, -influence])
-    return Contrast(found, both_ways, estimate.farthest, changed, (-size, size), 2 * estimate.units)
+    return Contrast(found, both_ways, estimate.largest_deviation, changed, (-size, size), 2 * estimate.units)
 
 
 def correlation_of(before: Estimate, after: Estimate) -> float:

@@ -214,11 +214,11 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
     """The baseline's run of a task."""
     before = next((before for before in baseline if before.task == run.task), None)
     if before is None:  # perhaps the same questions in a file of another name
-        alike = [each for each in (*baseline, *runs) if (each.name, each.part) == (run.name, run.part)]
-        if len(alike) != 2 or alike[0] not in baseline:
+        of_task = [each for each in (*baseline, *runs) if (each.name, each.part) == (run.name, run.part)]
+        if len(of_task) != 2 or of_task[0] not in baseline:
             names = ", ".join(before.task for before in baseline)
             raise UserError(f"{requirement}: the baseline does not have {run.task}. Its tasks are {names}")
-        before = alike[0]
+        before = of_task[0]
     if reason := not_comparable(before, run):
         raise UserError(f"{requirement}: {run.task} cannot be compared with the baseline, the first run: {reason}")
     if requirement.metric not in before.estimates:

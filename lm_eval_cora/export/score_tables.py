@@ -23,7 +23,9 @@ def _tables(runs: Sequence[Run]) -> Iterator[Table]:
     for task, of_task in by_task(runs).items():
         if lead := lead_of(of_task):
             comparable = not any(not_comparable(of_task[0], run) for run in of_task[1:])
-            yield replace(model_table(of_task, lead, alike=comparable), title=f"{task}, {number_of_questions(of_task)}")
+            yield replace(
+                model_table(of_task, lead, comparable=comparable), title=f"{task}, {number_of_questions(of_task)}"
+            )
 
 
 def tables_as_markdown(runs: Sequence[Run]) -> str:

@@ -106,7 +106,9 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
         return UNDEFINED
     change = answers.mean(answers.hits / answers.sizes - answers.original_correct, between=(-1.0, 1.0))
     # Two models differ little in most questions, and much where the original changes. A sample may have no such one.
-    return change if change.influence is None else replace(change, farthest=float(np.abs(change.influence).max()))
+    return (
+        change if change.influence is None else replace(change, largest_deviation=float(np.abs(change.influence).max()))
+    )
 
 
 @metric("Majority voting: share of questions with more than half of their variants answered correctly.", place=6)

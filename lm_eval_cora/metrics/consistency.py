@@ -140,7 +140,7 @@ def all_equal(table: ResponseTable) -> Estimate:
         >>> all_equal(table).value, equal_at(table, level=0.75).value
         (0.5, 0.75)
     """
-    return table.share(~table.any_by_question(table.alike < table.sizes[table.question]))
+    return table.share(~table.any_by_question(table.equal_answers < table.sizes[table.question]))
 
 
 @metric(
@@ -155,7 +155,7 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     Range: 0 to 1. Source: SCORE, section 4.1 ("at least eight equivalent predictions" of ten).
     """
     exact = exact_level(level)
-    enough = table.alike * exact.denominator >= table.sizes[table.question] * exact.numerator
+    enough = table.equal_answers * exact.denominator >= table.sizes[table.question] * exact.numerator
     return table.share(table.any_by_question(enough))
 
 

@@ -22,7 +22,7 @@ _FEWEST_DEGREES = 0.5  # intervals with fewer degrees of freedom have all possib
 _HALVINGS = 50
 _DRAWS_AT_A_TIME = 2_000_000
 _ROUNDING = 1e-12  # smaller influences, relative to the largest value of a question, come from rounding
-Bend = tuple[float, Floats, Floats]
+Product = tuple[float, Floats, Floats]
 """A product of two means in a metric: its weight, and (N,) deviations of the questions' factors from their means."""
 
 
@@ -38,9 +38,10 @@ class Estimate:
             has no closed form.
         outcomes: (N,) 1 or 0 for each question if the metric is a share of questions, nan for a question that does not
             count; else None.
-        bends: The products of means in the metric, whose errors also have a part of second order.
+        products: The products of means in the metric, whose errors also have a part of second order.
         between: The lowest and the highest value that the metric can have.
-        farthest: How far from the mean a question of a difference of two such metrics can be, at least; 0 if unknown.
+        largest_deviation: How far from the mean a question of a difference of two such metrics can be, at least; 0 if
+            unknown.
         ends: The ends of the interval, if the metric computes them itself; else None.
         members: (N,) whether each question counts; None if all do.
         units: Effective number of clusters, (sum n)^2 / sum n^2 of their sizes n, if questions share passages: then the
@@ -58,9 +59,9 @@ class Estimate:
     stderr: float
     influence: Floats | None = field(default=None, repr=False, compare=False)
     outcomes: Floats | None = field(default=None, repr=False, compare=False)
-    bends: tuple[Bend, ...] = field(default=(), repr=False, compare=False)
+    products: tuple[Product, ...] = field(default=(), repr=False, compare=False)
     between: tuple[float, float] = field(default=(-inf, inf), repr=False, compare=False)
-    farthest: float = field(default=0.0, repr=False, compare=False)
+    largest_deviation: float = field(default=0.0, repr=False, compare=False)
     ends: tuple[float, float] | None = field(default=None, repr=False, compare=False)
     members: Bools | None = field(default=None, repr=False, compare=False)
     units: float = field(default=0.0, repr=False, compare=False)
@@ -79,18 +80,18 @@ class Estimate:
             return nan, nan
         if self.outcomes is not None:
             return wilson(float(np.nansum(self.outcomes)), int((~np.isnan(self.outcomes)).sum()))
-        return bounded(self.value, self.widened, self.between, students(IN_95_PERCENT, self.units))
+        return bounded(self.value, self.cautious_stderr, self.between, students(IN_95_PERCENT, self.units))
 
     @property
-    def widened(self) -> float:
+    def cautious_stderr(self) -> float:
         """The standard error if one further question were as far from the mean as the farthest one.
 
         With clusters it is the standard error: their sums vary less, and Student's t quantiles are wide.
         """
         if self.influence is None or self.units:
             return self.stderr
-        farthest = max(self.farthest, float(np.abs(self.influence).max()))
-        return hypot(self.stderr, farthest / len(self.influence))
+        largest = max(self.largest_deviation, float(np.abs(self.influence).max()))
+        return hypot(self.stderr, largest / len(self.influence))
 
     def __iter__(self) -> Iterator[float]:
         """Unpack as `value, stderr`."""
@@ -169,7 +170,7 @@ def product_of(first: Floats, second: Floats, *, value: float | None = None) -> 
     if len(first) < 2:
         return Estimate(value, nan)
     u, v = (without_rounding(values - values.mean(), 1.0) for values in (first, second))
-    return of_influence(value, b * u + a * v, (0.0, 1.0), scale=1.0, bends=((1.0, u, v),))
+    return of_influence(value, b * u + a * v, (0.0, 1.0), scale=1.0, products=((1.0, u, v),))
 
 
 def of_influence(
@@ -178,7 +179,7 @@ def of_influence(
     between: tuple[float, float] = (0.0, 1.0),
     *,
     scale: float = 0.0,
-    bends: tuple[Bend, ...] = (),
+    products: tuple[Product, ...] = (),
     questions: float = 0.0,
     units: float = 0.0,
 ) -> Estimate:
@@ -187,14 +188,14 @@ def of_influence(
     The values of the questions are of the size of `scale`, see `without_rounding`.
     """
     influence = without_rounding(influence, scale)
-    error, ends = standard_error(influence, bends), None
+    error, ends = standard_error(influence, products), None
     if not error:
         z = students(IN_95_PERCENT, units)
         ends = unvaried(value, questions or units or len(influence), between, z)
         if not isfinite(ends[1] - ends[0]):
             return Estimate(value, nan)
         error = (ends[1] - ends[0]) / (2 * z)
-    return Estimate(value, error, influence, bends=bends, between=between, ends=ends, units=units)
+    return Estimate(value, error, influence, products=products, between=between, ends=ends, units=units)
 
 
 def of_clusters(estimate: Estimate, cluster: Ints) -> Estimate:
@@ -220,16 +221,16 @@ def of_clusters(estimate: Estimate, cluster: Ints) -> Estimate:
         return without_rounding(sums, float(np.abs(values).max()))
 
     influence = summed(estimate.influence)
-    bends = tuple((weight, summed(u), summed(v)) for weight, u, v in estimate.bends)
+    products = tuple((weight, summed(u), summed(v)) for weight, u, v in estimate.products)
     if not estimate.stderr:  # it cannot vary
-        return replace(estimate, influence=influence, bends=bends, outcomes=None, members=None, units=units)
-    found = of_influence(estimate.value, influence, estimate.between, bends=bends, units=units)
+        return replace(estimate, influence=influence, products=products, outcomes=None, members=None, units=units)
+    found = of_influence(estimate.value, influence, estimate.between, products=products, units=units)
     if found.ends is not None or found.influence is None:
         return found
-    by_questions = standard_error(estimate.influence, estimate.bends) or estimate.stderr
+    by_questions = standard_error(estimate.influence, estimate.products) or estimate.stderr
     few = (1 - 1 / total) / (1 - 1 / clusters) * (1 - 1 / count) / (1 - 1 / questions)
     stderr = found.stderr * sqrt(few) * (estimate.stderr / by_questions)
-    return replace(found, stderr=stderr, farthest=estimate.farthest)
+    return replace(found, stderr=stderr, largest_deviation=estimate.largest_deviation)
 
 
 def equal_units(sizes: Floats | Ints) -> Floats:
@@ -263,19 +264,19 @@ def without_rounding(influence: Floats, scale: float) -> Floats:
     return np.where(np.abs(influence) > _ROUNDING * scale, influence, 0.0)
 
 
-def standard_error(influence: Floats, bends: Sequence[Bend] = ()) -> float:
+def standard_error(influence: Floats, products: Sequence[Product] = ()) -> float:
     """Standard error from the influence of each question, (N,): sd / sqrt(N), or as in `product_of`; nan if N < 2."""
     count = len(influence)
     if count < 2:
         return nan
     scale = float(np.abs(influence).max()) or 1.0  # squares of tiny and huge numbers would be 0 and infinite
     first = float((influence / scale).std(ddof=1)) / sqrt(count) * scale
-    if not bends:
+    if not products:
         return first
     second = 0.0
-    for weight, u, v in bends:
+    for weight, u, v in products:
         second += 2 * weight * _mean(influence, u, v) / count**2
-        for other, w, x in bends:
+        for other, w, x in products:
             fourth = _mean(u, v, w, x) - _mean(u, v) * _mean(w, x)
             squares = _mean(u, w) * _mean(v, x) + _mean(u, x) * _mean(v, w)
             second += weight * other * (fourth + (count - 1) * squares) / count**3

@@ -120,12 +120,12 @@ class KindAccuracies(NamedTuple):
         """
         trials = []
         for part in self.parts:
-            counts = np.array([self._alike(part, members) for stratum in self.strata for members in stratum])
+            counts = np.array([self._effective_units(part, members) for stratum in self.strata for members in stratum])
             inverse = np.where(counts > 0, 1 / np.maximum(counts, 1), 0).sum(axis=0)
             trials.append((counts > 0).sum(axis=0) ** 2 / np.maximum(inverse, 1e-300))
         return np.concatenate(trials)
 
-    def _alike(self, part: Contributions, members: Ints) -> Floats:
+    def _effective_units(self, part: Contributions, members: Ints) -> Floats:
         """(G,) number of units of equal size that vary as much as the questions of a category with each kind."""
         present = part.present[members]
         return equal_units(present if self.cluster is None else sums_of(self.cluster[members], present))

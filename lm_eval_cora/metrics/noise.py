@@ -70,8 +70,8 @@ def describe_noise(table: ResponseTable) -> str:
         return ""
     if not equal:
         return "equal prompts always got the same pick, so none of the inconsistency is noise"
-    told = f"equal prompts got different picks in {equal:.1%} of the pairs"
+    text = f"equal prompts got different picks in {equal:.1%} of the pairs"
     if not changed > 0:
-        return told
+        return text
     share = f"{min(1, equal / changed):.0%} of that, if changed prompts have the same noise"
-    return f"{told}, changed prompts with the same options in {changed:.1%}: noise explains about {share}"
+    return f"{text}, changed prompts with the same options in {changed:.1%}: noise explains about {share}"

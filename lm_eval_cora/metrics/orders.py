@@ -145,10 +145,10 @@ class _ModalPicks(NamedTuple):
 
 def _modal_picks(table: ResponseTable, options: OptionCount) -> _ModalPicks:
     chosen = orders(table, options)
-    alike = np.zeros(len(chosen), dtype=np.int64)
-    alike[chosen] = table.where(chosen).alike
+    equal = np.zeros(len(chosen), dtype=np.int64)
+    equal[chosen] = table.where(chosen).equal_answers
     times = np.ones(len(table.sizes), dtype=np.int64)
-    np.maximum.at(times, table.question, alike)
-    is_modal = alike == times[table.question]
+    np.maximum.at(times, table.question, equal)
+    is_modal = equal == times[table.question]
     number, right = table.sum_by_question(is_modal), table.sum_by_question(is_modal & table.correct)
     return _ModalPicks(table.sum_by_question(chosen).astype(np.int64), times, right / np.maximum(number, 1))

@@ -81,7 +81,7 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT, c
     if change.ends or change.influence is None:
         return Difference(value, change.stderr, *unvaried(value, units, change.between, z))
     skew = skew_of(change.influence) if cautious else None
-    return Difference(value, change.stderr, *ends_of(value, z * change.widened, units, change.between, z, skew))
+    return Difference(value, change.stderr, *ends_of(value, z * change.cautious_stderr, units, change.between, z, skew))
 
 
 def skew_of(influence: Floats) -> float:
@@ -118,10 +118,10 @@ def change_of(before: Estimate, after: Estimate) -> Estimate:
         after.influence - before.influence,
         (after.between[0] - before.between[1], after.between[1] - before.between[0]),
         scale=float(max(np.abs(before.influence).max(), np.abs(after.influence).max())),
-        bends=(*after.bends, *((-weight, u, v) for weight, u, v in before.bends)),
+        products=(*after.products, *((-weight, u, v) for weight, u, v in before.products)),
         units=min(before.units, after.units),
     )
-    return replace(change, farthest=max(before.farthest, after.farthest))
+    return replace(change, largest_deviation=max(before.largest_deviation, after.largest_deviation))
 
 
 def interval_of_shares(lost: float, gained: float, questions: float, z: float) -> tuple[float, float]:
@@ -331,7 +331,7 @@ def p_value(before: Estimate, after: Estimate) -> float:
     if not value or before.stderr == after.stderr == 0:
         return 0.0 if value else 1.0
     if change.ends is None:
-        z = abs(value) / change.widened
+        z = abs(value) / change.cautious_stderr
     else:  # no question differs: the interval ends at 0 if w (value - lowest) = value, with w = z^2 / (N + z^2)
         low, high = change.between
         rare = value / (value - low) if value > 0 else value / (value - high)
@@ -371,7 +371,9 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
     return {best} | {k for (k, _), change in zip(pairs, found, strict=True) if not differs(change)}
 
 
-def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True) -> list[list[int]]:
+def distinguishable_groups(
+    estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True
+) -> list[list[int]]:
     """Groups of models, the best first; a model begins one if it can be told apart from the best of the one before."""
     if not estimates or any(isnan(each.stderr) or (paired and each.influence is None) for each in estimates):
         return []

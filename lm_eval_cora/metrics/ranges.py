@@ -375,7 +375,9 @@ def _together(values: Floats, influence: Floats, questions: Floats, units: float
     tail = NormalDist().cdf(-students(critical_value(influence), units))
     found = []
     for value, own, count in zip(values.clip(0, 1).tolist(), influence.T, questions.tolist(), strict=True):
-        error = Estimate(value, standard_error(own), own).widened if count > 1 else 0.0  # with one, it is unknown
+        error = (
+            Estimate(value, standard_error(own), own).cautious_stderr if count > 1 else 0.0
+        )  # with one, it is unknown
         # A mean of numbers from 0 to 1 varies at most as much as a share.
         trials = max(count, trials_with_error(value, error)) if error > _ZERO and 0 < value < 1 else count
         if np.isfinite(value):

@@ -37,9 +37,7 @@ def _column(dtype: type[np.generic], unknown: float, of: Callable[[Record], Any]
 def _pick(record: Record) -> int:
     if record.skipped or not FORMATS[record.ask].picks_one:
         return NO_PICK
-    if record.picked is None:
-        return INVALID if record.invalid else NO_PICK
-    return record.picked
+    return INVALID if record.picked is None else record.picked
 
 
 def _right(record: Record) -> int:
@@ -47,7 +45,7 @@ def _right(record: Record) -> int:
 
 
 def _is_written(record: Record) -> bool:
-    return FORMATS[record.ask].is_open and not record.skipped
+    return FORMATS[record.ask].is_open and (record.written is not None or record.invalid)
 
 
 def _or(unknown: float, name: str) -> Callable[[Record], Any]:
@@ -286,14 +284,14 @@ class ResponseTable:
         return self.sum_by_question(self.original & self.correct) > 0
 
     @cached_property
-    def alike(self) -> Ints:
+    def equal_answers(self) -> Ints:
         """(R,) number of answers to the same question that equal this one, including itself; 0 if it is invalid."""
         valid = self.picked >= 0
-        alike = np.zeros(len(self.picked), dtype=np.int64)
+        equal = np.zeros(len(self.picked), dtype=np.int64)
         picks = self.question[valid] * IDENTITIES + self.picked[valid]  # a question and an identity as one number
         _, group, counts = np.unique(picks, return_inverse=True, return_counts=True)
-        alike[valid] = counts[group]
-        return alike + (self.written & ~self.invalid) + np.bincount(self.pairs.ravel(), minlength=len(alike))
+        equal[valid] = counts[group]
+        return equal + (self.written & ~self.invalid) + np.bincount(self.pairs.ravel(), minlength=len(equal))
 
     @cached_property
     def shared(self) -> dict[Any, Any]:

@@ -74,8 +74,8 @@ def language_of(names: Iterable[str | None], texts: Iterable[str]) -> str:
 
 def clear_language(text: str) -> str:
     """The code of the language that a text is clearly in, whatever its task is called; empty if there is none."""
-    if (told := language_of((), [text])) not in ("", "en"):
-        return told
+    if (found := language_of((), [text])) not in ("", "en"):
+        return found
     words = re.findall(r"[^\W\d_]+", text.lower())
     hits = {code: sum(word in known for word in words) for code, *known in map(str.split, _WORDS.split(","))}
     *_, second, most = sorted(hits, key=hits.__getitem__)

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.boards import Board, Entry, boards_of, entry_of, find_records, one_per_model
+from lm_eval_cora.report.boards import Board, Standing, boards_of, entry_of, find_records, one_per_model
 from lm_eval_cora.runs.files import (
     SamplesFile,
     files_in,
@@ -33,7 +33,7 @@ class Sources:
     def __init__(self, paths: Sequence[Path], reader: Reader | None, named: Mapping[Path, str]) -> None:
         self._reader = reader
         self._files: list[SamplesFile] = []
-        self._records: list[Entry] = []
+        self._records: list[Standing] = []
         self._answers: list[tuple[Path, str]] = []
         self.notes: list[str] = []
         for path in paths:
@@ -96,7 +96,7 @@ class Sources:
         most = {task: max(len(board.rows) for board in own) for task, own in by_task.items()}
         return sorted(boards, key=lambda board: (-most[board.task], board.task))
 
-    def _runs(self, task: str, readers: RunReader, done: Callable[[int], object]) -> Iterator[tuple[Run, Entry]]:
+    def _runs(self, task: str, readers: RunReader, done: Callable[[int], object]) -> Iterator[tuple[Run, Standing]]:
         """Yield the runs of a task, the newest one of each model and setting."""
         for group in grouped(file for file in self._files if file.task == task):
             for files in grouped_by(group, _settings_of).values():
@@ -110,7 +110,7 @@ class Sources:
                 self.notes += [f"{run.model}: {note}" for note in run.notes]
                 yield run, entry_of(run, "")
 
-    def _boards(self, entries: Sequence[Entry]) -> Iterator[Board]:
+    def _boards(self, entries: Sequence[Standing]) -> Iterator[Board]:
         """Yield the boards of a task, separately for each filter."""
         kept, notes = one_per_model(entries)
         self.notes += notes

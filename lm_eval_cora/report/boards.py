@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.paired import told_apart
+from lm_eval_cora.metrics.paired import distinguishable_groups
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Number
@@ -40,7 +40,7 @@ UNRANKED = "The error of a score is unknown, so the models are not put into grou
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class Standing:
     """The scores of a model on a task. All names are untrusted text."""
 
     model: str
@@ -51,7 +51,7 @@ class Entry:
     asked: str  # digest of the questions and their variants; empty if only the scores are known, as in a record
     size: str  # questions and variants, such as `100x26`; empty if unknown
     questions: int
-    leads: Sequence[str]  # the metric that ranks the models of this task; the next one if it is undefined
+    ranked_by: Sequence[str]  # the metric that ranks the models of this task; the next one if it is undefined
     scores: Mapping[str, Estimate]  # of these metrics and of those beside them
     signature: str
     is_paired: bool  # the scores can be compared question by question
@@ -61,10 +61,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Row:
+class BoardRow:
     """A model of a board."""
 
-    entry: Entry
+    entry: Standing
     group: int  # from 1 for the best; 0 if the models cannot be ranked
     lead: Number  # the metric that ranks the models
 
@@ -83,8 +83,8 @@ class Board:
     about: str  # number of questions, and the settings
     settings: str  # how the questions were asked, without what belongs to the benchmark
     basis: str  # how the models were compared
-    apart: str  # what differs from the other boards of the task
-    rows: Sequence[Row]
+    unranked: str  # what differs from the other boards of the task
+    rows: Sequence[BoardRow]
 
     @property
     def lead(self) -> str:
@@ -92,7 +92,7 @@ class Board:
         return spoken(self.metric)
 
 
-def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
+def boards_of(task: str, entries: Sequence[Standing]) -> list[Board]:
     """Make the boards of a task."""
     groups = sorted(comparable(entries), key=lambda own: (-len(own), own[0].date, own[0].signature))
     differing = _differing([own[0] for own in groups])
@@ -106,13 +106,13 @@ def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
         others = [f"{_apart(settings, other)} in “{name}”" for name, other in by_title.items() if name != title]
         if len(others) > _NAMED:
             others[_NAMED:] = [f"and {len(others) - _NAMED} more tables"]
-        apart = f"Not ranked together with other models of {task}: {'; '.join(others)}." if others else ""
-        if lead := first_defined(own[0].leads, [entry.scores for entry in own]):
-            boards.append(_board(task, title, lead, own, apart))
+        unranked = f"Not ranked together with other models of {task}: {'; '.join(others)}." if others else ""
+        if lead := first_defined(own[0].ranked_by, [entry.scores for entry in own]):
+            boards.append(_board(task, title, lead, own, unranked))
     return boards
 
 
-def _differing(firsts: Sequence[Entry]) -> list[dict[str, str]]:
+def _differing(firsts: Sequence[Standing]) -> list[dict[str, str]]:
     """For each board of a task, the settings in which any of the boards differ."""
     settings = [
         {
@@ -129,34 +129,34 @@ def _differing(firsts: Sequence[Entry]) -> list[dict[str, str]]:
 
 def _apart(one: Mapping[str, str], other: Mapping[str, str]) -> str:
     """What differs between two boards, such as `shots is 0 here, 5`."""
-    told = [f"{name} is {one[name]:.90} here, {other[name]:.90}" for name in one if one[name] != other[name]]
-    return " and ".join(told) or "the questions or their variants differ from those"
+    differing = [f"{name} is {one[name]:.90} here, {other[name]:.90}" for name in one if one[name] != other[name]]
+    return " and ".join(differing) or "the questions or their variants differ from those"
 
 
-def _board(task: str, title: str, lead: str, entries: Sequence[Entry], apart: str) -> Board:
+def _board(task: str, title: str, lead: str, entries: Sequence[Standing], unranked: str) -> Board:
     ranked = [entry for entry in entries if not isnan(entry.scores.get(lead, UNDEFINED).value)]
     ranked.sort(key=lambda entry: (-entry.scores[lead].value, entry.model))
     is_paired = all(entry.is_paired for entry in ranked)
-    groups = told_apart([entry.scores[lead] for entry in ranked], paired=is_paired)
+    groups = distinguishable_groups([entry.scores[lead] for entry in ranked], paired=is_paired)
     group_of = {place: group for group, places in enumerate(groups, 1) for place in places}
     best = groups[0] if groups and len(ranked) > 1 else ()
     rows = [
-        Row(entry, group_of.get(place, 0), Number.of(entry.scores[lead], best=place in best))
+        BoardRow(entry, group_of.get(place, 0), Number.of(entry.scores[lead], best=place in best))
         for place, entry in enumerate(ranked)
     ]
     first = entries[0]
     settings = ", ".join(f"{name} {value}" for name, value in first.settings.items() if name not in _OF_THE_TASK)
     about = ", ".join(filter(None, (counted(first.questions, "question"), settings)))
     basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
-    return Board(task, title, lead, about, settings, basis, apart, rows)
+    return Board(task, title, lead, about, settings, basis, unranked, rows)
 
 
-def one_per_model(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
+def one_per_model(entries: Sequence[Standing]) -> tuple[list[Standing], list[str]]:
     """Keep the newest of several entries of a model that would be on the same board; a run before a record."""
-    kept: list[Entry] = []
+    kept: list[Standing] = []
     notes = []
     for own in comparable(entries):
-        of_model: dict[str, Entry] = {}
+        of_model: dict[str, Standing] = {}
         for entry in sorted(own, key=lambda entry: (bool(entry.asked), entry.date), reverse=True):
             newer = of_model.setdefault(entry.model, entry)
             if newer is not entry and newer.signature != entry.signature:
@@ -165,7 +165,7 @@ def one_per_model(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
     return kept, notes
 
 
-def comparable(entries: Sequence[Entry]) -> list[list[Entry]]:
+def comparable(entries: Sequence[Standing]) -> list[list[Standing]]:
     """Group the entries that were asked the same; a record, without questions, joins the largest group like it."""
     groups = grouped_by((entry for entry in entries if entry.asked), lambda entry: (*_alike(entry), entry.asked))
     runs = sorted(groups.values(), key=len, reverse=True)
@@ -176,16 +176,16 @@ def comparable(entries: Sequence[Entry]) -> list[list[Entry]]:
     return list(groups.values())
 
 
-def _alike(entry: Entry) -> tuple[object, ...]:
+def _alike(entry: Standing) -> tuple[object, ...]:
     """What a record and a run on the same board have in common."""
     return tuple(entry.settings.items()), bool(entry.signature), entry.size, entry.data.digest
 
 
-def entry_of(run: Run, date: str) -> Entry:
+def entry_of(run: Run, date: str) -> Standing:
     """Make the entry of a run. It does not keep the answers."""
-    entries = [entry for entry in run.entries if entry["metric"] in (*run.probe.leads, *BESIDE)]
+    entries = [entry for entry in run.entries if entry["metric"] in (*run.probe.ranked_by, *BESIDE)]
     found = {entry["metric"]: run.function(entry)(run.table) for entry in entries}
-    return Entry(
+    return Standing(
         model=run.model,
         name=run.name,
         part=run.part,
@@ -194,7 +194,7 @@ def entry_of(run: Run, date: str) -> Entry:
         asked=_asked(run),
         size=signature_parts(run.signature).get("n", ""),
         questions=len(run.table.sizes),
-        leads=run.probe.leads,
+        ranked_by=run.probe.ranked_by,
         scores={name: value for name, value in found.items() if isinstance(value, Estimate)},
         signature=run.signature,
         is_paired=not run.is_two_phase,
@@ -220,9 +220,9 @@ def _asked(run: Run) -> str:
     return digest.hexdigest()
 
 
-def find_records(path: Path) -> tuple[list[Entry], list[str]]:
+def find_records(path: Path) -> tuple[list[Standing], list[str]]:
     """Find the records of lm-eval-cora in a folder, or read one."""
-    entries: list[Entry] = []
+    entries: list[Standing] = []
     notes = []
     files = [path] if path.suffix == ".json" else []
     if path.is_dir():
@@ -239,7 +239,7 @@ def find_records(path: Path) -> tuple[list[Entry], list[str]]:
     return entries, notes
 
 
-def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Entry]:
+def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Standing]:
     """Yield an entry for each evaluation in a record."""
     by_name = grouped_by(record["evaluation_results"], lambda result: str(result["evaluation_name"]))
     for evaluation, results in by_name.items():
@@ -247,11 +247,11 @@ def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Entry]:
         signature, probe = str(details.get("signature", "")), str(details.get("probe", ""))
         parts = signature_parts(signature)
         data = Data(parts.get("benchmark", ""), str(details.get("data", "")))
-        leads = PROBES[probe].leads if probe in PROBES else Probe.leads
+        ranked_by = PROBES[probe].ranked_by if probe in PROBES else Probe.ranked_by
         found = {result["metric_config"]["metric_name"]: result["score_details"] for result in results}
         name, *others = evaluation.split("/")
         date = datetime.fromtimestamp(float(results[0]["evaluation_timestamp"]), timezone.utc)
-        yield Entry(
+        yield Standing(
             model=str(record["model_info"]["id"]),
             name=name,
             part="/".join(other for other in others if not data.name or not other.startswith(data.name)),
@@ -261,8 +261,8 @@ def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Entry]:
             asked="" if signature else data.digest,
             size=parts.get("n", str(details["questions"])),
             questions=int(details["questions"]),
-            leads=leads,
-            scores={metric: _estimate(found[metric]) for metric in (*leads, *BESIDE) if metric in found},
+            ranked_by=ranked_by,
+            scores={metric: _estimate(found[metric]) for metric in (*ranked_by, *BESIDE) if metric in found},
             signature=signature,
             is_paired=False,
             date=date.strftime(RUN_DATE),

@@ -14,7 +14,7 @@ import numpy as np
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.canvas import LINE, Canvas, Medium, columns, joined, shown_interval, wrapped
-from lm_eval_cora.report.content import Change, Changes, Chart, Curve, Dots, HeatMap, History, Line, Ranges
+from lm_eval_cora.report.content import Chart, Curve, Dots, HeatMap, History, Line, Ranges, Retention, RetentionChart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,11 +86,11 @@ def dots(canvas: Canvas, chart: Dots) -> float:
                 continue
             y = middle + (series - (count - 1) / 2) * step
             colour, marker = canvas.look(series)
-            ends, told = shown_interval(number), f"{joined(model, name)}: {number}"
+            ends, label = shown_interval(number), f"{joined(model, name)}: {number}"
             if chart.is_difference:
-                ends, told = number.ends, f"{told}, 95% {number.interval}"
+                ends, label = number.ends, f"{label}, 95% {number.interval}"
             axes.plot(ends, [y, y], color=colour, linewidth=1.4)
-            canvas.point(number.value, y, told, color=colour, marker=marker, markersize=6, zorder=3)
+            canvas.point(number.value, y, label, color=colour, marker=marker, markersize=6, zorder=3)
     canvas.add_models([model for model, _ in chart.models])
     if chart.reference:
         look = {"marker": "|", "markersize": 13, "markeredgewidth": 1.6, "linestyle": "none", "alpha": 0.75}
@@ -146,12 +146,12 @@ def _box(canvas: Canvas, line: Line, y: float, colour: str) -> None:
         canvas.point(number.value, beside, tip, color=colour, marker="o", markersize=4, alpha=0.8)
 
 
-def changes(canvas: Canvas, chart: Changes) -> float:
+def changes(canvas: Canvas, chart: RetentionChart) -> float:
     """Draw a bar per kind and model: kept and lost to the right of 0, gained to the left of it."""
     axes, ink, count = canvas.axes, canvas.medium.ink, len(chart.models)
     step = {1: 0.22, 2: 0.16, 3: 0.13}.get(count, 0.11)
     rows, figure_height = canvas.named_rows(chart.rows, step * count, 0.1)
-    bars: dict[int, list[tuple[Change, float]]] = {}
+    bars: dict[int, list[tuple[Retention, float]]] = {}
     for name, (middle, _) in zip(chart.rows, rows, strict=True):
         for series, (model, of_kinds) in enumerate(chart.models):
             change = of_kinds.get(name)
@@ -178,7 +178,7 @@ def changes(canvas: Canvas, chart: Changes) -> float:
     return figure_height
 
 
-def _bars(canvas: Canvas, bars: list[tuple[Change, float]], half: float, series: int, marked: bool) -> None:
+def _bars(canvas: Canvas, bars: list[tuple[Retention, float]], half: float, series: int, marked: bool) -> None:
     """Draw the bars of a model. A marker at the end of what was kept identifies it without colour."""
     colour, marker = canvas.look(series)
     kept = [(0.0, y - half, change.kept, y + half) for change, y in bars if change.kept > 0]
@@ -311,7 +311,7 @@ _DRAWN: dict[type[Chart], Callable[[Canvas, Any], float]] = {
     Curve: curve,
     Dots: dots,
     Ranges: ranges,
-    Changes: changes,
+    RetentionChart: changes,
     HeatMap: heat_map,
     History: history,
 }
@@ -320,7 +320,7 @@ _DRAWN: dict[type[Chart], Callable[[Canvas, Any], float]] = {
 def _values(chart: Any) -> Iterator[float]:
     if isinstance(chart, HeatMap):
         return (value for band in chart.bands for value in band.values)
-    if isinstance(chart, Changes):
+    if isinstance(chart, RetentionChart):
         return (sum(change) for _, of_kinds in chart.models for change in of_kinds.values())
     if isinstance(chart, Dots):
         return (number.value for _, of_rows in chart.models for number in of_rows.values())

@@ -126,13 +126,13 @@ def _comparable(
     while len(left) > 1:
         first, *others = left
         reasons = {run.model: differ(first, run) for run in others}
-        alike = [first, *(run for run in others if not reasons[run.model])]
+        comparable = [first, *(run for run in others if not reasons[run.model])]
         left = [run for run in others if reasons[run.model]]
         for run in left:
             whose = f" {first.model} and {run.model}" if len(group) > 2 else " the two runs"
             found.refused.append(f"{first.task}:{whose} cannot be compared: {reasons[run.model]}")
-        if len(alike) > 1:
-            yield alike
+        if len(comparable) > 1:
+            yield comparable
         if one_pair:
             return
 
@@ -172,7 +172,7 @@ def _compare_several(
     estimates = {name: [run.estimates.get(name, UNDEFINED) for run in runs] for name in names}
     value: dict[str, Any] = {"task": task, "models": [run.model for run in runs], runs[0].units: len(runs[0].ids)}
     if of_cora := [run for run in runs if isinstance(run, Run)]:
-        table = score_table(of_cora, alike=True)
+        table = score_table(of_cora, comparable=True)
         found.tables.append(Table(title, table.columns, table.rows))
         metrics = metrics or list(dict.fromkeys((lead_of(of_cora), "mcqa", "bmca@1.0")))
         value["runs"] = list(map(identity_of, of_cora))

@@ -72,8 +72,8 @@ class Number:
 def end_as_text(end: float, digits: int, sign: str = "", bounds: Sequence[float] = ()) -> str:
     """Format an end of an interval, with more digits if it would else be seen on another side of a bound, or on it."""
     side = np.sign(np.subtract(bounds, end))
-    told = (n for n in range(digits, _MOST_DIGITS) if (np.sign(np.subtract(bounds, round(end, n))) == side).all())
-    digits = next(told, digits)
+    enough = (n for n in range(digits, _MOST_DIGITS) if (np.sign(np.subtract(bounds, round(end, n))) == side).all())
+    digits = next(enough, digits)
     return f"{round(end, digits) + 0.0:{sign}.{digits}f}"  # no -0.000
 
 
@@ -171,7 +171,7 @@ class Dots(Rows):
     is_difference: bool = False
 
 
-class Change(NamedTuple):
+class Retention(NamedTuple):
     """Shares of the questions; the rest is wrong in both the original and a kind of variant."""
 
     kept: float  # right in both
@@ -180,10 +180,10 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changes(Rows):
+class RetentionChart(Rows):
     """Bars: for each kind and model the right answers that were kept, lost and gained."""
 
-    models: Sequence[tuple[str, Mapping[str, Change]]]
+    models: Sequence[tuple[str, Mapping[str, Retention]]]
 
 
 class Band(NamedTuple):
@@ -221,7 +221,7 @@ class PrintedOption(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answered:
+class ShownAnswer:
     """A variant and the response of the model. The response and its parts are untrusted text."""
 
     kind: str
@@ -241,7 +241,7 @@ class Example:
     question_id: str
     stem: str
     summary: str
-    answers: Sequence[Answered]
+    answers: Sequence[ShownAnswer]
     anchor: str = ""
 
 

@@ -22,7 +22,7 @@ FEW = 30  # with fewer questions, intervals are not reliable, and those of diffe
 _Gaps = Mapping[frozenset[Run], tuple[bool, str]]
 
 
-def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
+def headline(runs: Sequence[Run], *, comparable: bool) -> Headline | None:
     """Make the headline of a task."""
     # A model is called the most reliable only if the interval of its difference to each other model is above 0. The
     # intervals hold for all pairs of models together, so with equal models this happens in at most 5% of the samples.
@@ -35,13 +35,13 @@ def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
         return Headline(tuple(_of_one(run, name)), changes(runs) if has_originals else None, [_name(run.model)])
     ordered = sorted(runs, key=lambda run: -run.estimates[name].value)
     unlike = f"The models were not asked the same, so they are not ranked. {spoken(name)}: {_values(ordered, name)}."
-    sentences = tuple(_of_several(ordered, name, _gaps(runs, name))) if alike else (unlike,)
+    sentences = tuple(_of_several(ordered, name, _gaps(runs, name))) if comparable else (unlike,)
     return Headline(sentences, _picture(ordered, name), [_name(run.model) for run in ordered])
 
 
 def lead_of(runs: Sequence[Run]) -> str:
     """The metric that ranks the models of a task; empty if no metric is defined for all of them."""
-    return first_defined(runs[0].probe.leads, [run.estimates for run in runs], [all])
+    return first_defined(runs[0].probe.ranked_by, [run.estimates for run in runs], [all])
 
 
 def first_defined(

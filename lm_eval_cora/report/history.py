@@ -125,7 +125,7 @@ def _histories(
         notes += [f"{label}, {of_version[0].task}: {note}" for note in (runs[0].notes if runs else lost)]
         for run in (replace(run, model=label) for run in runs):
             entries = {entry["metric"]: entry for entry in run.entries}
-            wanted = [name for name in metrics or run.probe.leads if name in entries]
+            wanted = [name for name in metrics or run.probe.ranked_by if name in entries]
             computed = {name: run.function(entries[name])(run.table) for name in wanted}
             estimates = {name: value for name, value in computed.items() if isinstance(value, Estimate)}
             known |= dict.fromkeys([*(name for name, entry in entries.items() if is_in_table(entry)), *estimates])
@@ -138,7 +138,7 @@ def _histories(
     histories = []
     for run in with_labels(list(latest.values())):
         own = versions[run.part]
-        lead = first_defined(run.probe.leads, [version.estimates for version in own])
+        lead = first_defined(run.probe.ranked_by, [version.estimates for version in own])
         if shown := metrics or [name for name in [lead] if name]:
             histories.append(TaskHistory(run.task, shown, _with_changes(own, shown)))
     return histories
@@ -208,9 +208,9 @@ def report_of(histories: Sequence[TaskHistory], notes: Sequence[str], title: str
     versions = [(history.task, version) for history in histories for version in history.versions]
     subtitle = f"{len({version.label for _, version in versions})} versions, the oldest first"
     signatures = [(f"{task}, {version.label}", version.signature) for task, version in versions if version.signature]
-    told = [(about, why) for about, _, why in (note.partition(": ") for note in notes)]
+    shown = [(about, why) for about, _, why in (note.partition(": ") for note in notes)]
     return Report(
-        title, [Section("Versions", subtitle, [chart_of(histories), *tables_of(histories)], signatures, told)]
+        title, [Section("Versions", subtitle, [chart_of(histories), *tables_of(histories)], signatures, shown)]
     )
 
 

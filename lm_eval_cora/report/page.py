@@ -18,7 +18,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from lm_eval_cora import __version__
-from lm_eval_cora.report.boards import Board, Row
+from lm_eval_cora.report.boards import Board, BoardRow
 from lm_eval_cora.report.canvas import template_text
 from lm_eval_cora.report.content import Block, Cell, Examples, Number, Report, Table
 from lm_eval_cora.report.figures import draw
@@ -131,9 +131,9 @@ def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: S
     return _framed("leaderboard.html.j2", title, ["page.js", "leaderboard.js"], ["leaderboard.css"], **content)
 
 
-def _by_model(boards: Sequence[Board]) -> dict[str, list[Row | None]]:
+def _by_model(boards: Sequence[Board]) -> dict[str, list[BoardRow | None]]:
     """The row of each model on each board; the best model of the first board comes first."""
-    by_model: dict[str, list[Row | None]] = {}
+    by_model: dict[str, list[BoardRow | None]] = {}
     places: dict[str, list[float]] = {}
     for number, board in enumerate(boards):
         for place, row in enumerate(board.rows):
@@ -153,7 +153,7 @@ def boards_as_csv(boards: Sequence[Board]) -> str:
     return csv_of(COLUMNS, (_line(board, row) for board in boards for row in board.rows))
 
 
-def _line(board: Board, row: Row) -> Sequence[str | float]:
+def _line(board: Board, row: BoardRow) -> Sequence[str | float]:
     mcqa, kept, entry = row.number("mcqa"), row.number("bmca@1.0"), row.entry
     return [
         *(entry.model, board.task, board.title, board.metric, row.lead.value, row.lead.stderr, *row.lead.ends),
@@ -162,7 +162,7 @@ def _line(board: Board, row: Row) -> Sequence[str | float]:
     ]
 
 
-def beside(row: Row) -> str:
+def beside(row: BoardRow) -> str:
     """The interval and the usual accuracy of a row, such as `[0.250, 0.750] MCQA 0.500`, below its score."""
     low, high = row.lead.ends
     mcqa = row.number("mcqa").value

@@ -10,7 +10,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference, McNemar, Pair, difference, differences_together, pairwise
 from lm_eval_cora.metrics.responses import Ints
-from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table
+from lm_eval_cora.report.content import Band, Cell, Dots, HeatMap, Number, Retention, RetentionChart, Table
 from lm_eval_cora.report.tables import first_numbers, kinds_of, models
 from lm_eval_cora.runs.model_run import Run
 
@@ -23,7 +23,7 @@ NOTE_ON_KINDS = (
 _BEFORE, _AFTER = "mcqa", ("acc_pride", "acc_permuted")
 
 
-def changes(runs: Sequence[Run]) -> Changes | None:
+def changes(runs: Sequence[Run]) -> RetentionChart | None:
     """Chart the right answers kept, lost and gained from the original to each kind; None without originals."""
     shown = [run for run in runs if run.table.original_correct is not None]
     alone = {kind for run in shown for kind in original_kinds(run.table)}
@@ -33,17 +33,17 @@ def changes(runs: Sequence[Run]) -> Changes | None:
     one = shown[0].probe.one
     cells = [{kind: list(map(Number, change)) for kind, change in part.items()} for part in parts]
     title = "Right answers kept, lost and gained"
-    return Changes(
+    return RetentionChart(
         title=f"{title}, by {one}",
         models=list(zip(models(shown), parts, strict=True)),
-        numbers=Table.by_model(title, one, models(shown), Change._fields, cells),
+        numbers=Table.by_model(title, one, models(shown), Retention._fields, cells),
         note="Shares of the questions. Kept: right in the original and in this variant. Lost: right in the original, "
         "wrong here. Gained: wrong in the original, right here. A model that knows its answers loses few. Many losses "
         "and many gains together mean that it guesses.",
     )
 
 
-def _changes(run: Run) -> dict[str, Change]:
+def _changes(run: Run) -> dict[str, Retention]:
     """The change from the original to each kind, averaged over the questions that have the kind."""
     right, present = means_by_question(run.table, run.table.correct)
     original = run.table.original_correct
@@ -52,7 +52,7 @@ def _changes(run: Run) -> dict[str, Change]:
     questions = np.maximum(present.sum(axis=0), 1)
     kept, gained = (known * right).sum(axis=0), ((present - known) * right).sum(axis=0)
     shares = np.stack([kept, known.sum(axis=0) - kept, gained]) / questions
-    return {kind: Change(*map(float, shares[:, code])) for code, kind in enumerate(run.table.kinds)}
+    return {kind: Retention(*map(float, shares[:, code])) for code, kind in enumerate(run.table.kinds)}
 
 
 def bands_of(run: Run) -> list[Ints]:

@@ -23,12 +23,12 @@ _MARKS = (
 _NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
 
 
-def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
+def score_table(runs: Sequence[Run], *, comparable: bool) -> Table:
     """Make the table of all scores: a metric per row; for each model the value with its error, and the interval."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
     rows: dict[str, list[tuple[Cell, str]]] = {}
     for name, entry in sorted(entries.items(), key=lambda item: place_of(item[1])):
-        numbers = _marked(runs, entry, alike=alike)
+        numbers = _marked(runs, entry, comparable=comparable)
         rows[name] = [number.with_interval for number in numbers]
         if name == "consistency_rate" and not runs[0].table.written.any():
             chance = [metrics.chance_consistency_rate(run.table) if run.table.is_whole else nan for run in runs]
@@ -56,12 +56,12 @@ def unit_of(runs: Sequence[Run]) -> str:
     return "question" if all(run.table.cluster is None or run.is_two_phase for run in runs) else "passage"
 
 
-def model_table(runs: Sequence[Run], lead: str, *, alike: bool) -> Table:
+def model_table(runs: Sequence[Run], lead: str, *, comparable: bool) -> Table:
     """Make the table of the main scores: a model per row, the best first."""
     ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
     entries = {entry["metric"]: entry for entry in runs[0].entries}
     names = [name for name in dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
-    columns = [_marked(ordered, entries[name], alike=alike) for name in names]
+    columns = [_marked(ordered, entries[name], comparable=comparable) for name in names]
     by_run = zip(ordered, zip(*columns, strict=True), strict=True)
     rows: list[list[Cell]] = [[run.model, *first.with_interval, *others] for run, (first, *others) in by_run]
     marks = _MARKS if any(_is_best(cell) for row in rows for cell in row) else ""
@@ -73,11 +73,11 @@ def _is_best(cell: Cell) -> bool:
     return isinstance(cell, Number) and cell.best
 
 
-def _marked(runs: Sequence[Run], entry: Entry, *, alike: bool) -> list[Number]:
+def _marked(runs: Sequence[Run], entry: Entry, *, comparable: bool) -> list[Number]:
     """The numbers of a metric, with marks if there are several models and a better direction; see _NO_MARK."""
     estimates = [run.estimates.get(entry["metric"], UNDEFINED) for run in runs]
     higher = entry.get("higher_is_better")
-    can_have_marks = len(runs) > 1 and alike and higher is not None
+    can_have_marks = len(runs) > 1 and comparable and higher is not None
     best = metrics.leading(estimates, higher=bool(higher)) if can_have_marks and ranks_models(entry) else set()
     return [Number.of(estimate, best=place in best) for place, estimate in enumerate(estimates)]
 
@@ -87,7 +87,7 @@ def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
     tables = []
     for name, runs in grouped_by(chain.from_iterable(by_task.values()), lambda run: run.probe.name).items():
         probe = runs[0].probe
-        shown = dict.fromkeys(key for key in (*probe.leads, *MAIN) if any(key in run.estimates for run in runs))
+        shown = dict.fromkeys(key for key in (*probe.ranked_by, *MAIN) if any(key in run.estimates for run in runs))
         scores = ((Number.of(run.estimates.get(key, UNDEFINED)) for key in shown) for run in runs)
         rows: list[list[Cell]] = [[run.task, run.model, *own] for run, own in zip(runs, scores, strict=True)]
         note = f"{probe.summary[:1].upper()}{probe.summary[1:]}."

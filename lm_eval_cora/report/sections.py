@@ -18,7 +18,7 @@ from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.report import content, pictures, result_tables, tables
 from lm_eval_cora.report.changed import changes_of, most_lost
-from lm_eval_cora.report.content import Answered, Block, Chart, Example, Examples, Section, Table
+from lm_eval_cora.report.content import Block, Chart, Example, Examples, Section, ShownAnswer, Table
 from lm_eval_cora.report.headline import headline, lead_of
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, by_task, not_comparable, setting_differences
@@ -89,17 +89,17 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     first, *others = runs
     probe = first.probe
     unlike = [(run.model, reason) for run in others if (reason := not_comparable(first, run))]
-    alike = not unlike
+    comparable = not unlike
     readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
     written = f"; written answers, read by the {readers} reader"
     form = {None: "", "loglikelihood": "; scored answers", "generate": written}[first.form]
-    shown = headline(runs, alike=alike)
-    more = [block for block in _more(probe, runs, questions, alike=alike) if block]
-    blocks = [block for block in _blocks(probe, runs, shown.picture if shown else None, alike=alike) if block]
-    apart = f"not comparable with {first.model}, so no model is marked as the best"
+    shown = headline(runs, comparable=comparable)
+    more = [block for block in _more(probe, runs, questions, comparable=comparable) if block]
+    blocks = [block for block in _blocks(probe, runs, shown.picture if shown else None, comparable=comparable) if block]
+    why_unmarked = f"not comparable with {first.model}, so no model is marked as the best"
     notes = [(run.model, note) for run in runs for note in (*_invalid(run), *run.warnings)]
-    notes += [(run.model, told) for run in runs if (told := describe_noise(run.table))]
-    notes += [(model, f"{apart}: {why}") for model, why in unlike]
+    notes += [(run.model, note) for run in runs if (note := describe_noise(run.table))]
+    notes += [(model, f"{why_unmarked}: {why}") for model, why in unlike]
     settings = [(run.model, why) for run in others for why in setting_differences(first, run)]
     notes += [(model, f"compared with {first.model}: {why}") for model, why in settings]
     return Section(
@@ -129,22 +129,22 @@ def _invalid(run: Run) -> Iterator[str]:
         )
 
 
-def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, alike: bool) -> Iterator[Block | None]:
+def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, comparable: bool) -> Iterator[Block | None]:
     """Yield the tables and charts of a section, without the chart that the headline shows."""
     if len(runs) > 1 and (lead := lead_of(runs)):
-        yield result_tables.model_table(runs, lead, alike=alike)
-        if alike:
+        yield result_tables.model_table(runs, lead, comparable=comparable)
+        if comparable:
             yield pictures.paired(runs, lead)
             yield pictures.paired_by_kind(*runs) if len(runs) == 2 else None
     else:
-        yield result_tables.score_table(runs, alike=alike)
+        yield result_tables.score_table(runs, comparable=comparable)
     yield from (block for block in _built(probe.charts, runs) if block != shown)
 
 
-def _more(probe: Probe, runs: Sequence[Run], questions: int, *, alike: bool) -> Iterator[Block | None]:
+def _more(probe: Probe, runs: Sequence[Run], questions: int, *, comparable: bool) -> Iterator[Block | None]:
     if len(runs) > 1 and lead_of(runs):
-        yield result_tables.score_table(runs, alike=alike)
-    if len(runs) > 1 and alike:
+        yield result_tables.score_table(runs, comparable=comparable)
+    if len(runs) > 1 and comparable:
         yield result_tables.differences(runs)
         yield what_changed(*runs) if len(runs) == 2 else None
     yield from _built(probe.tables, runs)
@@ -216,7 +216,7 @@ def what_changed(before: Run, after: Run) -> Examples | None:
     numbers = most_lost(before, changes)
     for number in numbers[:_CHANGED]:
         question, counts = before.table.question_ids[number], Counter[str]()
-        answers: list[Answered] = []
+        answers: list[ShownAnswer] = []
         pairs = zip(*(run.answers_to(question) for run in (before, after)), strict=True)
         for place, pair in enumerate(pairs, start=int(before.table.starts[number])):
             for name in (name for name, found in changes.items() if found[place]):
@@ -225,8 +225,8 @@ def what_changed(before: Run, after: Run) -> Examples | None:
                     shown = _answered(record, run.line(record), run.reader)
                     answers.append(replace(shown, kind=f"{name}: {record.kind}, {run.model}"))
         stem = str(before.line(before.answers_to(question)[0])["doc"].get("question", ""))
-        told = ", ".join(f"{counts[name]} {name}" for name in changes if counts[name])
-        summary = f"{told} of {before.table.sizes[number]}: {shorten(stem, 60)}"
+        counted = ", ".join(f"{counts[name]} {name}" for name in changes if counts[name])
+        summary = f"{counted} of {before.table.sizes[number]}: {shorten(stem, 60)}"
         examples.append(Example(question, _cut(stem), summary, answers))
     more = f" The first {_CHANGED} of {len(numbers):,} questions are shown." if len(numbers) > _CHANGED else ""
     note = (
@@ -264,7 +264,7 @@ def _prompt(line: Mapping[str, Any], stem: str) -> str:
     return f"{before} […] {shorten(after, _LONGEST_PROMPT)}".strip()
 
 
-def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) -> Answered:
+def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) -> ShownAnswer:
     verdict = "invalid" if record.invalid else "right" if record.correct else "wrong"
     texts, chosen = line["doc"].get("choices") or (), set(record.selected or ())
     options = [
@@ -275,13 +275,16 @@ def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) ->
     ]
     said = str(record.reason) if record.reason else shorten(record.said(letters=True), 80)
     text = response_text(line)
-    return Answered(record.kind, verdict, said, _cut(text), options, **_why(record, line, text, reader or "flexible"))
+    return ShownAnswer(
+        record.kind, verdict, said, _cut(text), options, **_why(record, line, text, reader or "flexible")
+    )
 
 
 def _why(record: Record, line: Mapping[str, Any], text: str, reader: Reader) -> dict[str, Any]:
     """Read a response again for the rule and the characters that decided; nothing if the answer differs."""
     responses = line.get("filtered_resps") or [None]
-    if not isinstance(responses[0], str) or record.skipped:
+    is_unknown = record.value is None and not record.invalid  # skipped, or a file has no picks
+    if is_unknown or not isinstance(responses[0], str):
         return {}
     answer = answer_in(line["doc"], known_response(line), reader)
     if answer.value != record.value:

@@ -245,10 +245,10 @@ def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: 
             record.answer = numbers.get(picked if correct else answer, _UNKNOWN)
             if picked is not None:
                 record.picked, record.position = numbers[picked], printed.index(picked)
-        elif "picked" in columns.names:
+        else:
             record.ask, record.written = BOXED.name, picked
-        if record.written is not None or "picked" not in columns.names:
-            record.matches = correct
+            is_invalid = "picked" in columns.names and picked is None
+            record.matches = None if is_invalid else correct
         yield record
 
 
@@ -342,8 +342,8 @@ def _differing_in_form(answers: Collected) -> Iterator[str]:
     """Notes on texts that differ in form only, such as "Ice " and "ice", and on picks that equal no right option."""
     remedy = "If they mean the same, write them alike"
     for column in ("question", "variant", "kind", "category", "cluster"):
-        alike = grouped_by(dict.fromkeys(filter(None, answers.values[column])), plain_form).values()
-        if several := [group for group in alike if len(group) > 1]:
+        same_form = grouped_by(dict.fromkeys(filter(None, answers.values[column])), plain_form).values()
+        if several := [group for group in same_form if len(group) > 1]:
             yield f"{column}: {first_few(several)} differ in form only, and count as different. {remedy}"
     if not {"picked", "answer"} <= answers.given or "response" in answers.given:
         return

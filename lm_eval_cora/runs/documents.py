@@ -30,7 +30,7 @@ from lm_eval_cora.runs.files import (
     with_all_notes,
 )
 from lm_eval_cora.runs.samples import is_ours, parsed_line, progress
-from lm_eval_cora.runs.signature import apart, only_in_one
+from lm_eval_cora.runs.signature import differences_between, only_in_one
 
 _ASKED = (
     *("output_type", "doc_to_text", "doc_to_target", "doc_to_choice", "description", "target_delimiter"),
@@ -108,15 +108,15 @@ def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
     if (one.name, one.filter) != (other.name, other.filter):
         first, second = (f"{run.name} with the filter {run.filter!r}" for run in pair)
         return f"the first is {first}, the second is {second}"
-    if one.results and other.results and (differences := apart(one.settings, other.settings)):
+    if one.results and other.results and (differences := differences_between(one.settings, other.settings)):
         return f"their settings differ: {'; '.join(differences)}"
     if only := only_in_one(one.ids, other.ids, "documents"):
         limit, other_limit = (part_of(run.results, "config").get("limit") for run in pair)
         limited = f" --limit is {limit} in the first, {other_limit} in the second." if limit != other_limit else ""
         return f"{only}.{limited} Run both on the same documents"
     unlike = ([key for key in one.ids if one.hashes[key][n] != other.hashes[key][n]] for n in range(3))
-    told = "{:,} of {:,} {{}} differ ({})".format
-    doc, target, prompt = (told(len(keys), len(one.ids), first_few(keys)) if keys else "" for keys in unlike)
+    describe = "{:,} of {:,} {{}} differ ({})".format
+    doc, target, prompt = (describe(len(keys), len(one.ids), first_few(keys)) if keys else "" for keys in unlike)
     if doc:
         return f"{doc.format('documents')}. Run both on the same version of the task and its data"
     if target:
@@ -243,10 +243,10 @@ class _Lines:
     def run(self, file: SamplesFile, name: str, notes: Sequence[str], *, alone: bool) -> DocumentRun:
         """Make the run of a filter."""
         ids = tuple(sorted(self.hashes))
-        estimates, told = self._estimates(file, name, ids)
+        estimates, more = self._estimates(file, name, ids)
         if self.repeated:
-            told.append(f"left out {counted(self.repeated, 'repeated line')} of a document")
-        part, found = "" if alone else name, (ids, estimates, self.hashes, file.results, (*notes, *told))
+            more.append(f"left out {counted(self.repeated, 'repeated line')} of a document")
+        part, found = "" if alone else name, (ids, estimates, self.hashes, file.results, (*notes, *more))
         return DocumentRun(file.model, file.task, name, part, (file.path,), *found)
 
     def _estimates(self, file: SamplesFile, name: str, ids: Sequence[int]) -> tuple[dict[str, Estimate], list[str]]:

@@ -20,7 +20,7 @@ from lm_eval_cora.runs.collected import BALANCED, Collected, notes_of, read_answ
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, listed, not_mergeable, short_names, with_all_notes
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.samples import ANOTHER_TASK, Found, Samples, SamplesReaders, compare_written, probe_of
+from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
 from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature
 from lm_eval_cora.variants.variant import Probe
 
@@ -109,7 +109,7 @@ class RunReader(SamplesReaders):
         """Make the run of each filter from the files of a group, the newest first; and notes about the files."""
         used: list[SamplesFile] = []
         notes: list[str] = []
-        parts, broken = merged = Found({}, Counter())
+        parts, broken = merged = SamplesByFilter({}, Counter())
         for file in files:
             why = not_mergeable(used[0], file, self.reader) if used else ""
             if not why:

@@ -26,7 +26,14 @@ from lm_eval_cora.runs.collected import Collected, entries_of, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun
 from lm_eval_cora.runs.files import grouped_by, part_of, sent_with
 from lm_eval_cora.runs.samples import Samples
-from lm_eval_cora.runs.signature import apart, family_of, how_asked, is_two_phase, only_in_one, signature_parts
+from lm_eval_cora.runs.signature import (
+    differences_between,
+    family_of,
+    how_asked,
+    is_two_phase,
+    only_in_one,
+    signature_parts,
+)
 from lm_eval_cora.variants.probes import Probe
 
 
@@ -141,7 +148,7 @@ class Run:
         """Differences between the results file and the recomputed metrics; empty without a results file."""
         if len(self.files) > 1 or self.is_read_again:
             return []
-        printed, told = part_of(part_of(self.results, "results"), self.name), []
+        printed, differences = part_of(part_of(self.results, "results"), self.name), []
         # Other versions may have computed the errors differently.
         same_version = not self.signature or self.signature.endswith(f"|v{__version__}")
         for name in (entry["metric"] for entry in self.entries if is_in_table(entry)):
@@ -150,33 +157,33 @@ class Run:
             is_same = _same(value, found.value) and (_same(error, found.stderr) or not same_version)
             if value is not None and not is_same:
                 again = f"{found.value:.6g} ± {found.stderr:.6g}"
-                told.append(f"{name}: {value} ± {error} in the file, {again} recomputed")
-        return told
+                differences.append(f"{name}: {value} ± {error} in the file, {again} recomputed")
+        return differences
 
     @cached_property
     def warnings(self) -> list[str]:
         """The warnings about the run: its notes, and reasons why its numbers may differ from the results file."""
-        told = list(self.notes)
+        warnings = list(self.notes)
         if self.unchecked:
-            told.append(f"{self.unchecked}, so the numbers are not checked against it")
+            warnings.append(f"{self.unchecked}, so the numbers are not checked against it")
         elif len(self.files) > 1:
-            told.append("merged runs are not checked against a results file")
+            warnings.append("merged runs are not checked against a results file")
         if self.is_read_again:
-            told.append(f"read again by the {self.reader} reader, so the numbers may differ from the results file")
+            warnings.append(f"read again by the {self.reader} reader, so the numbers may differ from the results file")
         followed = self.estimates.get("followed", UNDEFINED).value
         if self.reader and followed < FEW_FOLLOWED:
             few = f"{followed:.1%} of the responses follow the format, so the scores depend on the reader"
-            told.append(f"{few} (here {self.reader}). Compare --reader strict and --reader flexible")
+            warnings.append(f"{few} (here {self.reader}). Compare --reader strict and --reader flexible")
         if self.differences:
-            told.append(f"the results file differs from its samples: {'; '.join(self.differences)}")
+            warnings.append(f"the results file differs from its samples: {'; '.join(self.differences)}")
         ours = {entry["metric"] for entry in self.entries}
         small = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
         few = "" if self.is_two_phase else note_on_few_clusters(self.table)
-        told += [note for note in (small, few) if note and note not in told]
+        warnings += [note for note in (small, few) if note and note not in warnings]
         unknown = self.source.metrics - ours - {"bypass"}
         if others := sorted(name for name in unknown if not name.endswith("_stderr")):
-            told.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
-        return told
+            warnings.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
+        return warnings
 
     def line(self, record: Record) -> Mapping[str, Any]:
         """Read the line of a variant of a complete question in its samples file; make one for a file of answers."""
@@ -240,8 +247,8 @@ def not_comparable(before: Run, after: Run) -> str:
     if before.signature and after.signature:
         same_data = bool(before.data.digest and after.data.digest)
         asked, also = (how_asked(run.signature, known_data=same_data) for run in (before, after))
-        if told := apart(asked, also, show=str):
-            return f"their settings differ: {'; '.join(told)}"
+        if differing := differences_between(asked, also, show=str):
+            return f"their settings differ: {'; '.join(differing)}"
     if before.reader and after.reader and before.reader != after.reader:
         read = (
             f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of the second"
@@ -293,4 +300,4 @@ def setting_differences(before: Run | DocumentRun, after: Run | DocumentRun) -> 
     one, other = (sent_with(run.results, run.name) for run in (before, after))
     if one["chat_template_sha"] and other["chat_template_sha"]:  # two models usually have different chat templates
         other["chat_template_sha"] = one["chat_template_sha"]
-    return apart(one, other)
+    return differences_between(one, other)

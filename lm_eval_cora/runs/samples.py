@@ -112,22 +112,22 @@ class Samples:
         return both[:, 0], both[:, 1]
 
 
-class Found(NamedTuple):
+class SamplesByFilter(NamedTuple):
     """Samples by filter, and the number of lines that were left out by reason."""
 
     samples: dict[str, Samples]
     broken: Counter[str]
 
-    def add(self, other: Found) -> None:
+    def add(self, other: SamplesByFilter) -> None:
         """Add what was found in other lines or in another file."""
         self.broken.update(other.broken)
         for name, samples in other.samples.items():
             self.samples.setdefault(name, Samples()).extend(samples)
 
 
-def read_part(path: Path, start: int, end: int, reader: Reader) -> Found:
+def read_part(path: Path, start: int, end: int, reader: Reader) -> SamplesByFilter:
     """Read the lines of a samples file that begin in a range of bytes."""
-    found = Found({}, Counter())
+    found = SamplesByFilter({}, Counter())
     with path.open("rb") as file:
         if start:  # the line that contains the byte before belongs to the range before
             file.seek(start - 1)
@@ -146,14 +146,14 @@ class SamplesReaders(Pool[Worker]):
     def __init__(self, count: int | None = None) -> None:
         super().__init__(Worker(command("lm_eval_cora.runs.samples")) for _ in range(count or processors()))
 
-    def read(self, path: Path, reader: Reader) -> Found:
+    def read(self, path: Path, reader: Reader) -> SamplesByFilter:
         """Read a samples file."""
         try:
             size = lines_of_samples(path).stat().st_size
             head = read_part(path, 0, size if size < BYTES_WORTH_A_BAR else _BYTES_OF_THE_HEAD, reader)
             if size < BYTES_WORTH_A_BAR or (not head.samples and head.broken.keys() == {ANOTHER_TASK}):
                 return head
-            found = Found({}, Counter())
+            found = SamplesByFilter({}, Counter())
             parts = [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
             work = ask if len(self.workers) > 1 else lambda _, part: read_part(*part)
             read = self.map(work, parts, len(self.workers), wait=False)
@@ -172,13 +172,13 @@ def progress(path: Path, size: int) -> Any:
     return tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden)
 
 
-def ask(worker: Worker, part: tuple[Path, int, int, Reader]) -> Found:
+def ask(worker: Worker, part: tuple[Path, int, int, Reader]) -> SamplesByFilter:
     """Let a process read a part of a file, with the arguments of `read_part`."""
     try:
         process = worker.start()
         pickle.dump(part, process.stdin)
         process.stdin.flush()
-        found: Found | OSError = pickle.load(process.stdout)  # written by `serve`
+        found: SamplesByFilter | OSError = pickle.load(process.stdout)  # written by `serve`
     except (EOFError, BrokenPipeError, pickle.UnpicklingError):
         ended = f"{part[0]}: a process that read it was ended, probably because memory ran out"
         raise UserError(f"{ended}. Free some memory, or pass fewer files") from None
@@ -196,7 +196,7 @@ def serve() -> None:
         except EOFError:
             return
         try:
-            reply: Found | OSError = read_part(*part)
+            reply: SamplesByFilter | OSError = read_part(*part)
         except OSError as error:
             reply = OSError(error.errno, error.strerror)
         pickle.dump(reply, sys.stdout.buffer, protocol=pickle.HIGHEST_PROTOCOL)

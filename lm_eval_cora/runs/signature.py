@@ -87,21 +87,23 @@ def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Re
     return format_signature(together, signatures[0].rpartition("|")[2])
 
 
-def apart(one: Mapping[str, Any], other: Mapping[str, Any], show: Callable[[Any], str] = repr) -> list[str]:
+def differences_between(
+    one: Mapping[str, Any], other: Mapping[str, Any], show: Callable[[Any], str] = repr
+) -> list[str]:
     """The settings that differ between two runs, as text."""
-    told = []
+    reasons = []
     for name in dict.fromkeys((*one, *other)):
         if one.get(name) != other.get(name):
             first, second = (shorten(show(run[name]), 90) if name in run else "not given" for run in (one, other))
             differ = f"{name} is {first} in the first, {second} in the second"
-            told.append(differ if first != second else f"{name} differs")
-    return told
+            reasons.append(differ if first != second else f"{name} differs")
+    return reasons
 
 
 def only_in_one(before: Sequence[Any], after: Sequence[Any], what: str) -> str:
     """Say how many ids only one of two runs has; empty if both have the same."""
-    told = []
+    reasons = []
     for which, ids, others in (("first", before, after), ("second", after, before)):
         if only := sorted(set(ids) - set(others)):
-            told.append(f"{len(only):,} of {len(ids):,} {what} are only in the {which} ({first_few(only)})")
-    return "; ".join(told)
+            reasons.append(f"{len(only):,} of {len(ids):,} {what} are only in the {which} ({first_few(only)})")
+    return "; ".join(reasons)

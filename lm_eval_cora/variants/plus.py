@@ -66,6 +66,6 @@ PLUS = Probe(
     kinds={kind: KINDS[kind] for kind in _KINDS},
     options=("variants",),
     hardest_first=alterations.HARDEST_FIRST,
-    leads=("cora", "mcqa_plus_sampled", "acc"),
+    ranked_by=("cora", "mcqa_plus_sampled", "acc"),
     charts=("changes", "bmca_curve", "by_kind", "accuracy_ranges", "heat_maps"),
 )

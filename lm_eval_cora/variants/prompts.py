@@ -90,6 +90,6 @@ SAMPLING = Probe(
     one="sample",
     several="samples",
     note="",
-    leads=("acc_mean", "acc"),
+    ranked_by=("acc_mean", "acc"),
     in_aggregate=True,
 )

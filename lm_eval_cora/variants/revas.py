@@ -79,6 +79,6 @@ REVAS = Probe(
     formats={"generate": template.LETTER, "loglikelihood": template.LETTER},
     kinds={**alterations.KINDS, **{shuffled(kind): f"The options of {kind} in another order." for kind in _IN_ORDERS}},
     hardest_first=alterations.HARDEST_FIRST,
-    leads=("acc_h@original", "acc"),
+    ranked_by=("acc_h@original", "acc"),
     tables=("study_tables", "by_category", "with_references"),
 )

@@ -142,6 +142,6 @@ class Probe:
     by_position: bool = False  # whether the kinds are positions of the right option
     marks_outliers: bool = False  # whether the report marks kinds whose accuracy is an outlier
     in_aggregate: bool = False  # whether the probe is part of SCORE's aggregated row
-    leads: tuple[str, ...] = ("cora", "acc")  # the report ranks models by the first of these that a run defines
+    ranked_by: tuple[str, ...] = ("cora", "acc")  # the report ranks models by the first of these that a run defines
     charts: tuple[str, ...] = ("changes", "accuracy_ranges", "by_kind", "heat_maps")  # of `report.sections.BLOCKS`
     tables: tuple[str, ...] = ("by_category", "with_references")  # folded tables in its report

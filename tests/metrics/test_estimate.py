@@ -210,8 +210,8 @@ def test_one_further_question_as_far_as_the_farthest_by_hand() -> None:
     # 1, 1, 1, 0.5 of the mean 0.875: deviations 0.125 and -0.375, variance 0.1875 / 3, error 0.125.
     found = mean_of(np.array([1.0, 1.0, 1.0, 0.5]))
     assert found.stderr == pytest.approx(0.125)
-    assert found.widened == pytest.approx(sqrt(0.125**2 + (0.375 / 4) ** 2))
-    assert_is(found.interval, bounded(0.875, found.widened))
+    assert found.cautious_stderr == pytest.approx(sqrt(0.125**2 + (0.375 / 4) ** 2))
+    assert_is(found.interval, bounded(0.875, found.cautious_stderr))
 
 
 def test_clopper_and_pearson_by_hand() -> None:

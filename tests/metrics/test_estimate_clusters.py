@@ -88,7 +88,7 @@ def test_the_errors_of_clusters_agree_with_sums_of_influences(probe: str) -> Non
         if isnan(alone.value) or any(word in name for word in OF_A_TEST):
             continue
         assert estimate.value == alone.value, name
-        if alone.influence is None or alone.bends or alone.members is not None or alone.ends or name == "macro_acc":
+        if alone.influence is None or alone.products or alone.members is not None or alone.ends or name == "macro_acc":
             continue
         # Without a cluster, the mean of the influences of the other questions is -sum / (N - n).
         inside = [names == cluster for cluster in set(names.tolist())]

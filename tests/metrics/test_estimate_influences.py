@@ -44,7 +44,7 @@ def test_influences_give_the_error(probe: str) -> None:
         if error < 1e-12:  # no question differs: the error is the width of the interval / (2 * 1.96)
             low, high = estimate.interval
             assert estimate.stderr == pytest.approx((high - low) / 3.919928, rel=1e-5), name
-        elif estimate.bends:  # products add parts of second order
+        elif estimate.products:  # products add parts of second order
             assert estimate.stderr == pytest.approx(error, rel=0.2), name
         else:  # n / (n - 1) of a subset of n questions instead of N / (N - 1)
             means += 1

@@ -262,4 +262,4 @@ def test_a_skipped_record_of_each_answer_format(ask: Any) -> None:
     table = table_of([[asked, missing]])
     assert table.correct.tolist() == [True, False]
     assert table.invalid.tolist() == [False, False]
-    assert table.alike[1] == 0, "a skipped answer agrees with none"
+    assert table.equal_answers[1] == 0, "a skipped answer agrees with none"

@@ -14,11 +14,11 @@ from lm_eval_cora.metrics.paired import (
     difference,
     differences_together,
     differs,
+    distinguishable_groups,
     leading,
     p_value,
     pairwise,
     together,
-    told_apart,
 )
 from lm_eval_cora.metrics.responses import Bools
 from tests.support.tables import hits
@@ -123,23 +123,28 @@ def test_the_p_value_of_a_model_that_is_always_right(questions: int) -> None:
 def test_groups_do_not_return_to_an_earlier_one() -> None:
     """The last model cannot be told apart from the first one, because its error is large, but the second can."""
     models = [Estimate(0.8, 0.01), Estimate(0.7, 0.01), Estimate(0.69, 0.2)]
-    assert told_apart(models, paired=False) == [[0], [1, 2]]
+    assert distinguishable_groups(models, paired=False) == [[0], [1, 2]]
 
 
 def test_groups_without_errors() -> None:
     known, unknown = cora_of(1, 0.9), Estimate(0.5, nan)
-    assert told_apart([known, unknown]) == told_apart([known, unknown], paired=False) == told_apart([]) == []
+    assert (
+        distinguishable_groups([known, unknown])
+        == distinguishable_groups([known, unknown], paired=False)
+        == distinguishable_groups([])
+        == []
+    )
     scores_only = [Estimate(0.9, 0.01), Estimate(0.1, 0.01)]
-    assert told_apart(scores_only) == []
-    assert told_apart(scores_only, paired=False) == [[0], [1]]
-    assert told_apart(scores_only, paired=False, higher=False) == [[1], [0]]
-    assert told_apart([known]) == [[0]]
+    assert distinguishable_groups(scores_only) == []
+    assert distinguishable_groups(scores_only, paired=False) == [[0], [1]]
+    assert distinguishable_groups(scores_only, paired=False, higher=False) == [[1], [0]]
+    assert distinguishable_groups([known]) == [[0]]
 
 
 def test_unpaired_groups_by_hand() -> None:
     """With two models the quantile is 1.96. The error of the difference is 0.05, so 0.09 is within and 0.11 is not."""
     for gap, groups in ((0.09, [[0, 1]]), (0.11, [[0], [1]])):
-        assert told_apart([Estimate(0.5, 0.03), Estimate(0.5 - gap, 0.04)], paired=False) == groups
+        assert distinguishable_groups([Estimate(0.5, 0.03), Estimate(0.5 - gap, 0.04)], paired=False) == groups
 
 
 def shares(rights: Bools) -> list[Estimate]:

@@ -18,7 +18,7 @@ def test_models_are_sorted_and_grouped_by_their_errors() -> None:
     (board,) = boards_of("cora_x", [entry("low", 0.2), entry("high", 0.7), entry("middle", 0.6)])
     assert [(row.entry.model, row.group) for row in board.rows] == [("high", 1), ("middle", 1), ("low", 2)]
     assert [row.lead.best for row in board.rows] == [True, True, False]
-    assert (board.title, board.basis, board.apart) == ("cora_x", UNPAIRED, "")
+    assert (board.title, board.basis, board.unranked) == ("cora_x", UNPAIRED, "")
 
 
 def test_paired_answers_tell_more_models_apart() -> None:
@@ -37,16 +37,16 @@ def test_incompatible_settings_are_never_in_one_table() -> None:
     assert [[row.entry.model for row in board.rows] for board in boards] == [["a", "b"], ["c"]]
     assert [board.title for board in boards] == ["cora_x (shots 0)", "cora_x (shots 5)"]
     told = "Not ranked together with other models of cora_x: shots is 5 here, 0 in “cora_x (shots 0)”."
-    assert boards[1].apart == told
+    assert boards[1].unranked == told
     assert boards[0].settings != boards[1].settings
     many = boards_of("cora_x", [entry("a", 0.9, shots=shots) for shots in range(6)])
-    assert many[0].apart.endswith("; and 2 more tables.")
+    assert many[0].unranked.endswith("; and 2 more tables.")
 
 
 def test_other_questions_are_another_table() -> None:
     boards = boards_of("cora_x", [entry("a", 0.9, asked="1"), entry("b", 0.8, asked="2")])
     assert [board.title for board in boards] == ["cora_x (table 1)", "cora_x (table 2)"]
-    assert "the questions or their variants differ from those in “cora_x (table 2)”" in boards[0].apart
+    assert "the questions or their variants differ from those in “cora_x (table 2)”" in boards[0].unranked
 
 
 def test_a_record_joins_the_runs_with_its_settings() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from lm_eval_cora.report.canvas import PAGE
 from lm_eval_cora.report.charts import drawn
-from lm_eval_cora.report.content import Band, Change, Chart, Curve, Dots, HeatMap, History, Line, Number, Ranges
+from lm_eval_cora.report.content import Band, Chart, Curve, Dots, HeatMap, History, Line, Number, Ranges, Retention
 from tests.support import made_up
 
 pytest.importorskip("matplotlib")
@@ -39,7 +39,7 @@ def differences(*numbers: Number) -> Dots:
     return replace(some_dots(**{"": rows}), is_difference=True)
 
 
-def some_changes(**models: dict[str, Change]) -> Chart:
+def some_changes(**models: dict[str, Retention]) -> Chart:
     return replace(made_up.changes(), models=list(models.items()))
 
 
@@ -78,7 +78,10 @@ def boxes(axes: Any, colour: str) -> list[tuple[float, ...]]:
 
 
 def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero() -> None:
-    with figure_of(some_changes(m={"a": Change(0.5, 0.25, 0.125), "b": Change(0.75, 0.0, 0.0)})) as (figure, tips):
+    with figure_of(some_changes(m={"a": Retention(0.5, 0.25, 0.125), "b": Retention(0.75, 0.0, 0.0)})) as (
+        figure,
+        tips,
+    ):
         (axes,) = figure.axes
         sides = sorted((left, right) for left, _, right, _ in boxes(axes, PAGE.series[0]))
         assert sides == [(-0.125, 0.0), (0.0, 0.5), (0.0, 0.75), (0.5, 0.75)]
@@ -102,7 +105,7 @@ def test_kept_lost_and_gained_differ_without_colour_and_a_missing_kind_has_no_ba
 
 
 def test_five_models_and_26_kinds_stay_readable() -> None:
-    kinds = {f"kind {number}": Change(0.4, 0.2, 0.1) for number in range(26)}
+    kinds = {f"kind {number}": Retention(0.4, 0.2, 0.1) for number in range(26)}
     with figure_of(some_changes(**{f"m{number}": kinds for number in range(5)})) as (figure, tips):
         assert len(tips) == 130
         assert 12 < figure.get_size_inches()[1] < 20
@@ -196,7 +199,7 @@ def test_many_versions_have_fewer_names() -> None:
         *(a_curve(), a_curve(Line("m", ())), a_curve(Line("m", [(0.0, UNKNOWN)], [("MCQA", UNKNOWN)]))),
         *(some_ranges(), some_ranges(("m", (), UNKNOWN)), some_ranges(("m", [("a", UNKNOWN)], UNKNOWN))),
         *(some_dots(), replace(some_dots(m={"a": UNKNOWN}), reference=(0.5,))),
-        *(some_changes(), some_changes(m={}, n={"b": Change(nan, 0.1, 0.2)})),
+        *(some_changes(), some_changes(m={}, n={"b": Retention(nan, 0.1, 0.2)})),
         *(a_map("a"), a_map("a", Band("b", (nan,)), Band("c", (nan,))), versions_of(Line("m", [(0, UNKNOWN)]))),
     ],
 )
@@ -212,7 +215,7 @@ def test_charts_without_values_say_so(chart: Chart) -> None:
         some_ranges(("m", (), Number(0.0, 0.2)), ("n", [("a", UNKNOWN)], UNKNOWN)),
         some_ranges(("m", [("a", Number(1.0))] * 5, UNKNOWN)),
         *(some_dots(m={"a": Number(1.0, 0.2)}, n={"a": UNKNOWN, "b": UNKNOWN}), differences(Number(0.0))),
-        *(some_changes(m={"a": Change(0.0, 0.0, 0.0)}, n={}), a_map("m", Band("b", (0.0,)), Band("c", (nan,)))),
+        *(some_changes(m={"a": Retention(0.0, 0.0, 0.0)}, n={}), a_map("m", Band("b", (0.0,)), Band("c", (nan,)))),
     ],
 )
 def test_charts_with_few_values_are_drawn(chart: Chart) -> None:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.report.canvas import theme_colours
-from lm_eval_cora.report.content import Band, Changes, Chart, Curve, Dots, HeatMap, Number, Ranges, Table
+from lm_eval_cora.report.content import Band, Chart, Curve, Dots, HeatMap, Number, Ranges, RetentionChart, Table
 from lm_eval_cora.report.figures import draw, figure, write_figures
 from tests.support import made_up
 from tests.support.messages import refused
@@ -230,7 +230,7 @@ def named(chart: Chart, title: str) -> Chart:
     """A chart with all names everywhere."""
     if isinstance(chart, Curve | Ranges):
         return replace(chart, title=title, lines=[chart.lines[0]._replace(name=name) for name in NAMES])
-    if isinstance(chart, Dots | Changes):
+    if isinstance(chart, Dots | RetentionChart):
         values = dict.fromkeys(NAMES, next(iter(chart.models[0][1].values())))
         return replace(chart, title=title, models=[(name, values) for name in NAMES])
     assert isinstance(chart, HeatMap)

@@ -39,7 +39,7 @@ def stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Call
 
 
 def made(run: Run) -> Headline:
-    found = headline([run], alike=True)
+    found = headline([run], comparable=True)
     assert found is not None
     return found
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.report.canvas import theme_colours
-from lm_eval_cora.report.content import Answered, Chart, Example, Examples, Headline, Number, Report, Section
+from lm_eval_cora.report.content import Chart, Example, Examples, Headline, Number, Report, Section, ShownAnswer
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from tests.support import made_up
@@ -189,7 +189,7 @@ OPEN = "document.querySelectorAll('details.more, details.numbers').forEach((each
 @pytest.fixture(scope="module")
 def figures_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    answers = (Answered("original", "right", "A", "A"),)
+    answers = (ShownAnswer("original", "right", "A", "A"),)
     examples = [Example(f"q{number}", "stem", "", answers, anchor=f"question-{number}") for number in range(4)]
     # The examples are folded, so that a link has to unfold two elements.
     section = Section("task", "", CHARTS, more=[Examples("Examples", examples)])

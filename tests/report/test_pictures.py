@@ -8,13 +8,13 @@ import pytest
 
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report import pictures
-from lm_eval_cora.report.content import Change, Changes, Dots
+from lm_eval_cora.report.content import Dots, Retention, RetentionChart
 from lm_eval_cora.runs.model_run import Run
 from tests.support.by_hand import run_by_hand, runs_by_hand, value_in, widths
 from tests.support.written import Written, put, the_run
 
 
-def changes_of(*runs: Run) -> Changes:
+def changes_of(*runs: Run) -> RetentionChart:
     found = pictures.changes(runs)
     assert found is not None
     return found
@@ -26,7 +26,7 @@ def test_kept_lost_and_gained(tmp_path: Path) -> None:
     found = changes_of(run)
     assert found.models == [("model", {"a": pytest.approx((0.4, 0.2, 0.2)), "b": pytest.approx((0.25, 0.5, 0.0))})]
     assert list(found.numbers.columns) == ["kind of variant", "kept", "lost", "gained"]
-    assert [value_in(found.numbers, 0, column) for column in Change._fields] == pytest.approx([0.4, 0.2, 0.2])
+    assert [value_in(found.numbers, 0, column) for column in Retention._fields] == pytest.approx([0.4, 0.2, 0.2])
 
 
 def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo: dict[str, Written]) -> None:

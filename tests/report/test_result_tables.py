@@ -27,7 +27,7 @@ def runs(tmp_path: Path) -> list[Run]:
 
 
 def test_models_that_cannot_be_told_apart_share_the_mark(runs: list[Run]) -> None:
-    table = result_tables.model_table(runs, "cora", alike=True)
+    table = result_tables.model_table(runs, "cora", comparable=True)
     assert [row[0] for row in table.rows] == ["good", "alike", "bad"]
     # 0.9 (1 - 0.02) for both, although their variants differ.
     assert [value_in(table, row, "cora") for row in range(3)] == pytest.approx([0.882, 0.882, 0.2 * 1.2])
@@ -35,7 +35,7 @@ def test_models_that_cannot_be_told_apart_share_the_mark(runs: list[Run]) -> Non
     assert best.keys() == {"cora", "mcqa", "bmca@1.0", "acc"}
     assert all(set(names) == {"good", "alike"} for names in best.values())
     assert "Bold" in table.note
-    table = result_tables.model_table(runs, "acc", alike=True)  # the leading metric is first, with its interval
+    table = result_tables.model_table(runs, "acc", comparable=True)  # the leading metric is first, with its interval
     assert list(table.columns)[:3] == ["model", "acc", "95% of acc"]
     assert list(table.columns).count("acc") == 1
     assert widths(table) == {len(table.columns)}
@@ -48,21 +48,24 @@ def test_models_that_cannot_be_told_apart_share_the_mark(runs: list[Run]) -> Non
 def test_lower_is_better_for_invalid_answers(tmp_path: Path) -> None:
     shares = {"a": 0.2, "b": 0.95}
     runs = read_runs([write_answers(tmp_path / f"{name}.jsonl", answers(name, shares[name], 40)) for name in shares])
-    assert marked(result_tables.model_table(runs, "cora", alike=True))["invalid"] == ["b"]
+    assert marked(result_tables.model_table(runs, "cora", comparable=True))["invalid"] == ["b"]
 
 
 def test_one_model_and_models_that_were_not_asked_the_same_have_no_marks(runs: list[Run]) -> None:
-    for own, alike in ((runs, True), (runs, False), (runs[:1], True)):
-        for table in (result_tables.model_table(own, "cora", alike=alike), result_tables.score_table(own, alike=alike)):
-            assert bool(marked(table)) is (alike and len(own) > 1)
-            assert ("Bold" in table.note) is (alike and len(own) > 1)
+    for own, comparable in ((runs, True), (runs, False), (runs[:1], True)):
+        for table in (
+            result_tables.model_table(own, "cora", comparable=comparable),
+            result_tables.score_table(own, comparable=comparable),
+        ):
+            assert bool(marked(table)) is (comparable and len(own) > 1)
+            assert ("Bold" in table.note) is (comparable and len(own) > 1)
 
 
 def test_consistency_of_wrong_answers_is_no_merit(tmp_path: Path) -> None:
     """A model that is always wrong has the highest CI; the table marks nobody and says why."""
     runs = runs_by_hand(tmp_path, {"wrong": dict.fromkeys(BAD, "0" * 50), "good": GOOD, "bad": BAD})
     assert leading([run.estimates["ci"] for run in runs]) != set(range(3))
-    table = result_tables.score_table(runs, alike=True)
+    table = result_tables.score_table(runs, comparable=True)
     best = bests(table)
     assert best["ci"] == [False] * 3
     assert "ci has no mark" in table.note
@@ -75,7 +78,7 @@ def bests(table: Table) -> dict[str, list[bool]]:
 
 
 def test_marks_are_those_of_leading(runs: list[Run]) -> None:
-    table = result_tables.score_table(runs, alike=True)
+    table = result_tables.score_table(runs, comparable=True)
     assert widths(table) == {7}
     for name, marks in bests(table).items():
         if name in runs[0].estimates and name != "ci" and any(marks):
@@ -85,7 +88,7 @@ def test_marks_are_those_of_leading(runs: list[Run]) -> None:
 
 def test_metrics_of_the_models_own_questions_have_no_marks(demo: dict[str, Written], tmp_path: Path) -> None:
     second = write(tmp_path, knows, "cora_demo_revas", {"questions": 12}, "org/other")
-    rows = bests(result_tables.score_table(read_runs([demo["cora_demo_revas"].folder, second.folder]), alike=True))
+    rows = bests(result_tables.score_table(read_runs([demo["cora_demo_revas"].folder, second.folder]), comparable=True))
     own = [name for name in rows if name.startswith(("tf_", "confidence_", "recall_", "replaced_acc"))]
     assert len(own) > 3
     assert not any(any(rows[name]) for name in own)
@@ -93,13 +96,13 @@ def test_metrics_of_the_models_own_questions_have_no_marks(demo: dict[str, Writt
 
 
 def test_the_first_rows_are_the_main_scores(demo: dict[str, Written], runs: list[Run]) -> None:
-    names = [str(row[0]) for row in result_tables.score_table(runs, alike=True).rows]
+    names = [str(row[0]) for row in result_tables.score_table(runs, comparable=True).rows]
     assert names[:4] == ["cora", "mcqa", "bmca@1.0", "ci"]
     assert names[-2:] == ["questions", "answers"]
     assert len(names) == len(set(names))
     assert set(runs[0].estimates) <= set(names)
     # The consistency of guessing is only for picks.
-    picked = result_tables.score_table([the_run(demo["cora_demo"].folder)], alike=True)
+    picked = result_tables.score_table([the_run(demo["cora_demo"].folder)], comparable=True)
     assert "consistency_rate by chance" in [row[0] for row in picked.rows]
     assert "consistency_rate by chance" not in names
 
@@ -121,7 +124,7 @@ def test_scores_of_different_probes_are_in_different_tables(demo: dict[str, Writ
         (probe,) = {probes[str(row[0])].name for row in table.rows}
         assert table.title == f"All runs of the probe {probe}"
         assert widths(table) == {len(table.columns)}
-        leads = [name for name in probes[str(table.rows[0][0])].leads if name in table.columns]
+        leads = [name for name in probes[str(table.rows[0][0])].ranked_by if name in table.columns]
         assert table.columns[2] == leads[0]
         shown += [row[0] for row in table.rows]
     assert sorted(map(str, shown)) == sorted(DEMO)
@@ -132,7 +135,7 @@ def test_an_overview_marks_nobody_because_its_rows_are_different_tasks(runs: lis
     assert [row[0] for row in table.rows] == ["answers"] * 3 + ["other"] * 3
     assert [row[1] for row in table.rows] == ["bad", "good", "alike"] * 2
     assert not marked(table)
-    assert set(table.columns) <= {"task", "model", *runs[0].probe.leads, *result_tables.MAIN}
+    assert set(table.columns) <= {"task", "model", *runs[0].probe.ranked_by, *result_tables.MAIN}
 
 
 def test_differences_to_the_first_model(runs: list[Run]) -> None:
@@ -149,7 +152,7 @@ def test_differences_to_the_first_model(runs: list[Run]) -> None:
 def test_a_single_question_has_values_without_errors(tmp_path: Path) -> None:
     runs = runs_by_hand(tmp_path, {"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
     assert lead_of(runs) == "cora"
-    table = result_tables.model_table(runs, "cora", alike=True)
+    table = result_tables.model_table(runs, "cora", comparable=True)
     assert [value_in(table, row, "cora") for row in range(2)] == [1, 0]
     assert not marked(table)
     assert all(isnan(cell.stderr) for row in table.rows for cell in row if isinstance(cell, Number))

@@ -14,7 +14,7 @@ import lm_eval_cora as cora
 from lm_eval_cora.report.text import as_csv
 from lm_eval_cora.runs import samples
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.samples import Found, SamplesReaders, read_part
+from lm_eval_cora.runs.samples import SamplesByFilter, SamplesReaders, read_part
 from tests.support import simulated
 from tests.support.messages import refused, tells
 from tests.support.written import Line, Written, check_numbers, copied, edit, everything, lines_of, put, save, the_run
@@ -189,7 +189,7 @@ def test_every_partition_gives_the_same(demo: Demo) -> None:
     whole = read_part(path, 0, size, "flexible").samples["none"]
     first_line = len(path.read_bytes().partition(b"\n")[0]) + 1
     for step in (1_000, 7_919, first_line, size // 2, size):
-        found = Found({}, Counter())
+        found = SamplesByFilter({}, Counter())
         for start in range(0, size, step):
             found.add(read_part(path, start, min(start + step, size), "flexible"))
         assert not found.broken

@@ -8,13 +8,15 @@ from uuid import UUID
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.report.boards import Entry, settings_of
+from lm_eval_cora.report.boards import Standing, settings_of
 
 SIGNATURE = "cora|task:{task}@1|data:1a2b3c4d|probe:divergent|form:generate|reader:flexible|shots:{shots}|n:100x26|v1"
 HOSTILE = '=<img src=x onerror=window.hacked=1>"\u202e{{ 7 * 7 }}</script><script>window.hacked=1</script>'
 
 
-def entry(model: str, cora: float, *, shots: int = 0, asked: str = "", task: str = "cora_x", **changes: Any) -> Entry:
+def entry(
+    model: str, cora: float, *, shots: int = 0, asked: str = "", task: str = "cora_x", **changes: Any
+) -> Standing:
     """An entry of 100 questions with scores only."""
     signature = SIGNATURE.format(task=task, shots=shots)
     data = Data("x", "1a2b3c4d")
@@ -28,14 +30,14 @@ def entry(model: str, cora: float, *, shots: int = 0, asked: str = "", task: str
         "asked": asked,
         "size": "100x26",
         "questions": 100,
-        "leads": ("cora", "acc"),
+        "ranked_by": ("cora", "acc"),
         "scores": {"cora": Estimate(cora, error), "mcqa": Estimate(min(1.0, cora + 0.1), 0.05)},
         "signature": signature,
         "is_paired": False,
         "date": "2026-01-01T00-00-00",
         "source": Path(f"{model}.json"),
     }
-    return Entry(**{**given, **changes})
+    return Standing(**{**given, **changes})
 
 
 def record(model: str, scores: dict[str, float], *, shots: int = 0, error: float = 0.02) -> dict[str, Any]:

@@ -3,11 +3,8 @@
 from math import nan
 
 from lm_eval_cora.report.content import (
-    Answered,
     Band,
     Cell,
-    Change,
-    Changes,
     Curve,
     Dots,
     Example,
@@ -18,7 +15,10 @@ from lm_eval_cora.report.content import (
     PrintedOption,
     Ranges,
     Report,
+    Retention,
+    RetentionChart,
     Section,
+    ShownAnswer,
     Table,
 )
 
@@ -101,14 +101,16 @@ def dots() -> Dots:
     )
 
 
-def changes() -> Changes:
+def changes() -> RetentionChart:
     """A model with all kinds, one without a kind, and one that gained nothing."""
     rows = ("shuffled", "a kind of variant with a rather long name", "select all")
-    full = dict(zip(rows, (Change(0.5, 0.24, 0.05), Change(0.44, 0.3, 0.1), Change(0.2, 0.54, 0.0)), strict=True))
-    less = {rows[0]: Change(0.3, 0.1, 0.02), rows[2]: Change(0.0, 0.4, 0.2)}
-    models = [(MODELS[0], full), (MODELS[1], less), (MODELS[2], dict.fromkeys(rows, Change(0.1, 0.1, 0.0)))]
+    full = dict(
+        zip(rows, (Retention(0.5, 0.24, 0.05), Retention(0.44, 0.3, 0.1), Retention(0.2, 0.54, 0.0)), strict=True)
+    )
+    less = {rows[0]: Retention(0.3, 0.1, 0.02), rows[2]: Retention(0.0, 0.4, 0.2)}
+    models = [(MODELS[0], full), (MODELS[1], less), (MODELS[2], dict.fromkeys(rows, Retention(0.1, 0.1, 0.0)))]
     title = "Right answers that were kept, lost and gained"
-    return Changes(title=title, models=models, numbers=_numbers(title))
+    return RetentionChart(title=title, models=models, numbers=_numbers(title))
 
 
 def heat_map() -> HeatMap:
@@ -134,7 +136,7 @@ def scores() -> Table:
         ["Questions", 1273, 1273, 40],
         ["MCQA", Number(0.744, 0.012, best=True), Number(0.512, 0.014), Number(0.25, nan)],
         ["CoRA", Number(0.611, 0.014, best=True), Number(0.402, 0.013), Number(nan)],
-        ["Change", Number(-0.133, 0.01, signed=True), Number(0.11, 0.01, signed=True), Number(nan, signed=True)],
+        ["Retention", Number(-0.133, 0.01, signed=True), Number(0.11, 0.01, signed=True), Number(nan, signed=True)],
     ]
     return Table("Scores", ("Metric", *MODELS), rows, "Value ± standard error (rank).")
 
@@ -162,18 +164,18 @@ def examples() -> Examples:
         "A man of 54 years has had chest pain for two hours.\nWhat is given first?",
         "right in 1 of 3",
         (
-            Answered(
+            ShownAnswer(
                 "original", "right", "A", "The answer is A.", (PrintedOption("A", "Aspirin", True, True), *options[2:])
             ),
-            Answered("shuffled", "wrong", "B", "Thinking step by step ...\n\nB", options),
-            Answered("true_or_false", "invalid", "no answer in the response", "", ()),
+            ShownAnswer("shuffled", "wrong", "B", "Thinking step by step ...\n\nB", options),
+            ShownAnswer("true_or_false", "invalid", "no answer in the response", "", ()),
         ),
     )
     hostile = Example(
         ATTACK[:200],
         ATTACK,
         ATTACK[:90],
-        (Answered(ATTACK[:60], "wrong", ATTACK, ATTACK, [PrintedOption("A", ATTACK, True, False)]),),
+        (ShownAnswer(ATTACK[:60], "wrong", ATTACK, ATTACK, [PrintedOption("A", ATTACK, True, False)]),),
     )
     return Examples("Questions with inconsistent answers: small-chat-360m", (plain, hostile), "Unfold a question.")
 

@@ -106,6 +106,6 @@ def test_the_page_shows_it_for_cyclic_orders_alone(read: Run, tmp_path: Path) ->
     swapped = the_run(write(tmp_path, Biased(), TASK, {"questions": 12}).folder)
     assert letter_bias([swapped]) is None
     assert letter_priors([swapped]) is None
-    (spread,) = (row for row in score_table([swapped], alike=True).rows if row[0] == "recall_spread by chance")
+    (spread,) = (row for row in score_table([swapped], comparable=True).rows if row[0] == "recall_spread by chance")
     assert isinstance(spread[1], Number)
     assert spread[1].value == swapped.estimates["recall_spread_by_chance"].value
