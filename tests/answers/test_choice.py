@@ -396,9 +396,3 @@ def test_an_answer_says_which_characters_decided(response: str, characters: str)
     assert answer.span is not None
     assert response[slice(*answer.span)] == characters
     assert answer.rule
-
-
-def test_an_invalid_answer_says_what_was_found_and_why_it_does_not_count() -> None:
-    response = "Option A or B. It cannot be **C. Dew**."
-    places = [(place.position, response[slice(*place.span)], place.void) for place in found(response).found]
-    assert places == [(0, "A", Reason.SEVERAL), (2, "C. Dew", Reason.REJECTED)]
