@@ -139,15 +139,6 @@ def test_every_selection_is_read_back(written: Callable[[Sequence[str]], str]) -
             assert letters_of(answer.selected) == "".join(letters)
 
 
-@given(st.integers(2, 26), st.data())
-def test_printed_letters_are_read_back_as_identities(options: int, data: st.DataObject) -> None:
-    identities = data.draw(st.permutations(range(options)))
-    positions = data.draw(st.sets(st.integers(0, options - 1), min_size=1))
-    order = data.draw(st.permutations(sorted(positions)))
-    answer = read_selection(", ".join(LETTERS[place] for place in order), identities, ["-"] * options)
-    assert answer.selected == tuple(identities[position] for position in sorted(positions))
-
-
 UNCLEAR = (
     "A-C",
     "A–C",
