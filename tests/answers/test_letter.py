@@ -47,15 +47,6 @@ INVALID = {
 }
 
 
-def test_a_bare_i_is_a_letter_unless_a_lower_case_word_follows() -> None:
-    ten = range(10)
-    assert [read_letter(response, ten).picked for response in ("I", "I. Because", "I think")] == [8, 8, None]
-    assert read_best_answer("The best answer is I.", ten).picked == 8
-    for response in ("The best answer is I don't know", "the best answer is I can't tell"):
-        assert read_best_answer(response, ten).picked is None
-        assert BEST_ANSWER.flexible(response, {"printed": ten, "choices": list(map(str, ten))}).picked is None
-
-
 # ---- the best answer
 BEST = {
     0: (

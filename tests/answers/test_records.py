@@ -44,6 +44,8 @@ def test_every_response_has_an_answer_or_a_reason(ask: str) -> None:
             record = read_response(doc, [response])
             assert record.invalid is (record.reason is not None), response
             assert record.picked is None or record.picked in doc["printed"], response
+            selected = record.selected or ()
+            assert selected == tuple(one for one in doc["printed"] if one in selected), response
             assert not record.invalid or response.startswith(record.excerpt), response
             strict = read_response(doc, [response], reader="strict")
             assert record.followed is strict.followed is not strict.invalid, response
