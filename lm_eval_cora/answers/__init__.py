@@ -119,13 +119,11 @@ class Answer:
 
 def voided(answer: Answer, reason: Reason) -> Answer:
     """Return an answer that does not count for a reason; its place is kept."""
-    position = NO_OPTION if answer.position is None else answer.position
-    places = [Found(position, *answer.span, answer.rule, void=reason)] if answer.span else answer.found
-    return Answer(reason=reason, found=tuple(places))
+    place = (Found(NO_OPTION, *answer.span, answer.rule, void=reason),) if answer.span else answer.found
+    return Answer(reason=reason, found=place)
 
 
 def moved(answer: Answer, to: Callable[[int, int], tuple[int, int]]) -> Answer:
     """Return the same answer with other places in the response."""
-    spans = [to(*place.span) for place in answer.found]
-    found = tuple(place._replace(start=start, end=end) for place, (start, end) in zip(answer.found, spans, strict=True))
+    found = tuple(Found(position, *to(start, end), *more) for position, start, end, *more in answer.found)
     return replace(answer, span=answer.span and to(*answer.span), found=found)

@@ -68,8 +68,14 @@ def _of_text(text: Text, doc: Doc, *, at_the_end: bool) -> Answer:
     # A letter A with its text at the beginning is not settled, because an analysis of all options may begin with it.
     may_go_on = chosen.position == 0 and text.is_with_text(chosen) and _is_first(text, chosen)
     begun = len(text.text[chosen.end :].partition("\n")[2].strip()) >= _BEGUN
-    front = {"settled": at_front and begun and not may_go_on, "at_front": at_front and chosen.end < len(text.text)}
-    return picked_at(chosen.position, doc, rule=chosen.rule, span=chosen.span, **front)
+    return picked_at(
+        chosen.position,
+        doc,
+        settled=at_front and begun and not may_go_on,
+        at_front=at_front and chosen.end < len(text.text),
+        rule=chosen.rule,
+        span=chosen.span,
+    )
 
 
 _MARKS = r"[ .,:;!?()\[\]\"']*"
@@ -93,7 +99,7 @@ _PAIR = re.compile(
 )
 _MORE = re.compile(r"\s{0,4},\s{0,4}[\"'][^\"':]{0,400}[\"']\s{0,4}[,\]]")
 _CALL = re.compile(
-    r"\b\w{1,40}\(\s{0,4}(?P<key>[a-z_]{1,40})\s?=\s?(?P<quote>[\"'])(?P<double>[^\"'\n]{1,400})(?P=quote)\s{0,4}\)"
+    r"\b\w{1,40}\(\s{0,4}(?P<key>[a-z_]{1,40})\s?=\s?(?P<list>)(?P<quote>[\"'])(?P<double>[^\"'\n]{1,400})(?P=quote)\s{0,4}\)"
 )
 _ANSWER_KEYS = (
     re.compile(
@@ -107,7 +113,7 @@ _ANSWER_KEYS = (
 _OTHER_KEYS = re.compile(
     r"(?i)expla|reason|rationale|thought|analy|why|comment|justif|confidence|wrong|incorrect|options|choices"
 )
-_YES = ("true", "True", "yes", "Yes", "correct", "Correct", "right", "Right")
+_YES = re.compile(r"[Tt]rue|[Yy]es|[Cc]orrect|[Rr]ight")
 
 
 def _of_object(said: str, doc: Doc) -> Answer | None:
@@ -117,8 +123,7 @@ def _of_object(said: str, doc: Doc) -> Answer | None:
         return Answer(reason=Reason.SEVERAL) if spans else None
     ((start, end),) = spans
     answer = find_letter(said[start:end], doc)
-    read = replace(answer, rule="a value of JSON", span=(start, end))
-    return answer if answer.position is None else read
+    return answer if answer.reason else replace(answer, rule="a value of JSON", span=(start, end))
 
 
 def _answers_of_object(text: str) -> list[tuple[int, int]]:
@@ -130,7 +135,7 @@ def _answers_of_object(text: str) -> list[tuple[int, int]]:
             return _value(found[-1])
     letters = [pair for pair in pairs if re.fullmatch(r"[A-Z]", pair["key"].strip())]
     if len(letters) > 1:
-        affirmed = [pair for pair in letters if pair[pair.lastgroup or 0] in _YES]
+        affirmed = [pair for pair in letters if _YES.fullmatch(pair[pair.lastgroup or 0])]
         return [pair.span("key") for pair in affirmed or letters]
     return _value(pairs[0]) if len(pairs) == 1 and re.fullmatch(r"[A-Z]", pairs[0][pairs[0].lastgroup or 0]) else []
 
@@ -138,7 +143,7 @@ def _answers_of_object(text: str) -> list[tuple[int, int]]:
 def _value(pair: re.Match[str]) -> list[tuple[int, int]]:
     """Return the place of the value of a pair, which is its last group, and a second one for the rest of a list."""
     end = pair.end()
-    is_list = pair.groupdict().get("list") and _MORE.match(pair.string, end)
+    is_list = pair["list"] and _MORE.match(pair.string, end)
     return [pair.span(pair.lastgroup or 0), *([(end, end)] if is_list else [])]
 
 
@@ -214,10 +219,11 @@ def _analysis(text: Text, places: Sequence[Found]) -> set[int]:
 def _of_several(text: Text, places: Sequence[Found], front: Found | None, printed: Sequence[int]) -> Found | Reason:
     """Return the place that counts among places of the same weight."""
     first, last = places[0], places[-1]
-    if first.weight == MENTIONED and refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
-        return Reason.REFUSED
-    if first.weight == MENTIONED and _breaks_off(text):
-        return Reason.CUT_OFF
+    if first.weight == MENTIONED:
+        if refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
+            return Reason.REFUSED
+        if _breaks_off(text):
+            return Reason.CUT_OFF
     if len({printed[place.position] for place in places}) == 1:
         only_named = first.weight or not first.is_bare or not text.names_others(first, 0)
         return first if only_named else Reason.SEVERAL

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason, moved, voided
-from lm_eval_cora.answers.plain import is_reasoning, start_of_answer
+from lm_eval_cora.answers.plain import Edited, is_reasoning, start_of_answer
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
 from lm_eval_cora.variants.template import Template, prompt_of
 
@@ -20,7 +20,7 @@ Doc = Mapping[str, Any]
 def picked_at(position: int, doc: Doc, **more: Any) -> Answer:
     """Return the answer that picks the option at a printed position, from 0; invalid if the letter is not printed."""
     if position >= len(doc["printed"]):
-        return voided(Answer(position=position, **more), Reason.OUT_OF_RANGE)
+        return voided(Answer(**more), Reason.OUT_OF_RANGE)
     return Answer(picked=doc["printed"][position], position=position, **more)
 
 
@@ -103,14 +103,14 @@ class AnswerFormat(ABC):
         Text before the last "</think>", or another model's equivalent, is reasoning and is ignored. If the token limit
         ended the response (`cut_off`), its answer counts only if it was complete.
         """
-        start = start_of_answer(response)
-        said = response[start:]
+        text = Edited(response, start_of_answer(response))
+        said = text.text
         if not said or is_reasoning(said):
             return Answer(reason=Reason.CUT_OFF if said else Reason.EMPTY)
         answer = self.strict(said, doc) if reader == "strict" else self.flexible(said, doc)
         if cut_off and not self.is_complete(said, answer, doc) and answer.reason not in CHOOSES_NOTHING:
             answer = voided(answer, Reason.CUT_OFF)
-        return moved(answer, lambda first, end: (first + start, end + start))
+        return moved(answer, text.span)
 
     def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:
         """Whether a response that the token limit ended has its answer in full, in the format that was asked for."""

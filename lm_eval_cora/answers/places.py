@@ -36,8 +36,8 @@ _EXACT = re.compile(r"(\S+)")
 
 def _squeezed(text: str, kept: re.Pattern[str]) -> tuple[str, list[int]]:
     """Return the characters of a text that count in a comparison, and their places."""
-    places = [place for match in kept.finditer(text) if match[1] for place in range(*match.span())]
-    return "".join(map(text.__getitem__, places)), places
+    matches = [match for match in kept.finditer(text) if match[1]]
+    return "".join(match[1] for match in matches), [place for match in matches for place in range(*match.span())]
 
 
 @lru_cache(maxsize=16_384)
@@ -236,8 +236,8 @@ class Text(Plain):
         return rules.LINE_START.search(self._before(start)) is not None
 
     # ---- named by text alone: "Fog"
-    def texts(self) -> list[Found]:
-        """Find the texts of options, in the order of the response; a text within a longer one is skipped.
+    def texts(self) -> Iterator[Found]:
+        """Yield the texts of options, in the order of the response; a text within a longer one is skipped.
 
         A text with fewer than three letters counts only as the whole first line or first sentence. A number counts
         only as the whole first line, or in a single sentence that ends with an option.
@@ -248,12 +248,12 @@ class Text(Plain):
         is_first_line = rules.ENDS_LINE.match(self.text, end)
         is_sentence = self.lower[end - 1 : end].isalpha() and rules.SENTENCE_END.match(self.text, end)
         if end and (is_set_off or is_first_line or is_sentence):
-            return [Found(position, 0, end, BY_TEXT, void=self._void(0, end))]
+            yield Found(position, 0, end, BY_TEXT, void=self._void(0, end))
+            return
         ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n")))
         first, last = (ends[0].start(), ends[-1].end()) if ends and len(self.text) > _LONG else (0, 0)
         single = not rules.SENTENCE_END.search(self.lower.rstrip(" ."))
         ends_in_option = single and self._squeezed.endswith(self._keys)
-        found: list[Found] = []
         end = 0
         for word in rules.WORD_START.finditer(self.lower):
             start = word.start()
@@ -266,9 +266,8 @@ class Text(Plain):
                 rejected = rules.REJECTED_BEFORE.search(self._before(start))
                 doubted = rejected or LEAVES_OPEN.search(self._sentence_before(start))
                 void = Reason.REJECTED if doubted else self._void(start, stop)
-                found.append(Found(position, start, stop, BY_TEXT, void=void))
+                yield Found(position, start, stop, BY_TEXT, void=void)
                 end = stop
-        return found
 
     # ---- an option at a place
     def _named_at(self, start: int) -> Found | None:

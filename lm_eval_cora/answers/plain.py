@@ -107,22 +107,22 @@ def refused_or(reason: Reason, said: str) -> Reason:
 
 HALF = 10_000  # characters that are read at each end of a longer text
 _GAP = "\n\n"  # in the place of the others
-_STAND_FOR = [
-    *(
-        ("'", "‘’‛`´ʻʼ"),
-        ('"', "“”„«»「」"),
-        ("-", "‐‑‒–—―−"),
-        ("[", "【"),
-        ("]", "】"),
-        ("->", "→⇒➔➜"),
-        ("*", "×·"),
-        ("option ", "№"),
-    ),
-    *((". ", "。।۔"), (", ", "、،"), ("? ", "؟")),
+_STAND_FOR = {
+    "'": "‘’‛`´ʻʼ",
+    '"': "“”„«»「」",
+    "-": "‐‑‒–—―−",
+    "[": "【",
+    "]": "】",
+    "->": "→⇒➔➜",
+    "*": "×·",
+    "option ": "№",
+    ". ": "。।۔",
+    ", ": "、،",
+    "? ": "؟",
     # Letters in black circles and squares, which Unicode does not decompose.
-    *((chr(65 + place), chr(0x1F150 + place) + chr(0x1F170 + place)) for place in range(26)),
-]
-_SAME = {other: usual for usual, others in _STAND_FOR for other in others}
+    **{chr(65 + place): chr(0x1F150 + place) + chr(0x1F170 + place) for place in range(26)},
+}
+_SAME = {other: usual for usual, others in _STAND_FOR.items() for other in others}
 _END_OF_TURN = re.compile(
     r"<\|(?:eot_id|im_end|end(?:oftext|_of_text)?|return|user|END_OF_TURN_TOKEN|END_RESPONSE)\|>|</s>"
     r"|<(?:eos|end_of_turn)>"

@@ -61,77 +61,82 @@ def test_a_bare_letter_is_the_option_of_this_letter_whatever_the_options_say(
 # Alone or at the beginning; stated as the answer; chosen; called right; next to others, which are rejected or repeated;
 # conclusions and corrections; the text of the option; after reasoning.
 THIRD = (
-    *("C", "C.", "(C)", "[C]", "'C'", "**C**", "`C`", "c", "c)", "C) Dew", "C: Dew", "C - Dew", "C.Dew", "- C", "> C"),
-    *("1. C", "C because it is", "C\n\nDew forms.", "(c)", "**C. Dew**", "C</s>", "C<|im_end|>", "Option C"),
-    *("C. Dew\n\nThe other options are wrong:\nA. Ice is cold\nB. Fog is wet", "The answer is C.", "The answer is: C"),
-    *("The answer is (c).", "answer is c.", 'The answer is "C".', "**Answer:** C", "Answer C", "Answer - C"),
-    *("Answer:\nC", "### Answer\nC", "## Answer: C", "Final Answer: C", "Letter: C", "Solution: C", "Response: C"),
-    *("My answer is: C", "Correct option: C", "Choice: C", r"\boxed{C}", r"$\boxed{\text{C}}$"),
-    *(r"So the final answer is $\boxed{C}$.", "<answer>C</answer>", '{"answer": "C"}', "The answer is option C: Dew"),
-    *("the correct answer is (C) Dew", "The answer must be C."),
-    *("Sure! Based on the information provided, the correct answer is:\n\nC. Dew", "**The correct answer is: C) Dew**"),
-    *("I'm not sure, but I think the answer is C.", "The letter of the correct choice is C."),
-    *("The correct answer is the third option, C.", "I'm sorry for the confusion. The answer is C."),
-    *("I would choose option C: Dew, since", "I choose C", "I'd go with C.", "I'll pick C.", "I think it's C"),
-    *("It's C.", "So, C.", "Therefore C", "As an AI, I would say C.", "I believe the answer to be C."),
-    *("Option C is correct.", "Choice C is the best answer.", "C is the correct answer.", "Dew (C)"),
-    *("Of these, option C seems to be the most accurate.", "Among the options, C. Dew is the most appropriate."),
-    *("Based on my analysis, I must conclude that C is the correct choice.", "What is being described is C. Dew"),
-    "A. is not an option. Therefore, the correct answer is: C. Dew",
-    "A is wrong because ice is cold. B is wrong too. The answer is C.",
-    *("It can't be A. Ice. So the answer is C. Dew.", "Hmm, B? No. The answer is C.", "The answer is C rather than D."),
-    *("The answer is C, not D.", "The answer is C (Dew), D is about steam"),
-    "A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud\n\nAnswer: C",
-    "**Question:** What?\n\n**Options:**\n\nA. Ice\nB. Fog\nC. Dew\n\n**Answer:** C\n\nIt is dew.",
-    "Correct answer: C. Dew\n\nExplanation: A. Ice is cold. B. Fog is wet.",
-    "Let's analyze each option:\n\nA. Ice - no\nB. Fog - no\nC. Dew - yes\n\nTherefore, the correct answer is C.",
+    "C",
+    "c",
+    "1. C",
+    "C because it is",
+    "C. Dew\n\nThe other options are wrong:\nA. Ice is cold\nB. Fog is wet",
+    "The answer is C.",
+    'The answer is "C".',
+    "Choice: C",
+    r"\boxed{C}",
+    r"$\boxed{\text{C}}$",
+    "<answer>C</answer>",
+    '{"answer": "C"}',
+    "The answer must be C.",
+    "The correct answer is the third option, C.",
+    "I choose C",
+    "I'd go with C.",
+    "I'll pick C.",
+    "I think it's C",
+    "It's C.",
+    "So, C.",
+    "Therefore C",
+    "As an AI, I would say C.",
+    "Option C is correct.",
+    "Of these, option C seems to be the most accurate.",
+    "Among the options, C. Dew is the most appropriate.",
+    "Based on my analysis, I must conclude that C is the correct choice.",
+    "The answer is C (Dew), D is about steam",
     "The correct answer is **C) Dew**.\n\nHere's why:\n\n* **A) Ice** is cold.\n* **B) Fog** is wet.",
-    "Let's think step by step. Option A is tempting. Therefore, the answer is C.",
-    *("The answer is A. Wait, actually the answer is C.", "A\n\nWait, that is a mistake. The correct answer is C."),
-    *("This must be C.", "Certainly! C\n\nOthers say that the answer is A.", "Sure, here is my answer: C"),
-    "Let me think. The answer is A. Hmm. Therefore, the answer is C.",
+    "This must be C.",
+    "Certainly! C\n\nOthers say that the answer is A.",
     "Let me think. Dew is water. So the answer is C.\nQuestion: Where?\nAnswer: A",
     "Dew forms when the air cools at night, and water settles on the grass (Option C). It is gone in the morning.",
-    *("C. Dew (in the first case)\nB. Fog (in the second case)\n\nAnswer key: C", "It is not A, so C.", "Dew", "Dew."),
-    *("The answer is Dew.", "It is the dew that is water.", "<think>A? B?</think>\nThe answer is C"),
-    *("[THINK]A[/THINK] C", "A, no</think> I choose C."),
+    "It is not A, so C.",
+    "Dew",
+    "Dew.",
+    "<think>A? B?</think>\nThe answer is C",
+    "[THINK]A[/THINK] C",
+    "A, no</think> I choose C.",
     "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>The answer is C.",
 )
 
 # An announcement at the end, headings, marks that end a part, and a list that is only introduced.
 THIRD_AT_THE_END = (
-    "To answer this, let's go through the options:\n\nA) Ice - too cold.\nB) Fog - no.\n\nAnswer: C",
-    "To answer this, let's go through the options:\n\nA) Ice - too cold.\n\nAnswer: C",
     "To find the right answer, let's break down each option:\n\nA) Ice:\n- cold\n\nThe correct answer is:\n\nAnswer: C",
     "FINAL ANSWER: A\n\nLet me check it again. Dew is wet.\n\nFINAL ANSWER: C",
     "Option B is correct, option C is wrong.<eoe>\n[Answer] C <eoa>",
-    *("[Answer] C", "[Correct answer]: C", "**[Correct answer]** (C)", "[Final Answer]C</s>", "[Answer] **C. Dew**"),
-    *("C<eoa>\n\n[Answer] A<eoa>", "Let me see.<eoe>\nC<eoa>", "The answer was shown by B.F. Skinner.\n\nAnswer: C"),
+    "**[Correct answer]** (C)",
+    "[Final Answer]C</s>",
+    "C<eoa>\n\n[Answer] A<eoa>",
     "A: This option is incorrect. B: It is wrong. C: This is the correct answer.",
     "The **dew** it is. It forms at night. "
     + "Water settles on the grass in the morning. " * 8
     + "\n\n### References\n1. Ice and fog: a review.\n2. Steam.",
-    *("Option A is ice, B is fog. That leaves C.", "C. Dew\n\nSecond best: A", "C\n\nNote: A", "Ans. (C)"),
-    *("The correct answer is C, the symbol of boron is B.", "Option B is good.\n\nReferences:\n[1] x\n\nAnswer: C"),
+    "Option A is ice, B is fog. That leaves C.",
+    "C. Dew\n\nSecond best: A",
+    "C\n\nNote: A",
+    "Ans. (C)",
+    "The correct answer is C, the symbol of boron is B.",
     "It is water. The best answer is C. Let me know if you need more help",
     "So the answer is A. But wait, that is ice. Therefore, the answer is C, and I am sure",
 )
 
 # The letter is not the word "a".
-FIRST = ("A", "A.", "The answer is A because", "The answer is A, since", "A because ice")
+FIRST = ("The answer is A because",)
 
 # An analysis of the options, or words that look like letters, before the answer.
 THIRD_DIAGNOSIS = (
     "A. Pneumonia - presents with fever, which is absent here.\nB. Asthma - wheezing.\n\nThe correct answer is C.",
-    "**A. Pneumonia**\nThis is absent here.\n\n**B. Asthma**\nNo wheezing.\n\n**Answer: C**",
-    "Option A: Pneumonia. Fever.\n\nOption B: Asthma. No.\n\nOption C: Pulmonary embolism.\n\nThe answer is C.",
     "A - incorrect\nB - incorrect\nC. Pulmonary embolism",
-    "A CT scan shows a filling defect. The most likely cause is C. Pulmonary embolism",
-    *("A = 100.\n\nThe answer is C.", "The obvious answer is A. However, it is wrong. Option C is correct."),
+    "A = 100.\n\nThe answer is C.",
+    "The obvious answer is A. However, it is wrong. Option C is correct.",
     "C\n\nQuestion: Which of the following is actually a virus?\nA. HIV\nB. E\nAnswer: A",
     "C<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nA",
     "analysisThe answer is A I think. But let me check.assistantfinalThe answer is C.",
-    *("<|channel|>final <|constrain|>json<|message|>C", "◁think▷The answer is A.◁/think▷C"),
+    "<|channel|>final <|constrain|>json<|message|>C",
+    "◁think▷The answer is A.◁/think▷C",
 )
 
 # The last stated answer, up to a new question; a letter with its text at the end; explanations after it; letters in
@@ -139,23 +144,23 @@ THIRD_DIAGNOSIS = (
 FOURTH_DYE = (
     "(i) holds. (ii) does not hold. The answer is (D).",
     "Option A is cheap.\nOption B fades.\nThe correct structure is **D. pink dye**.",
-    *("Therefore, $I(X) = 2$. The answer is (D).", "They call it “a dye of the second kind.” The answer is (D)."),
-    *("$$\\frac{1}{2} = 0.5$$ The answer is (D).", "The answer is (A). No: it fades, so the answer is (D)."),
+    "Therefore, $I(X) = 2$. The answer is (D).",
     "The answer is (D).\n\nNow, combining all the answers:\nThe answer is (A).\nThe answer is (B).",
-    "The answer is (D).\n\nQ: Which dye is cheap?\n(A) red (B) green\nA: The answer is (B).",
     "The answer is (D).\n\nHuman: Which dye is cheap?\nThe answer is (B).",
-    "Only one colour is left in the cloth after the sample was washed twice and dried. So the product is:\n\n"
-    "**D. pink dye**",
     "It was washed twice and dried in the sun, so that only one colour could remain in the cloth.\n\nD) Pink  dye",
     'The most likely product is D. It is a mixture.\n\nOption C, a "double" dye, is not a valid explanation.',
     "(A) This statement is correct. (B) So is this. (C) And this. Therefore, the answer is (D).",
-    "a) It is red.\n\nb) It is green.\n\nc) It is blue.\n\nTherefore, the answer is (D).",
-    *("The incorrect statement is D.", "Answer: d", "The answer is d.", "**Answer:** d", "option d", "D!"),
-    *("Answer: D!", "Answer -> D", "Answer → D", "-> D", "__D__", "【D】", "「D」", "Ｄ", "Ⓓ", "ⓓ", "𝐃", "🅳", "🄳"),
-    *("\u202aD\u202c", "\u200bD", "D\x1b[0m", "d", "D D", "My answer would have to be D."),
-    *("A. red dye - no\nB. green dye - no\nC. blue dye - no\nD. pink dye - yes", "A ❌\nB ❌\nC ❌\nD ✅"),
-    *("- [ ] A\n- [ ] B\n- [x] D", "A: incorrect\nB: wrong\nD: correct", "\\boxed{D}", "\\boxed{pink dye}"),
-    *("\\boxed{D. pink dye}", "<answer> (D) pink dye </answer>"),
+    "The incorrect statement is D.",
+    "Answer: d",
+    "option d",
+    "Answer -> D",
+    "Answer → D",
+    "ⓓ",
+    "D\x1b[0m",
+    "D D",
+    "A ❌\nB ❌\nC ❌\nD ✅",
+    "- [ ] A\n- [ ] B\n- [x] D",
+    "A: incorrect\nB: wrong\nD: correct",
     '{"explanation": "The red dye fades.", "final_answer": "D"}',
 )
 
@@ -164,42 +169,62 @@ NOTHING = {
     Reason.CUT_OFF: (
         "So the answer is A. But wait, maybe fog, let me check the",
         "We are asked about water. The answer must be C. Hmm, it could also be that it is wet outside, so",
-        *("<think>A", "Let us look at the first option. Ice is frozen water, which melts at zero degrees and then"),
+        "<think>A",
     ),
     Reason.REFUSED: ("I'm sorry, but I cannot answer that.", "I can't help with that. Option A mentions ice."),
     Reason.SEVERAL: (
-        *("A or B", "A and B", "A/B", "Either A or C.", "The answer is A or C.", "The answer is A, B, C, D or E"),
-        *("Both A and C are correct.", "Option A is correct. Option B is correct.", "Ice, fog and dew"),
-        *("Option A is cold, B is wet and D is hot.", "A... no wait, B."),
-        *("Option B is right.\n\nAnswer: A, D", "[Answer] A:B:D", "The answer is B.\n\nFinal answer: A or C"),
-        *("A. Ice\nC. Dew", "C. Dew (in the first case)\nB. Fog (in the second case)", '{"answer": ["A", "B"]}'),
+        "A or B",
+        "A and B",
+        "A/B",
+        "Either A or C.",
+        "The answer is A or C.",
+        "The answer is A, B, C, D or E",
+        "Both A and C are correct.",
+        "Ice, fog and dew",
+        "Option A is cold, B is wet and D is hot.",
+        "A... no wait, B.",
+        "[Answer] A:B:D",
+        "The answer is B.\n\nFinal answer: A or C",
+        "A. Ice\nC. Dew",
+        "C. Dew (in the first case)\nB. Fog (in the second case)",
+        '{"answer": ["A", "B"]}',
     ),
-    Reason.CONTRADICTION: (
-        "A. Fog\n\nStep 1: The answer is A. Fog.\n\nStep 2: The answer is A. Fo",
-        "A: Fog",
-        "The answer is A. Fog",
-        "C. None of the above",
-    ),
-    Reason.REJECTED: ("A is wrong.", "A: This option is incorrect.", "B) It is wrong", "A is not correct"),
+    Reason.CONTRADICTION: ("A: Fog", "C. None of the above"),
+    Reason.REJECTED: ("A is wrong.", "A: This option is incorrect.", "B) It is wrong"),
     Reason.REPEATED: (
-        *("A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud", "Options:\nA. Ice", "Options:\nA. Ice: cold\nB: wet"),
+        "A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud",
+        "Options:\nA. Ice",
+        "Options:\nA. Ice: cold\nB: wet",
     ),
     Reason.OUT_OF_RANGE: ("I", "F", "The answer is F"),
     Reason.NONE_FITS: ("The correct answer is none of the above.",),
     Reason.NO_LETTER: (
-        *("The best answer is I don't know", "I don't know", "I think so", "The answer is LETTER"),
-        *("A patient with fever", "It depends.", "Not ice", "There is no ice.", "Vitamin C is the correct"),
-        *("The answer is not C.", "Option B is right.\n\nAnswer: unknown", "Skinner, B.F. was there"),
+        "The best answer is I don't know",
+        "I don't know",
+        "There is no ice.",
+        "Vitamin C is the correct",
+        "The answer is not C.",
+        "Option B is right.\n\nAnswer: unknown",
     ),
 }
 
 NO_DIAGNOSIS = (
-    *("A: Asthma", "Option A: Asthma", "The correct answer is A: Asthma.", "The answer is A (Asthma)"),
-    *("Asthma is wrong.", "Asthma? No.", "Is it asthma?", "Unlike asthma, this has no wheezing.", "Pneumonia is out."),
-    *("If he had asthma, he would wheeze.", "I don't think it's A.", "What if it's A?", "Is the answer A? No."),
-    *("A 45-year-old man has it.", "A 5% solution", "B cells", "C > A > B", "(B)(C)", "B+C", "A:B = 2:3"),
-    *("I disagree with A.", "A) Pneumonia or C) Pulmonary embolism", "B. Asthma and C. Pulmonary embolism"),
-    *("We have a patient with d", "I need to choose one. Asthma wheezes. Pneumonia is common."),
+    "A: Asthma",
+    "The answer is A (Asthma)",
+    "Asthma is wrong.",
+    "Asthma? No.",
+    "Is it asthma?",
+    "Unlike asthma, this has no wheezing.",
+    "Pneumonia is out.",
+    "If he had asthma, he would wheeze.",
+    "I don't think it's A.",
+    "B cells",
+    "(B)(C)",
+    "B+C",
+    "A:B = 2:3",
+    "A) Pneumonia or C) Pulmonary embolism",
+    "B. Asthma and C. Pulmonary embolism",
+    "I need to choose one. Asthma wheezes. Pneumonia is common.",
     "Option B is plausible.",
     "Let's analyze each option:\n\nA. Pneumonia: This would typically present with fever and a cough that brings",
 )
@@ -207,11 +232,7 @@ NO_DIAGNOSIS = (
 NO_DYE = {
     Reason.NONE_FITS: ("Therefore, none of the given options (A, B, C or D) is correct.", "The answer is (None)."),
     Reason.SEVERAL: ("The answer is (A),(B),(D).", "A: 10%\nB: 20%\nC: 30%\nD: 40%"),
-    Reason.NO_LETTER: (
-        "A is red. B is green.",
-        "La risposta giusta sarebbe un'altra, ma non posso dire quale sia tra queste quattro opzioni date.",
-        *("Es wurde gewaschen und getrocknet। " * 4, "Since the length of the pipe must be a"),
-    ),
+    Reason.NO_LETTER: ("A is red. B is green.", "Since the length of the pipe must be a"),
     Reason.CUT_OFF: (
         "Let me check each option:\n\nA. red dye: it would fade after a day in the sun, so it can hardly",
     ),
@@ -255,15 +276,6 @@ def test_a_doubted_answer_does_not_count_next_to_a_stated_one(response: str) -> 
     assert found(f"{response}. Therefore, the answer is B.").position == 1
 
 
-def test_the_pronoun_i_is_not_option_i() -> None:
-    nine = [f"weather {number}" for number in range(9)]
-    words = ("The best answer is I don't know", "I don't know", "I think it may rain", "I am not sure.", "I would wait")
-    for response in words:
-        assert found(response, nine).position is None, response
-    for response in ("I", "I.", "(I)", "The answer is I", "The answer is I.", "I. weather 8"):
-        assert found(response, nine).position == 8, response
-
-
 def test_a_number_after_a_letter_must_match_its_option() -> None:
     shares = ["40", "1,000", "50", "-3"]
     assert found("A: 50", shares).reason is Reason.CONTRADICTION
@@ -277,11 +289,11 @@ def test_a_number_after_a_letter_must_match_its_option() -> None:
 
 NUMBERS = {
     0: ("36",),
-    1: ("-36", "−36", "$-36$"),
-    2: ("5", "5.", "5 apples"),
+    1: ("-36",),
+    2: ("5", "5 apples"),
     3: ("5.5",),
     4: ("1/5",),
-    None: ("3*6", "5/2", "5%", "5.25", "-5", "136", "36.5", "5^2", "5°"),
+    None: ("3*6", "5/2", "5%", "5.25", "-5", "136", "36.5", "5°"),
 }
 
 
@@ -335,10 +347,14 @@ def test_the_answer_has_the_identity_of_the_printed_option() -> None:
 
 SETTLED = {
     False: (
-        *("C", "C. Dew", "C\n", "A. Ice\nB. Fog", "C. Dew\nD", "C. Dew\nD. ", "A. Ice\n\nIt is cold"),
+        "C",
+        "C. Dew",
+        "C. Dew\nD",
+        "C. Dew\nD. ",
+        "A. Ice\n\nIt is cold",
         "Let me think.\n\nThe answer is C.\n\nDew is water",
     ),
-    True: ("C\n\nIt is water", "The answer is C.\n\nIt is water", "The answer is A. Ice\n\nIt is cold"),
+    True: ("The answer is C.\n\nIt is water", "The answer is A. Ice\n\nIt is cold"),
 }
 
 
@@ -396,9 +412,3 @@ def test_an_answer_says_which_characters_decided(response: str, characters: str)
     assert answer.span is not None
     assert response[slice(*answer.span)] == characters
     assert answer.rule
-
-
-def test_an_invalid_answer_says_what_was_found_and_why_it_does_not_count() -> None:
-    response = "Option A or B. It cannot be **C. Dew**."
-    places = [(place.position, response[slice(*place.span)], place.void) for place in found(response).found]
-    assert places == [(0, "A", Reason.SEVERAL), (2, "C. Dew", Reason.REJECTED)]

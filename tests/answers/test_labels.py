@@ -9,30 +9,35 @@ from lm_eval_cora.answers.labels import put_into_letters
 from lm_eval_cora.answers.plain import Edited
 from lm_eval_cora.answers.records import read_answer
 from lm_eval_cora.errors import UserError
+from tests.support.responses import pairs
 
 OPTIONS = ["Steam", "Ice", "Fog", "Rain", "Dew"]
 DIGITS, SMALL, ROMAN, KANA, HANGUL = "12345", "abcd", ("I", "II", "III", "IV"), "アイウエ", "가나다라"
-THIRD = (
-    *(
-        (DIGITS, said)
-        for said in ("3", "(3) Fog", "3번 - 안개", "최종 정답: 3번", "정답은 3번입니다.", "정답은 ③", "答え：3番")
+THIRD = {
+    DIGITS: (
+        "3",
+        "(3) Fog",
+        "3번 - 안개",
+        "최종 정답: 3번",
+        "정답은 3번입니다.",
+        "정답은 ③",
+        "答え：3番",
+        "正确答案是第3项。",
+        "La opción 3 porque hace frío",
+        "№ 3",
+        "Ответ: № 3",
+        "The answer is 3 because it is wet",
+        "**Answer:** ３",
+        "Die Antwort ist 3.",
     ),
-    *(
-        (DIGITS, said)
-        for said in ("第3项", "正确答案是第3项。", "opción 3", "La opción 3 porque hace frío", "№ 3", "❸")
-    ),
-    *(
-        (DIGITS, said)
-        for said in ("Ответ: № 3", "The answer is 3 because it is wet", "**Answer:** ３", "Die Antwort ist 3.")
-    ),
-    *((SMALL, said) for said in ("c)", "The answer is c) Fog", "Answer: c", "C")),
-    *((ROMAN, said) for said in ("III", "The answer is III.", "Answer: III", "I think it is III.")),
-    *((KANA, said) for said in ("ウ", "正解：ウ", "答えはウです。")),
-    *((HANGUL, said) for said in ("다", "정답: 다", "정답은 다입니다.")),
-)
+    SMALL: ("c)", "The answer is c) Fog", "Answer: c", "C"),
+    ROMAN: ("III", "The answer is III.", "I think it is III."),
+    KANA: ("ウ", "正解：ウ", "答えはウです。"),
+    HANGUL: ("다", "정답: 다", "정답은 다입니다."),
+}
 
 
-@pytest.mark.parametrize(("labels", "said"), THIRD)
+@pytest.mark.parametrize(("said", "labels"), pairs(THIRD))
 @pytest.mark.parametrize("before", ["", "1.5 + 1 = 2.5\n\n"])
 def test_a_label_is_read_and_its_place_is_that_of_the_whole_label(labels: str, said: str, before: str) -> None:
     answer = read_answer(before + said, OPTIONS[: len(labels)], labels=tuple(labels))
@@ -50,11 +55,9 @@ def test_a_number_is_no_label(said: str) -> None:
 
 
 def test_a_number_that_begins_the_text_of_an_option_is_no_label() -> None:
-    assert read_answer("The answer is 3 apples", ["2 apples", "3 apples", "4 apples"], labels=()).position == 1
-    assert (
-        read_answer("The answer is 3 apples", ["2 apples", "3 apples", "4 apples"], labels=["1", "2", "3"]).position
-        == 1
-    )
+    apples = ["2 apples", "3 apples", "4 apples"]
+    for labels in ((), ("1", "2", "3")):
+        assert read_answer("The answer is 3 apples", apples, labels=labels).position == 1
 
 
 @pytest.mark.parametrize(

@@ -47,23 +47,6 @@ INVALID = {
 }
 
 
-def test_a_bare_i_is_a_letter_unless_a_lower_case_word_follows() -> None:
-    ten = range(10)
-    assert [read_letter(response, ten).picked for response in ("I", "I. Because", "I think")] == [8, 8, None]
-    assert read_best_answer("The best answer is I.", ten).picked == 8
-    for response in ("The best answer is I don't know", "the best answer is I can't tell"):
-        assert read_best_answer(response, ten).picked is None
-        assert BEST_ANSWER.flexible(response, {"printed": ten, "choices": list(map(str, ten))}).picked is None
-
-
-@given(st.integers(2, 26), st.data())
-def test_a_printed_letter_is_read_back(options: int, data: st.DataObject) -> None:
-    position = data.draw(st.integers(0, options - 1))
-    wrapped = data.draw(st.sampled_from(["{}", "({})", "{}.", "**{}**", "{}\nWhy: ...", "Answer: {}"]))
-    identities = data.draw(st.permutations(range(options)))
-    assert read_letter(wrapped.format(LETTERS[position]), identities).picked == identities[position]
-
-
 # ---- the best answer
 BEST = {
     0: (
@@ -125,18 +108,23 @@ def test_a_letter_is_read_or_there_is_a_reason(
         assert (answer.picked, answer.position, answer.reason) == (expected, PRINTED.index(expected), None)
 
 
-@given(
-    st.text(max_size=100),
-    st.integers(2, 26),
-    st.sampled_from(["{}", "({})", "[{}].", ": **{}**.", ":\noption {}", r" $\boxed{{{}}}$", " <b>{}</b>", "\n\n{})"]),
-    st.data(),
+WRAPPED = (
+    *((read_letter, wrapped) for wrapped in ("({})", "{}.", "**{}**", "{}\nWhy: ...", "Answer: {}")),
+    *(
+        (read_best_answer, f"Because.\nThe best answer is {wrapped}")
+        for wrapped in ("[{}].", ": **{}**.", ":\noption {}", r" $\boxed{{{}}}$", " <b>{}</b>", "\n\n{})")
+    ),
 )
-def test_a_planted_letter_is_read_back(before: str, options: int, wrapped: str, data: st.DataObject) -> None:
+
+
+@given(st.sampled_from(WRAPPED), st.integers(2, 26), st.data())
+def test_a_planted_letter_is_read_back(
+    planted: tuple[Callable[[str, Sequence[int]], Answer], str], options: int, data: st.DataObject
+) -> None:
+    read, wrapped = planted
     identities = data.draw(st.permutations(range(options)))
     position = data.draw(st.integers(0, options - 1))
-    # Without "<": marks of reasoning are tested for all formats.
-    response = before.replace("<", "") + "\nThe best answer is " + wrapped.format(LETTERS[position])
-    assert read_best_answer(response, identities).picked == identities[position]
+    assert read(wrapped.format(LETTERS[position]), identities).picked == identities[position]
 
 
 FOUND = {

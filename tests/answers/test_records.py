@@ -11,6 +11,7 @@ from typing import Any, get_args
 import pytest
 
 import lm_eval_cora as cora
+from lm_eval_cora.answers import Reason
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import around, read_response
 from lm_eval_cora.cli import main
@@ -43,6 +44,8 @@ def test_every_response_has_an_answer_or_a_reason(ask: str) -> None:
             record = read_response(doc, [response])
             assert record.invalid is (record.reason is not None), response
             assert record.picked is None or record.picked in doc["printed"], response
+            selected = record.selected or ()
+            assert selected == tuple(one for one in doc["printed"] if one in selected), response
             assert not record.invalid or response.startswith(record.excerpt), response
             strict = read_response(doc, [response], reader="strict")
             assert record.followed is strict.followed is not strict.invalid, response
@@ -61,31 +64,22 @@ def test_a_response_outside_the_format_is_read_by_the_flexible_reader_only() -> 
 OPTIONS = ["Steam", "Ice", "Fog"]
 
 
-def test_an_answer_has_a_rule_and_characters() -> None:
-    response = "So **B** is tempting, but the answer is (C). Fog."
-    answer = cora.read_answer(response, OPTIONS)
-    assert (answer.position, answer.reason, answer.rule) == (2, None, "stated as the answer")
-    assert answer.span is not None
-    assert response[slice(*answer.span)] == "C"
-
-
 @pytest.mark.parametrize("thought", ["", "<think>B yes A, B \\boxed{2}</think>\n"])
 @pytest.mark.parametrize(
     ("format", "reader", "response", "decided"),
     [
-        *(("letter", "strict", "B", "B"), ("letter", "strict", "**Answer:** B\nC", "**Answer:** B")),
-        *(("best_answer", "strict", "The best answer is: **(B)**", "B"), ("best_answer", "flexible", "So, B.", "B")),
-        *(("yes_no", "strict", "Answer: **yes**", "yes"), ("yes_no", "flexible", "No, never", "No")),
-        *(
-            ("yes_no", "flexible", "I say: Steam is wrong.", "Steam is wrong"),
-            ("yes_no", "flexible", "So, no.", "So, no"),
-        ),
-        *(("select_all", "strict", "<b>A</b> and C", "A</b> and C"), ("select_all", "strict", "Answer: AC", "AC")),
-        *(
-            ("select_all", "flexible", "It is so: the answers are A, C.", "A, C"),
-            ("select_all", "flexible", "Ice", "Ice"),
-        ),
-        *(("boxed", "strict", r"So \boxed{ 5 } is it", "5"), ("boxed", "flexible", "5. The answer is $5$.", "5")),
+        ("letter", "strict", "**Answer:** B\nC", "**Answer:** B"),
+        ("letter", "flexible", "So **B** is tempting, but the answer is (C). Fog.", "C"),
+        ("best_answer", "strict", "The best answer is: **(B)**", "B"),
+        ("best_answer", "flexible", "So, B.", "B"),
+        ("yes_no", "strict", "Answer: **yes**", "yes"),
+        ("yes_no", "flexible", "No, never", "No"),
+        ("yes_no", "flexible", "I say: Steam is wrong.", "Steam is wrong"),
+        ("select_all", "strict", "<b>A</b> and C", "A</b> and C"),
+        ("select_all", "flexible", "It is so: the answers are A, C.", "A, C"),
+        ("select_all", "flexible", "Ice", "Ice"),
+        ("boxed", "strict", r"So \boxed{ 5 } is it", "5"),
+        ("boxed", "flexible", "5. The answer is $5$.", "5"),
     ],
 )
 def test_each_format_says_which_characters_decided(
@@ -99,6 +93,34 @@ def test_each_format_says_which_characters_decided(
     start, end = answer.span
     assert start >= len(thought)
     assert (thought + response)[start:end] == decided
+
+
+@pytest.mark.parametrize(
+    ("format", "reader", "response", "void"),
+    [
+        ("letter", "strict", "F because", {"F because": Reason.OUT_OF_RANGE}),
+        (
+            "letter",
+            "flexible",
+            "Option A or B. It cannot be **C. Fog**.",
+            {"A": Reason.SEVERAL, "C. Fog": Reason.REJECTED},
+        ),
+        ("best_answer", "strict", "The best answer is F", {"F": Reason.OUT_OF_RANGE}),
+        ("yes_no", "flexible", "I doubt that the answer is yes.", {"the answer is yes": Reason.REJECTED}),
+        ("yes_no", "flexible", "Yes, so it is. But it is not. So, no.", {"Yes": None, "So, no": None}),
+        ("select_all", "strict", "A, C - B is wrong", {"A, C": Reason.UNCLEAR}),
+        ("select_all", "flexible", "Options to exclude: B", {"Options to exclude:": Reason.REJECTED}),
+        ("boxed", "strict", r"\boxed{answer}", {"answer": Reason.PLACEHOLDER}),
+        ("boxed", "flexible", "If the answer is 5, go on.", {"answer is ": Reason.REJECTED}),
+    ],
+)
+def test_each_format_says_what_was_found_and_why_it_does_not_count(
+    format: str, reader: Reader, response: str, void: dict[str, Reason | None]
+) -> None:
+    options = {"yes_no": OPTIONS[:1], "boxed": []}.get(format, OPTIONS)
+    answer = cora.read_answer(response, options, format=format, reader=reader)
+    assert answer.value is None
+    assert {response[slice(*place.span)]: place.void for place in answer.found} == void
 
 
 BREAKS = ("\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029", r"\n", r"\r\n", "<br>", "<BR />")
@@ -124,11 +146,7 @@ def test_commands_of_latex_are_no_line_breaks() -> None:
         assert cora.read_answer(rf"\boxed{{{written}}}", [], format="boxed").written == written
 
 
-def test_other_formats() -> None:
-    assert cora.read_answer("Yes.", ["Ice"], format="yes_no").selected == (0,)
-    assert cora.read_answer("A, C", OPTIONS, format="select_all").selected == (0, 2)
-    assert cora.read_answer(r"\boxed{2}", [], format="boxed").written == "2"
-    assert cora.read_answer("The best answer is B.", OPTIONS, format="best_answer", reader="strict").position == 1
+def test_an_answer_that_the_token_limit_cut_off_is_invalid() -> None:
     assert cora.read_answer("So the answer may be B, as", OPTIONS, cut_off=True).position is None
 
 
