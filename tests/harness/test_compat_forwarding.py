@@ -141,14 +141,6 @@ def test_a_layer_can_be_copied(make: Any) -> None:
     assert behind(deep).prompts == []
 
 
-@pytest.mark.parametrize("kind", [ForwardingLM, AskingLM])
-def test_an_object_that_was_never_filled_lacks_everything(kind: type[Any]) -> None:
-    empty = kind.__new__(kind)
-    with pytest.raises(AttributeError):
-        empty.batch_sizes  # noqa: B018
-    assert not hasattr(empty, "tokenizer")
-
-
 def test_a_model_that_is_stopped_already_is_refused() -> None:
     for model in (stop_early(Alone()), AskingLM(Alone())):
         with pytest.raises(UserError, match="already wrapped"):

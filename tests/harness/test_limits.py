@@ -11,7 +11,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.limits import known
 from tests.support.responses import STYLES
-from tests.support.simulated import Simulated, run, scores
+from tests.support.simulated import Simulated, run, scored
 from tests.support.stopping import Moody, chance
 
 QUESTIONS = {"questions": 6}
@@ -51,7 +51,7 @@ class Writes(Simulated):
 
 
 def values_of(model: Any) -> dict[str, Any]:
-    return scores(run(model, "cora_demo", QUESTIONS))
+    return scored(model, "cora_demo", QUESTIONS)
 
 
 @pytest.mark.parametrize("tokenizer", [True, False])
@@ -144,7 +144,7 @@ def test_limits_that_cannot_be_used_are_an_error(arguments: dict[str, Any], mess
 def test_a_response_that_is_no_text_ends_nothing() -> None:
     model = Ends("A")
     model.rule = lambda _: None  # type: ignore[assignment, return-value]
-    values = scores(run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1}))
+    values = scored(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})
     assert values["invalid"] == 1.0
 
 

@@ -93,6 +93,15 @@ def scores(results: Mapping[str, Any], task: str = "cora_demo", filter_name: str
     return {key.removesuffix(suffix): value for key, value in results["results"][task].items() if key.endswith(suffix)}
 
 
+def scored(rule: Any, task: str = "cora_demo", *more: Any, **named: Any) -> dict[str, Any]:
+    """The metrics of a run of one task, by name."""
+    return scores(run(rule, task, *more, **named), task)
+
+
+def signature_of(results: Mapping[str, Any], task: str = "cora_demo") -> str:
+    return str(results["configs"][task]["metadata"]["signature"])
+
+
 def knows(doc: dict[str, Any]) -> str:
     """Always the right answer."""
     if doc["ask"] == "yes_no":
