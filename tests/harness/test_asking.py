@@ -31,7 +31,6 @@ class Watched(Moody):
 
     def __init__(self, seed: int = SEED, dies_after: int | None = None) -> None:
         super().__init__(seed)
-        self.calls: list[list[Any]] = []
         self.dies_after = dies_after
 
     def _each(self, method: str, requests: list[Any]) -> list[Any]:

@@ -20,23 +20,11 @@ REPEATS = {"questions": 6, "repeats": 2}
 
 
 class Fickle(Simulated):
-    """Picks B in three of ten answers, and records its calls."""
+    """Picks B in three of ten answers."""
 
     def __init__(self) -> None:
-        super().__init__(self.fickle)
-        self.calls: list[list[Any]] = []
-        self.dice = random.Random(3)
-
-    def fickle(self, doc: dict[str, Any]) -> str:
-        return "B" if self.dice.random() < 0.3 else knows(doc)
-
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        self.calls.append(list(requests))
-        return super().generate_until(requests)
-
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-        self.calls.append(list(requests))
-        return super().loglikelihood(requests)
+        dice = random.Random(3)
+        super().__init__(lambda doc: "B" if dice.random() < 0.3 else knows(doc))
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_order", "cora_demo_prompts"])

@@ -9,7 +9,7 @@ import pytest
 from lm_eval_cora.answers.records import SKIPPED, Response
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
-from lm_eval_cora.harness.limits import known
+from lm_eval_cora.harness.limits import annotated
 from tests.support.responses import STYLES
 from tests.support.simulated import Simulated, run, scored
 from tests.support.stopping import Moody, chance
@@ -81,11 +81,10 @@ class Ends(Simulated):
 
     def __init__(self, said: str) -> None:
         super().__init__(lambda _: said)
-        self.limits: list[int] = []
 
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        self.limits += [request.args[1]["max_gen_toks"] for request in requests]
-        return super().generate_until(requests)
+    @property
+    def limits(self) -> list[int]:
+        return [request.args[1]["max_gen_toks"] for call in self.calls for request in call]
 
 
 @pytest.mark.parametrize(
@@ -170,10 +169,10 @@ def test_what_is_known_about_a_response(
     prompt: str, model: dict[str, Any], response: str, cut_off: bool | None, opened: bool
 ) -> None:
     request = SimpleNamespace(args=(prompt, {"max_gen_toks": 8}))
-    marked = known(SimpleNamespace(**model), request, response)
+    marked = annotated(SimpleNamespace(**model), request, response)
     assert (marked, marked.cut_off, marked.opened) == (str(response), cut_off, opened)
 
 
 @pytest.mark.parametrize("response", [SKIPPED, None, 3.5])
 def test_what_is_no_response_is_not_marked(response: Any) -> None:
-    assert known(None, SimpleNamespace(args=("", {})), response) is response
+    assert annotated(None, SimpleNamespace(args=("", {})), response) is response

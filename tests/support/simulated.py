@@ -28,12 +28,15 @@ class Simulated(LM):
         super().__init__()
         self.rule = rule
         self.prompts: list[str] = []
+        self.calls: list[list[Any]] = []
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.calls.append(list(requests))
         self.prompts += [request.args[0] for request in requests]
         return [self.rule(request.doc) for request in requests]
 
     def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        self.calls.append(list(requests))
         self.prompts += [request.args[0] for request in requests]
         return [self._score(self.rule(request.doc), request.args[1].strip()) for request in requests]
 
