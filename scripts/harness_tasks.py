@@ -29,7 +29,7 @@ from lm_eval.utils import apply_template, env
 from tqdm import tqdm
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.asked import Asked, asked_by, labels_in, read_question
+from lm_eval_cora.harness.asked import TaskQuestion, labels_in, questions_of, read_question
 from lm_eval_cora.questions.question import Question, UnusableQuestion
 
 FOLDER = Path(lm_eval.tasks.__file__).parent
@@ -217,7 +217,7 @@ def is_template(value: Any) -> bool:
     return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
-def asked_with(name: str, entry: Any, row: Row) -> Asked:
+def asked_with(name: str, entry: Any, row: Row) -> TaskQuestion:
     """Try a task with a made-up row in the format of its data, as the harness and `cora_of` do."""
     config = load_yaml(entry.yaml_path, resolve_func=True)
     named = [config.get(key) for key in ("doc_to_text", "doc_to_choice", "doc_to_target")]
@@ -234,7 +234,7 @@ def asked_with(name: str, entry: Any, row: Row) -> Asked:
 
     with patch.object(ConfigurableTask, "download", download):
         task = ConfigurableTask(config=config)
-        (asked,) = asked_by(task)
+        (asked,) = questions_of(task)
     Question("made up", asked.stem, asked.choices, asked.answer)
     if asked.printed is not None and str(asked.printed) != task.doc_to_text(asked.doc):
         raise UserError("another text")

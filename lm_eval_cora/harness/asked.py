@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from operator import itemgetter
 from types import SimpleNamespace
@@ -40,8 +40,8 @@ _LABELLED = re.compile(r"([\W_]*)(\w{1,4})([\W_]*)(.*)", re.DOTALL)
 """A scored answer that begins with a label: "A", " B", "(C)", "4.", "(D)the whole option"."""
 
 
-@dataclass(frozen=True)
-class Asked:
+@dataclass
+class TaskQuestion:
     """A question of a task of the harness."""
 
     task: Any
@@ -50,13 +50,13 @@ class Asked:
     choices: tuple[str, ...]
     answer: int
     printed: PrintedQuestion | None = None  # cut at its options; None if the prompt does not print them
-    lost: UnusableQuestion | None = None  # why it is left out
+    error: UnusableQuestion | None = None  # why it is left out
 
 
-_MOST_LOST = 0.2  # share of a task's docs that are left out if their options or their target are not found
+_MOST_LEFT_OUT = 0.2  # share of a task's docs that are left out if their options or their target are not found
 
 
-def asked_by(task: Any) -> list[Asked]:
+def questions_of(task: Any) -> list[TaskQuestion]:
     """Read the questions of a task of the harness."""
     if task.OUTPUT_TYPE not in ("multiple_choice", "generate_until"):
         raise UserError(f"{task.task_name}: expected a multiple-choice task, its output_type is {task.OUTPUT_TYPE}")
@@ -65,31 +65,31 @@ def asked_by(task: Any) -> list[Asked]:
         try:
             asked.append(read_question(task, doc))
         except Exception as error:  # noqa: PERF203  # a template or function of the task may raise any error
-            told = str(error) if isinstance(error, UserError) else f"cannot be rendered: {in_a_line(error)}"
-            lost = UnusableQuestion("a prompt or target that cannot be read", told)
-            asked.append(Asked(task, doc, "", (), 0, lost=lost))
+            reason = str(error) if isinstance(error, UserError) else f"cannot be rendered: {in_a_line(error)}"
+            unusable = UnusableQuestion("a prompt or target that cannot be read", reason)
+            asked.append(TaskQuestion(task, doc, "", (), 0, error=unusable))
     if not asked:
         raise UserError(f"{task.task_name}: the task has no docs")
     cut = [one.printed for one in asked if one.printed]
     # Options such as "1", "2", "3" may be numbers, not labels. They are if other docs of the task have texts.
-    prints = 2 * len(cut) > len(asked) or all(one.printed or labels_in(one.choices) for one in asked if not one.lost)
+    prints = 2 * len(cut) > len(asked) or all(one.printed or labels_in(one.choices) for one in asked if not one.error)
     common = iter(of_one_task(cut) if cut else ())
-    for number, one in enumerate(asked):
+    for one in asked:
         if one.printed:
             printed = next(common)
-            asked[number] = replace(one, printed=printed if prints else None, choices=printed.options)
-        elif prints and not one.lost:
+            one.printed, one.choices = printed if prints else None, printed.options
+        elif prints and not one.error:
             scores = f"the task scores {', '.join(one.choices)}, but its prompt does not print such options"
             end = f"it ends with {task.doc_to_text(one.doc)[-200:]!r}"
-            asked[number] = replace(one, lost=UnusableQuestion("a prompt without its options", f"{scores}; {end}"))
-    places = [number for number, one in enumerate(asked) if one.lost]
-    if len(places) > _MOST_LOST * len(asked):
-        count = f"{len(places)} of {len(asked)} docs cannot be asked; at most {_MOST_LOST:.0%} are left out"
-        raise UserError(f"{task.task_name}: {count}. Doc {places[0]}: {asked[places[0]].lost}")
+            one.error = UnusableQuestion("a prompt without its options", f"{scores}; {end}")
+    places = [number for number, one in enumerate(asked) if one.error]
+    if len(places) > _MOST_LEFT_OUT * len(asked):
+        count = f"{len(places)} of {len(asked)} docs cannot be asked; at most {_MOST_LEFT_OUT:.0%} are left out"
+        raise UserError(f"{task.task_name}: {count}. Doc {places[0]}: {asked[places[0]].error}")
     return asked
 
 
-def read_question(task: Any, doc: Mapping[str, Any]) -> Asked:
+def read_question(task: Any, doc: Mapping[str, Any]) -> TaskQuestion:
     """Read the question of a doc."""
     text = task.doc_to_text(doc)
     if not isinstance(text, str):
@@ -103,7 +103,7 @@ def read_question(task: Any, doc: Mapping[str, Any]) -> Asked:
             wanted = f"options with the label {shorten(repr(target))}"
             raise UserError(f"expected {wanted} in the prompt, which ends with {text[-200:]!r}")
         right = printed.labels.index(label_in(target))
-        return Asked(task, doc, _stem(printed.before), printed.options, right, printed)
+        return TaskQuestion(task, doc, _stem(printed.before), printed.options, right, printed)
     scored = [str(choice) for choice in task.doc_to_choice(doc)]
     answer = _index(target, scored)
     if answer is None:
@@ -112,8 +112,8 @@ def read_question(task: Any, doc: Mapping[str, Any]) -> Asked:
     texts = [LABEL.sub("", choice, count=1) if labels else choice.lstrip() for choice in scored]
     styles = [labels] if labels else [sequence.split()[: len(texts)] for sequence in SEQUENCES if all(texts)]
     for printed in filter(None, (printed_question(text, style, texts) for style in styles)):
-        return Asked(task, doc, _stem(printed.before), printed.options, answer, printed)
-    return Asked(task, doc, _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored)), answer)
+        return TaskQuestion(task, doc, _stem(printed.before), printed.options, answer, printed)
+    return TaskQuestion(task, doc, _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored)), answer)
 
 
 def _index(target: Any, scored: Sequence[str]) -> int | None:
@@ -169,10 +169,10 @@ class AskedTask(CoraTask):
         options = Options.from_metadata(config["task"], (config.get("metadata") or {}).get("cora"))
         names = _names_in(config["task"], options)
         tasks = _loaded(config["task"], names)
-        every = [(n, f"{task}-{n}", one) for task in tasks for n, one in enumerate(asked_by(tasks[task]))]
+        every = [(n, f"{task}-{n}", one) for task in tasks for n, one in enumerate(questions_of(tasks[task]))]
         asked = {key: one for _, key, one in sorted(every, key=itemgetter(0))}  # in turns: `--limit` leaves out none
         self._tasks, self._every = tasks, asked
-        self._asked = {key: one for key, one in asked.items() if not one.lost}
+        self._asked = {key: one for key, one in asked.items() if not one.error}
         prints = {one.printed is not None for one in self._asked.values()}
         if len(prints) > 1:
             some = "some of the tasks print their options, others do not"
@@ -188,12 +188,12 @@ class AskedTask(CoraTask):
     def _warn_of_options(self, name: str) -> None:
         every = [*self._asked.values()]
         hiding = sum(all(option.strip() in one.stem for option in one.choices) for one in every)
-        alike = sum(has_alike(one.choices) for one in every)
+        with_equal = sum(has_alike(one.choices) for one in every)
         where = f"of {len(every)} questions of {', '.join(self._tasks)} have"
         if 2 * hiding > len(every):
             logger.warning("%s: %d %s all their options in the text before, which variants keep", name, hiding, where)
-        if alike:
-            logger.warning("%s: %d %s %s. Equal ones count as one option", name, alike, where, ALIKE)
+        if with_equal:
+            logger.warning("%s: %d %s %s. Equal ones count as one option", name, with_equal, where, ALIKE)
 
     def _questions(self, name: str) -> Benchmark:
         """The questions as a benchmark."""
@@ -208,8 +208,8 @@ class AskedTask(CoraTask):
     def _question(self, row: Mapping[str, Any], _: str) -> Question:
         """A question; its task is the category if there are several."""
         one, several = self._every[row["id"]], len(self._tasks) > 1
-        if one.lost:
-            raise one.lost
+        if one.error:
+            raise one.error
         category = one.task.task_name if several else ""
         return Question(row["id"], one.stem, one.choices, one.answer, category, self._cluster_of(one.doc))
 
@@ -249,7 +249,8 @@ class AskedTask(CoraTask):
         if not self._in_own_words:
             return {}
         settings: dict[str, Any] = {}
-        for name in [*_SETTINGS, *["generation_kwargs"] * all(written)]:
+        names = [*_SETTINGS, "generation_kwargs"] if all(written) else _SETTINGS
+        for name in names:
             values = [getattr(task.config, name) for task in self._tasks.values()]
             if any(value != values[0] for value in values):
                 raise UserError(f"{config['task']}: {name} differs between the tasks. Run them separately")
@@ -349,20 +350,20 @@ class AskedTask(CoraTask):
                 how = {**arguments, "gen_prefix": one.task.doc_to_prefix(one.doc)}
                 self._contexts[key] = one.task.fewshot_context(one.doc, shots, **how)
             except Exception as error:  # as agieval's, whose answers are lists, with exemplars
-                if one.lost:
+                if one.error:
                     continue
                 where = f"{self.task_name}: question {key} with {shots} exemplars"
                 raise UserError(f"{where}: its task cannot build the prompt: {in_a_line(error)}") from error
 
 
-_SETTINGS = ("num_fewshot", "fewshot_delimiter", "target_delimiter", "gen_prefix")
+_SETTINGS = ["num_fewshot", "fewshot_delimiter", "target_delimiter", "gen_prefix"]
 
 
 def _in_json(ascii: bool, text: str) -> str:
     return json.dumps(text, ensure_ascii=ascii)[1:-1]
 
 
-def _prompt_of(asked: Asked) -> PrintedPrompt:
+def _prompt_of(asked: TaskQuestion) -> PrintedPrompt:
     task, printed = asked.task, asked.printed
     assert printed is not None
     keys = ("doc_to_text", "doc_to_choice", "description")

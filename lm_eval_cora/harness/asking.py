@@ -198,8 +198,10 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
     if scored_early and not callable(config.process_results):
         raise UserError(f"{where} needs scored answers, but --predict_only disables scoring. Remove one of the two")
     if scored_early and filters > 1:
-        why = "An answer that is settled under one filter may still change under another. Run the task with one filter"
-        raise UserError(f"{where}: expected one filter in filter_list, got {filters}. {why}")
+        raise UserError(
+            f"{where}: expected one filter in filter_list, got {filters}. "
+            "An answer that is settled under one filter may still change under another. Run the task with one filter"
+        )
     if config.repeats > 1:
         raise UserError(f"{where}: expected repeats: 1, got {config.repeats} in the task file")
     has_cora = any(entry["aggregation"] is cora and "without" not in entry for entry in entries)
@@ -208,12 +210,15 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
         raise UserError(f"{where}: --{min(options)} {lacks}")
     schedule = getattr(back_end, "batch_schedule", 1)
     if isinstance(schedule, int | float) and schedule > 1:
-        why = "adapts batches to one long list of requests, but these options send many short lists"
-        raise UserError(f"{where}: --batch_size auto:{schedule:g} {why}. Set --batch_size to a number")
+        raise UserError(
+            f"{where}: --batch_size auto:{schedule:g} adapts batches to one long list of requests, "
+            "but these options send many short lists. Set --batch_size to a number"
+        )
     if getattr(back_end, "batch_size", None) == "auto" and back_end.world_size > 1:
-        why = "with --batch_size auto all processes measure the batch size together in each call"
-        but = "but with these options they call the model a different number of times. Set --batch_size to a number"
-        raise UserError(f"{where}: {why}, {but}")
+        raise UserError(
+            f"{where}: with --batch_size auto all processes measure the batch size together in each call, "
+            "but with these options they call the model a different number of times. Set --batch_size to a number"
+        )
 
 
 def check_repeats(task: str, model: Any, *, scores: bool) -> None:

@@ -132,9 +132,9 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
     if formats_chats(own) and not chat:
         raise UserError(f"--model: {type(own).__name__} sends chat turns. Add --apply_chat_template")
     _check_address(own)
-    said = [("system", system)] if system else []
-    said += [("user", _QUESTION), ("assistant", "A")] if shots else []
-    turns = [{"role": role, "content": text} for role, text in [*said, ("user", _QUESTION)]]
+    before = [("system", system)] if system else []
+    before += [("user", _QUESTION), ("assistant", "A")] if shots else []
+    turns = [{"role": role, "content": text} for role, text in [*before, ("user", _QUESTION)]]
     try:
         prompt = own.apply_chat_template(turns) if chat else "\n\n".join(turn["content"] for turn in turns)
         _ask_once(own, "generate_until", prompt, {"until": [], "max_gen_toks": 16})  # some refuse 1

@@ -249,12 +249,12 @@ def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
 def noting_unsaved(note: Callable[[str], None]) -> AbstractContextManager[None]:
     """Pass on what the harness could not save: it logs a warning, and the run ends as if it had."""
 
-    def hear(record: logging.LogRecord) -> bool:
+    def keep(record: logging.LogRecord) -> bool:
         if record.getMessage().startswith("Could not save"):
             note(record.getMessage())
         return True
 
-    return _filtered(EvaluationTracker.__module__, hear)
+    return _filtered(EvaluationTracker.__module__, keep)
 
 
 @contextmanager
@@ -312,7 +312,7 @@ def hidden_bars() -> Iterator[None]:
         yield
 
 
-def heard(hear: Callable[[str], None]) -> AbstractContextManager[None]:
+def collecting_server_messages(note: Callable[[str], None]) -> AbstractContextManager[None]:
     """Collect the server's messages about failures, which API models log but do not raise, and hide their log lines."""
 
     def keep(record: logging.LogRecord) -> bool:
@@ -320,7 +320,7 @@ def heard(hear: Callable[[str], None]) -> AbstractContextManager[None]:
         if message.startswith("API request failed"):
             for lead in ("Response text: ", "error message: "):
                 if lead in message:
-                    hear(message.partition(lead)[2].removesuffix(" Retrying...").removesuffix(".").strip())
+                    note(message.partition(lead)[2].removesuffix(" Retrying...").removesuffix(".").strip())
             return False
         return not message.startswith(("Exception:", "API returned null content", "Tokenized requests are disabled"))
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from heapq import heapreplace
 from math import ceil, inf
 from typing import Any
 
@@ -244,9 +243,7 @@ def deal(docs: Sequence[tuple[int, Doc]], ranks: int) -> list[list[tuple[int, Do
     if len(questions) < ranks:
         return [list(docs[rank::ranks]) for rank in range(ranks)]
     parts: list[list[tuple[int, Doc]]] = [[] for _ in range(ranks)]
-    loads = [(0, rank) for rank in range(ranks)]  # a heap
     for members in questions.values():
-        load, rank = loads[0]
-        parts[rank] += members
-        heapreplace(loads, (load + len(members), rank))
+        smallest = min(parts, key=len)
+        smallest += members
     return parts

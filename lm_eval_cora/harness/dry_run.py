@@ -31,14 +31,14 @@ class UsageError(Exception):
 
 def harness_arguments(arguments: Sequence[str]) -> Namespace:
     """Parse arguments as `lm_eval run` does."""
-    said = StringIO()
+    stderr = StringIO()
     try:
-        with redirect_stderr(said):
+        with redirect_stderr(stderr):
             given: Namespace = parsed(arguments)[1]
     except SystemExit as ended:
         if not ended.code:  # it has printed a help text
             raise
-        raise UsageError(said.getvalue().rpartition("error: ")[2].strip()) from None
+        raise UsageError(stderr.getvalue().rpartition("error: ")[2].strip()) from None
     except (ValueError, RecursionError) as error:  # the parser does not catch these
         raise UsageError(shorten(" ".join(str(error).split()), 400).removesuffix(".")) from None
     after = arguments[arguments.index("--metadata") + 1 :] if "--metadata" in arguments else ()

@@ -47,7 +47,7 @@ def generate(
         sent = [requests[place] if is_last else _limited(requests[place], limit) for place in pending]
         received = ask(lm, "generate_until", sent, disable_tqdm=disable_tqdm)
         for place, request, response in zip(pending, sent, received, strict=True):
-            responses[place] = response if task_of(request) is None else known(behind(lm), request, response)
+            responses[place] = response if task_of(request) is None else annotated(behind(lm), request, response)
         limited = [place for place, request in zip(pending, sent, strict=True) if request is not requests[place]]
         counted = f"{len(sent):,} again" if steps else f"{len(limited):,} requests"
         steps.append(f"{counted} with at most {limit:,} tokens")
@@ -84,17 +84,17 @@ def _limited(request: Instance, limit: int) -> Instance:
     return limited
 
 
-def known(model: Any, request: Instance, response: Any) -> Any:
+def annotated(model: Any, request: Instance, response: Any) -> Any:
     """Attach to a response what is known about it besides its text."""
     if not isinstance(response, str) or isinstance(response, Skipped):
         return response
-    said = Response.of(response)
+    own = Response.of(response)
     prompt, settings = request.args
     hides = getattr(model, "think_end_token", None) is not None
-    if (cut_off := said.cut_off) is None:
-        cut_off = _is_cut_off(model, said, settings.get("max_gen_toks"), hides=hides)
-    opened = said.opened or (bool(cut_off) and said.cut_off is None if hides else opens_reasoning(str(prompt)))
-    return Response(str(said), cut_off=cut_off, opened=opened, came=said.came)
+    if (cut_off := own.cut_off) is None:
+        cut_off = _is_cut_off(model, own, settings.get("max_gen_toks"), hides=hides)
+    opened = own.opened or (bool(cut_off) and own.cut_off is None if hides else opens_reasoning(str(prompt)))
+    return Response(str(own), cut_off=cut_off, opened=opened, came=own.came)
 
 
 def _is_cut_off(model: Any, text: str, limit: Any, *, hides: bool) -> bool | None:

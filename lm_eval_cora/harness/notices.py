@@ -115,9 +115,9 @@ def describe_whole(phases: Phases) -> str:
 
 def describe_shares(agenda: Sequence[Planned], budget: int, *, stops: bool) -> str:
     """Describe how the tasks of a run share a budget."""
-    shares = [f"{count:,} of {task}" for task, count in shares_of_budget(agenda, budget).items()]
-    shares[0] = shares[0].replace(" of ", " question of " if shares[0].startswith("1 ") else " questions of ", 1)
-    listed = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
+    (task, count), *others = shares_of_budget(agenda, budget).items()
+    shares = [f"{counted(count, 'question')} of {task}", *(f"{count:,} of {task}" for task, count in others)]
+    listed = f"{', '.join(shares[:-1])} and {shares[-1]}" if others else shares[0]
     more = ", and for more if they stop early" if stops else ""
     return f"the budget of {budget:,} requests pays for {listed}{more}; {OTHER_QUESTIONS}"
 
@@ -206,9 +206,14 @@ def _advise_on_limit(records: Sequence[Record], setting: Conditions) -> str:
     lost = sum(record.invalid for record in cut)
     few = lost <= TOO_MANY_INVALID * len(cut)
     limit = "the token limit" if setting.limit is None else f"the limit of {setting.limit:,} tokens"
-    advice = "The others state it before the cut, so more tokens would change little" if few else _room(setting.limit)
-    were = f"{len(cut):,} of {len(records):,} responses were cut off by {limit}, and {lost:,} of these have no answer"
-    return f"{were}. {advice[0].upper()}{advice[1:]}"
+    room = _room(setting.limit)
+    advice = (
+        "The others state it before the cut, so more tokens would change little" if few else room[0].upper() + room[1:]
+    )
+    return (
+        f"{len(cut):,} of {len(records):,} responses were cut off by {limit}, and {lost:,} of these have no answer. "
+        f"{advice[0].upper()}{advice[1:]}"
+    )
 
 
 def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditions, *, alone: bool) -> str:
@@ -218,15 +223,15 @@ def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditi
         return ""
     reason, count = reasons.most_common(1)[0]
     examples = [record for record in records if record.reason is reason]
-    ((came, _),) = Counter(record.came for record in examples).most_common(1)
+    ((instead, _),) = Counter(record.came for record in examples).most_common(1)
     excerpt = next((record.excerpt for record in examples if record.excerpt), "")
     shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
-    instead = f"; instead of text came {came}" if came else ""
+    of_text = f"; instead of text came {instead}" if instead else ""
     what = f" to prompts that ask for {wanted.description}" if not alone else ""
     return (
         f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
-        f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}){instead}. "
-        f"{_advice(reason, wanted, setting, examples, came)}"
+        f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}){of_text}. "
+        f"{_advice(reason, wanted, setting, examples, instead)}"
     )
 
 
@@ -235,12 +240,12 @@ def _most(records: Sequence[Record], cut_off: bool) -> bool:
     return sum(record.cut_off is cut_off for record in records) > len(records) / 2
 
 
-def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, examples: Sequence[Record], came: str) -> str:
+def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, examples: Sequence[Record], instead: str) -> str:
     room, ended = _room(setting.limit), _most(examples, cut_off=False)
     if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX) or (not ended and _most(examples, cut_off=True)):
         return f"The model needs more tokens to finish; {room}"
-    if came in _INSTEAD:
-        return _INSTEAD[came]
+    if instead in _INSTEAD:
+        return _INSTEAD[instead]
     if reason is Reason.NO_LIKELIHOOD:
         return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
     if not setting.chat:

@@ -37,11 +37,11 @@ class Progress:
         """Subtract requests whose answers are already known."""
         self.left -= count
 
-    def after_a_wave(self, answered: int, left: int, settled: int, questions: int) -> None:
+    def after_a_wave(self, answered: int, left: int, decided: int, questions: int) -> None:
         """Update the bar after a wave."""
         self.answered, self.left = answered, left
         self._bar.total, self._bar.n = answered + left, answered
-        self._bar.set_postfix_str(f"{settled:,} of {questions:,} questions settled")
+        self._bar.set_postfix_str(f"{decided:,} of {questions:,} questions settled")
 
     def close(self) -> None:
         """Close the bar."""

@@ -6,9 +6,11 @@ when no more questions are needed. It does not depend on models or ranks, so all
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, zip_longest
 from math import ceil, inf
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -108,8 +110,7 @@ def everything(agenda: Sequence[Planned]) -> Rounds:
 def in_turn(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
     """Merge the questions of several tasks: the first one of each task, then the second one of each, and so on."""
     # With a budget, each task gets the same number of questions until it has no more.
-    placed = [(place, number) for number, agenda in enumerate(agendas) for place in range(len(agenda))]
-    return [agendas[number][place] for place, number in sorted(placed)]
+    return [planned for turn in zip_longest(*agendas) for planned in turn if planned is not None]
 
 
 def of_each_task(agenda: Sequence[Planned]) -> dict[str, list[Planned]]:
@@ -130,12 +131,10 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
     """Ask whole questions, in the order of the agenda, with a limited number of requests."""
     # A round has as many questions as the remaining budget allows if all their variants are asked. If early stopping
     # saves requests, they are used in another round.
+    totals = [0, *accumulate(planned.requests for planned in agenda)]
     place = spent = 0
     while place < len(agenda):
-        end, worst = place, spent
-        while end < len(agenda) and worst + agenda[end].requests <= budget:
-            worst += agenda[end].requests
-            end += 1
+        end = bisect_right(totals, totals[place] + budget - spent) - 1
         if not end:
             needed = f"{agenda[0].requests:,} requests, the cost of the first question of {agenda[0].task}"
             raise UserError(f"--budget: expected at least {needed}; got {budget:,}")

@@ -79,19 +79,21 @@ def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     # `ties` marks a tie. The samples file also gets the `rule` that read the answer, `cut_off` if the token limit ended
     # the response, `opened` if it begins inside reasoning, and what `came` instead of text.
     picked = "consistency_rate" if "consistency_rate" in keys else "sc@original"
+    repeated = REPEAT if record.kind == REPEAT else ""
+    texts = {
+        "acc": "skipped" if record.skipped else repeated,
+        picked: record.said(letters=False),
+        "invalid": record.reason.value if record.reason is not None else "",
+        "ties": "tied" if record.tied else "",
+    }
     empty = RecordCell(record)
-    row: dict[str, RecordScore | RecordCell] = {key: empty for key in ("acc", picked, "invalid", "ties") if key in keys}
-    if "acc" in row:
-        instead = "skipped" if record.skipped else REPEAT if record.kind == REPEAT else ""
-        row["acc"] = RecordCell(record, instead) if instead else RecordScore.of(record)
-    if picked in row and not record.skipped and not record.invalid:
-        row[picked] = RecordCell(record, record.said(letters=False))
-    if "invalid" in row and record.reason is not None:
-        row["invalid"] = RecordCell(record, record.reason.value)
-    if "ties" in row and record.tied:
-        row["ties"] = RecordCell(record, "tied")
+    row: dict[str, Any] = {
+        key: RecordCell(record, text) if text else empty for key, text in texts.items() if key in keys
+    }
+    if row.get("acc") is empty:
+        row["acc"] = RecordScore.of(record)
     known = {name: getattr(record, name) for name in ("rule", "cut_off", "opened", "came")}
-    return SampleRow({**row, **{name: value for name, value in known.items() if value}}, keys, empty)
+    return SampleRow(row | {name: value for name, value in known.items() if value}, keys, empty)
 
 
 def encodable(response: Any) -> Any:
@@ -156,8 +158,8 @@ class Scoring:
 
     def filter(self, instances: Sequence[Any]) -> None:
         """Filter the responses, except skipped ones, on which a user's own filter may fail."""
-        left_out = [one for one in instances if one.resps and isinstance(one.resps[0], Skipped)]
-        asked = [one for one in instances if not (one.resps and isinstance(one.resps[0], Skipped))]
+        left_out = [one for one in instances if _is_skipped(one.resps)]
+        asked = [one for one in instances if not _is_skipped(one.resps)]
         for ensemble in self.filters:
             if asked:
                 ensemble.apply(asked)
@@ -168,8 +170,7 @@ class Scoring:
 
     def row(self, doc: Doc, results: Sequence[Any]) -> SampleRow:
         """Score a variant, and put its Record under every metric."""
-        missing = bool(results) and isinstance(results[0], Skipped)
-        return spread(skipped(doc) if missing else self._record(doc, results), self._keys)
+        return spread(skipped(doc) if _is_skipped(results) else self._record(doc, results), self._keys)
 
     def score_early(self, answered: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[bool | None]:
         """Whether each variant (requests and responses) is right, as in the final score; None if unknown."""
@@ -313,6 +314,10 @@ def _settle(answers: Iterable[tuple[str, str | None]], *, ranks: int = 1) -> Non
         if text is not None:
             written.setdefault(question, set()).add(text)
     CHECKER.settle_within(written.values(), ranks=ranks)
+
+
+def _is_skipped(responses: Sequence[Any]) -> bool:
+    return bool(responses) and isinstance(responses[0], Skipped)
 
 
 def _copied(request: Any, response: Any) -> Any:

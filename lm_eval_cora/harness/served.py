@@ -18,7 +18,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.api_models import TemplateAPI
 
 from lm_eval_cora.answers.records import Response
-from lm_eval_cora.harness.compat import heard, hidden_bars
+from lm_eval_cora.harness.compat import collecting_server_messages, hidden_bars
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.question import shorten
 
@@ -77,7 +77,7 @@ class FailureCount:
     failed: Counter[str] = field(default_factory=Counter)  # in all attempts, by kind of failure
     unsent: int = 0  # because the server had stopped answering
     gave_up: bool = False
-    said: str = ""  # the server's message about the last failure
+    last_message: str = ""  # the server's message about the last failure
     _attempts: int = 0
     _since: float = 0.0
 
@@ -91,9 +91,9 @@ class FailureCount:
         self.answered += size
         self._attempts = 0
 
-    def hear(self, text: str) -> None:
+    def note_message(self, text: str) -> None:
         """Store the server's message about a failure."""
-        self.said = shorten(text, 200)
+        self.last_message = shorten(text, 200)
 
     def note_attempt(self, now: float, patience: float = _PATIENCE) -> None:
         """Count a failed attempt, and give up after ten in a row over at least `patience` seconds."""
@@ -111,13 +111,13 @@ class FailureCount:
     def describe_first(self) -> str:
         """Describe why the first request failed, and what to do."""
         (kind,) = self.failed
-        sends_another = all(name in self.said for name in ("max_tokens", "max_completion_tokens"))
+        sends_another = all(name in self.last_message for name in ("max_tokens", "max_completion_tokens"))
         hint = _ANOTHER_BACK_END if sends_another else _WHAT_TO_DO.get(kind)
         return f"{kind}. {hint}{self._quoted}" if hint else f"{kind}{self._quoted}"
 
     @property
     def _quoted(self) -> str:
-        return f". The server said: {self.said}" if self.said else ""
+        return f". The server said: {self.last_message}" if self.last_message else ""
 
 
 def status_of(error: BaseException) -> int | None:
@@ -168,7 +168,7 @@ class _Patient:
     def _send(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
         """Send requests, and raise at the end if some have no answer."""
         lost_before = self.tally.lost
-        with hidden_bars() if disable_tqdm else nullcontext(), heard(self.tally.hear):
+        with hidden_bars() if disable_tqdm else nullcontext(), collecting_server_messages(self.tally.note_message):
             responses = list(getattr(super(), method)(requests))
         if self.tally.lost > lost_before:
             raise ServerError(self.base_url, self.tally)  # type: ignore[attr-defined]
@@ -228,7 +228,7 @@ class _Patient:
         expected = _expected.get()
         _check(outputs, expected)
         parse = super().parse_generations  # type: ignore[misc]
-        responses = described(self, outputs, partial(parse, outputs=outputs, **named))
+        responses = with_details(self, outputs, partial(parse, outputs=outputs, **named))
         if expected is not None and len(responses) != expected:
             raise NoChoicesError
         return responses
@@ -247,9 +247,9 @@ class _Patient:
         if not kind:
             raise error
         if isinstance(error, MalformedError):
-            self.tally.hear(str(error))
+            self.tally.note_message(str(error))
         if kind == UNREACHABLE:
-            self.tally.said = ""  # about an earlier failure
+            self.tally.last_message = ""  # about an earlier failure
         is_empty = isinstance(error, NoChoicesError)
         at_most = min(self.attempts, _EMPTY_AT_MOST) if is_empty else self.attempts
         if is_empty:
@@ -270,19 +270,19 @@ class _Patient:
         return None
 
 
-def tell_how_answers_end(model: Any) -> None:
-    """Let a back end of plain `lm_eval run` tell what a server says about its answers: it returns texts alone."""
+def attach_finish_reasons(model: Any) -> None:
+    """Attach what a server says about its answers, also in plain `lm_eval run`, whose back ends return only texts."""
     if not isinstance(model, TemplateAPI) or isinstance(model, _Patient) or "parse_generations" in vars(model):
         return
     parse = model.parse_generations
 
     def parse_generations(outputs: Any, **named: Any) -> list[Any]:
-        return described(model, outputs, partial(parse, outputs=outputs, **named))
+        return with_details(model, outputs, partial(parse, outputs=outputs, **named))
 
     model.parse_generations = parse_generations
 
 
-def described(model: Any, outputs: Any, parse: Callable[[], list[Any]]) -> list[Any]:
+def with_details(model: Any, outputs: Any, parse: Callable[[], list[Any]]) -> list[Any]:
     """Parse the texts of an output, and attach what the server says about each; a missing one is `NoAnswer`."""
     token = getattr(model, "think_end_token", None)
     parts = outputs if isinstance(outputs, list) else [outputs]

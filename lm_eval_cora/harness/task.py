@@ -16,11 +16,11 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, docs
 from lm_eval_cora.harness.asking import AskingLM, check_repeats, check_stopping
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs
-from lm_eval_cora.harness.limits import known
+from lm_eval_cora.harness.limits import annotated
 from lm_eval_cora.harness.notices import Conditions, describe_cost, describe_samples, describe_stopping
 from lm_eval_cora.harness.rounds import Planned
 from lm_eval_cora.harness.scoring import Scoring, check_comparison, digest_of, encodable, name_callables, score_response
-from lm_eval_cora.harness.served import tell_how_answers_end
+from lm_eval_cora.harness.served import attach_finish_reasons
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import facts
@@ -171,13 +171,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         variants = [doc for doc in self._selected.values() if doc["question_id"] == question.id]
         labels, last = variants[0].get("labels", LETTERS), variants[-1]
         options = (f"{label} {option!r}" for label, option in zip(labels, question.choices, strict=False))
-        lines = [
-            f"question: {question.stem!r}",
-            f"options: {', '.join(options) or 'none'}",
-            f"right: {question.right!r}",
-            f"{last['kind']}: {self.doc_to_text(last)!r}",
-        ]
-        return "\n  ".join([cost, *lines])
+        return (
+            f"{cost}\n"
+            f"  question: {question.stem!r}\n"
+            f"  options: {', '.join(options) or 'none'}\n"
+            f"  right: {question.right!r}\n"
+            f"  {last['kind']}: {self.doc_to_text(last)!r}"
+        )
 
     def prepare(
         self,
@@ -216,7 +216,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             asked_for = self._options.request_seeds
             self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if asked_for is None else asked_for
         compat.leave_out_empty_stops(compat.behind(model))
-        tell_how_answers_end(compat.behind(model))
+        attach_finish_reasons(compat.behind(model))
         if self._form == "loglikelihood":
             back_ends.check_scoring(model, [self.task_name])
         repeats = self._options.repeats > 0
@@ -318,7 +318,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         model, scoring = compat.behind(compat.of_the_run("lm")), self.scoring
         is_text = self.OUTPUT_TYPE == "generate_until"
         for instance in self.instances:
-            responses = [known(model, instance, each) for each in instance.resps] if is_text else instance.resps
+            responses = [annotated(model, instance, each) for each in instance.resps] if is_text else instance.resps
             instance.resps = [*map(encodable, responses)]
         unlogged = not compat.of_the_run("log_samples", True)
         scoring.attempt("freeing memory", partial(compat.slim, self.instances, prompts=unlogged))

@@ -31,7 +31,18 @@ BAD_USAGE = [
     *("report one --width 0.1 --figures x", "export out", "export out --format xml", "compare one one -o x.html"),
     *("guess --options 1", "guess --options x", "guess --variants 0", "guess --variants 100000", "guess --rate 2"),
     *("guess --rate nan", "guess --certain 0", "guess --certain 1", "tasks --check", "tasks --metadata {"),
-    *("tasks --metadata [1]", "tasks --num_fewshot -1", "tasks --limit 0", "tasks --path cora_demo"),
+    *("run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy", "run --tasks x --stop bmca@0.8"),
+    *("run --tasks x --stop mv", "run --tasks x --sing", "run --budget 0", "run --target whole:0", "run --target 0.01"),
+    *("run --target stderr:0.01", "run --target-stderr 0", "run --target", "tasks --stop exact", "guess --sing"),
+    *(
+        "report out --limit 3",
+        "compare a b --sing",
+        "score a --budget 3",
+        "tasks --metadata [1]",
+        "tasks --num_fewshot -1",
+        "tasks --limit 0",
+        "tasks --path cora_demo",
+    ),
 ]
 FOR_CI = ["plan", "plan --difference 0", "plan --difference 0.1 --power 1", "gate", "gate x --z", "leaderboard"]
 """Wrong usage has the status of an error, because 2 is a result of `gate`."""

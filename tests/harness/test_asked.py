@@ -17,7 +17,7 @@ from lm_eval_cora.harness.asked import AskedTask, _prompt_of, label_in, labels_i
 from lm_eval_cora.harness.scoring import score_response
 from tests.support.commands import NAME
 from tests.support.rows import write as write_rows
-from tests.support.simulated import TASKS, Simulated, knows, quickly, run
+from tests.support.simulated import TASKS, Simulated, knows, quickly, run, signature_of
 
 LETTERS = "Question: {{q}}\nOne of A, B or C:\nA. {{o[0]}}\nB. {{o[1]}}\nC. {{o[2]}}\nAnswer:"
 FRENCH = LETTERS.replace("Question: {{q}}\nOne of A, B or C", "Quelle est la question de la série {{q[20:]}}")
@@ -249,7 +249,7 @@ def test_the_short_form_and_its_report(folder: Path, capsys: pytest.CaptureFixtu
         for name in (write(folder), write(folder, "two_en", doc_to_target="{{(t + 1) % 3}}")):
             assert main(["run", "--of", name, *words, *options]) == 0
     (path, _) = sorted((folder / "out").rglob("results_*.json"))
-    signature = json.loads(path.read_text())["configs"]["cora_of"]["metadata"]["signature"]
+    signature = signature_of(json.loads(path.read_text()), "cora_of")
     assert "|of:mine_en@7|seed:0|questions:2|n:2x14|" in signature
     capsys.readouterr()
     assert main(["report", str(folder / "out"), "--format", "csv"]) == 0

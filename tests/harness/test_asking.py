@@ -18,7 +18,7 @@ from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.metrics.stopping import place_of
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.probes import PROBES
-from tests.support.simulated import TASKS, knows, run, scores
+from tests.support.simulated import TASKS, knows, run, scored, scores, signature_of
 from tests.support.stopping import Moody, chance, known
 
 QUESTIONS = {"questions": 6}
@@ -31,7 +31,6 @@ class Watched(Moody):
 
     def __init__(self, seed: int = SEED, dies_after: int | None = None) -> None:
         super().__init__(seed)
-        self.calls: list[list[Any]] = []
         self.dies_after = dies_after
 
     def _each(self, method: str, requests: list[Any]) -> list[Any]:
@@ -164,7 +163,7 @@ def test_a_response_with_the_text_of_the_marker_is_not_skipped() -> None:
     # In the file, a response of the model differs from the text of a skipped request.
     texts = Counter(sample["resps"][0][0] for sample in results["samples"]["cora_demo"])
     assert texts[str(SKIPPED)] == 6 * 25
-    assert f"|asked:{100 / 26:.1f}%|" in results["configs"]["cora_demo"]["metadata"]["signature"]
+    assert f"|asked:{100 / 26:.1f}%|" in signature_of(results)
 
 
 @pytest.mark.parametrize("score", [(nan, False), (-inf, False), (inf, True), (None, False), None, ()])
@@ -174,8 +173,8 @@ def test_scores_equal_the_full_run_for_every_likelihood(score: Any) -> None:
             key = (request.doc["question_id"], request.doc["ordinal"], request.args[1])
             return score if chance(*key) < 0.15 else super().answer(method, request)
 
-    everything = scores(run(Broken(), "cora_demo_mc", options={"questions": 4}), "cora_demo_mc")
-    found = scores(run(stop_early(Broken()), "cora_demo_mc", options={"questions": 4}), "cora_demo_mc")
+    everything = scored(Broken(), "cora_demo_mc", options={"questions": 4})
+    found = scored(stop_early(Broken()), "cora_demo_mc", options={"questions": 4})
     same_scores("cora_demo_mc", found, everything)
 
 
@@ -191,7 +190,7 @@ def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path:
             stop_early(Watched(), None, **options).set_cache_hook(SimpleNamespace(dbdict={}))  # type: ignore[arg-type]
     # If no request is skipped, a cache is accepted.
     found = run(AskingLM(model), task, options={"questions": 1}, use_cache=str(tmp_path / "other"))
-    assert scores(found, task) == scores(run(Watched(), task, options={"questions": 1}), task)
+    assert scores(found, task) == scored(Watched(), task, options={"questions": 1})
 
 
 @pytest.mark.parametrize(("task", "requests"), [("cora_demo", 20), ("cora_demo_mc", 77)])
@@ -199,12 +198,12 @@ def test_a_cache_inside_holds_the_answers_of_a_killed_run_and_no_markers(
     task: str, requests: int, tmp_path: Path
 ) -> None:
     undisturbed, resumed, idle, whole, plain = Watched(), Watched(), Watched(), Watched(), Watched()
-    expected = scores(run(stop_early(undisturbed), task, options=QUESTIONS), task)
+    expected = scored(stop_early(undisturbed), task, options=QUESTIONS)
     assert len(undisturbed.requests) > requests + 5
     for model in (killed := Watched(dies_after=requests), resumed, idle):
         cached = CachingLM(model, str(tmp_path / "cache_rank0.db"))
         with pytest.raises(KeyboardInterrupt) if model is killed else nullcontext():
-            assert scores(run(stop_early(cached), task, options=QUESTIONS), task) == expected
+            assert scored(stop_early(cached), task, options=QUESTIONS) == expected
         cached.dbdict.close()  # as at the end of a process
     assert sorted(killed.arguments[:requests] + resumed.arguments) == sorted(undisturbed.arguments)
     assert idle.arguments == []
@@ -289,7 +288,7 @@ def test_identical_requests_are_asked_once_unless_they_are_sampled(
 
 
 def test_scores_are_exact_with_repeated_prompts_and_early_stopping(repeated: dict[str, Any]) -> None:
-    everything = scores(run(Reader(1), "cora_local", options=repeated), "cora_local")
-    found = scores(run(stop_early(model := Reader(1)), "cora_local", options=repeated), "cora_local")
+    everything = scored(Reader(1), "cora_local", options=repeated)
+    found = scored(stop_early(model := Reader(1)), "cora_local", options=repeated)
     assert max(Counter(model.arguments).values()) == 1
     same_scores("cora_local", found, everything)

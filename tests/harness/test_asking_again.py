@@ -17,7 +17,7 @@ from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.building import build, manager, own_task
-from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.simulated import TASKS, Simulated, knows, run, scored, scores, signature_of
 from tests.support.stopping import known
 
 QUESTIONS = {"questions": 6}
@@ -33,10 +33,10 @@ def test_answers_of_one_run_are_not_used_in_the_next() -> None:
     # The model may change between two runs: a later checkpoint, or another adapter.
     model = Simulated(knows)
     wrapped = stop_early(model)
-    assert scores(run(wrapped, options=QUESTIONS))["mcqa"] == 1.0
+    assert scored(wrapped, options=QUESTIONS)["mcqa"] == 1.0
     asked = len(model.prompts)
     model.rule = lambda _: "Z"
-    assert scores(run(wrapped, options=QUESTIONS))["mcqa"] == 0.0
+    assert scored(wrapped, options=QUESTIONS)["mcqa"] == 0.0
     assert len(model.prompts) == asked + 6
 
 
@@ -45,7 +45,7 @@ def test_a_failed_run_does_not_affect_the_next() -> None:
     wrapped = stop_early(model, budget=200)
     with patch.object(model, "generate_until", side_effect=RuntimeError), pytest.raises(RuntimeError):
         run(wrapped, "cora_demo", options=QUESTIONS)
-    assert scores(run(wrapped, "cora_demo_mc", options=QUESTIONS), "cora_demo_mc")["mcqa"] == 1.0
+    assert scored(wrapped, "cora_demo_mc", options=QUESTIONS)["mcqa"] == 1.0
 
 
 def test_the_same_task_serves_several_models() -> None:
@@ -56,7 +56,7 @@ def test_the_same_task_serves_several_models() -> None:
     first, second, full = found
     assert second["results"] == first["results"]
     assert full["results"]["cora_demo"] == run(Simulated(half), options=QUESTIONS)["results"]["cora_demo"]
-    assert "stop" not in full["configs"]["cora_demo"]["metadata"]["signature"]
+    assert "stop" not in signature_of(full)
     assert {"acc,none", "consistency_rate,none"} <= full["results"]["cora_demo"].keys()
 
 
@@ -72,8 +72,8 @@ def test_a_users_filter_never_sees_skipped_requests(tmp_path: Path) -> None:
     both = "filter: [{function: numbers-alone}, {function: take_first}]"
     own_task(tmp_path, f"filter_list: [{{name: none, {both}}}]", "own", "demo/cora_demo_mc")
     folders = [TASKS, tmp_path]
-    found = scores(run(stop_early(Simulated(half)), "own", QUESTIONS, folders), "own")
-    full = scores(run(Simulated(half), "own", QUESTIONS, folders), "own")
+    found = scored(stop_early(Simulated(half)), "own", QUESTIONS, folders)
+    full = scored(Simulated(half), "own", QUESTIONS, folders)
     assert 0 < found["mcqa"] == full["mcqa"]
     assert found["bmca@1.0"] == full["bmca@1.0"]
     assert found["cora_stderr"] == full["cora_stderr"] > 0
@@ -124,7 +124,7 @@ def test_a_budget_alone_has_every_metric_of_its_sample() -> None:
     assert len(model.prompts) == 52  # 60 requests are enough for two questions of 26
     same = run(half, options={"questions": 2})
     assert scores(results) == scores(same)
-    was, now = (one["configs"]["cora_demo"]["metadata"]["signature"] for one in (same, results))
+    was, now = (signature_of(one) for one in (same, results))
     assert now == was.replace("|questions:2|", "|questions:6|budget:60|asked:33.3%|")
     assert "|n:2x26|invalid:" in now
 
@@ -140,7 +140,7 @@ def test_the_log_says_whether_a_target_was_met(target: float, told: str, caplog:
 def test_a_budget_alone_needs_no_scores() -> None:
     model = Simulated(half)
     results = run(stop_early(model, None, budget=60), options=QUESTIONS, predict_only=True)
-    assert "|budget:60|v" in results["configs"]["cora_demo"]["metadata"]["signature"]  # no number of questions
+    assert "|budget:60|v" in signature_of(results)  # no number of questions
     assert len(model.prompts) == 52
     assert sum(line["resps"] == [[SKIPPED]] for line in results["samples"]["cora_demo"]) == 4 * 26
     with pytest.raises(UserError, match=r"--stop exact.*--predict_only"):

@@ -1,7 +1,6 @@
 """The option `repeats`: every repeat is sent, none is counted, and no cache merges them."""
 
 import random
-from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,32 +13,18 @@ from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.harness.kept import AnswerCache, key_for, key_of, repeat_number
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.model_run import not_comparable
-from tests.support.served import Runs
-from tests.support.server import Payload, Server
-from tests.support.simulated import Simulated, knows, run, scores
+from tests.support.simulated import Simulated, knows, run, scored, scores, signature_of
 from tests.support.written import lines_of, the_run, write
 
 REPEATS = {"questions": 6, "repeats": 2}
 
 
 class Fickle(Simulated):
-    """Picks B in three of ten answers, and records its calls."""
+    """Picks B in three of ten answers."""
 
     def __init__(self) -> None:
-        super().__init__(self.fickle)
-        self.calls: list[list[Any]] = []
-        self.dice = random.Random(3)
-
-    def fickle(self, doc: dict[str, Any]) -> str:
-        return "B" if self.dice.random() < 0.3 else knows(doc)
-
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        self.calls.append(list(requests))
-        return super().generate_until(requests)
-
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-        self.calls.append(list(requests))
-        return super().loglikelihood(requests)
+        dice = random.Random(3)
+        super().__init__(lambda doc: "B" if dice.random() < 0.3 else knows(doc))
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_order", "cora_demo_prompts"])
@@ -56,15 +41,15 @@ def test_every_repeat_is_sent_in_a_call_of_its_own_and_counts_for_noise_alone(ta
     prompts = {request.args[0] for request in first if request.doc["original"]}
     assert {request.args[0] for request in again} == prompts
     if letters == 1:  # plain runs send every repeat, too
-        assert scores(run(alone := Fickle(), task, REPEATS), task)["noise"] > 0
+        assert scored(alone := Fickle(), task, REPEATS)["noise"] > 0
         assert sum(map(len, alone.calls)) == len(first) + len(again)
-    plain = scores(run(AskingLM(Fickle()), task, {"questions": 6}), task)
+    plain = scored(AskingLM(Fickle()), task, {"questions": 6})
     noisy = scores(found, task)
     assert {name.partition("_stderr")[0] for name in noisy.keys() - plain.keys()} == {"noise", "changed_picks"}
     assert {name: noisy[name] for name in plain} == plain
     assert 0 < noisy["noise"] <= 1
-    assert "|repeats:2|" in found["configs"][task]["metadata"]["signature"]
-    assert f"|n:6x{first[0].doc['variants']}|" in found["configs"][task]["metadata"]["signature"]
+    assert "|repeats:2|" in signature_of(found, task)
+    assert f"|n:6x{first[0].doc['variants']}|" in signature_of(found, task)
 
 
 class Merging(Simulated):
@@ -81,7 +66,7 @@ class Merging(Simulated):
 
 def test_a_back_end_that_merges_equal_contexts_of_a_call() -> None:
     task = "cora_demo_order_mc"
-    found = scores(run(AskingLM(Merging()), task, {"questions": 60, "repeats": 4}), task)
+    found = scored(AskingLM(Merging()), task, {"questions": 60, "repeats": 4})
     assert found["noise"] == pytest.approx(2 / 3, abs=0.06)
 
 
@@ -114,7 +99,7 @@ def test_an_interrupted_run_keeps_repeats_apart(tmp_path: Path) -> None:
     for asked in (model, idle):
         cache = AnswerCache(Simulated(knows), str(tmp_path / "answers.db"))
         cache.lm = asked
-        found.append(scores(run(AskingLM(cache), "cora_demo", REPEATS)))
+        found.append(scored(AskingLM(cache), "cora_demo", REPEATS))
         cache.close()
     assert idle.calls == []
     assert found[0] == found[1]
@@ -149,27 +134,3 @@ def test_what_would_merge_or_skip_repeats_is_refused(make: Any, task: str, told:
 def test_options_that_do_not_fit(task: str, options: dict[str, Any], told: str) -> None:
     with pytest.raises(UserError, match=told):
         run(knows, task, REPEATS | options)
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_server_that_changes_one_answer_in_ten(run: Runs, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    dice, answer = random.Random(5), server.answer
-    said: dict[str, list[str]] = {}
-
-    def fickle(payload: Payload) -> Payload:
-        reply = answer(payload)
-        message = reply["choices"][0]["message"]
-        if dice.random() < 0.1:
-            message["content"] = "C"  # a greedy answer is A or B
-        said.setdefault(payload["messages"][-1]["content"], []).append(message["content"])
-        return reply
-
-    monkeypatch.setattr(server, "answer", fickle)
-    code, _ = run("--metadata", '{"cora": {"questions": 40, "repeats": 2}}', tasks="cora_demo_order")
-    assert code == 0
-    originals = [letters for letters in said.values() if len(letters) == 3]
-    assert len(originals) == 40
-    pairs = [one != other for letters in originals for one, other in combinations(letters, 2)]
-    noise = run.results("cora_demo_order")["noise,none"]
-    assert noise == pytest.approx(sum(pairs) / len(pairs))
-    assert noise == pytest.approx(1 - 0.9**2 - 0.1**2, abs=0.08)

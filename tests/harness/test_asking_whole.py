@@ -12,7 +12,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.metrics.stopping import Phases, estimate
 from lm_eval_cora.report.comparison import compare_models
-from tests.support.simulated import Simulated, knows, run, scores
+from tests.support.simulated import Simulated, knows, run, scored, scores, signature_of
 from tests.support.stopping import Moody
 from tests.support.written import everything, put, the_run, write
 
@@ -65,15 +65,15 @@ def test_the_estimates_are_those_of_the_questions_asked(full: dict[str, Any], wi
         assert low <= scores(full)[name] <= high  # the value of the full run
     low, high = estimate("cora", phases).interval
     assert (high - low) / 2 <= width
-    signature = results["configs"]["cora_demo"]["metadata"]["signature"]
+    signature = signature_of(results)
     assert f"|stop:exact|target:whole:{width}|asked:{len(model.asked) / (120 * 26):.1%}|" in signature
     assert len(model.asked) == len(set(model.asked))
 
 
 def test_a_tiny_target_gives_the_values_of_stop_exact_without_an_error() -> None:
     model, exact = Moody(8), Moody(8)
-    found = scores(run(stop_early(model, target="whole:0.0001"), options={"questions": 60}))
-    expected = scores(run(stop_early(exact), options={"questions": 60}))
+    found = scored(stop_early(model, target="whole:0.0001"), options={"questions": 60})
+    expected = scored(stop_early(exact), options={"questions": 60})
     assert sorted(model.asked) == sorted(exact.asked)
     for name in FOUR:
         assert found[name] == expected[name]  # to the last digit
@@ -85,7 +85,7 @@ def test_a_tiny_target_gives_the_values_of_stop_exact_without_an_error() -> None
 def test_every_form_and_probe_that_can_stop(task: str) -> None:
     model, exact = Moody(8), Moody(8)
     results = run(stop_early(model, target="whole:0.05"), task)
-    expected = scores(run(stop_early(exact), task), task)
+    expected = scored(stop_early(exact), task)
     found = scores(results, task)
     assert printed(results, task) == {name for name in FOUR if name in expected}  # without acc_h
     assert found["mcqa_stderr"] < expected["mcqa_stderr"]
@@ -94,7 +94,7 @@ def test_every_form_and_probe_that_can_stop(task: str) -> None:
 
 
 def test_a_model_that_is_always_wrong_is_asked_the_originals_only() -> None:
-    found = scores(run(stop_early(model := Simulated(lambda doc: "?"), target="whole:0.01"), options={"questions": 30}))
+    found = scored(stop_early(model := Simulated(lambda doc: "?"), target="whole:0.01"), options={"questions": 30})
     assert found["cora"] == found["mcqa"] == found["bmca@1.0"] == found["cora_stderr"] == 0
     assert len(model.prompts) == 30
 
@@ -176,7 +176,7 @@ def test_the_error_of_single_questions_is_no_target_where_they_share_passages(tm
         run(stop_early(model := Moody(8), target_stderr=0.2), "cora_local", options)
     assert model.prompts == []
     for how in ({"target": "whole:0.2"}, {"budget": 100}):
-        assert scores(run(stop_early(Moody(8), **how), "cora_local", options), "cora_local")["cora"] >= 0
+        assert scored(stop_early(Moody(8), **how), "cora_local", options)["cora"] >= 0
     alone = {**options, "cluster": "question"}
     assert run(stop_early(Moody(8), target_stderr=0.2), "cora_local", alone)
 
@@ -184,7 +184,7 @@ def test_the_error_of_single_questions_is_no_target_where_they_share_passages(tm
 def test_whole_questions_of_a_limit_are_the_benchmark() -> None:
     asking = stop_early(model := Moody(8), None, target="whole:0.0001")
     assert asking.described == "--stop exact --target whole:0.0001"
-    assert scores(run(asking, limit=2))["mcqa_stderr"] == 0
+    assert scored(asking, limit=2)["mcqa_stderr"] == 0
     assert len({question for question, _ in model.asked}) == 2
 
 

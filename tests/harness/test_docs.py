@@ -18,7 +18,7 @@ from lm_eval_cora.questions.options import Options
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, on_the_hub, write
-from tests.support.simulated import Simulated, knows, run, scores
+from tests.support.simulated import Simulated, knows, run, scored, scores
 
 DEMO = benchmark("demo")
 MEDQA = benchmark("medqa")
@@ -269,7 +269,7 @@ def test_prompts_are_kept_for_samples_and_scores_do_not_depend_on_them(task: str
     logged = run(knows, task, {"questions": 2}, log_samples=True)
     for sample in logged["samples"][task]:
         assert "Question: " in sample["arguments"][0][0]
-    assert scores(run(knows, task, {"questions": 2}, log_samples=False), task) == scores(logged, task)
+    assert scored(knows, task, {"questions": 2}, log_samples=False) == scores(logged, task)
 
 
 def test_prompts_are_freed_after_the_inference() -> None:
@@ -317,5 +317,5 @@ def test_whole_questions_are_chosen(asked: dict[str, Any], chosen: list[int]) ->
 
 
 def test_a_sample_of_variants_has_whole_questions() -> None:
-    found = scores(run(knows, "cora_demo_plus", {"variants": 1}, limit=3), "cora_demo_plus")
+    found = scored(knows, "cora_demo_plus", {"variants": 1}, limit=3)
     assert float(found["acc"]) == 1

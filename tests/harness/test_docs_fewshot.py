@@ -17,7 +17,7 @@ from tests.support.building import own_task
 from tests.support.hub import right_answer
 from tests.support.messages import tells
 from tests.support.rows import on_the_hub, write
-from tests.support.simulated import Simulated, knows, run, scores
+from tests.support.simulated import knows, run, scored, signature_of
 
 GOLDEN = Path(__file__).parents[1] / "prompts"
 
@@ -86,15 +86,6 @@ def test_another_seed_draws_others() -> None:
 
 
 @pytest.mark.usefixtures("hub")
-def test_exemplars_do_not_depend_on_what_else_is_asked() -> None:
-    every = dict(by_question(asked("cora_arc_challenge", num_fewshot=4)))
-    some = by_question(asked("cora_arc_challenge", {"questions": 2}, num_fewshot=4, limit=1))
-    assert some
-    for question, prompts in some.items():
-        assert shots_of(prompts[0]) == shots_of(every[question][0])
-
-
-@pytest.mark.usefixtures("hub")
 def test_a_local_copy_is_its_own_pool(tmp_path: Path) -> None:
     row = {"subject": "algebra", "answer": 0}
     rows = ({**row, "question": f"{n} + 1?", "choices": [f"{n + 1}", "0", "-1", "-2"]} for n in range(1, 5))
@@ -143,7 +134,7 @@ def test_the_default_number_is_used_as_far_as_there_are_exemplars(
         assert sample["arguments"][0][0].count("\nAnswer: ") == shots
     (line,) = [record.getMessage() for record in caplog.records if "have fewer than" in record.getMessage()]
     assert tells(line, "cora_mmlu: 4 of 4 questions", "5 exemplars", "0", path)
-    assert "|shots:0-5@1234|" in results["configs"]["cora_mmlu"]["metadata"]["signature"]
+    assert "|shots:0-5@1234|" in signature_of(results, "cora_mmlu")
     with pytest.raises(UserError, match="'test-3' can have 0 exemplars at most"):
         run(lambda _: pytest.fail("a request was made"), "cora_mmlu", options, num_fewshot=5)
 
@@ -153,7 +144,7 @@ def test_a_fewshot_split_is_only_needed_for_shots(tmp_path: Path) -> None:
     source = "name: medqa, hub: lavita/medical-qa-datasets, config: med-qa-en-5options-source, split: test"
     columns = "fewshot_split: dev, choices: options, answer: answer_idx"
     own_task(tmp_path, f"benchmark: {{{source}, {columns}}}", of="medqa/cora_medqa")
-    assert scores(run(knows, "mine", {}, tmp_path), "mine")["cora"] == 1.0
+    assert scored(knows, "mine", {}, tmp_path)["cora"] == 1.0
     with pytest.raises(UserError) as error:
         run(lambda _: pytest.fail("a request was made"), "mine", {}, tmp_path, num_fewshot=1)
     where = "(config 'med-qa-en-5options-source', split 'dev') from the Hugging Face Hub.\n"
@@ -164,20 +155,13 @@ def test_a_fewshot_split_is_only_needed_for_shots(tmp_path: Path) -> None:
 def test_the_signature_names_the_shots_and_their_seed() -> None:
     def signature(**arguments: Any) -> str:
         results = run(knows, "cora_demo", {"questions": 2}, **arguments)
-        return str(results["configs"]["cora_demo"]["metadata"]["signature"])
+        return str(signature_of(results))
 
     assert "|shots:0|" in signature()
     assert "|shots:2@1234|" in signature(num_fewshot=2)
     assert "|shots:2@7|" in signature(num_fewshot=2, fewshot_random_seed=7)
     # Elsewhere in the harness, None means a random seed. Then each variant would have other exemplars.
     assert "|shots:2@1234|" in signature(num_fewshot=2, fewshot_random_seed=None)
-
-
-def test_a_model_may_be_run_twice() -> None:
-    model = Simulated(knows)
-    for shots in (2, 3):
-        run(model, "cora_demo", {"questions": 1}, num_fewshot=shots)
-    assert [prompt.count("\nAnswer: ") for prompt in model.prompts] == [2] * 26 + [3] * 26
 
 
 # ---- the pool of exemplars

@@ -24,17 +24,16 @@ def requests(count: int, **settings: Any) -> list[Instance]:
 
 
 class Counting(Simulated):
-    """Records the number of requests of each call."""
+    """Counts the requests of each call."""
 
     data_parallel_size = 1
 
     def __init__(self) -> None:
         super().__init__(lambda doc: f"answer {doc['number']}")
-        self.sizes: list[int] = []
 
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        self.sizes.append(len(requests))
-        return super().generate_until(requests)
+    @property
+    def sizes(self) -> list[int]:
+        return [*map(len, self.calls)]
 
 
 VLLM = type("VLLM", (Counting,), {})

@@ -9,9 +9,9 @@ import pytest
 from lm_eval_cora.answers.records import SKIPPED, Response
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
-from lm_eval_cora.harness.limits import known
+from lm_eval_cora.harness.limits import annotated
 from tests.support.responses import STYLES
-from tests.support.simulated import Simulated, run, scores
+from tests.support.simulated import Simulated, run, scored
 from tests.support.stopping import Moody, chance
 
 QUESTIONS = {"questions": 6}
@@ -51,7 +51,7 @@ class Writes(Simulated):
 
 
 def values_of(model: Any) -> dict[str, Any]:
-    return scores(run(model, "cora_demo", QUESTIONS))
+    return scored(model, "cora_demo", QUESTIONS)
 
 
 @pytest.mark.parametrize("tokenizer", [True, False])
@@ -81,11 +81,10 @@ class Ends(Simulated):
 
     def __init__(self, said: str) -> None:
         super().__init__(lambda _: said)
-        self.limits: list[int] = []
 
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        self.limits += [request.args[1]["max_gen_toks"] for request in requests]
-        return super().generate_until(requests)
+    @property
+    def limits(self) -> list[int]:
+        return [request.args[1]["max_gen_toks"] for call in self.calls for request in call]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +143,7 @@ def test_limits_that_cannot_be_used_are_an_error(arguments: dict[str, Any], mess
 def test_a_response_that_is_no_text_ends_nothing() -> None:
     model = Ends("A")
     model.rule = lambda _: None  # type: ignore[assignment, return-value]
-    values = scores(run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1}))
+    values = scored(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})
     assert values["invalid"] == 1.0
 
 
@@ -170,10 +169,10 @@ def test_what_is_known_about_a_response(
     prompt: str, model: dict[str, Any], response: str, cut_off: bool | None, opened: bool
 ) -> None:
     request = SimpleNamespace(args=(prompt, {"max_gen_toks": 8}))
-    marked = known(SimpleNamespace(**model), request, response)
+    marked = annotated(SimpleNamespace(**model), request, response)
     assert (marked, marked.cut_off, marked.opened) == (str(response), cut_off, opened)
 
 
 @pytest.mark.parametrize("response", [SKIPPED, None, 3.5])
 def test_what_is_no_response_is_not_marked(response: Any) -> None:
-    assert known(None, SimpleNamespace(args=("", {})), response) is response
+    assert annotated(None, SimpleNamespace(args=("", {})), response) is response

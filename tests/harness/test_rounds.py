@@ -31,7 +31,7 @@ from lm_eval_cora.harness.rounds import (
 from lm_eval_cora.harness.waves import QuestionState, collect
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import Moments
-from tests.support.simulated import run, scores
+from tests.support.simulated import run, scored, scores, signature_of
 from tests.support.stopping import Moody, chance
 
 COUNTS = st.integers(0, 40)
@@ -252,7 +252,7 @@ def test_a_budget_is_shared_by_the_tasks_of_a_run(caplog: pytest.LogCaptureFixtu
     with caplog.at_level("INFO", "lm_eval"):
         results = run(stop_early(model := Moody(8), budget=150), tasks)
     assert len(model.prompts) <= 150
-    signatures = {task: results["configs"][task]["metadata"]["signature"] for task in tasks}
+    signatures = {task: signature_of(results, task) for task in tasks}
     asked = {task: int(text.partition("|n:")[2].partition("x")[0]) for task, text in signatures.items()}
     assert min(asked.values()) >= 2
     # 26 and 15 requests for a question: 150 pay for 4 of one task and 3 of the other, and for more if they stop early.
@@ -264,12 +264,12 @@ def test_a_budget_is_shared_by_the_tasks_of_a_run(caplog: pytest.LogCaptureFixtu
 
 @pytest.mark.parametrize("target", [0.05, 0.015])
 def test_a_target_is_met_or_all_questions_are_asked(target: float) -> None:
-    found = scores(run(stop_early(model := Moody(8), target_stderr=target)))
+    found = scored(stop_early(model := Moody(8), target_stderr=target))
     asked = len(questions_of(model))
     assert asked in looks(120)
     assert found["cora_stderr"] < target or asked == 120
     assert (asked == 120) == (target == 0.015)  # one target is met, the other is not
-    assert found == scores(run(stop_early(Moody(8)), options={"questions": asked}))
+    assert found == scored(stop_early(Moody(8)), options={"questions": asked})
 
 
 # ---- the interval at the end

@@ -334,16 +334,3 @@ def test_verbose_logs_each_wave_and_shows_the_traceback(run: Commands, caplog: p
     secret = run.ours("--model_args", "skill=none,auth_token=hush").err.splitlines()[-1]
     assert "a secret" in secret
     assert "hush" not in secret
-
-
-USAGE = ["run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy"]
-USAGE += ["run --tasks x --stop bmca@0.8", "run --tasks x --stop mv", "run --tasks x --sing", "run --budget 0"]
-USAGE += ["run --target whole:0", "run --target 0.01", "run --target stderr:0.01", "run --target-stderr 0"]
-USAGE += ["run --target", "tasks --stop exact", "guess --sing"]
-
-
-@pytest.mark.parametrize("line", [*USAGE, "report out --limit 3", "compare a b --sing", "score a --budget 3"])
-def test_unknown_options_are_bad_usage(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match=r"^2$"):
-        main(line.split())
-    assert "usage: " in capsys.readouterr().err

@@ -18,10 +18,10 @@ from lm_eval_cora.harness.served import (
     UNREACHABLE,
     FailureCount,
     NoChoicesError,
+    attach_finish_reasons,
     kind_of,
     patient,
     responses_in,
-    tell_how_answers_end,
 )
 from tests.support.messages import tells
 from tests.support.served import Runs
@@ -217,7 +217,7 @@ def test_the_first_request_has_the_roles_of_the_run(run: Runs, server: Server, s
 
 def test_a_lost_connection_is_not_explained_by_an_earlier_message(server: Server) -> None:
     model = patient(LocalChatCompletion)(model="tiny", base_url="http://127.0.0.1:1/v1/chat/completions")
-    model.tally.hear("too many requests")
+    model.tally.note_message("too many requests")
     model._delay(ConnectionRefusedError(), 6, 1)
     assert model.tally.describe() == "100.0% of the requests failed: no connection to the server (1 of 1)"
 
@@ -334,7 +334,7 @@ def test_a_back_end_of_plain_lm_eval_tells_how_answers_end() -> None:
     model = LocalChatCompletion.__new__(LocalChatCompletion)
     model.think_end_token = None
     for _ in range(2):  # once for each task
-        tell_how_answers_end(model)
+        attach_finish_reasons(model)
     choices = [{"index": 0, "message": {"content": "B"}, "finish_reason": "length"}]
     (response,) = model.parse_generations(outputs={"choices": choices}, contexts=["Q"])
     assert (response, response.cut_off) == ("B", True)
@@ -372,7 +372,7 @@ def test_a_server_that_wants_another_limit_of_tokens() -> None:
     tally = FailureCount()
     tally.failed["status 400"] += 1
     for said, is_advised in (("'max_tokens': use 'max_completion_tokens'", True), ("max_completion_tokens: 0", False)):
-        tally.hear(said)
+        tally.note_message(said)
         assert ("--model openai-chat-completions" in tally.describe_first()) is is_advised
 
 

@@ -32,7 +32,7 @@ from tests.support.names import (
     probe_of,
 )
 from tests.support.rows import write
-from tests.support.simulated import TASKS, knows, run, scores
+from tests.support.simulated import TASKS, knows, run, scored, scores, signature_of
 
 
 def test_exactly_these_names_are_registered() -> None:
@@ -315,15 +315,15 @@ def test_a_task_file_without_a_benchmark_is_refused(tmp_path: Path) -> None:
 def test_a_task_file_of_ones_own_may_choose_among_the_metrics(tmp_path: Path) -> None:
     entry = f"{{metric: bmca@0.75, aggregation: {OURS}.bmca, level: 0.75}}"
     own_task(tmp_path, f"metric_list: [{entry}]\nmetadata: {{version: 1, cora: {{questions: 2}}}}")
-    assert scores(run(knows, "mine", None, tmp_path), "mine")["bmca@0.75"] == 1.0
+    assert scored(knows, "mine", None, tmp_path)["bmca@0.75"] == 1.0
 
 
 @pytest.mark.usefixtures("hub")
 def test_a_pinned_revision_is_signed(tmp_path: Path) -> None:
     own_task(tmp_path, "metadata: {version: 1, cora: {revision: 0a1b2c3}}", of="medqa/cora_medqa")
-    signature = run(knows, "mine", None, tmp_path)["configs"]["mine"]["metadata"]["signature"]
+    signature = signature_of(run(knows, "mine", None, tmp_path), "mine")
     assert "|shots:0|revision:0a1b2c3|seed:0|" in signature
-    signature = run(knows, "cora_medqa")["configs"]["cora_medqa"]["metadata"]["signature"]
+    signature = signature_of(run(knows, "cora_medqa"), "cora_medqa")
     assert "revision" not in signature
 
 

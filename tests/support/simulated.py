@@ -28,12 +28,15 @@ class Simulated(LM):
         super().__init__()
         self.rule = rule
         self.prompts: list[str] = []
+        self.calls: list[list[Any]] = []
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.calls.append(list(requests))
         self.prompts += [request.args[0] for request in requests]
         return [self.rule(request.doc) for request in requests]
 
     def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        self.calls.append(list(requests))
         self.prompts += [request.args[0] for request in requests]
         return [self._score(self.rule(request.doc), request.args[1].strip()) for request in requests]
 
@@ -91,6 +94,15 @@ def scores(results: Mapping[str, Any], task: str = "cora_demo", filter_name: str
     """The metrics of a task by name, without the harness' bookkeeping."""
     suffix = f",{filter_name}"
     return {key.removesuffix(suffix): value for key, value in results["results"][task].items() if key.endswith(suffix)}
+
+
+def scored(rule: Any, task: str = "cora_demo", *more: Any, **named: Any) -> dict[str, Any]:
+    """The metrics of a run of one task, by name."""
+    return scores(run(rule, task, *more, **named), task)
+
+
+def signature_of(results: Mapping[str, Any], task: str = "cora_demo") -> str:
+    return str(results["configs"][task]["metadata"]["signature"])
 
 
 def knows(doc: dict[str, Any]) -> str:
