@@ -13,9 +13,8 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.cli import main
 from lm_eval_cora.runs.answer_columns import COLUMNS
-from tests.support.answers_files import answers
 from tests.support.messages import refused
-from tests.support.written import put
+from tests.support.written import answers, put
 
 CODE = """
 import sys

@@ -13,10 +13,9 @@ from lm_eval_cora.decide.sample_size import Contrast, questions_for_same, questi
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
-from tests.support.by_hand import Answers, runs_by_hand
 from tests.support.messages import refused, tells
 from tests.support.stopping import Moody
-from tests.support.written import write
+from tests.support.written import Answers, runs_by_hand, write
 
 ONE: Answers = {"original": "1111111100" * 30, "x": "1101110100" * 30, "y": "1100110111" * 30}
 OTHER: Answers = {"original": "1111110010" * 30, "x": "1100110010" * 30, "y": "1101110000" * 30}

@@ -19,11 +19,10 @@ from lm_eval_cora.metrics.estimate import clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.model_run import Run
-from tests.support.answers_files import answers, write_answers
-from tests.support.by_hand import HOSTILE_NAMES, Answers, run_by_hand, runs_by_hand
 from tests.support.messages import refused, tells
 from tests.support.oracles_errors import paired_interval
-from tests.support.written import strict, the_run
+from tests.support.shown import HOSTILE_NAMES
+from tests.support.written import Answers, answers, run_by_hand, runs_by_hand, strict, the_run, write_answers
 
 GOOD: Answers = {"original": "1111111100" * 10, "x": "1111110100" * 10}
 WORSE: Answers = {"original": "1111111000" * 10, "x": "1110010100" * 10}

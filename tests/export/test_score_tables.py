@@ -10,8 +10,9 @@ import pytest
 
 from lm_eval_cora.export.score_tables import as_latex, escaped, tables_as_markdown
 from lm_eval_cora.runs.model_run import Run
-from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand
 from tests.support.messages import tells
+from tests.support.shown import HOSTILE_NAMES
+from tests.support.written import run_by_hand, runs_by_hand
 
 MODELS = {
     "bad": {"original": "1" * 20 + "0" * 30, "a": "1" * 5 + "0" * 45},

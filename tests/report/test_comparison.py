@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.report.comparison import Comparisons, compare_models
-from tests.support.by_hand import marked, widths, write_by_hand
 from tests.support.documents import Models
 from tests.support.messages import refused, tells
-from tests.support.written import Written, copied, otherwise, strict, varied, write
+from tests.support.shown import marked, widths
+from tests.support.written import Written, copied, otherwise, strict, varied, write, write_by_hand
 
 ANSWERS = {
     "low": {"original": "1" * 10 + "0" * 30, "a": "1" * 8 + "0" * 32},

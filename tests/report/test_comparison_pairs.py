@@ -13,10 +13,9 @@ from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
 from lm_eval_cora.runs.grouping import Contestant, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import Run, not_comparable
-from tests.support.by_hand import write_by_hand
 from tests.support.messages import refused, tells
 from tests.support.simulated import knows
-from tests.support.written import Written, copied, edit, lines_of, otherwise, put, the_run, varied, write
+from tests.support.written import Written, copied, edit, lines_of, otherwise, put, the_run, varied, write, write_by_hand
 
 
 def groups_of(*paths: Path) -> tuple[list[list[Run]], list[str]]:

@@ -1,14 +1,17 @@
 """Headlines: the right model is named, equal models are not ranked, and every sentence has the numbers of its runs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import nan
 from pathlib import Path
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference, differs, leading, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
@@ -17,9 +20,9 @@ from lm_eval_cora.report.headline import _difference, _percent, _with_error, hea
 from lm_eval_cora.report.pictures import changes_by_kind
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import PROBES
-from tests.support.by_hand import HOSTILE_NAMES, light_run, run_by_hand, runs_by_hand, simulated_runs
 from tests.support.messages import tells
-from tests.support.written import Written, the_run, varied, write
+from tests.support.shown import HOSTILE_NAMES
+from tests.support.written import Written, run_by_hand, runs_by_hand, the_run, varied, write
 
 CLAIM = "is the most reliable"
 
@@ -37,6 +40,36 @@ def made(runs: list[Run], *, alike: bool = True) -> Headline:
 
 def said(runs: list[Run], *, alike: bool = True) -> str:
     return " ".join(made(runs, alike=alike).sentences)
+
+
+def simulated_runs(
+    seed: int, models: Mapping[str, tuple[float, float]], questions: int, variants: int = 8
+) -> list[Run]:
+    """Runs of models that answer by chance, with the metrics of a headline only, which takes milliseconds.
+
+    Each model has a probability to know a question, and one that a known question is right in a variant other than the
+    original, which is the first.
+    """
+    hits = simulated_hits(seed, list(models.values()), questions, variants)
+    return [light_run(model, ResponseTable.from_hits(rows)) for model, rows in zip(models, hits, strict=True)]
+
+
+def simulated_hits(
+    seed: int, models: Sequence[tuple[float, float]], questions: int, variants: int = 8
+) -> npt.NDArray[np.bool_]:
+    """(models, questions, variants) the right answers of these models."""
+    rng, hits = np.random.default_rng(seed), []
+    for knows, keeps in models:
+        known = rng.random((questions, 1)) < knows
+        hits.append(np.hstack([known, known & (rng.random((questions, variants - 1)) < keeps)]))
+    return np.stack(hits)
+
+
+def light_run(model: str, table: ResponseTable) -> Run:
+    """What a headline needs of a run."""
+    estimates = {"cora": metrics.cora(table), "mcqa": metrics.mcqa(table), "bmca@1.0": metrics.bmca(table, level=1.0)}
+    own = {"model": model, "table": table, "estimates": estimates, "probe": PROBES["divergent"]}
+    return cast(Run, type("LightRun", (), own)())
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from tests.support import made_up
 from tests.support.browser import CUT_OFF, UNFOLD, as_opened, opened
-from tests.support.by_hand import runs_by_hand
+from tests.support.written import runs_by_hand
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, FloatRect, Locator, Page

@@ -10,8 +10,8 @@ from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report import pictures
 from lm_eval_cora.report.content import Change, Changes, Dots
 from lm_eval_cora.runs.model_run import Run
-from tests.support.by_hand import run_by_hand, runs_by_hand, value_in, widths
-from tests.support.written import Written, put, the_run
+from tests.support.shown import value_in, widths
+from tests.support.written import Written, put, run_by_hand, runs_by_hand, the_run
 
 
 def changes_of(*runs: Run) -> Changes:

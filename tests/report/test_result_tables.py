@@ -12,10 +12,9 @@ from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import Run, read_runs
-from tests.support.answers_files import answers, write_answers
-from tests.support.by_hand import marked, run_by_hand, runs_by_hand, value_in, widths
+from tests.support.shown import marked, value_in, widths
 from tests.support.simulated import knows
-from tests.support.written import DEMO, Written, the_run, write
+from tests.support.written import DEMO, Written, answers, run_by_hand, runs_by_hand, the_run, write, write_answers
 
 GOOD = {"original": "1" * 45 + "0" * 5, "a": "1" * 45 + "0" * 5, "b": "1" * 44 + "0" * 6}
 BAD = {"original": "1" * 20 + "0" * 30, "a": "1" * 5 + "0" * 45, "b": "0" * 50}

@@ -17,8 +17,7 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import with_references
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
-from tests.support.answers_files import answers, write_answers
-from tests.support.written import Written, copied, edit, lines_of, put, the_run, varied, write
+from tests.support.written import Written, answers, copied, edit, lines_of, put, the_run, varied, write, write_answers
 
 
 def section_of(report: Report, title: str) -> Section:

@@ -13,8 +13,8 @@ from lm_eval_cora.report.pictures import anchor, bands_of, example_of
 from lm_eval_cora.report.sections import asked, from_easy_to_hard, make_report
 from lm_eval_cora.runs.grouping import Run, read_runs
 from lm_eval_cora.runs.samples import prompt_in
-from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, widths
-from tests.support.written import DEMO, Written, the_run, varied, write
+from tests.support.shown import HOSTILE_NAMES, widths
+from tests.support.written import DEMO, Written, run_by_hand, runs_by_hand, the_run, varied, write
 
 
 def easy_to_hard(run: Run, count: int) -> Examples:

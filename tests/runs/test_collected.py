@@ -20,9 +20,8 @@ from lm_eval_cora.runs.collected import ENTRIES, compute_collected, read_answers
 from lm_eval_cora.scores import compare
 from lm_eval_cora.variants.probes import PROBES
 from tests.support import oracles, oracles_score
-from tests.support.answers_files import answers
 from tests.support.messages import refused
-from tests.support.written import put
+from tests.support.written import answers, put
 
 
 def line(question: str, ordinal: int, picked: Any, answer: Any = "a", **more: Any) -> dict[str, Any]:

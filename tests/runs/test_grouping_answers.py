@@ -12,9 +12,8 @@ from lm_eval_cora.report.comparison import matched
 from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consistent
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import not_comparable
-from tests.support.answers_files import WRITERS, Row, answers, write_answers
 from tests.support.messages import refused, tells
-from tests.support.written import Written, put, the_run
+from tests.support.written import WRITERS, Row, Written, answers, put, the_run, write_answers
 
 RIGHT = [{"question": n // 3, "variant": n % 3, "correct": n % 4 > 0, "original": n % 3 == 0} for n in range(18)]
 

@@ -16,8 +16,8 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run, not_comparable, setting_differences
-from tests.support.by_hand import marked
 from tests.support.messages import tells
+from tests.support.shown import marked
 from tests.support.written import (
     Line,
     Written,

@@ -11,8 +11,8 @@ from lm_eval_cora.report.pictures import letter_bias, letter_priors
 from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import Run
-from tests.support.by_hand import value_in
 from tests.support.letters import Biased
+from tests.support.shown import value_in
 from tests.support.simulated import knows, run, scores
 from tests.support.study import study_of
 from tests.support.written import Written, lines_of, put, the_run, write
