@@ -23,8 +23,8 @@ QUESTIONS = 6
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
-    return runs_by_hand(tmp_path_factory.mktemp("runs"), {"one": ONE, "other": OTHER})
+def runs() -> list[Run]:
+    return runs_by_hand({"one": ONE, "other": OTHER})
 
 
 def test_one_run(runs: list[Run]) -> None:
@@ -48,14 +48,14 @@ def test_one_run(runs: list[Run]) -> None:
     assert as_json(plans, Goal(0.05), [])["plans"][0]["requests_exact"] is plans[0].requests_exact is None
 
 
-def test_two_runs(runs: list[Run], tmp_path: Path) -> None:
+def test_two_runs(runs: list[Run]) -> None:
     (plan,), _ = make_plans(runs, Goal(0.05, power=0.9, level=0.99))
     contrast = Contrast.of(*(run.estimates["cora"] for run in reversed(runs)))  # the lower one first
     assert plan.questions == questions_needed(contrast, 0.05, 0.0, 0.9, 0.99)
     assert (plan.correlation_measured, plan.models, plan.metric) == (True, ("one", "other"), "cora")
     assert 0 < plan.correlation < 1
     # Equal answers do not show that a difference is found with two questions.
-    (plan,), _ = make_plans(runs_by_hand(tmp_path, {"a": ONE, "b": ONE}), Goal(0.01, metric="mcqa"))
+    (plan,), _ = make_plans(runs_by_hand({"a": ONE, "b": ONE}), Goal(0.01, metric="mcqa"))
     assert plan.questions > 100
     assert plan.correlation == pytest.approx(1)
 
@@ -76,10 +76,10 @@ def test_plans_that_cannot_be_made(name: str, runs: list[Run]) -> None:
         make_plans(runs[:count], goal)
 
 
-def test_models_that_cannot_be_planned_together(tmp_path: Path) -> None:
+def test_models_that_cannot_be_planned_together() -> None:
     with refused("one or two models, got 3: a, b, c"):
-        make_plans(runs_by_hand(tmp_path / "three", {"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
-    few = runs_by_hand(tmp_path / "few", {"a": {kind: marks[:20] for kind, marks in ONE.items()}, "b": OTHER})
+        make_plans(runs_by_hand({"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
+    few = runs_by_hand({"a": {kind: marks[:20] for kind, marks in ONE.items()}, "b": OTHER})
     with refused("--from: a and b"):
         make_plans(few, Goal(0.1))
     _, notes = make_plans(few[:1], Goal(0.5))

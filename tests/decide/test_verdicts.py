@@ -29,8 +29,8 @@ WORSE: Answers = {"original": "1111111000" * 10, "x": "1110010100" * 10}
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
-    return runs_by_hand(tmp_path_factory.mktemp("runs"), {"good": GOOD, "worse": WORSE})
+def runs() -> list[Run]:
+    return runs_by_hand({"good": GOOD, "worse": WORSE})
 
 
 def verdict_on(run: Run, requirement: str) -> Verdict:
@@ -91,8 +91,8 @@ def test_so_many_questions_decide_with_the_probability_that_is_promised() -> Non
     assert binom.pmf(passes, needed, 0.8).sum() == pytest.approx(0.8, abs=0.03)
 
 
-def test_one_question_has_no_interval_and_none_has_no_value(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "1", "x": "1"})
+def test_one_question_has_no_interval_and_none_has_no_value() -> None:
+    run = run_by_hand({"original": "1", "x": "1"})
     none = replace(run, table=run.table.where(run.table.kind < 0))
     for one, reason in ((run, "1.0000 has no interval"), (none, "mcqa is undefined in this run")):
         found = verdict_on(one, "mcqa>=0.1")
@@ -138,10 +138,10 @@ def test_the_same_within_a_margin(runs: list[Run]) -> None:
     assert as_json([open_one], "m", [])["requirements"][0]["level"] == 0.9
 
 
-def test_four_more_right_answers_of_100_are_not_the_same_within_a_hundredth(tmp_path: Path) -> None:
+def test_four_more_right_answers_of_100_are_not_the_same_within_a_hundredth() -> None:
     # 0 lost, 4 gained: Tango's 90% interval. The mid-p-value is 2 / 2^4 / 2 = 0.0625, below 0.1.
     few, more = ({"original": right, "x": right} for right in ("1" * 50 + "0" * 50, "1" * 54 + "0" * 46))
-    found = loss_of(*runs_by_hand(tmp_path, {"more": more, "few": few}), same=["mcqa:0.01"])
+    found = loss_of(*runs_by_hand({"more": more, "few": few}), same=["mcqa:0.01"])
     assert (found.low, found.high) == pytest.approx((0.0126, 0.0862), abs=1e-4)
     assert (found.low, found.high) == pytest.approx(paired_interval(0, 4, 100, 1.6448536), abs=1e-6)
     assert found.outcome == "fail"
@@ -180,7 +180,7 @@ def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
         assert loss_of(many, few, f"invalid:{margin}").outcome == outcome
 
 
-def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run], tmp_path: Path) -> None:
+def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run]) -> None:
     for requirement, *parts in (
         ("coora>=0.5", "coora >= 0.5: answers has no metric 'coora'", "Did you mean 'cora'", "mcqa"),
         ("answer:cora>=0.5", "answer:cora >= 0.5: there is no such task", "Did you mean 'answers'"),
@@ -192,7 +192,7 @@ def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run], tmp_pa
     vars(undirected)["entries"] = [{**entry, "higher_is_better": None} for entry in runs[0].entries]
     with refused("neither a high nor a low cora is better"):
         loss_of(undirected, runs[1], "cora:0.05")
-    short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
+    short = run_by_hand({kind: marks[:50] for kind, marks in GOOD.items()})
     with refused("cora no worse by 0.05: answers cannot be compared", "50 of 100 questions"):
         loss_of(runs[0], short, "cora:0.05")
 

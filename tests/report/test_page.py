@@ -294,7 +294,7 @@ ANSWERS = {
 
 
 def test_the_headline_and_the_scores_are_on_the_first_screen(browser: Browser, tmp_path: Path) -> None:
-    report, file = make_report(runs_by_hand(tmp_path, ANSWERS)), tmp_path / "report.html"
+    report, file = make_report(runs_by_hand(ANSWERS)), tmp_path / "report.html"
     file.write_text(render(report), encoding="utf-8")
     expected = report.sections[0].headline
     assert expected is not None

@@ -29,20 +29,20 @@ def prompts_of(run: Run) -> Table:
     return found
 
 
-def test_bands_have_every_question_once_and_fall(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "0110" * 25, "a": "0101" * 25, "b": "1100" * 25})
+def test_bands_have_every_question_once_and_fall() -> None:
+    run = run_by_hand({"original": "0110" * 25, "a": "0101" * 25, "b": "1100" * 25})
     bands = bands_of(run)
     assert len(bands) == 24
     assert sorted(number for band in bands for number in band.tolist()) == list(range(100))
     hits = [count for band in bands for count in run.table.hits[band].tolist()]
     assert hits == sorted(hits, reverse=True)
     assert {len(band) for band in bands} == {4, 5}
-    equal = run_by_hand(tmp_path, {"original": "1" * 72, "a": "1" * 72})
+    equal = run_by_hand({"original": "1" * 72, "a": "1" * 72})
     assert [example_of(band) for band in bands_of(equal)] == list(range(1, 72, 3))  # the middle question of each
 
 
-def test_questions_from_easy_to_hard(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "0011", "a": "0101"})
+def test_questions_from_easy_to_hard() -> None:
+    run = run_by_hand({"original": "0011", "a": "0101"})
     found = easy_to_hard(run, 10)
     assert [example.question_id for example in found.examples] == ["q003", "q001", "q002", "q000"]
     assert [example.summary[:6] for example in found.examples] == ["2 of 2", "1 of 2", "1 of 2", "0 of 2"]
@@ -50,24 +50,24 @@ def test_questions_from_easy_to_hard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("count", "shown"), [(100, 24), (24, 24), (23, 12), (10, 8), (0, 1)])
-def test_fewer_examples_are_spread_over_the_bands(count: int, shown: int, tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "1" * 60 + "0" * 60, "a": "1" * 60 + "0" * 60})
+def test_fewer_examples_are_spread_over_the_bands(count: int, shown: int) -> None:
+    run = run_by_hand({"original": "1" * 60 + "0" * 60, "a": "1" * 60 + "0" * 60})
     ids = [example.question_id for example in easy_to_hard(run, count).examples]
     assert len(ids) == shown
     assert ids == sorted(set(ids))
 
 
-def test_without_questions(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "1", "a": "1"})
+def test_without_questions() -> None:
+    run = run_by_hand({"original": "1", "a": "1"})
     empty = replace(run, table=run.table.where(run.table.correct & ~run.table.correct))
     assert bands_of(empty) == []
     assert from_easy_to_hard(empty, 5) is None
     assert asked([empty]) is None
 
 
-def test_anchors_are_names_that_differ(tmp_path: Path) -> None:
+def test_anchors_are_names_that_differ() -> None:
     names = (*HOSTILE_NAMES.values(), "lone \ud800 surrogate")
-    runs = runs_by_hand(tmp_path, {name: {"original": "11", "a": "10"} for name in names})
+    runs = runs_by_hand({name: {"original": "11", "a": "10"} for name in names})
     tasks = (*runs, *(replace(run, name="other") for run in runs))
     anchors = [anchor(run, number) for run in tasks for number in range(2)]
     assert len(set(anchors)) == len(anchors) == 4 * len(runs)
@@ -90,10 +90,10 @@ def test_every_link_has_its_question(demo: dict[str, Written]) -> None:
 
 
 @pytest.mark.parametrize("models", [1, 6])
-def test_the_number_of_examples_is_bounded(models: int, tmp_path: Path) -> None:
+def test_the_number_of_examples_is_bounded(models: int) -> None:
     """120 in all; a band whose question is not shown has no link."""
     answers = {"original": "1" * 20 + "0" * 10, "a": "1" * 15 + "0" * 15}
-    report = make_report(runs_by_hand(tmp_path, {f"model-{number}": answers for number in range(models)}))
+    report = make_report(runs_by_hand({f"model-{number}": answers for number in range(models)}))
     linked, anchors = links(report)
     assert len(linked) == 24 * models
     assert set(filter(None, linked)) == set(anchors)
@@ -134,8 +134,8 @@ def test_the_prompt_of_chat_turns_is_their_text() -> None:
         assert prompt_in({"arguments": {"gen_args_0": {"arg_0": argument, "arg_1": {}}}}) == text
 
 
-def test_files_of_answers_have_no_prompts(tmp_path: Path) -> None:
-    assert [row[2] for row in prompts_of(run_by_hand(tmp_path, {"original": "11", "a": "10"})).rows] == ["", ""]
+def test_files_of_answers_have_no_prompts() -> None:
+    assert [row[2] for row in prompts_of(run_by_hand({"original": "11", "a": "10"})).rows] == ["", ""]
 
 
 def test_an_example_marks_what_decided_or_says_why_nothing_counts(tmp_path: Path) -> None:

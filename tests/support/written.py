@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -222,13 +223,14 @@ def write_by_hand(path: Path, answers: Answers) -> Path:
     return put(path, rows)
 
 
-def runs_by_hand(folder: Path, models: Mapping[str, Answers]) -> list[Run]:
-    """The runs of models whose answers are given, as the report reads them from files."""
-    paths = [write_by_hand(folder / f"{number}.jsonl", answers) for number, answers in enumerate(models.values())]
-    runs = read_runs(paths)
+def runs_by_hand(models: Mapping[str, Answers]) -> list[Run]:
+    """The runs of models whose answers are given, as the report reads them from files, which are gone afterwards."""
+    with TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{number}.jsonl" for number in range(len(models))]
+        runs = read_runs(list(map(write_by_hand, files, models.values())))
     return [replace(run, model=name) for run, name in zip(runs, models, strict=True)]
 
 
-def run_by_hand(folder: Path, answers: Answers, model: str = "model") -> Run:
-    (run,) = runs_by_hand(folder, {model: answers})
+def run_by_hand(answers: Answers, model: str = "model") -> Run:
+    (run,) = runs_by_hand({model: answers})
     return run
