@@ -51,7 +51,7 @@ def records(draw: Any) -> Record:
 MANY = st.lists(records(), max_size=40)
 
 
-@given(MANY, MANY)
+@given(*[st.lists(records(), max_size=12)] * 2)
 def test_the_records_are_the_same(some: list[Record], others: list[Record]) -> None:
     packed = PackedRecords(some)
     packed.extend(pickle.loads(pickle.dumps(PackedRecords(others))))

@@ -75,7 +75,7 @@ def run(
     include_path: Path | list[Path] = TASKS,
     **arguments: Any,
 ) -> dict[str, Any]:
-    """Run tasks with a simulated model, or another one; return what the harness returns: None unless on the first rank."""
+    """Run tasks with a simulated model, or another one; return what the harness returns: None on other ranks."""
     manager = TaskManager(
         include_path=include_path, include_defaults=False, metadata={} if options is None else {"cora": dict(options)}
     )
