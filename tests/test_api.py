@@ -6,7 +6,6 @@ import pydoc
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -84,7 +83,7 @@ def test_the_records_name_the_submitter(file: Path, tmp_path: Path) -> None:
 
 
 def test_scores_and_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
-    scores: Any = cora.read_runs(file)
+    scores = cora.read_runs(file)
     for wrong, told in (
         *(
             (results, "got results of simple_evaluate. Pass cora.read_runs(results)")

@@ -27,7 +27,7 @@ ROWS = [
 NAMES = {"question": "id", "correct": "ok", "original": "is_original"}
 FRAME = pd.DataFrame(ROWS)
 
-SOURCES: dict[str, Any] = {
+SOURCES = {
     "list of dicts": ROWS,
     "DataFrame": FRAME,
     "DataFrame with an index": pd.DataFrame(ROWS, index=[7, 7, 8, 8]),

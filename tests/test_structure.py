@@ -67,7 +67,7 @@ ROOMS = (
 
 def arrows() -> Counter[tuple[str, str]]:
     """Count the imports between rooms. The version of the package may be imported everywhere."""
-    arrows: Counter[tuple[str, str]] = Counter()
+    arrows = Counter()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lm_eval_cora":
@@ -155,7 +155,7 @@ def test_helpers_of_tests_are_in_support() -> None:
 
 def names_compared(tree: ast.AST) -> set[str]:
     """Return the texts on which code branches: in comparisons, as keys of a table, in a `match`."""
-    parts: list[ast.AST] = []
+    parts = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             parts += [node.left, *node.comparators]

@@ -1,7 +1,6 @@
 """Plans of typical models, of one run and of two runs, and their requests compared with what reaches a model."""
 
 import re
-from collections.abc import Mapping
 from math import ceil, isnan
 from pathlib import Path
 
@@ -15,10 +14,10 @@ from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.messages import refused, tells
 from tests.support.stopping import Moody
-from tests.support.written import Answers, runs_by_hand, write
+from tests.support.written import runs_by_hand, write
 
-ONE: Answers = {"original": "1111111100" * 30, "x": "1101110100" * 30, "y": "1100110111" * 30}
-OTHER: Answers = {"original": "1111110010" * 30, "x": "1100110010" * 30, "y": "1101110000" * 30}
+ONE = {"original": "1111111100" * 30, "x": "1101110100" * 30, "y": "1100110111" * 30}
+OTHER = {"original": "1111110010" * 30, "x": "1100110010" * 30, "y": "1101110000" * 30}
 QUESTIONS = 6
 
 
@@ -60,7 +59,7 @@ def test_two_runs(runs: list[Run]) -> None:
     assert plan.correlation == pytest.approx(1)
 
 
-REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
+REFUSED = {
     "metric": (Goal(0.1, metric="coora"), 1, ("--metric coora", "no such metric", "Did you mean 'cora'")),
     "typical": (Goal(0.1, metric="mcqaa"), 0, ("--metric mcqaa", "cora, mcqa, ci, bmca@1.0", "'mcqa'", "--from OUT")),
     "no error": (Goal(0.1, metric="acc_min"), 1, ("nothing can be planned", "acc_min has no standard error in closed")),

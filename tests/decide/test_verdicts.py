@@ -22,10 +22,10 @@ from lm_eval_cora.runs.model_run import Run
 from tests.support.messages import refused, tells
 from tests.support.oracles_errors import paired_interval
 from tests.support.shown import HOSTILE_NAMES
-from tests.support.written import Answers, answers, run_by_hand, runs_by_hand, strict, the_run, write_answers
+from tests.support.written import answers, run_by_hand, runs_by_hand, strict, the_run, write_answers
 
-GOOD: Answers = {"original": "1111111100" * 10, "x": "1111110100" * 10}
-WORSE: Answers = {"original": "1111111000" * 10, "x": "1110010100" * 10}
+GOOD = {"original": "1111111100" * 10, "x": "1111110100" * 10}
+WORSE = {"original": "1111111000" * 10, "x": "1110010100" * 10}
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +79,12 @@ def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
 def test_questions_that_share_passages_come_with_their_passages(runs: list[Run]) -> None:
     pairs = replace(runs[0], table=replace(runs[0].table, clusters=tuple(f"p{number // 2}" for number in range(100))))
     passages = questions_needed(Level(pairs.estimates["mcqa"], 50), 0.8, 0.75)
-    assert passages is not None
     assert verdict_on(pairs, "mcqa>=0.75").questions_to_decide == 2 * passages
 
 
 def test_so_many_questions_decide_with_the_probability_that_is_promised() -> None:
     # A share of 0.8, and a bound of 0.75.
     needed = questions_needed(Level(share_of(np.arange(1_000) < 800), 1_000), 0.8, 0.75)
-    assert needed is not None
     passes = [right for right in range(needed + 1) if clopper_pearson(right, needed)[0] >= 0.75]
     assert binom.pmf(passes, needed, 0.8).sum() == pytest.approx(0.8, abs=0.03)
 

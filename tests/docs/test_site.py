@@ -56,9 +56,9 @@ class Parts(HTMLParser):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self.ids: set[str] = set()
-        self.links: list[str] = []
-        self.loaded: list[str] = []
+        self.ids = set()
+        self.links = []
+        self.loaded = []
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -65,8 +65,7 @@ BOTH = ResponseTable.from_hits([[1, 0], [1, 1]])
 def random_hits(questions: int, variants: int, seed: int = 0) -> list[list[int]]:
     rng = np.random.default_rng(seed)
     easy = rng.choice((0.1, 0.5, 0.9, 0.97, 1.0), (questions, 1))
-    hits: list[list[int]] = (rng.random((questions, variants)) < easy).astype(int).tolist()
-    return hits
+    return (rng.random((questions, variants)) < easy).astype(int).tolist()
 
 
 def test_two_draws_of_two_variants_by_hand() -> None:

@@ -11,7 +11,6 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.report.changed import WhatChanged, as_csv, as_jsonl
 from lm_eval_cora.report.comparison import compare_models
-from lm_eval_cora.report.content import Examples
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.documents import Models, samples_of
@@ -116,7 +115,6 @@ def test_both_responses_and_the_page(tmp_path: Path) -> None:
     assert {each.response_before for each in found.answers} <= set("ABCDE")
     (section,) = make_report(read_runs(paths)).sections
     (block,) = (block for block in section.more if block.title.startswith("What changed from"))
-    assert isinstance(block, Examples)
     assert [example.summary[:12] for example in block.examples] == ["1 lost of 26"] * 3
     kinds = [(answer.kind.partition(",")[2], answer.verdict) for answer in block.examples[0].answers]
     assert kinds == [(" org/old", "right"), (" org/new", "invalid")]

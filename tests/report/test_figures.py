@@ -25,8 +25,7 @@ ALL = (*OF_MODELS, "heat_map")
 
 
 def made(name: str) -> Chart:
-    chart: Chart = getattr(made_up, name)()
-    return chart
+    return getattr(made_up, name)()
 
 
 CHARTS = [(name, made(name)) for name in ALL]
@@ -233,7 +232,6 @@ def named(chart: Chart, title: str) -> Chart:
     if isinstance(chart, Dots | Changes):
         values = dict.fromkeys(NAMES, next(iter(chart.models[0][1].values())))
         return replace(chart, title=title, models=[(name, values) for name in NAMES])
-    assert isinstance(chart, HeatMap)
     bands = [chart.bands[0]._replace(label=name, link=name, values=[0.5] * len(NAMES)) for name in NAMES]
     return replace(chart, title=title, columns=NAMES, bands=bands)
 

@@ -182,7 +182,7 @@ def test_a_short_name_is_not_marked_inside_other_words() -> None:
     assert f"{a} is the most reliable: CoRA 0.90, above {plus}. It keeps more than {c}." in page
 
 
-CHARTS: list[Chart] = [made_up.curve(), made_up.ranges(), made_up.dots(), made_up.changes(), made_up.heat_map()]
+CHARTS = [made_up.curve(), made_up.ranges(), made_up.dots(), made_up.changes(), made_up.heat_map()]
 OPEN = "document.querySelectorAll('details.more, details.numbers').forEach((each) => { each.open = true; })"
 
 
@@ -237,7 +237,6 @@ def test_nothing_scrolls_sideways_and_no_text_is_cut_off(page: Page) -> None:
     page.evaluate(OPEN)
     assert page.evaluate(CUT_OFF) == []
     size = page.viewport_size
-    assert size is not None
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert page.locator("svg.chart").count() == len(CHARTS)
 
@@ -303,7 +302,6 @@ def test_the_headline_and_the_scores_are_on_the_first_screen(browser: Browser, t
         with opened(browser, file, width, scheme) as page:
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             box, size = box_of(page.locator(".headline p").first), page.viewport_size
-            assert size is not None
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
             assert box["y"] + box["height"] <= size["height"]

@@ -8,22 +8,16 @@ import pytest
 
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report import pictures
-from lm_eval_cora.report.content import Change, Changes, Dots
+from lm_eval_cora.report.content import Change, Dots
 from lm_eval_cora.runs.model_run import Run
 from tests.support.shown import value_in, widths
 from tests.support.written import Written, put, run_by_hand, runs_by_hand, the_run
 
 
-def changes_of(*runs: Run) -> Changes:
-    found = pictures.changes(runs)
-    assert found is not None
-    return found
-
-
 def test_kept_lost_and_gained() -> None:
     """Of five questions, `a` keeps 2, loses 1 and gains 1; `b`, which four questions have, keeps 1 and loses 2."""
     run = run_by_hand({"original": "11100", "a": "11010", "b": "1000-"})
-    found = changes_of(run)
+    found = pictures.changes([run])
     assert found.models == [("model", {"a": pytest.approx((0.4, 0.2, 0.2)), "b": pytest.approx((0.25, 0.5, 0.0))})]
     assert list(found.numbers.columns) == ["kind of variant", "kept", "lost", "gained"]
     assert [value_in(found.numbers, 0, column) for column in Change._fields] == pytest.approx([0.4, 0.2, 0.2])
@@ -32,7 +26,7 @@ def test_kept_lost_and_gained() -> None:
 def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
     losses = pictures.changes_by_kind(run)
-    ((_, parts),) = changes_of(run).models
+    ((_, parts),) = pictures.changes([run]).models
     assert set(parts) == set(losses)
     for kind, part in parts.items():
         assert part.kept + part.lost == pytest.approx(run.estimates["mcqa"].value)
@@ -41,7 +35,7 @@ def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo: 
 
 def test_models_may_have_other_kinds() -> None:
     one, other = runs_by_hand({"one": {"original": "10", "a": "11"}, "other": {"original": "10", "b": "00"}})
-    found = changes_of(one, other)
+    found = pictures.changes([one, other])
     assert found.rows == ["a", "b"]
     assert [list(parts) for _, parts in found.models] == [["a"], ["b"]]
     assert widths(found.numbers) == {7}
@@ -59,7 +53,7 @@ def test_without_originals_there_are_no_changes() -> None:
     assert pictures.changes_by_kind(bare) == {}
     assert pictures.changes([run_by_hand({"original": "10"})]) is None
     with_originals = run_by_hand({"original": "10", "b": "11"})
-    assert [name for name, _ in changes_of(bare, replace(with_originals, model="known")).models] == ["known"]
+    assert [name for name, _ in pictures.changes([bare, replace(with_originals, model="known")]).models] == ["known"]
 
 
 def test_losses_are_paired_with_the_originals(tmp_path: Path) -> None:
@@ -125,7 +119,6 @@ THREE = {
 
 def paired_in(runs: list[Run], metric: str = "mcqa") -> Dots:
     found = pictures.paired(runs, metric)
-    assert found is not None
     assert found.is_difference
     assert [name for name, _ in found.models] == [""]
     return found
@@ -158,7 +151,6 @@ def test_more_than_eight_models_are_compared_with_the_first_and_one_model_or_que
 def test_differences_by_kind() -> None:
     before, after = runs_by_hand({name: THREE[name] for name in ("best", "worst")})
     found = pictures.paired_by_kind(before, after)
-    assert found is not None
     values = {kind: number.value for kind, number in found.models[0][1].items()}
     assert values == pytest.approx({"original": -26 / 40, "a": -27 / 40})
     assert found.title.endswith("worst - best")

@@ -115,7 +115,7 @@ def test_scores_of_different_probes_are_in_different_tables(demo: dict[str, Writ
     tables = make_report(runs).overview
     probes = {run.task: run.probe for run in runs}
     assert len(tables) == len({run.probe.name for run in runs}) == 6
-    shown: list[object] = []
+    shown = []
     for table in tables:
         (probe,) = {probes[str(row[0])].name for row in table.rows}
         assert table.title == f"All runs of the probe {probe}"

@@ -7,26 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.report.content import Examples, HeatMap, Report, Table
+from lm_eval_cora.report.content import Examples, HeatMap, Report
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.pictures import anchor, bands_of, example_of
 from lm_eval_cora.report.sections import asked, from_easy_to_hard, make_report
-from lm_eval_cora.runs.grouping import Run, read_runs
+from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.samples import prompt_in
 from tests.support.shown import HOSTILE_NAMES, widths
 from tests.support.written import DEMO, Written, run_by_hand, runs_by_hand, the_run, varied, write
-
-
-def easy_to_hard(run: Run, count: int) -> Examples:
-    found = from_easy_to_hard(run, count)
-    assert found is not None
-    return found
-
-
-def prompts_of(run: Run) -> Table:
-    found = asked([run])
-    assert found is not None
-    return found
 
 
 def test_bands_have_every_question_once_and_fall() -> None:
@@ -43,7 +31,7 @@ def test_bands_have_every_question_once_and_fall() -> None:
 
 def test_questions_from_easy_to_hard() -> None:
     run = run_by_hand({"original": "0011", "a": "0101"})
-    found = easy_to_hard(run, 10)
+    found = from_easy_to_hard(run, 10)
     assert [example.question_id for example in found.examples] == ["q003", "q001", "q002", "q000"]
     assert [example.summary[:6] for example in found.examples] == ["2 of 2", "1 of 2", "1 of 2", "0 of 2"]
     assert [example.anchor for example in found.examples] == [anchor(run, number) for number in (3, 1, 2, 0)]
@@ -52,7 +40,7 @@ def test_questions_from_easy_to_hard() -> None:
 @pytest.mark.parametrize(("count", "shown"), [(100, 24), (24, 24), (23, 12), (10, 8), (0, 1)])
 def test_fewer_examples_are_spread_over_the_bands(count: int, shown: int) -> None:
     run = run_by_hand({"original": "1" * 60 + "0" * 60, "a": "1" * 60 + "0" * 60})
-    ids = [example.question_id for example in easy_to_hard(run, count).examples]
+    ids = [example.question_id for example in from_easy_to_hard(run, count).examples]
     assert len(ids) == shown
     assert ids == sorted(set(ids))
 
@@ -104,7 +92,7 @@ def test_the_number_of_examples_is_bounded(models: int) -> None:
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas", "cora_demo_order_mc"])
 def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
-    table = prompts_of(run)
+    table = asked([run])
     assert [row[0] for row in table.rows] == list(run.table.kinds)
     assert widths(table) == {3}
     first = run.answers_to(run.table.question_ids[0])
@@ -122,7 +110,7 @@ def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str
 def test_exemplars_are_cut_off(tmp_path: Path) -> None:
     """The prompt of the question is at the end of a long prompt with the same instruction."""
     run = the_run(write(tmp_path, varied, "cora_demo", {"questions": 2}, num_fewshot=4).folder)
-    prompt = str(prompts_of(run).rows[0][2])
+    prompt = str(asked([run]).rows[0][2])
     assert prompt.startswith("… ")
     assert len(prompt.partition("[…]")[0]) < 160
 
@@ -135,13 +123,13 @@ def test_the_prompt_of_chat_turns_is_their_text() -> None:
 
 
 def test_files_of_answers_have_no_prompts() -> None:
-    assert [row[2] for row in prompts_of(run_by_hand({"original": "11", "a": "10"})).rows] == ["", ""]
+    assert [row[2] for row in asked([run_by_hand({"original": "11", "a": "10"})]).rows] == ["", ""]
 
 
 def test_an_example_marks_what_decided_or_says_why_nothing_counts(tmp_path: Path) -> None:
     said = {"original": "<think>A?</think>The answer is **A**.", "shuffled": "Option A or option B."}
     run = the_run(write(tmp_path, lambda doc: said.get(doc["kind"], "A"), "cora_demo", {"questions": 1}).folder)
-    (example,) = easy_to_hard(run, 1).examples
+    (example,) = from_easy_to_hard(run, 1).examples
     original, shuffled = (next(answer for answer in example.answers if answer.kind == kind) for kind in said)
     assert (original.rule, original.parts) == ("a label", ("<think>A?</think>The answer is **", "A", "**."))
     assert (shuffled.parts, shuffled.places[0]) == ((), 'A, "A" (a letter): several options')

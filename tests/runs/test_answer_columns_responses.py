@@ -1,6 +1,5 @@
 import json
 import re
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,7 @@ def with_labels(data: pd.DataFrame) -> pd.DataFrame:
     return data.assign(labels=[["1", "2", "3"]] * len(data), answer=right, response=said)
 
 
-LAYOUTS: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]] = {
+LAYOUTS = {
     "a list": lambda data: (data, {}),
     "lists as text": lambda data: (data.assign(options=data.options.map(json.dumps)), {}),
     "columns A to C": lambda data: (in_columns(data), {}),
@@ -142,7 +141,7 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
         score(data)
 
 
-WRONG: dict[str, tuple[pd.DataFrame, str]] = {
+WRONG = {
     "no option": (frame(answer="D"), "row 0: an answer outside the options: 'D' is not"),
     "mixed answers": (
         frame(answer=["Ice"] * 11 + ["A"]),

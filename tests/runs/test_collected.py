@@ -94,11 +94,11 @@ def test_many_identities(count: int) -> None:
 
 
 GOOD = line("q1", 0, "a")
-NO_TEXTS: list[tuple[str, Any]] = [
+NO_TEXTS = [
     *(("ordinal", True), ("ordinal", None), ("ordinal", [1]), ("picked", ["a"]), ("picked", True), ("answer", None)),
     *(("question_id", None), ("kind", []), ("category", [1])),
 ]
-BAD: dict[str, tuple[Any, str]] = {
+BAD = {
     **{f"{name} missing": ({key: GOOD[key] for key in GOOD if key != name}, f"'{name}' is missing") for name in GOOD},
     **{
         f"{name} {value}": ({**GOOD, name: value}, re.escape(f"'{name}': expected a text or a number, got {value!r}"))
@@ -144,7 +144,7 @@ def test_options_that_some_rows_lack_do_not_describe_what_was_asked() -> None:
 
 
 # ---- names of variants as kinds
-NAMES_OF_VARIANTS: dict[str, tuple[list[Any], set[str] | None]] = {
+NAMES_OF_VARIANTS = {
     "shared names": (["original", "shuffled", "original", "shuffled"], {"original", "shuffled"}),
     "a kind that one question has": (["original", "x", "original", "y", "original", "x"], {"original", "x", "y"}),
     "numbers": ([0, 1, 0, 1], None),

@@ -150,7 +150,7 @@ def test_models_in_local_folders(older: Written, tmp_path: Path) -> None:
     assert found == "x/model y/model ORG/one@1111111 ORG/one@2222222 ORG/name"
 
 
-SPOILT: dict[str, Any] = {
+SPOILT = {
     "cut": '{"results": {"cora_demo_order": {"acc',
     "list": "[]",
     "results a list": '{"results": [1]}',
@@ -195,7 +195,7 @@ def test_runs_with_no_variant_in_common_are_merged(tmp_path: Path) -> None:
     assert (len(run.files), run.signature) == (2, "none")
 
 
-OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+OTHERWISE = {
     "the same variants": ({"categories": ["astronomy"]}, {}, {}),
     "some of the variants": ({"categories": ["astronomy", "biology"]}, {}, {}),
     "seed": ({"seed": 1}, {}, {}),

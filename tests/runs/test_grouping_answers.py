@@ -1,9 +1,7 @@
 """Files of answers that were collected without the harness, in reports and comparisons."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +11,7 @@ from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consiste
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.messages import refused, tells
-from tests.support.written import WRITERS, Row, Written, answers, put, the_run, write_answers
+from tests.support.written import WRITERS, Written, answers, put, the_run, write_answers
 
 RIGHT = [{"question": n // 3, "variant": n % 3, "correct": n % 4 > 0, "original": n % 3 == 0} for n in range(18)]
 
@@ -32,8 +30,8 @@ def test_the_numbers_are_those_of_score_in_all_formats(tmp_path: Path) -> None:
     assert (run.model, run.task, run.form, run.reader) == ("a", "answers", None, None)
 
 
-PAIRS: list[Row] = [{"question": q, "variant": n} for q in range(3) for n in range(2)]
-COLUMNS: dict[str, tuple[list[Row], set[str]]] = {
+PAIRS = [{"question": q, "variant": n} for q in range(3) for n in range(2)]
+COLUMNS = {
     "right and wrong": (RIGHT, {"bmca_curve"}),
     "kinds": (
         [{**row, "correct": True, "kind": "xy"[row["variant"]]} for row in PAIRS],
@@ -58,7 +56,6 @@ def test_charts_and_tables_are_those_that_the_columns_define(name: str, tmp_path
 def test_examples_show_picks_and_options(tmp_path: Path) -> None:
     run = the_run(write_answers(tmp_path / "a.csv", answers()))
     examples = least_consistent(run, 10)
-    assert examples is not None
     first = examples.examples[0]
     rows = {row["variant"]: row for row in answers() if row["question_id"] == first.question_id}
     assert {shown.kind for shown in first.answers} == rows.keys()
@@ -85,7 +82,7 @@ def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> No
 
 # ---- which files are answers
 def test_files_of_answers(tmp_path: Path) -> None:
-    lines: list[tuple[str, Any, bool]] = [
+    lines = [
         ("a.jsonl", {"question": 1, "variant": 0, "correct": True}, True),
         ("a.jsonl", {"doc_id": 0, "doc": {"question_id": "q"}}, False),
         ("samples_cora_demo_2026-01-01T00-00-00.jsonl", {"question": 1}, False),
@@ -116,7 +113,7 @@ def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
 
 # ---- comparison
 ASKED = " of 20 questions were asked differently"
-UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
+UNLIKE = {
     "fewer questions": (lambda rows: rows[:-4], "1 of 20 questions are only in the first (q19)"),
     "fewer variants": (lambda rows: rows[:-1], f"1{ASKED} ('q19')"),
     "other options": (lambda rows: [{**rows[0], "printed": ["Ice", "Fog", "No"]}, *rows[1:]], f"1{ASKED} ('q0')"),

@@ -40,7 +40,7 @@ OF_ANOTHER_TASK = [hellaswag(1), [], [1, 2], "text", 7, None, {}, {"doc": None},
 
 def test_invalid_lines_are_counted_and_ignored(demo: Demo, tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
-    lines: list[Any] = lines_of(written.samples)
+    lines = lines_of(written.samples)
     for place, broken in enumerate([*NO_JSON, *map(json.dumps, OF_ANOTHER_TASK), b"", b"   ", b"\r"]):
         lines.insert(place * 7, broken)
     put(written.samples, [*lines, b"\x00", json.dumps(lines[-1])[:-30]])
@@ -62,7 +62,7 @@ def alter(line: Line, name: str, value: Any) -> None:
         part[name] = value
 
 
-ALTERED: list[tuple[str, Any]] = [
+ALTERED = [
     *(("printed", value) for value in ([999], "01234", 5, [0.0, 1.0])),
     *(("answer", value) for value in (GONE, "A", nan)),
     *(("ordinal", "x"), ("ordinal", inf), ("variants", "26"), ("ask", "sing"), ("ask", GONE)),
@@ -84,10 +84,8 @@ def test_an_altered_line_removes_only_its_question(name: str, value: Any, demo: 
     assert "left out 2 questions: variants are missing" in run.notes
 
 
-RESPONSES: list[list[Any]] = [
-    *([["A"]], ["x" * 100_000], [1.5], [None], [], ["\ud83d"], ["\x00\x1b[31m\u2028|\n| a | b |"])
-]
-BORNE: list[dict[str, Any]] = [
+RESPONSES = [*([["A"]], ["x" * 100_000], [1.5], [None], [], ["\ud83d"], ["\x00\x1b[31m\u2028|\n| a | b |"])]
+BORNE = [
     *({"filtered_resps": value} for value in RESPONSES),
     *({"choices": value} for value in (5, None, ["a"])),
     {"printed": list(range(40)), "choices": list(map(str, range(40)))},

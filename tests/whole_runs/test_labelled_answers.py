@@ -36,7 +36,7 @@ def test_the_flexible_reader_reads_what_models_write(name: str, right: float, wr
 
 
 def test_the_flexible_reader_reads_each_kind_of_response() -> None:
-    kinds: dict[str, Counter[str]] = {}
+    kinds = {}
     for line in labelled(FILE.parents[1] / "cases" / "responses.jsonl"):
         kinds.setdefault(line.source, Counter())[outcome(READERS["flexible"], line)] += 1
     for kind in kinds.keys() - {"other languages"}:

@@ -200,7 +200,7 @@ def test_ranks_draw_different_random_numbers() -> None:
 
 @pytest_maths
 def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
+    asked = []
     monkeypatch.setattr(CHECKER, "settle", lambda pairs, ranks=1: asked.extend(pairs))
     run(knows, "cora_math_sampling", {"questions": 2}, predict_only=True)
     assert asked == []

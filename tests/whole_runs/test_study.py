@@ -185,7 +185,7 @@ def test_what_a_line_of_the_samples_file_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("task", ["cora_demo_revas", "cora_demo_plus", "cora_demo_plus_mc", "cora_demo_revas_mc"])
 def test_exemplars_ask_what_their_question_asks(task: str) -> None:
     samples = run(knows, task, {"questions": 6}, num_fewshot=4)["samples"][task]
-    stems: dict[str, set[tuple[str, ...]]] = {}
+    stems = {}
     said = Counter[str]()
     for sample in samples:
         doc, prompt = sample["doc"], sample["arguments"][0][0]
