@@ -59,7 +59,7 @@ class Parts(HTMLParser):
         self.ids = set()
         self.links = []
         self.loaded = []
-        self.feed(path.read_text(encoding="utf-8"))
+        self.feed(path.read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
@@ -106,7 +106,7 @@ def test_links_of_the_site_lead_somewhere(site: Path, pages: dict[Path, Parts]) 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Parts]) -> None:
     assert not [link for parts in pages.values() for link in parts.loaded if re.match(r"(https?:)?//", link)]
-    styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
+    styles = "".join(path.read_text() for path in site.rglob("*.css"))
     assert not re.search(r"url\([\"']?(https?:)?//|@import", styles)
 
 
@@ -118,16 +118,16 @@ def test_formulas_are_mathml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "docs/index.md").write_text(text, "utf-8")
     monkeypatch.chdir(tmp_path)
     assert sphinx(["-c", "docs", "-b", "html", "-W", "-q", ".", "out"]) == 0
-    html = (tmp_path / "out/docs/index.html").read_text(encoding="utf-8")
+    html = (tmp_path / "out/docs/index.html").read_text()
     assert html.count("<math ") == 3
     assert "for 5$ and 6$." in html
     assert not re.search(r"MathJax\.js|cdn\.", html)
 
 
 def test_the_start_page_and_the_overview_for_language_models(site: Path) -> None:
-    assert 'url=docs/index.html"' in (site / "index.html").read_text(encoding="utf-8")
+    assert 'url=docs/index.html"' in (site / "index.html").read_text()
     for overview in (site / "llms.txt", site / "docs/llms.txt"):
-        text = overview.read_text(encoding="utf-8")
+        text = overview.read_text()
         assert re.match(r"# .+\n\n> .+\n\n## ", text)
         assert (found := re.findall(r"^- \[.+?\]\((.+?)\): .+", text, re.MULTILINE))
         assert all((overview.parent / link).is_file() for link in found)

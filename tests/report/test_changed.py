@@ -68,7 +68,7 @@ def test_the_files_of_the_command(files: list[Path], tmp_path: Path, capsys: pyt
     for name in ("changed.csv", "changed.jsonl"):
         assert main(["compare", *paths, "--changed", "-o", str(tmp_path / name)]) == 0
     assert "answers that changed from old to new, of 16" in capsys.readouterr().out
-    rows = list(csv.DictReader((tmp_path / "changed.csv").read_text(encoding="utf-8").splitlines()))
+    rows = list(csv.DictReader((tmp_path / "changed.csv").read_text().splitlines()))
     lines = lines_of(tmp_path / "changed.jsonl")
     assert len(rows) == len(lines) == 7
     assert (rows[3]["response_after"], lines[3]["response_after"]) == ("'=1", "=1")  # a formula for a spreadsheet

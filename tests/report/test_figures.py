@@ -52,7 +52,7 @@ def size_of(pdf: bytes) -> tuple[float, float]:
 
 
 def test_svg_needs_nothing_else(folder: Path, name: str) -> None:
-    text = (folder / f"{name}.svg").read_text(encoding="utf-8")
+    text = (folder / f"{name}.svg").read_text()
     root = ElementTree.fromstring(text)
     assert {element.tag.rpartition("}")[2] for element in root.iter()} & {"text", "image", "a", "script"} == set()
     assert not re.search("var[(]|currentColor|<!DOCTYPE|#0b0a", text)
@@ -93,7 +93,7 @@ def test_equal_charts_give_equal_files_with_text_of_eight_points(folder: Path, t
     for path in paths:
         assert (folder / path.name).read_bytes() == path.read_bytes()
     # Text is drawn as paths, scaled from 100 units to its size.
-    assert set(re.findall(r"scale\(([\d.]+) -", paths[0].read_text(encoding="utf-8"))) == {"0.08"}
+    assert set(re.findall(r"scale\(([\d.]+) -", paths[0].read_text())) == {"0.08"}
 
 
 def test_a_narrow_figure_has_the_width_of_the_paper() -> None:

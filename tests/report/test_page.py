@@ -31,7 +31,7 @@ pytest.importorskip("matplotlib")
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(render(made_up.report()), encoding="utf-8")
+    path.write_text(render(made_up.report()))
     return path
 
 
@@ -73,8 +73,8 @@ def test_the_page_is_self_contained_and_runs_no_injected_script(visit: Page) -> 
 
 def test_a_script_that_got_into_the_page_would_not_run(browser: Browser, file: Path, tmp_path: Path) -> None:
     changed = tmp_path / "report.html"
-    text = file.read_text(encoding="utf-8").replace("</main>", "<script>window.hacked=1</script></main>")
-    changed.write_text(text, encoding="utf-8")
+    text = file.read_text().replace("</main>", "<script>window.hacked=1</script></main>")
+    changed.write_text(text)
     page = browser.new_page()
     page.goto(changed.as_uri())
     assert page.evaluate("typeof window.hacked") == "undefined"
@@ -219,7 +219,7 @@ def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: 
     assert caught.value.suggested_filename == re.sub(r"\W+", "-", chart.title) + ".svg"
     path = tmp_path / "figure.svg"
     caught.value.save_as(path)
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text()
     root = ElementTree.fromstring(text)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert root.findtext("{http://www.w3.org/2000/svg}title") == chart.title
@@ -294,7 +294,7 @@ ANSWERS = {
 
 def test_the_headline_and_the_scores_are_on_the_first_screen(browser: Browser, tmp_path: Path) -> None:
     report, file = make_report(runs_by_hand(ANSWERS)), tmp_path / "report.html"
-    file.write_text(render(report), encoding="utf-8")
+    file.write_text(render(report))
     expected = report.sections[0].headline
     assert expected is not None
     assert expected.sentences[0].startswith(f"{STRONG} is the most reliable: CoRA 1.00")

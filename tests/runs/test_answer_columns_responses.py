@@ -121,7 +121,7 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "two" in capsys.readouterr().out
     page = tmp_path / "page.html"
     assert main(["report", str(path), "-o", str(page)]) == 0
-    assert tells(page.read_text(encoding="utf-8"), "two", "I think so. The answer is ", "no letter")
+    assert tells(page.read_text(), "two", "I think so. The answer is ", "no letter")
     gate = ["gate", str(path), "--require", "acc>=0.01"]
     assert main(gate) == 3
     assert "one model, got 2: one, two. Choose one with --select MODEL" in capsys.readouterr().err
@@ -135,7 +135,7 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert {line.partition(",")[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"two"}
     assert main(["export", str(path), "-o", str(tmp_path / "out"), "--format", "every-eval-ever"]) == 0
     (samples, _) = sorted((tmp_path / "out").rglob("*_samples.jsonl"))
-    rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in samples.read_text().splitlines()]
     assert {row["output"]["raw"][0] for row in rows} <= {*frame().response, "A"}
     with refused("score: expected the rows of one model, got 2: one, two"):
         score(data)

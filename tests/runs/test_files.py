@@ -62,9 +62,9 @@ def test_files_that_were_copied_or_written_again(demo: dict[str, Written], tmp_p
     """They are read, or refused with the reason; nothing is left out in silence."""
     folder = demo["cora_demo"].folder
     samples, results = (next(folder.rglob(f"{name}_*")) for name in ("samples", "results"))
-    text = samples.read_text(encoding="utf-8")
+    text = samples.read_text()
     (tmp_path / f"{samples.stem} (1).jsonl").write_text(text, encoding="utf-8-sig")
-    (tmp_path / f"{results.stem} (1).json").write_bytes(results.read_text(encoding="utf-8").encode("utf-16"))
+    (tmp_path / f"{results.stem} (1).json").write_bytes(results.read_text().encode("utf-16"))
     expected, found = the_run(folder), the_run(tmp_path)
     assert (found.model, found.task, found.estimates) == (expected.model, expected.task, expected.estimates)
     assert found.warnings == expected.warnings

@@ -214,7 +214,7 @@ def outcomes_together(runs: Mapping[Any, Run], folder: Path, ranks: int) -> dict
             process.wait()
     said = [file.read_text(encoding="utf-8", errors="replace")[-3000:] for file in files]
     assert not any(process.returncode for process in processes), "\n".join(said)
-    found = json.loads((folder / "outcomes.json").read_text(encoding="utf-8"))
+    found = json.loads((folder / "outcomes.json").read_text())
     return dict(zip(runs, found, strict=True))
 
 
@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--store", type=Path)
     given = parser.parse_args()
-    runs = json.loads(given.runs.read_text(encoding="utf-8"))
+    runs = json.loads(given.runs.read_text())
     gc.freeze()  # as in conftest.py
     model = Hashing()
     if given.ranks > 1:
@@ -237,7 +237,7 @@ def main() -> None:
     if given.ranks > 1:
         model.leave()
     if given.rank == 0:
-        given.outcomes.write_text(json.dumps(outcomes), encoding="utf-8")
+        given.outcomes.write_text(json.dumps(outcomes))
 
 
 if __name__ == "__main__":

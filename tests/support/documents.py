@@ -100,10 +100,10 @@ def write_tasks(folder: Path) -> Path:
         for row, gold in enumerate(golds)
     ]
     put(folder / "rows.jsonl", rows)
-    (folder / "scoring.py").write_text(_SCORING, encoding="utf-8")
+    (folder / "scoring.py").write_text(_SCORING)
     for task, text in _TASKS.items():
         data = _DATA.format(task=task, file=folder / "rows.jsonl", cache=folder / "cache")
-        (folder / f"{task}.yaml").write_text(data + text, encoding="utf-8")
+        (folder / f"{task}.yaml").write_text(data + text)
     return folder
 
 
@@ -155,12 +155,12 @@ def results_of(folder: Path) -> Path:
 def change_results(folder: Path, *keys: str, value: Any) -> None:
     """Set a value inside the results file."""
     path = results_of(folder)
-    whole = json.loads(path.read_text(encoding="utf-8"))
+    whole = json.loads(path.read_text())
     part = whole
     for key in keys[:-1]:
         part = part[key]
     part[keys[-1]] = value
-    path.write_text(json.dumps(whole), encoding="utf-8")
+    path.write_text(json.dumps(whole))
 
 
 def run_of(path: Path, name: str = "tiny_written", part: str = "strict") -> DocumentRun:

@@ -113,7 +113,7 @@ def strict(text: str) -> Any:
 
 
 def lines_of(path: Path) -> list[Line]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    return [json.loads(line) for line in path.read_text().split("\n") if line]
 
 
 def put(path: Path, lines: Sequence[Any]) -> Path:

@@ -184,7 +184,7 @@ def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogC
 
 
 def test_the_table_in_the_documentation_has_the_outcome_of_each_layout() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8").replace("\\|", "|")
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text().replace("\\|", "|")
     documented = dict(re.findall(r"^\| (.+?) \| (read|read, with a warning|error) \|", page, re.MULTILINE))
     outcomes = {one.what: "error" if one.error else "read, with a warning" if one.notes else "read" for one in LAYOUTS}
     assert documented == outcomes

@@ -114,7 +114,7 @@ def test_the_passages_of_agieval() -> None:
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in ("agieval", "math")])
 def test_the_same_questions_come_through_cora_hub(name: str) -> None:
-    text = (tasks_folder() / "_benchmarks" / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (tasks_folder() / "_benchmarks" / f"{name}.yaml").read_text()
     fragment = yaml.safe_load(text)["benchmark"]
     given = json.loads(json.dumps({key: value for key, value in fragment.items() if key in KEYS}))  # as --metadata
     options = Options.from_metadata("cora_hub", given)
