@@ -11,7 +11,7 @@ import yaml
 
 from lm_eval_cora.discovery import task_files
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.harness.docs import doc_to_scored_text, load_exemplars, process_docs
+from lm_eval_cora.harness.docs import load_exemplars, process_docs
 from lm_eval_cora.questions import adapters
 from lm_eval_cora.questions.columns import Columns
 from lm_eval_cora.questions.loading import load_questions
@@ -144,34 +144,6 @@ def test_answers_and_identities_are_those_of_the_published_texts(
         options += sum(map(str.__ne__, before.choices, after.choices))
         stems += before.stem != after.stem
     assert (options, stems) == REPAIRED[benchmark]
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "row", "printed"),
-    [
-        ("medqa", "test-7", "E. Propranolol\nAnswer:"),
-        ("medqa", "test-226", "A. Doxorubicin\nB. Bleomycin\nC. Imatinib\n"),
-        ("medqa", "test-262", "?\nSerum osmolality | Urine sodium | Serum aldosterone\nChoices:"),
-        ("medqa", "test-468", "D. μ, κ, and ẟ receptor agonist\n"),
-        ("mmlu", "test-3859", "A. Falls Falls No change Falls\n"),
-        ("mmlu", "test-12648", 'Question: The basic premise of the “Zeigarnik effect" is that:\n'),
-        ("mmlu", "test-10644", "business basis – but"),
-        ("mmlu", "test-12025", "résumé"),
-        ("mmlu_pro", "10095", "A. v^2 = (\\rho - x^2) (k/m)\n"),
-        ("mmlu_pro", "11429", "400\\texttheta + 5000"),
-        ("medmcqa", "row-3755", "A. To balance the denture\n"),
-        ("medmcqa", "row-3576", "4-16\n"),
-        ("medmcqa", "row-3807", "Carcinoma cervix"),
-        ("agieval", "aqua-rat-test-29", "\nA. 59\n"),
-        ("agieval", "sat-en-test-122", "suggests that although industrialized nations"),
-        ("agieval", "sat-en-test-5", "DNA.\\begin"),
-        ("arc_challenge", "NAEP_2005_4_S14+3", '"Quickgrow" and "Supergrow."'),
-    ],
-)
-def test_texts_that_were_damaged(benchmark: str, row: str, printed: str) -> None:
-    (question,) = [question for question in questions_of(benchmark) if question.id == row]
-    (doc, *_) = process_docs([question], PROBES["divergent"])
-    assert printed in doc_to_scored_text(doc)
 
 
 def test_the_five_shots_of_mmlu_are_the_published_rows() -> None:
