@@ -16,7 +16,7 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 
 ROWS = [
     {"id": "q1", "variant": "original", "ok": True, "is_original": True, "picked": "Ice"},
@@ -56,7 +56,7 @@ def test_right_and_wrong_in_every_spelling_and_neither() -> None:
         assert cora.score(rows)["acc"].value == cora.score(pd.DataFrame(rows))["acc"].value == 0.75
     for value in ("perhaps", 2, -1, "", 0.5, [True]):
         rows = [{"question": 1, "variant": n, "correct": value if n else True} for n in range(2)]
-        with refused("row 1: column 'correct': expected True or False"):
+        with user_error("row 1: column 'correct': expected True or False"):
             cora.score(rows)
 
 
@@ -171,7 +171,7 @@ def test_a_text_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
     rows = [{"question": 1, "variant": n, "picked": text if n else "a", "answer": "a"} for n in range(2)]
     pd.DataFrame(rows).to_csv(tmp_path / "answers.csv")
     for source in (rows, tmp_path / "answers.csv"):
-        with refused("column 'picked': expected an option, or a missing value if the answer is"):
+        with user_error("column 'picked': expected an option, or a missing value if the answer is"):
             cora.score(source)
     for column, value in (("answer", text), ("printed", ["a", text])):
         assert cora.score([{**row, column: value} for row in rows])["acc"].value == 0.5
@@ -247,7 +247,7 @@ def test_read_without_all_responses() -> None:
 
 @pytest.mark.parametrize("call", [partial(cora.read, [], []), partial(cora.read_runs, "out")])
 def test_an_unknown_reader(call: Any) -> None:
-    with refused("expected 'flexible' or 'strict', got"):
+    with user_error("expected 'flexible' or 'strict', got"):
         call(reader="Strict")
 
 
@@ -270,7 +270,7 @@ def test_arguments_of_read_of_a_wrong_type(variants: Any, responses: Any, messag
 
 def test_runs_need_a_path() -> None:
     for paths in ((), ([],), ([["out"]],), (5,)):
-        with refused("read_runs: expected folders, files or results"):
+        with user_error("read_runs: expected folders, files or results"):
             cora.read_runs(*paths)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ import lm_eval_cora as cora
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import wilson
-from tests.support.messages import refused
+from tests.support.messages import user_error
 
 
 def rows(correct: Any, **more: Any) -> list[dict[str, Any]]:
@@ -149,9 +149,9 @@ def test_variants_of_another_seed_are_not_compared() -> None:
     wrong = [{**question, "answer": "Dew"} for question in questions]
     same_prompts = [cora.expand(each, "prompts") for each in (questions, wrong)]
     for pair in ([one, other], same_prompts):
-        with refused("expanded with different arguments"):
+        with user_error("expanded with different arguments"):
             cora.compare(*(cora.read(variants, ["A"] * len(variants)) for variants in pair))
-    with refused("Make both with score"):
+    with user_error("Make both with score"):
         cora.compare(cora.read(one, answers), cora.score(rows(CORRECT)))
 
 

@@ -12,7 +12,7 @@ from lm_eval_cora.decide.sample_size import Contrast, questions_for_same, questi
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.stopping import Moody
 from tests.support.written import runs_by_hand, write
 
@@ -71,15 +71,15 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_plans_that_cannot_be_made(name: str, runs: list[Run]) -> None:
     goal, count, parts = REFUSED[name]
-    with refused(*parts):
+    with user_error(*parts):
         make_plans(runs[:count], goal)
 
 
 def test_models_that_cannot_be_planned_together() -> None:
-    with refused("one or two models, got 3: a, b, c"):
+    with user_error("one or two models, got 3: a, b, c"):
         make_plans(runs_by_hand({"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
     few = runs_by_hand({"a": {kind: marks[:20] for kind, marks in ONE.items()}, "b": OTHER})
-    with refused("--from: a and b"):
+    with user_error("--from: a and b"):
         make_plans(few, Goal(0.1))
     _, notes = make_plans(few[:1], Goal(0.5))
     assert tells(" ".join(notes), ": 20 questions in the run", "62%", "fewer than 100 questions", "rough")
@@ -103,7 +103,7 @@ def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) 
 
 def test_a_two_phase_run(tmp_path: Path) -> None:
     write(tmp_path, stop_early(Moody(3), target="whole:0.3"), "cora_demo", {"questions": 40})
-    with refused("run with --target does not show"):
+    with user_error("run with --target does not show"):
         make_plans(read_runs([tmp_path]), Goal(0.05))
 
 

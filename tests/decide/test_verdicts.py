@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.estimate import clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.model_run import Run
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.oracles_errors import paired_interval
 from tests.support.shown import HOSTILE_NAMES
 from tests.support.written import answers, run_by_hand, runs_by_hand, strict, the_run, write_answers
@@ -184,14 +184,14 @@ def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run]) -> Non
         ("answer:cora>=0.5", "answer:cora >= 0.5: there is no such task", "Did you mean 'answers'"),
         *((bound, "expected a bound from 0 to 1, the range of") for bound in ("acc<=5", "cora>=30", "mcqa>=-0.1")),
     ):
-        with refused(*parts):
+        with user_error(*parts):
             verdict_on(runs[0], requirement)
     undirected = replace(runs[0])
     vars(undirected)["entries"] = [{**entry, "higher_is_better": None} for entry in runs[0].entries]
-    with refused("neither a high nor a low cora is better"):
+    with user_error("neither a high nor a low cora is better"):
         loss_of(undirected, runs[1], "cora:0.05")
     short = run_by_hand({kind: marks[:50] for kind, marks in GOOD.items()})
-    with refused("cora no worse by 0.05: answers cannot be compared", "50 of 100 questions"):
+    with user_error("cora no worse by 0.05: answers cannot be compared", "50 of 100 questions"):
         loss_of(runs[0], short, "cora:0.05")
 
 
@@ -199,7 +199,7 @@ def test_a_baseline_with_the_same_questions_in_another_file_or_without_them(runs
     one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
     margin = read_requirements([], ["mcqa:0.5"])
     assert verdicts.verdicts_of([one], [other], margin)[0].value == pytest.approx(0.1)
-    with refused("the baseline does not have answers (a). Its tasks are another"):
+    with user_error("the baseline does not have answers (a). Its tasks are another"):
         verdicts.verdicts_of([one, other], [replace(other, name="another", label="")], margin)
 
 
@@ -304,15 +304,15 @@ def test_requirements(text: str) -> None:
     ],
 )
 def test_texts_that_are_not_requirements(text: str) -> None:
-    with refused("--require", "expected [TASK:]METRIC>=NUMBER", "'cora>=0.45'"):
+    with user_error("--require", "expected [TASK:]METRIC>=NUMBER", "'cora>=0.45'"):
         parse(text, "require", "--require")
 
 
 def test_texts_that_are_not_losses() -> None:
     for text in ("cora", "cora:", "cora:-0.02", "cora:x", "cora>=0.02", ":0.02", "cora:0.02:", "cora:nan"):
-        with refused("--no-worse", "expected [TASK:]METRIC:MARGIN"):
+        with user_error("--no-worse", "expected [TASK:]METRIC:MARGIN"):
             parse(text, "no_worse", "--no-worse")
-    with refused("--same", "with a margin above 0"):
+    with user_error("--same", "with a margin above 0"):
         parse("cora:0", "same", "--same")
 
 
@@ -354,5 +354,5 @@ WRONG = {
 
 @pytest.mark.parametrize("content", WRONG, ids=range(len(WRONG)))
 def test_files_that_are_not_policies(content: str | bytes, tmp_path: Path) -> None:
-    with refused(str(tmp_path), *WRONG[content]):
+    with user_error(str(tmp_path), *WRONG[content]):
         read(tmp_path, content)

@@ -14,7 +14,7 @@ from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.documents import Models, samples_of
-from tests.support.messages import refused
+from tests.support.messages import user_error
 from tests.support.simulated import knows
 from tests.support.stopping import Moody
 from tests.support.written import Doc, Written, lines_of, put, strict, the_run, write
@@ -141,7 +141,7 @@ def test_documents_of_other_tasks(models: Models) -> None:
     assert counts["lost"] + counts["won"] > 0
     by_length = compare_models([models.one, models.two], metrics=["length"], changed=True).changed
     assert [each.task for each in by_length] == ["tiny_written (strict), length", "tiny_written (letter), length"]
-    with refused("--changed needs a value of short for each document; 0 has none"):
+    with user_error("--changed needs a value of short for each document; 0 has none"):
         compare_models([models.one, models.two], metrics=["short"], changed=True)
 
 

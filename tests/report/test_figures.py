@@ -16,7 +16,7 @@ from lm_eval_cora.report.canvas import theme_colours
 from lm_eval_cora.report.content import Band, Changes, Chart, Curve, Dots, HeatMap, Number, Ranges, Table
 from lm_eval_cora.report.figures import draw, figure, write_figures
 from tests.support import made_up
-from tests.support.messages import refused
+from tests.support.messages import user_error
 
 matplotlib = pytest.importorskip("matplotlib")
 NOTHING = Table("numbers", ("Name", "Value"), ())
@@ -105,7 +105,7 @@ def test_a_narrow_figure_has_the_width_of_the_paper() -> None:
 
 @pytest.mark.parametrize("width", [1.9, 20.1, nan])
 def test_impossible_widths_are_refused_before_anything_is_written(width: float, tmp_path: Path) -> None:
-    with refused("2 to 20 inches"):
+    with user_error("2 to 20 inches"):
         write_figures(CHARTS, tmp_path / "figures", width)
     assert not (tmp_path / "figures").exists()
 
@@ -238,5 +238,5 @@ def named(chart: Chart, title: str) -> Chart:
 
 def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with refused("need matplotlib", "pip install 'lm-eval-cora[report]'", "--format md"):
+    with user_error("need matplotlib", "pip install 'lm-eval-cora[report]'", "--format md"):
         draw(made_up.curve())

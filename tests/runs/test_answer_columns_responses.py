@@ -10,7 +10,7 @@ import pytest
 from lm_eval_cora import read_runs, score
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 
 OPTIONS, OTHER = ["Steam", "Ice", "Fog"], {"A": "o1", "B": "o2", "C": "o3"}
 SHOWN = {"original": OPTIONS, "reversed": OPTIONS[::-1], "first": ["Ice", "Fog", "Steam"]}
@@ -137,7 +137,7 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
     (samples, _) = sorted((tmp_path / "out").rglob("*_samples.jsonl"))
     rows = [json.loads(line) for line in samples.read_text().splitlines()]
     assert {row["output"]["raw"][0] for row in rows} <= {*frame().response, "A"}
-    with refused("score: expected the rows of one model, got 2: one, two"):
+    with user_error("score: expected the rows of one model, got 2: one, two"):
         score(data)
 
 

@@ -20,7 +20,7 @@ from lm_eval_cora.runs.collected import ENTRIES, compute_collected, read_answers
 from lm_eval_cora.scores import compare
 from lm_eval_cora.variants.probes import PROBES
 from tests.support import oracles, oracles_score
-from tests.support.messages import refused
+from tests.support.messages import user_error
 from tests.support.written import answers, put
 
 
@@ -85,7 +85,7 @@ def test_many_identities(count: int) -> None:
     texts = [f"option {number}" for number in range(count)]
     lines = [line("q1", place, text, texts[0], options=texts) for place, text in enumerate(texts)]
     if count > 64:
-        with refused(f"row 0: the question has {count} different options, ", " at most 64"):
+        with user_error(f"row 0: the question has {count} different options, ", " at most 64"):
             score(lines)
         for one in lines:
             del one["options"]
@@ -127,9 +127,9 @@ def test_a_bad_line_is_one_clear_error(name: str, tmp_path: Path) -> None:
 def test_files_without_answers(tmp_path: Path) -> None:
     for content in (b"", b"\n\n  \n", b"\xef\xbb\xbf"):
         (tmp_path / "empty.jsonl").write_bytes(content)
-        with refused("empty.jsonl: expected at least one answer"):
+        with user_error("empty.jsonl: expected at least one answer"):
             read_answers(tmp_path / "empty.jsonl")
-    with refused("there is no file", "missing.jsonl"):
+    with user_error("there is no file", "missing.jsonl"):
         read_answers(tmp_path / "missing.jsonl")
 
 
@@ -289,7 +289,7 @@ def test_clusters_are_the_units() -> None:
     few = score(rows[:40], cluster="passage")
     assert few.notes[-1].startswith("40 questions in 10 passages are few")
     assert alone["acc"].interval != shared["acc"].interval
-    with refused("every row has are only in the second"):
+    with user_error("every row has are only in the second"):
         compare(alone, shared)
-    with refused("row 1: column 'cluster': expected 'p0', the cluster of question 'q' before"):
+    with user_error("row 1: column 'cluster': expected 'p0', the cluster of question 'q' before"):
         score([line("q", ordinal, "a", cluster=f"p{ordinal}") for ordinal in (0, 1)])

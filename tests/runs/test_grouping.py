@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import not_comparable
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.names import probe_of
 from tests.support.written import (
     DEMO,
@@ -241,5 +241,5 @@ def test_paths_without_samples(tmp_path: Path, demo: Demo) -> None:
     written = copied(demo["cora_demo"], tmp_path / "results alone")
     written.samples.unlink()
     for path in (empty, written.folder, written.results, put(tmp_path / "samples.jsonl", [])):
-        with refused(f"{path.name}: there are no samples ", " --log_samples"):
+        with user_error(f"{path.name}: there are no samples ", " --log_samples"):
             read_runs([demo["cora_demo"].folder, path])

@@ -10,7 +10,7 @@ from lm_eval_cora.report.comparison import matched
 from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consistent
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import not_comparable
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.written import WRITERS, Written, answers, put, the_run, write_answers
 
 RIGHT = [{"question": n // 3, "variant": n % 3, "correct": n % 4 > 0, "original": n % 3 == 0} for n in range(18)]
@@ -98,7 +98,7 @@ def test_missing_columns_are_one_line(tmp_path: Path) -> None:
     path = write_answers(tmp_path / "a.csv", [{"qid": 1, "perm": 0, "choices": "[]", "gold": "A", "output": "B"}])
     names = "question=qid, variant=perm, answer=gold, response=output. Without 'original'"
     parts = (str(path), "'question', 'variant', and", "'qid', 'perm', 'choices', 'gold'", "Rename yours", names)
-    with refused(*parts):
+    with user_error(*parts):
         read_runs([path])
 
 
@@ -139,7 +139,7 @@ def test_different_questions_are_refused(name: str, tmp_path: Path) -> None:
     ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
     assert not alone
     assert message in not_comparable(one, other)
-    with refused(message):
+    with user_error(message):
         cora.compare(*map(cora.score, paths))
     assert (one.task != other.task) == (name != "all skipped")  # the reports show different questions apart
     assert not_comparable(one, replace(one, model="x")) == ""
