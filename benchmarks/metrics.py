@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an insta
 
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles
-from tests.support.tables import METRICS, random_questions
+from tests.support.tables import METRICS, questions
 
 
 def seconds(work: Callable[[], object], repeats: int) -> float:
@@ -33,8 +33,8 @@ def main() -> None:
     """Time the metrics and the loops, and print the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=3_847, help="with 26 variants each (default: 3,847)")
-    questions = random_questions(parser.parse_args().questions)
-    records = [record for members in questions for record in members]
+    members = questions(parser.parse_args().questions, options=(5,))
+    records = [record for each in members for record in each]
     table = ResponseTable.from_records(records)
 
     def all_metrics() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
 
     regrouping = seconds(lambda: ResponseTable.from_records(records), repeats=5)
     ours = seconds(all_metrics, repeats=5)
-    loops = seconds(lambda: oracles.all_metrics(questions), repeats=1)
+    loops = seconds(lambda: oracles.all_metrics(members), repeats=1)
     print(f"{len(records):,} records")
     print(f"regrouping by question            {regrouping:8.3f} s")
     print(f"all {len(METRICS)} metrics and their errors   {ours:8.3f} s")

@@ -6,16 +6,14 @@ import pydoc
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.cli import main
 from lm_eval_cora.runs.answer_columns import COLUMNS
-from tests.support.answers_files import answers
-from tests.support.messages import refused
-from tests.support.written import put
+from tests.support.messages import user_error
+from tests.support.written import answers, put
 
 CODE = """
 import sys
@@ -80,12 +78,12 @@ def test_the_records_name_the_submitter(file: Path, tmp_path: Path) -> None:
     record, _ = cora.write_records(cora.read_runs(file), tmp_path, organization="Lab", relationship="first_party")
     source = json.loads(record.read_text())["source_metadata"]
     assert (source["source_organization_name"], source["evaluator_relationship"]) == ("Lab", "first_party")
-    with refused("relationship: expected 'first_party' or", "got 'none'"):
+    with user_error("relationship: expected 'first_party' or", "got 'none'"):
         cora.write_records(cora.read_runs(file), tmp_path, relationship="none")  # type: ignore[arg-type]
 
 
 def test_scores_and_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
-    scores: Any = cora.read_runs(file)
+    scores = cora.read_runs(file)
     for wrong, told in (
         *(
             (results, "got results of simple_evaluate. Pass cora.read_runs(results)")
@@ -95,7 +93,7 @@ def test_scores_and_files_that_cannot_be_used(file: Path, tmp_path: Path) -> Non
         ([], "got 0 others of 0"),
         (scores * 2, "each model and task once, got answers, answers 2 times"),
     ):
-        with refused(told):
+        with user_error(told):
             cora.write_report(wrong, tmp_path / "x.md")
-    with refused("expected a name that ends in .html or .htm or .md"):
+    with user_error("expected a name that ends in .html or .htm or .md"):
         cora.write_report(scores, tmp_path / "x.pdf")

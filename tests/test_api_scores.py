@@ -16,7 +16,7 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 
 ROWS = [
     {"id": "q1", "variant": "original", "ok": True, "is_original": True, "picked": "Ice"},
@@ -27,7 +27,7 @@ ROWS = [
 NAMES = {"question": "id", "correct": "ok", "original": "is_original"}
 FRAME = pd.DataFrame(ROWS)
 
-SOURCES: dict[str, Any] = {
+SOURCES = {
     "list of dicts": ROWS,
     "DataFrame": FRAME,
     "DataFrame with an index": pd.DataFrame(ROWS, index=[7, 7, 8, 8]),
@@ -35,22 +35,13 @@ SOURCES: dict[str, Any] = {
     "categorical": FRAME.astype({"variant": "category", "id": "category"}),
     "in another order": FRAME.sample(frac=1, random_state=1),
     "Dataset": datasets.Dataset.from_list(ROWS),
-    "csv": lambda path: FRAME.to_csv(path, index=False),
-    "tsv": lambda path: FRAME.to_csv(path, index=False, sep="\t"),
-    "parquet": FRAME.to_parquet,
-    "json": lambda path: path.write_text(json.dumps(ROWS)),
 }
-"""Tables, and functions that write them to a file with this suffix."""
+"""Files have the same formats as in tests/runs/test_grouping_answers.py."""
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_every_kind_of_table_has_the_same_scores(kind: str, tmp_path: Path) -> None:
-    source = SOURCES[kind]
-    if callable(source):
-        path = tmp_path / f"answers.{kind}"
-        source(path)
-        source = str(path) if kind == "json" else path
-    scores = cora.score(source, **NAMES)
+def test_every_kind_of_table_has_the_same_scores(kind: str) -> None:
+    scores = cora.score(SOURCES[kind], **NAMES)
     # Both originals are right, one question is right in both variants: cora is 1 * (1 - (1 - 1/2)).
     assert (scores["mcqa"].value, scores["bmca@1.0"].value, scores["cora"].value) == (1.0, 0.5, 0.5)
     assert scores["invalid"].value == 0.25
@@ -65,7 +56,7 @@ def test_right_and_wrong_in_every_spelling_and_neither() -> None:
         assert cora.score(rows)["acc"].value == cora.score(pd.DataFrame(rows))["acc"].value == 0.75
     for value in ("perhaps", 2, -1, "", 0.5, [True]):
         rows = [{"question": 1, "variant": n, "correct": value if n else True} for n in range(2)]
-        with refused("row 1: column 'correct': expected True or False"):
+        with user_error("row 1: column 'correct': expected True or False"):
             cora.score(rows)
 
 
@@ -180,7 +171,7 @@ def test_a_text_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
     rows = [{"question": 1, "variant": n, "picked": text if n else "a", "answer": "a"} for n in range(2)]
     pd.DataFrame(rows).to_csv(tmp_path / "answers.csv")
     for source in (rows, tmp_path / "answers.csv"):
-        with refused("column 'picked': expected an option, or a missing value if the answer is"):
+        with user_error("column 'picked': expected an option, or a missing value if the answer is"):
             cora.score(source)
     for column, value in (("answer", text), ("printed", ["a", text])):
         assert cora.score([{**row, column: value} for row in rows])["acc"].value == 0.5
@@ -256,7 +247,7 @@ def test_read_without_all_responses() -> None:
 
 @pytest.mark.parametrize("call", [partial(cora.read, [], []), partial(cora.read_runs, "out")])
 def test_an_unknown_reader(call: Any) -> None:
-    with refused("expected 'flexible' or 'strict', got"):
+    with user_error("expected 'flexible' or 'strict', got"):
         call(reader="Strict")
 
 
@@ -279,7 +270,7 @@ def test_arguments_of_read_of_a_wrong_type(variants: Any, responses: Any, messag
 
 def test_runs_need_a_path() -> None:
     for paths in ((), ([],), ([["out"]],), (5,)):
-        with refused("read_runs: expected folders, files or results"):
+        with user_error("read_runs: expected folders, files or results"):
             cora.read_runs(*paths)  # type: ignore[arg-type]
 
 

@@ -36,14 +36,14 @@ TINY = {
 
 LABELLED = {"model": "m", "prompt": "p", "options": ["Ice", "Fog"], "response": "The answer is B.", "label": "B"}
 
-NAMES = [file.stem for file in FILES if "__main__" in file.read_text(encoding="utf-8")]
+NAMES = [file.stem for file in FILES if "__main__" in file.read_text()]
 """The scripts. They import the other files."""
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     folder = tmp_path_factory.mktemp("benchmarks")
-    (folder / "labelled.jsonl").write_text(json.dumps(LABELLED) + "\n", encoding="utf-8")
+    (folder / "labelled.jsonl").write_text(json.dumps(LABELLED) + "\n")
     given = {**TINY, "readers": [str(folder / "labelled.jsonl")]}
     return run_all({name: [f"benchmarks/{name}.py", *given[name]] for name in NAMES}, folder)
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 def requirements() -> list[Requirement]:
     """Return the dependencies of the package, its extras and its build in pyproject.toml."""
     tomllib = pytest.importorskip("tomllib", reason="needs Python 3.11")
-    written = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = written["project"]
     lists = [written["build-system"]["requires"], project["dependencies"], *project["optional-dependencies"].values()]
     return [Requirement(each) for one in lists for each in one]
@@ -22,7 +22,7 @@ def locked(python: str) -> dict[str, Requirement]:
     """Return the lines of constraints.txt that apply on Linux to a version of Python, by package."""
     machine = {"sys_platform": "linux", "platform_machine": "x86_64", "platform_python_implementation": "CPython"}
     environment = {"python_version": python, "python_full_version": f"{python}.9", **machine}
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
     found = [Requirement(line) for line in lines if not line.startswith("#")]
     applying = [each for each in found if each.marker is None or each.marker.evaluate(environment)]
     names = [canonicalize_name(each.name) for each in applying]

@@ -24,7 +24,7 @@ NO_MODULE = {
 
 def imported(path: Path) -> set[str]:
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -68,9 +68,9 @@ ROOMS = (
 
 def arrows() -> Counter[tuple[str, str]]:
     """Count the imports between rooms. The version of the package may be imported everywhere."""
-    arrows: Counter[tuple[str, str]] = Counter()
+    arrows = Counter()
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lm_eval_cora":
                 names = {f"{node.module}.{alias.name}" for alias in node.names} - {"lm_eval_cora.__version__"}
                 arrows.update((room(path.relative_to(PACKAGE).parts[0]), room(name.split(".")[1])) for name in names)
@@ -114,7 +114,7 @@ def test_files_of_two_rooms_have_the_same_name_only_if_they_do_the_same() -> Non
 
 
 def test_the_files_that_the_design_page_names_exist() -> None:
-    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "design.md").read_text()
     names = set(re.findall(r"`([\w/]+\.py)`", page))
     assert len(names) > 15
     known = [path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py")] + ["tests/test_structure.py"]
@@ -176,7 +176,7 @@ def test_helpers_of_tests_are_in_support() -> None:
 
 def names_compared(tree: ast.AST) -> set[str]:
     """Return the texts on which code branches: in comparisons, as keys of a table, in a `match`."""
-    parts: list[ast.AST] = []
+    parts = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             parts += [node.left, *node.comparators]
@@ -200,7 +200,7 @@ def test_names_of_probes_and_formats_are_compared_in_their_own_files_only() -> N
     compared = {
         path.relative_to(PACKAGE): found
         for path in sorted(PACKAGE.rglob("*.py"))
-        if (found := names_compared(ast.parse(path.read_text(encoding="utf-8"))) & (names - {path.stem}))
+        if (found := names_compared(ast.parse(path.read_text())) & (names - {path.stem}))
     }
     assert not compared
 

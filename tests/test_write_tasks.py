@@ -17,7 +17,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "tasks"
     for name, content in written(TASKS).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content, encoding="utf-8")
+        (folder / name).write_text(content)
     monkeypatch.setattr(write_tasks, "TASKS", folder)
     return folder
 
@@ -25,7 +25,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def written(folder: Path) -> dict[str, str]:
     """Return the content of each task file, by its path in the folder."""
     paths = folder.glob("[a-z]*/cora_*.yaml")
-    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in paths}
+    return {str(path.relative_to(folder)): path.read_text() for path in paths}
 
 
 def test_the_task_files_are_those_of_the_script() -> None:
@@ -57,9 +57,9 @@ def test_deleted_files_are_written_again(deleted: str, copy: Path, capsys: pytes
 
 def test_a_changed_file_is_corrected_and_keeps_its_version(copy: Path) -> None:
     path = copy / "mmlu/cora_mmlu_plus.yaml"
-    path.write_text("task: something_else\nmetadata: {version: 17}\n", encoding="utf-8")
+    path.write_text("task: something_else\nmetadata: {version: 17}\n")
     write_tasks.main()
-    assert path.read_text(encoding="utf-8") == (
+    assert path.read_text() == (
         "task: cora_mmlu_plus\n"
         "include: [../_forms/generate.yaml, ../_benchmarks/mmlu.yaml, ../_probes/plus.yaml]\n"
         "metadata: {version: 17}\n"

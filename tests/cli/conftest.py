@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.answers_files import answers, write_answers
-from tests.support.by_hand import Answers, write_by_hand
 from tests.support.programs import Cli
-from tests.support.written import otherwise, put, varied, write
+from tests.support.written import Answers, answers, otherwise, put, varied, write, write_answers, write_by_hand
 
 GOOD: Answers = {"original": "1111111100" * 10, "x": "1111110100" * 10}
 WORSE: Answers = {"original": "1111111000" * 10, "x": "1110010100" * 10}

@@ -1,7 +1,6 @@
 """Plans of typical models, of one run and of two runs, and their requests compared with what reaches a model."""
 
 import re
-from collections.abc import Mapping
 from math import ceil, isnan
 from pathlib import Path
 
@@ -13,19 +12,18 @@ from lm_eval_cora.decide.sample_size import Contrast, questions_for_same, questi
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
-from tests.support.by_hand import Answers, runs_by_hand
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.stopping import Moody
-from tests.support.written import write
+from tests.support.written import runs_by_hand, write
 
-ONE: Answers = {"original": "1111111100" * 30, "x": "1101110100" * 30, "y": "1100110111" * 30}
-OTHER: Answers = {"original": "1111110010" * 30, "x": "1100110010" * 30, "y": "1101110000" * 30}
+ONE = {"original": "1111111100" * 30, "x": "1101110100" * 30, "y": "1100110111" * 30}
+OTHER = {"original": "1111110010" * 30, "x": "1100110010" * 30, "y": "1101110000" * 30}
 QUESTIONS = 6
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
-    return runs_by_hand(tmp_path_factory.mktemp("runs"), {"one": ONE, "other": OTHER})
+def runs() -> list[Run]:
+    return runs_by_hand({"one": ONE, "other": OTHER})
 
 
 def test_one_run(runs: list[Run]) -> None:
@@ -49,19 +47,19 @@ def test_one_run(runs: list[Run]) -> None:
     assert as_json(plans, Goal(0.05), [])["plans"][0]["requests_exact"] is plans[0].requests_exact is None
 
 
-def test_two_runs(runs: list[Run], tmp_path: Path) -> None:
+def test_two_runs(runs: list[Run]) -> None:
     (plan,), _ = make_plans(runs, Goal(0.05, power=0.9, level=0.99))
     contrast = Contrast.of(*(run.estimates["cora"] for run in reversed(runs)))  # the lower one first
     assert plan.questions == questions_needed(contrast, 0.05, 0.0, 0.9, 0.99)
     assert (plan.correlation_measured, plan.models, plan.metric) == (True, ("one", "other"), "cora")
     assert 0 < plan.correlation < 1
     # Equal answers do not show that a difference is found with two questions.
-    (plan,), _ = make_plans(runs_by_hand(tmp_path, {"a": ONE, "b": ONE}), Goal(0.01, metric="mcqa"))
+    (plan,), _ = make_plans(runs_by_hand({"a": ONE, "b": ONE}), Goal(0.01, metric="mcqa"))
     assert plan.questions > 100
     assert plan.correlation == pytest.approx(1)
 
 
-REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
+REFUSED = {
     "metric": (Goal(0.1, metric="coora"), 1, ("--metric coora", "no such metric", "Did you mean 'cora'")),
     "typical": (Goal(0.1, metric="mcqaa"), 0, ("--metric mcqaa", "cora, mcqa, ci, bmca@1.0", "'mcqa'", "--from OUT")),
     "no error": (Goal(0.1, metric="acc_min"), 1, ("nothing can be planned", "acc_min has no standard error in closed")),
@@ -73,15 +71,15 @@ REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_plans_that_cannot_be_made(name: str, runs: list[Run]) -> None:
     goal, count, parts = REFUSED[name]
-    with refused(*parts):
+    with user_error(*parts):
         make_plans(runs[:count], goal)
 
 
-def test_models_that_cannot_be_planned_together(tmp_path: Path) -> None:
-    with refused("one or two models, got 3: a, b, c"):
-        make_plans(runs_by_hand(tmp_path / "three", {"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
-    few = runs_by_hand(tmp_path / "few", {"a": {kind: marks[:20] for kind, marks in ONE.items()}, "b": OTHER})
-    with refused("--from: a and b"):
+def test_models_that_cannot_be_planned_together() -> None:
+    with user_error("one or two models, got 3: a, b, c"):
+        make_plans(runs_by_hand({"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
+    few = runs_by_hand({"a": {kind: marks[:20] for kind, marks in ONE.items()}, "b": OTHER})
+    with user_error("--from: a and b"):
         make_plans(few, Goal(0.1))
     _, notes = make_plans(few[:1], Goal(0.5))
     assert tells(" ".join(notes), ": 20 questions in the run", "62%", "fewer than 100 questions", "rough")
@@ -105,7 +103,7 @@ def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) 
 
 def test_a_two_phase_run(tmp_path: Path) -> None:
     write(tmp_path, stop_early(Moody(3), target="whole:0.3"), "cora_demo", {"questions": 40})
-    with refused("run with --target does not show"):
+    with user_error("run with --target does not show"):
         make_plans(read_runs([tmp_path]), Goal(0.05))
 
 

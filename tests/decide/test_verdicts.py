@@ -19,19 +19,18 @@ from lm_eval_cora.metrics.estimate import clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.model_run import Run
-from tests.support.answers_files import answers, write_answers
-from tests.support.by_hand import HOSTILE_NAMES, Answers, run_by_hand, runs_by_hand
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.oracles_errors import paired_interval
-from tests.support.written import strict, the_run
+from tests.support.shown import HOSTILE_NAMES
+from tests.support.written import answers, run_by_hand, runs_by_hand, strict, the_run, write_answers
 
-GOOD: Answers = {"original": "1111111100" * 10, "x": "1111110100" * 10}
-WORSE: Answers = {"original": "1111111000" * 10, "x": "1110010100" * 10}
+GOOD = {"original": "1111111100" * 10, "x": "1111110100" * 10}
+WORSE = {"original": "1111111000" * 10, "x": "1110010100" * 10}
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
-    return runs_by_hand(tmp_path_factory.mktemp("runs"), {"good": GOOD, "worse": WORSE})
+def runs() -> list[Run]:
+    return runs_by_hand({"good": GOOD, "worse": WORSE})
 
 
 def verdict_on(run: Run, requirement: str) -> Verdict:
@@ -80,20 +79,18 @@ def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
 def test_questions_that_share_passages_come_with_their_passages(runs: list[Run]) -> None:
     pairs = replace(runs[0], table=replace(runs[0].table, clusters=tuple(f"p{number // 2}" for number in range(100))))
     passages = questions_needed(Level(pairs.estimates["mcqa"], 50), 0.8, 0.75)
-    assert passages is not None
     assert verdict_on(pairs, "mcqa>=0.75").questions_to_decide == 2 * passages
 
 
 def test_so_many_questions_decide_with_the_probability_that_is_promised() -> None:
     # A share of 0.8, and a bound of 0.75.
     needed = questions_needed(Level(share_of(np.arange(1_000) < 800), 1_000), 0.8, 0.75)
-    assert needed is not None
     passes = [right for right in range(needed + 1) if clopper_pearson(right, needed)[0] >= 0.75]
     assert binom.pmf(passes, needed, 0.8).sum() == pytest.approx(0.8, abs=0.03)
 
 
-def test_one_question_has_no_interval_and_none_has_no_value(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "1", "x": "1"})
+def test_one_question_has_no_interval_and_none_has_no_value() -> None:
+    run = run_by_hand({"original": "1", "x": "1"})
     none = replace(run, table=run.table.where(run.table.kind < 0))
     for one, reason in ((run, "1.0000 has no interval"), (none, "mcqa is undefined in this run")):
         found = verdict_on(one, "mcqa>=0.1")
@@ -139,10 +136,10 @@ def test_the_same_within_a_margin(runs: list[Run]) -> None:
     assert as_json([open_one], "m", [])["requirements"][0]["level"] == 0.9
 
 
-def test_four_more_right_answers_of_100_are_not_the_same_within_a_hundredth(tmp_path: Path) -> None:
+def test_four_more_right_answers_of_100_are_not_the_same_within_a_hundredth() -> None:
     # 0 lost, 4 gained: Tango's 90% interval. The mid-p-value is 2 / 2^4 / 2 = 0.0625, below 0.1.
     few, more = ({"original": right, "x": right} for right in ("1" * 50 + "0" * 50, "1" * 54 + "0" * 46))
-    found = loss_of(*runs_by_hand(tmp_path, {"more": more, "few": few}), same=["mcqa:0.01"])
+    found = loss_of(*runs_by_hand({"more": more, "few": few}), same=["mcqa:0.01"])
     assert (found.low, found.high) == pytest.approx((0.0126, 0.0862), abs=1e-4)
     assert (found.low, found.high) == pytest.approx(paired_interval(0, 4, 100, 1.6448536), abs=1e-6)
     assert found.outcome == "fail"
@@ -181,20 +178,20 @@ def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
         assert loss_of(many, few, f"invalid:{margin}").outcome == outcome
 
 
-def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run], tmp_path: Path) -> None:
+def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run]) -> None:
     for requirement, *parts in (
         ("coora>=0.5", "coora >= 0.5: answers has no metric 'coora'", "Did you mean 'cora'", "mcqa"),
         ("answer:cora>=0.5", "answer:cora >= 0.5: there is no such task", "Did you mean 'answers'"),
         *((bound, "expected a bound from 0 to 1, the range of") for bound in ("acc<=5", "cora>=30", "mcqa>=-0.1")),
     ):
-        with refused(*parts):
+        with user_error(*parts):
             verdict_on(runs[0], requirement)
     undirected = replace(runs[0])
     vars(undirected)["entries"] = [{**entry, "higher_is_better": None} for entry in runs[0].entries]
-    with refused("neither a high nor a low cora is better"):
+    with user_error("neither a high nor a low cora is better"):
         loss_of(undirected, runs[1], "cora:0.05")
-    short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
-    with refused("cora no worse by 0.05: answers cannot be compared", "50 of 100 questions"):
+    short = run_by_hand({kind: marks[:50] for kind, marks in GOOD.items()})
+    with user_error("cora no worse by 0.05: answers cannot be compared", "50 of 100 questions"):
         loss_of(runs[0], short, "cora:0.05")
 
 
@@ -202,7 +199,7 @@ def test_a_baseline_with_the_same_questions_in_another_file_or_without_them(runs
     one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
     margin = read_requirements([], ["mcqa:0.5"])
     assert verdicts.verdicts_of([one], [other], margin)[0].value == pytest.approx(0.1)
-    with refused("the baseline does not have answers (a). Its tasks are another"):
+    with user_error("the baseline does not have answers (a). Its tasks are another"):
         verdicts.verdicts_of([one, other], [replace(other, name="another", label="")], margin)
 
 
@@ -307,15 +304,15 @@ def test_requirements(text: str) -> None:
     ],
 )
 def test_texts_that_are_not_requirements(text: str) -> None:
-    with refused("--require", "expected [TASK:]METRIC>=NUMBER", "'cora>=0.45'"):
+    with user_error("--require", "expected [TASK:]METRIC>=NUMBER", "'cora>=0.45'"):
         parse(text, "require", "--require")
 
 
 def test_texts_that_are_not_losses() -> None:
     for text in ("cora", "cora:", "cora:-0.02", "cora:x", "cora>=0.02", ":0.02", "cora:0.02:", "cora:nan"):
-        with refused("--no-worse", "expected [TASK:]METRIC:MARGIN"):
+        with user_error("--no-worse", "expected [TASK:]METRIC:MARGIN"):
             parse(text, "no_worse", "--no-worse")
-    with refused("--same", "with a margin above 0"):
+    with user_error("--same", "with a margin above 0"):
         parse("cora:0", "same", "--same")
 
 
@@ -357,5 +354,5 @@ WRONG = {
 
 @pytest.mark.parametrize("content", WRONG, ids=range(len(WRONG)))
 def test_files_that_are_not_policies(content: str | bytes, tmp_path: Path) -> None:
-    with refused(str(tmp_path), *WRONG[content]):
+    with user_error(str(tmp_path), *WRONG[content]):
         read(tmp_path, content)

@@ -17,7 +17,7 @@ from tests.support.markdown import ROOT, blocks
 # The blocks of api.md are signatures, and the doctests of the package.
 PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name != "api.md")]
 MODULES = {"lm-eval-cora": "lm_eval_cora", "lm_eval": "lm_eval", "lm-eval": "lm_eval"}
-BLOCKS = {page: blocks(page.read_text(encoding="utf-8")) for page in PAGES}
+BLOCKS = {page: blocks(page.read_text()) for page in PAGES}
 WITH_COMMANDS = [page for page in PAGES if any(block.comment.startswith("run") for block in BLOCKS[page])]
 
 
@@ -25,14 +25,14 @@ WITH_COMMANDS = [page for page in PAGES if any(block.comment.startswith("run") f
 def failures(made_up_hub: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What went wrong with each page that has blocks to run, by the page's name."""
     programs = tmp_path_factory.mktemp("programs")
-    (programs / "ours_alone.py").write_text(OURS_ALONE, encoding="utf-8")
+    (programs / "ours_alone.py").write_text(OURS_ALONE)
     # What the installed package does with a .pth file.
     path = str(ROOT / "lm_eval_cora/discovery")
     start = f"import sys\nsys.path.append({path!r})\nimport _lm_eval_cora_startup\nsys.path.pop()\n"
-    (programs / "sitecustomize.py").write_text(start, encoding="utf-8")
+    (programs / "sitecustomize.py").write_text(start)
     starts = {name: f"{programs / 'ours_alone.py'} {module}" for name, module in MODULES.items()}
     for name, start in {**starts, "python": ""}.items():
-        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {start} "$@"\n', encoding="utf-8")
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {start} "$@"\n')
         (programs / name).chmod(0o755)
     folders = {}
     for page in WITH_COMMANDS:
@@ -64,7 +64,7 @@ def test_the_commands_of_a_page_work(page: Path, failures: dict[str, str]) -> No
 
 def page_of(folder: Path, text: str) -> Path:
     path = folder / "page.md"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text)
     return path
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_files_are_those_of_the_script_and_name_it() -> None:
     texts = dict(write_docs.documents())
-    changed = [str(path) for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
+    changed = [str(path) for path, text in texts.items() if path.read_text() != text]
     assert not changed, "run: PYTHONPATH=. python scripts/write_docs.py"
     pages = [path for path in texts if path.suffix == ".md"]
     assert all(texts[path].startswith("<!-- scripts/write_docs.py writes") for path in pages)
@@ -29,7 +29,7 @@ def test_the_examples_of_the_script_are_right() -> None:
 
 def test_the_picture_of_the_readme_shows_the_variants_that_the_package_makes() -> None:
     drawn = runpy.run_path(str(ROOT / "scripts/draw_overview.py"))
-    assert drawn["PICTURE"].read_text(encoding="utf-8") == drawn["picture"](), "run: python scripts/draw_overview.py"
+    assert drawn["PICTURE"].read_text() == drawn["picture"](), "run: python scripts/draw_overview.py"
 
 
 def test_every_task_option_and_default_is_in_a_table() -> None:

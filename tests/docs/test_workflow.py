@@ -19,11 +19,10 @@ PAGE = ROOT / "docs/deciding.md"
 
 @pytest.fixture(scope="module")
 def steps() -> list[dict[str, Any]]:
-    (text,) = [block.code for block in blocks(PAGE.read_text(encoding="utf-8")) if block.language == "yaml"]
+    (text,) = [block.code for block in blocks(PAGE.read_text()) if block.language == "yaml"]
     workflow = yaml.safe_load(text)
     assert workflow[True] == ["pull_request"]  # YAML 1.1 reads `on` as true
-    found: list[dict[str, Any]] = workflow["jobs"]["gate"]["steps"]
-    return found
+    return workflow["jobs"]["gate"]["steps"]
 
 
 def scripts(steps: list[dict[str, Any]]) -> list[str]:

@@ -16,12 +16,11 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
-from tests.support.answers_files import answers
 from tests.support.exported import HOSTILE, Exported, cut
 from tests.support.facts import RECORD, ROW, ROWS_PATH
 from tests.support.simulated import knows, run
 from tests.support.study import four_options
-from tests.support.written import put, save, strict, the_run
+from tests.support.written import answers, put, save, strict, the_run
 
 
 def result(exported: Exported, task: str, metric: str) -> dict[str, Any]:

@@ -19,10 +19,9 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
-from tests.support.answers_files import answers
 from tests.support.exported import HOSTILE, asked_from
 from tests.support.messages import tells
-from tests.support.written import put
+from tests.support.written import answers, put
 
 HERE = {"dataset": "org/bench", "task_id": "cora_demo"}
 COMMIT = "5503434ddd753f426f4b38109466949a1217c2bb"

@@ -10,8 +10,9 @@ import pytest
 
 from lm_eval_cora.export.score_tables import as_latex, escaped, tables_as_markdown
 from lm_eval_cora.runs.model_run import Run
-from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand
 from tests.support.messages import tells
+from tests.support.shown import HOSTILE_NAMES
+from tests.support.written import run_by_hand, runs_by_hand
 
 MODELS = {
     "bad": {"original": "1" * 20 + "0" * 30, "a": "1" * 5 + "0" * 45},
@@ -21,8 +22,8 @@ MODELS = {
 
 
 @pytest.fixture
-def three(tmp_path: Path) -> list[Run]:
-    return runs_by_hand(tmp_path, MODELS)
+def three() -> list[Run]:
+    return runs_by_hand(MODELS)
 
 
 def rows_of(latex: str) -> list[list[str]]:
@@ -78,8 +79,8 @@ def test_a_table_per_task_with_caption_and_label(three: list[Run]) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-def test_hostile_names_stay_in_their_cell(name: str, tmp_path: Path) -> None:
-    runs = runs_by_hand(tmp_path, {HOSTILE_NAMES[name]: MODELS["good"], "bad": MODELS["bad"]})
+def test_hostile_names_stay_in_their_cell(name: str) -> None:
+    runs = runs_by_hand({HOSTILE_NAMES[name]: MODELS["good"], "bad": MODELS["bad"]})
     rows = rows_of(as_latex(runs))
     assert len(rows) == 3
     assert {len(row) for row in rows} == set(columns_of(as_latex(runs)))
@@ -101,12 +102,12 @@ def test_all_special_characters_are_escaped() -> None:
     assert escaped("\u202e\x00\x1b naïve 日本") == "\ufffd\ufffd\ufffd naïve 日本"
 
 
-def test_undefined_scores(three: list[Run], tmp_path: Path) -> None:
+def test_undefined_scores(three: list[Run]) -> None:
     """With one question there are no errors; without an original there is no CoRA."""
-    single = as_latex([run_by_hand(tmp_path / "single", {"original": "1", "a": "0"})])
+    single = as_latex([run_by_hand({"original": "1", "a": "0"})])
     assert rows_of(single)[1][1] == "$0.000$"
     assert r"\pm" not in single
-    assert rows_of(as_latex([run_by_hand(tmp_path / "bare", {"a": "10", "b": "11"})]))[0][1] == "acc"
+    assert rows_of(as_latex([run_by_hand({"a": "10", "b": "11"})]))[0][1] == "acc"
     table = three[0].table
     empty = replace(three[0], table=table.where(table.correct & ~table.correct))
     assert as_latex([empty]) == tables_as_markdown([empty]) == as_latex([]) == tables_as_markdown([]) == ""
@@ -114,7 +115,7 @@ def test_undefined_scores(three: list[Run], tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX: apt-get install texlive-latex-recommended")
 def test_the_tables_compile(three: list[Run], runs: list[Run], tmp_path: Path) -> None:
-    hostile = runs_by_hand(tmp_path, {name: MODELS["bad"] for name in HOSTILE_NAMES.values() if name.isascii()})
+    hostile = runs_by_hand({name: MODELS["bad"] for name in HOSTILE_NAMES.values() if name.isascii()})
     text = "\n".join(map(as_latex, (three, runs, hostile)))
     head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\usepackage[T1]{fontenc}\n\\begin{document}\n"
     (tmp_path / "paper.tex").write_text(f"{head}{text}\\end{{document}}\n", encoding="utf-8")
@@ -123,8 +124,8 @@ def test_the_tables_compile(three: list[Run], runs: list[Run], tmp_path: Path) -
     assert done.returncode == 0, done.stdout[-2000:]
 
 
-def test_models_that_were_not_asked_the_same_are_not_bold(three: list[Run], tmp_path: Path) -> None:
-    short = run_by_hand(tmp_path / "short", {kind: marks[:30] for kind, marks in MODELS["good"].items()}, "short")
+def test_models_that_were_not_asked_the_same_are_not_bold(three: list[Run]) -> None:
+    short = run_by_hand({kind: marks[:30] for kind, marks in MODELS["good"].items()}, "short")
     both = [three[0], short]
     assert r"\mathbf" not in as_latex(both)
     assert "**" not in tables_as_markdown(both)

@@ -49,7 +49,7 @@ def test_the_variance_of_a_mean_is_that_of_the_sample(questions: int) -> None:
 
 
 def test_large_tables_are_drawn_in_parts_and_the_seed_is_fixed() -> None:
-    sizes: list[int] = []
+    sizes = []
 
     def first(weights: list[Floats]) -> Floats:
         sizes.append(len(weights[0]))

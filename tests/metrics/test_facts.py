@@ -137,8 +137,8 @@ def test_the_same_as_records(correct: list[list[bool]]) -> None:
         for place, hit in enumerate(row)
     )
     for metric in [*METRICS, metrics.all_equal, metrics.consistency_rate, metrics.followed]:
-        one: Estimate = metric(ResponseTable.from_hits(correct))
-        other: Estimate = metric(table)
+        one = metric(ResponseTable.from_hits(correct))
+        other = metric(table)
         assert np.array_equal([*one], [*other], equal_nan=True), metric
 
 
@@ -158,7 +158,7 @@ slowly = settings(
 @st.composite
 def partly_asked(draw: st.DrawFn, original_first: bool = False) -> Questions:
     """Draw up to three questions of up to four variants, some of which were skipped."""
-    questions: Questions = []
+    questions = []
     left = MOST_NOT_ASKED
     for number in range(draw(st.integers(1, 3))):
         variants = draw(st.integers(1, 4))

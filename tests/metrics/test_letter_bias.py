@@ -61,6 +61,14 @@ def test_pride_divides_by_the_prior_of_the_other_questions() -> None:
     assert acc_pride(table(*questions)).value == pytest.approx(19 / 20)
 
 
+def test_a_model_that_only_sees_letters_picks_the_first_one_after_the_prior() -> None:
+    """All letters are exactly tied, whatever the last digits of sums and logarithms are."""
+    for answer in range(3):
+        same = twins(30, *([[0.7, 0.2, 0.1]] * 3), answer=answer)
+        assert acc_pride(table(*same)).value == float(answer == 0)
+        assert acc_permuted(table(*same)).value == float(answer == 0)
+
+
 def test_the_spread_of_the_recalls() -> None:
     """A is always right, B in one of two questions, C never: 1, 1/2, 0 have a variance of 1/6."""
     picks = {"q1": (0, 0, 1), "q2": (0, 1, 1)}
@@ -119,6 +127,14 @@ def test_impossible_letters() -> None:
     assert tuple(acc_pride(table(*never))) == tuple(mcqa(table(*never)))  # the prior matters to no answer
     assert acc_permuted(table(*never)).value == 1.0  # 1/2 each
     assert acc_pride(table(*twins(12, [0.0, 0.0], [0.0, 0.0], answer=1))).value == 0.0  # equally impossible: a tie
+
+
+def test_few_questions_of_a_number_of_options_keep_their_answers() -> None:
+    biased = twins(12, [0.9, 0.1], [0.8, 0.2], answer=1)
+    few = [scored(f"x{number}", [[0.6, 0.2, 0.2], [0.6, 0.2, 0.2], [0.6, 0.2, 0.2]]) for number in range(9)]
+    assert isnan(acc_pride(table(*few)).value)
+    assert acc_pride(table(*biased, *few)).value == pytest.approx((12 * acc_pride(table(*biased)).value + 9) / 21)
+    assert set(letter_prior(table(*biased, *few))) == {"2", "3"}
 
 
 @pytest.mark.parametrize(("orders", "options", "cyclic"), [("swap", 3, False), ("all", 3, False), ("all", 2, True)])

@@ -1,6 +1,6 @@
 """Every metric compared with its slow oracle, and properties that hold for any answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isnan, nan
 from typing import Any
@@ -26,7 +26,7 @@ from tests.support.tables import (
     without_errors,
 )
 
-ORACLES: dict[str, Callable[..., oracles_score.Values]] = {
+ORACLES = {
     "divergent": oracles.all_metrics,
     "plus": oracles.plus_metrics,
     "revas": oracles.study_metrics,
@@ -131,7 +131,7 @@ def test_larger_tables_of_cyclic_orders_agree_with_the_oracles() -> None:
 def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[str], macro: bool) -> None:
     # Each probe lacks a different ten of the 60 questions, which have mixed numbers of options.
     gone = {"prompts": range(10), "order": range(5, 15), "sampling": range(50, 60)}
-    probes: dict[str, Members] = {}
+    probes = {}
     for seed, probe in enumerate(chosen):  # the same ids and categories, other answers
         members = questions(60, probe, (3, 4, 5, 10), seed)
         probes[probe] = [records for number, records in enumerate(members) if number not in gone[probe]]

@@ -12,7 +12,7 @@ from lm_eval_cora.metrics import changed_picks, noise
 from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.messages import tells
-from tests.support.tables import METRICS, estimates, few_questions, table_of
+from tests.support.tables import few_questions, table_of
 
 
 def asked(question: str, picks: list[int | None], repeats: list[int | None]) -> list[Record]:
@@ -72,16 +72,6 @@ def test_written_answers_differ_if_they_are_not_equivalent() -> None:
     found = ResponseTable.from_records(records, lambda one, other: (one == "2") == (other == "2"))
     assert found.noise.tolist() == pytest.approx([2 / 3])  # 1/2 and 0.50 are the same, 2 is another
     assert changed_picks(found).value == 0.5  # 0.5 is the same, nothing is not
-
-
-def test_repeats_change_no_other_metric() -> None:
-    rng = np.random.default_rng(1)
-    members = [asked(f"q{n}", rng.integers(0, 3, 5).tolist(), rng.integers(0, 3, 2).tolist()) for n in range(30)]
-    without, found = table(*(records[:5] for records in members)), estimates(METRICS, table(*members))
-    for name, estimate in estimates(METRICS, without).items():
-        assert repr(found[name]) == repr(estimate)
-    assert isnan(noise(without).value)
-    assert describe_noise(without) == ""
 
 
 def test_skipped_and_repeated_records_do_not_count() -> None:

@@ -70,7 +70,6 @@ def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(one: Estimate, ot
 def test_the_pairs_and_mcnemars_p_value_of_shares() -> None:
     one, other = (share_of(np.arange(40) < right) for right in (20, 29))
     (pair,) = pairwise([one, other])
-    assert pair.test is not None
     assert (pair.test.lost, pair.test.gained, pair.p_value) == (0, 9, pair.test.p_value)
     models = [cora_of(seed, 0.9) for seed in range(4)]
     assert [(pair.before, pair.after) for pair in pairwise(models, baseline=2)] == [(2, 0), (2, 1), (2, 3)]

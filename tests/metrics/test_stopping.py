@@ -31,7 +31,7 @@ from lm_eval_cora.metrics.stopping import (
 )
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.probes import PROBES, Probe
-from tests.support.messages import refused
+from tests.support.messages import user_error
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.stopping import Moody, known
 
@@ -54,7 +54,7 @@ def full(task: str) -> dict[str, Any]:
 # ---- the rule
 @pytest.mark.parametrize("text", ["", "EXACT", "exactly", "bmca@1.0"])
 def test_another_rule_is_refused_and_the_one_that_there_is_named(text: str) -> None:
-    with refused(f"--stop '{text}': expected 'exact'"):
+    with user_error(f"--stop '{text}': expected 'exact'"):
         stop_early(Moody(1), text)
 
 

@@ -9,8 +9,7 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from tests.support.answers_files import answers, write_answers
-from tests.support.written import Written
+from tests.support.written import Written, answers, write_answers
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from lm_eval_cora.report.board_sources import REPORT, Sources
 from lm_eval_cora.report.boards import PAIRED, UNPAIRED, Board, entry_of
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.leaderboards import put_record
-from tests.support.messages import refused
+from tests.support.messages import user_error
 from tests.support.written import otherwise, put, varied, write
 
 
@@ -117,7 +117,7 @@ def test_results_files_without_samples(runs: Path, tmp_path: Path) -> None:
 def test_a_label_names_the_model_of_a_path(runs: Path) -> None:
     sources = Sources([runs / "one", runs / "two"], None, {runs / "one": "First"})
     assert {row.entry.model for board in sources.boards() for row in board.rows} == {"First", "org/two"}
-    with refused("expected one model in"):
+    with user_error("expected one model in"):
         Sources([runs], None, {runs: "All"})
 
 
@@ -132,7 +132,7 @@ def test_a_file_of_answers_is_a_model(tmp_path: Path) -> None:
 
 def test_nothing_to_show(tmp_path: Path) -> None:
     def unreadable(path: Path, *parts: str) -> None:
-        with refused(*parts):
+        with user_error(*parts):
             read(path)
 
     unreadable(tmp_path / "missing", "there is no such file or folder")

@@ -108,14 +108,14 @@ def test_other_files_are_passed_over(tmp_path: Path) -> None:
 def _set(place: list[str | int], value: Any) -> dict[str, Any]:
     changed = record("m", {"cora_x": 0.5})
     *path, last = place
-    inside: Any = changed
+    inside = changed
     for key in path:
         inside = inside[key]
     inside[last] = value
     return changed
 
 
-_SCORE: list[str | int] = ["evaluation_results", 0, "score_details"]
+_SCORE = ["evaluation_results", 0, "score_details"]
 
 
 @pytest.mark.parametrize(

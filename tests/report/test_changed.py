@@ -11,11 +11,10 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.report.changed import WhatChanged, as_csv, as_jsonl
 from lm_eval_cora.report.comparison import compare_models
-from lm_eval_cora.report.content import Examples
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.documents import Models, samples_of
-from tests.support.messages import refused
+from tests.support.messages import user_error
 from tests.support.simulated import knows
 from tests.support.stopping import Moody
 from tests.support.written import Doc, Written, lines_of, put, strict, the_run, write
@@ -69,7 +68,7 @@ def test_the_files_of_the_command(files: list[Path], tmp_path: Path, capsys: pyt
     for name in ("changed.csv", "changed.jsonl"):
         assert main(["compare", *paths, "--changed", "-o", str(tmp_path / name)]) == 0
     assert "answers that changed from old to new, of 16" in capsys.readouterr().out
-    rows = list(csv.DictReader((tmp_path / "changed.csv").read_text(encoding="utf-8").splitlines()))
+    rows = list(csv.DictReader((tmp_path / "changed.csv").read_text().splitlines()))
     lines = lines_of(tmp_path / "changed.jsonl")
     assert len(rows) == len(lines) == 7
     assert (rows[3]["response_after"], lines[3]["response_after"]) == ("'=1", "=1")  # a formula for a spreadsheet
@@ -116,7 +115,6 @@ def test_both_responses_and_the_page(tmp_path: Path) -> None:
     assert {each.response_before for each in found.answers} <= set("ABCDE")
     (section,) = make_report(read_runs(paths)).sections
     (block,) = (block for block in section.more if block.title.startswith("What changed from"))
-    assert isinstance(block, Examples)
     assert [example.summary[:12] for example in block.examples] == ["1 lost of 26"] * 3
     kinds = [(answer.kind.partition(",")[2], answer.verdict) for answer in block.examples[0].answers]
     assert kinds == [(" org/old", "right"), (" org/new", "invalid")]
@@ -143,7 +141,7 @@ def test_documents_of_other_tasks(models: Models) -> None:
     assert counts["lost"] + counts["won"] > 0
     by_length = compare_models([models.one, models.two], metrics=["length"], changed=True).changed
     assert [each.task for each in by_length] == ["tiny_written (strict), length", "tiny_written (letter), length"]
-    with refused("--changed needs a value of short for each document; 0 has none"):
+    with user_error("--changed needs a value of short for each document; 0 has none"):
         compare_models([models.one, models.two], metrics=["short"], changed=True)
 
 

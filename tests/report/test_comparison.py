@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.report.comparison import Comparisons, compare_models
-from tests.support.by_hand import marked, widths, write_by_hand
 from tests.support.documents import Models
-from tests.support.messages import refused, tells
-from tests.support.written import Written, copied, otherwise, strict, varied, write
+from tests.support.messages import tells, user_error
+from tests.support.shown import marked, widths
+from tests.support.written import Written, copied, otherwise, strict, varied, write, write_by_hand
 
 ANSWERS = {
     "low": {"original": "1" * 10 + "0" * 30, "a": "1" * 8 + "0" * 32},
@@ -72,7 +72,7 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files: Sequence[P
     assert {"cora", "mcqa", "ci", "bmca@0.5", "acc_min"} <= value["metrics"].keys()
     assert not {"acc_range_p", "acc_range"} & value["metrics"].keys()
     assert titles(found)[1:] == ["answers: differences in acc", "answers: differences in ci"]
-    with refused("--metric mqca", "Did you mean 'mcqa'", "The metrics are"):
+    with user_error("--metric mqca", "Did you mean 'mcqa'", "The metrics are"):
         compare_models(files, metrics=["mqca"])
 
 
@@ -93,14 +93,14 @@ def test_the_baseline_of_two_models_is_the_first_of_the_difference(files: Sequen
     (value,) = values_of(compare_models(files[:2], baseline="middle"))
     assert (value["before"]["model"], value["after"]["model"]) == ("middle", "low")
     assert value["metrics"]["mcqa"]["difference"]["value"] == pytest.approx(-14 / 40)
-    with refused("--baseline mid: expected the path or name of one model, got none", "low, middle"):
+    with user_error("--baseline mid: expected the path or name of one model, got none", "low, middle"):
         compare_models(files, baseline="mid")
 
 
 def test_a_baseline_path_with_several_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
     for written in (demo["cora_demo"], other):
         copied(written, tmp_path)
-    with refused("got 2 models"):
+    with user_error("got 2 models"):
         compare_models([tmp_path], baseline=str(tmp_path))
     (value,) = values_of(compare_models([tmp_path], baseline="another-org/another-model"))
     assert value["before"]["model"] == "another-org/another-model"
@@ -146,7 +146,7 @@ def test_each_group_of_comparable_models_is_compared(files: list[Path], tmp_path
 
 
 def test_a_file_of_answers_and_a_run_have_no_task_in_common(demo: dict[str, Written], files: list[Path]) -> None:
-    with refused("no task in common: low has answers; some-org/some-model has cora_demo"):
+    with user_error("no task in common: low has answers; some-org/some-model has cora_demo"):
         compare_models([files[0], demo["cora_demo"].folder])
 
 

@@ -13,10 +13,9 @@ from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
 from lm_eval_cora.runs.grouping import Contestant, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import Run, not_comparable
-from tests.support.by_hand import write_by_hand
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.simulated import knows
-from tests.support.written import Written, copied, edit, lines_of, otherwise, put, the_run, varied, write
+from tests.support.written import Written, copied, edit, lines_of, otherwise, put, the_run, varied, write, write_by_hand
 
 
 def groups_of(*paths: Path) -> tuple[list[list[Run]], list[str]]:
@@ -203,7 +202,7 @@ def test_several_data_sets_without_a_common_one(tmp_path: Path) -> None:
     digests = [run.data.digest for run in read_runs(sides)]
     assert len(set(digests)) == 3
     for digest in digests:
-        with refused(f"cora_local_order (my {digest})"):
+        with user_error(f"cora_local_order (my {digest})"):
             compare_models(sides)
 
 
@@ -244,7 +243,7 @@ def test_a_folder_may_have_several_models_but_no_label(
     assert {contestant.path for contestant in found} == {tmp_path}
     (some,) = [contestant for contestant in found if contestant.name.startswith("some")]
     assert some.tasks == ["cora_demo", "cora_demo_mc"]
-    with refused(f"--label {tmp_path}=Both", "one model", "2", "Pass a path of one model"):
+    with user_error(f"--label {tmp_path}=Both", "one model", "2", "Pass a path of one model"):
         read_contestants([tmp_path, other.folder], labels={tmp_path: "Both"})
 
 
@@ -257,9 +256,9 @@ def test_two_models_of_one_name_have_their_path(demo: dict[str, Written], tmp_pa
 
 def test_errors(demo: dict[str, Written], tmp_path: Path) -> None:
     path = demo["cora_demo"].folder
-    with refused("two or more models, got one", str(path), "some-org/some-model", "another model"):
+    with user_error("two or more models, got one", str(path), "some-org/some-model", "another model"):
         read_contestants([path])
-    with refused(f"{tmp_path}: there are no samples", "--log_samples"):
+    with user_error(f"{tmp_path}: there are no samples", "--log_samples"):
         read_contestants([path, tmp_path])
 
 

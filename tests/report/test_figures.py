@@ -16,7 +16,7 @@ from lm_eval_cora.report.canvas import theme_colours
 from lm_eval_cora.report.content import Band, Chart, Curve, Dots, HeatMap, Number, Ranges, RetentionChart, Table
 from lm_eval_cora.report.figures import draw, figure, write_figures
 from tests.support import made_up
-from tests.support.messages import refused
+from tests.support.messages import user_error
 
 matplotlib = pytest.importorskip("matplotlib")
 NOTHING = Table("numbers", ("Name", "Value"), ())
@@ -25,8 +25,7 @@ ALL = (*OF_MODELS, "heat_map")
 
 
 def made(name: str) -> Chart:
-    chart: Chart = getattr(made_up, name)()
-    return chart
+    return getattr(made_up, name)()
 
 
 CHARTS = [(name, made(name)) for name in ALL]
@@ -53,7 +52,7 @@ def size_of(pdf: bytes) -> tuple[float, float]:
 
 
 def test_svg_needs_nothing_else(folder: Path, name: str) -> None:
-    text = (folder / f"{name}.svg").read_text(encoding="utf-8")
+    text = (folder / f"{name}.svg").read_text()
     root = ElementTree.fromstring(text)
     assert {element.tag.rpartition("}")[2] for element in root.iter()} & {"text", "image", "a", "script"} == set()
     assert not re.search("var[(]|currentColor|<!DOCTYPE|#0b0a", text)
@@ -94,7 +93,7 @@ def test_equal_charts_give_equal_files_with_text_of_eight_points(folder: Path, t
     for path in paths:
         assert (folder / path.name).read_bytes() == path.read_bytes()
     # Text is drawn as paths, scaled from 100 units to its size.
-    assert set(re.findall(r"scale\(([\d.]+) -", paths[0].read_text(encoding="utf-8"))) == {"0.08"}
+    assert set(re.findall(r"scale\(([\d.]+) -", paths[0].read_text())) == {"0.08"}
 
 
 def test_a_narrow_figure_has_the_width_of_the_paper() -> None:
@@ -106,7 +105,7 @@ def test_a_narrow_figure_has_the_width_of_the_paper() -> None:
 
 @pytest.mark.parametrize("width", [1.9, 20.1, nan])
 def test_impossible_widths_are_refused_before_anything_is_written(width: float, tmp_path: Path) -> None:
-    with refused("2 to 20 inches"):
+    with user_error("2 to 20 inches"):
         write_figures(CHARTS, tmp_path / "figures", width)
     assert not (tmp_path / "figures").exists()
 
@@ -233,12 +232,11 @@ def named(chart: Chart, title: str) -> Chart:
     if isinstance(chart, Dots | RetentionChart):
         values = dict.fromkeys(NAMES, next(iter(chart.models[0][1].values())))
         return replace(chart, title=title, models=[(name, values) for name in NAMES])
-    assert isinstance(chart, HeatMap)
     bands = [chart.bands[0]._replace(label=name, link=name, values=[0.5] * len(NAMES)) for name in NAMES]
     return replace(chart, title=title, columns=NAMES, bands=bands)
 
 
 def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with refused("need matplotlib", "pip install 'lm-eval-cora[report]'", "--format md"):
+    with user_error("need matplotlib", "pip install 'lm-eval-cora[report]'", "--format md"):
         draw(made_up.curve())

@@ -1,25 +1,28 @@
 """Headlines: the right model is named, equal models are not ranked, and every sentence has the numbers of its runs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import nan
 from pathlib import Path
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference, differs, leading, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.report.content import Dots, Headline, Number, RetentionChart
+from lm_eval_cora.report.content import Changes, Headline, Number
 from lm_eval_cora.report.headline import _difference, _percent, _with_error, headline, lead_of, spoken
 from lm_eval_cora.report.pictures import changes_by_kind
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import PROBES
-from tests.support.by_hand import HOSTILE_NAMES, light_run, run_by_hand, runs_by_hand, simulated_runs
 from tests.support.messages import tells
-from tests.support.written import Written, the_run, varied, write
+from tests.support.shown import HOSTILE_NAMES
+from tests.support.written import Written, run_by_hand, runs_by_hand, the_run, varied, write
 
 CLAIM = "is the most reliable"
 
@@ -29,14 +32,43 @@ def spaced(text: str) -> str:
     return text.replace("\u00a0", " ")
 
 
-def made(runs: list[Run], *, comparable: bool = True) -> Headline:
-    found = headline(runs, comparable=comparable)
-    assert found is not None
+def made(runs: list[Run], *, alike: bool = True) -> Headline:
+    found = headline(runs, alike=alike)
     return replace(found, sentences=tuple(map(spaced, found.sentences)))
 
 
-def said(runs: list[Run], *, comparable: bool = True) -> str:
-    return " ".join(made(runs, comparable=comparable).sentences)
+def said(runs: list[Run], *, alike: bool = True) -> str:
+    return " ".join(made(runs, alike=alike).sentences)
+
+
+def simulated_runs(
+    seed: int, models: Mapping[str, tuple[float, float]], questions: int, variants: int = 8
+) -> list[Run]:
+    """Runs of models that answer by chance, with the metrics of a headline only, which takes milliseconds.
+
+    Each model has a probability to know a question, and one that a known question is right in a variant other than the
+    original, which is the first.
+    """
+    hits = simulated_hits(seed, list(models.values()), questions, variants)
+    return [light_run(model, ResponseTable.from_hits(rows)) for model, rows in zip(models, hits, strict=True)]
+
+
+def simulated_hits(
+    seed: int, models: Sequence[tuple[float, float]], questions: int, variants: int = 8
+) -> npt.NDArray[np.bool_]:
+    """(models, questions, variants) the right answers of these models."""
+    rng, hits = np.random.default_rng(seed), []
+    for knows, keeps in models:
+        known = rng.random((questions, 1)) < knows
+        hits.append(np.hstack([known, known & (rng.random((questions, variants - 1)) < keeps)]))
+    return np.stack(hits)
+
+
+def light_run(model: str, table: ResponseTable) -> Run:
+    """What a headline needs of a run."""
+    estimates = {"cora": metrics.cora(table), "mcqa": metrics.mcqa(table), "bmca@1.0": metrics.bmca(table, level=1.0)}
+    own = {"model": model, "table": table, "estimates": estimates, "probe": PROBES["divergent"]}
+    return cast(Run, type("LightRun", (), own)())
 
 
 @pytest.fixture
@@ -81,10 +113,10 @@ KNOWN = {"original": "1" * 80 + "0" * 20, "shuffled": "1" * 80 + "0" * 20}
 UNSURE = {"original": "1" * 60 + "0" * 40, "shuffled": "1" * 30 + "0" * 70}
 
 
-def test_the_sentence_and_the_picture_of_a_winner(tmp_path: Path) -> None:
+def test_the_sentence_and_the_picture_of_a_winner() -> None:
     """CoRA is m (1 - (m - b)): 0.8, and 0.6 (1 - 0.3) = 0.42."""
     worst = {"original": "1" * 10 + "0" * 90, "shuffled": "0" * 100}
-    runs = runs_by_hand(tmp_path, {"unsure": UNSURE, "sure": KNOWN, "worst": worst})
+    runs = runs_by_hand({"unsure": UNSURE, "sure": KNOWN, "worst": worst})
     sentence = made(runs).sentences[0]  # the gap is that to the second model
     assert "; sure minus unsure is +0.38 [" in sentence
     assert "worst" not in sentence
@@ -93,7 +125,6 @@ def test_the_sentence_and_the_picture_of_a_winner(tmp_path: Path) -> None:
     assert found.sentences[1:] == ("sure keeps 100% of its right answers in all variants, unsure 50%.",)
     assert list(found.names) == ["sure", "unsure"]
     picture = found.picture
-    assert isinstance(picture, Dots)
     assert picture.rows == ["sure", "unsure"]
     values = {name: [number.value for number in numbers.values()] for name, numbers in picture.models}
     assert values == {
@@ -164,16 +195,16 @@ def by_name(**marks: str) -> dict[str, dict[str, str]]:
         ),
     ],
 )
-def test_sentences(models: dict[str, dict[str, str]], told: str, absent: str, tmp_path: Path) -> None:
-    sentence = said(runs_by_hand(tmp_path, models))
+def test_sentences(models: dict[str, dict[str, str]], told: str, absent: str) -> None:
+    sentence = said(runs_by_hand(models))
     assert tells(sentence, *told.split("|"))
     assert absent not in sentence
 
 
-def test_a_model_between_two_that_cannot_be_told_apart(tmp_path: Path) -> None:
+def test_a_model_between_two_that_cannot_be_told_apart() -> None:
     """Near loses 9 questions and gains none; far loses 30 and gains 19. Only near differs from the best one."""
     far = "1" * 50 + "0" * 31 + "1" * 19
-    runs = runs_by_hand(tmp_path, by_name(best="1" * 80 + "0" * 20, near="1" * 71 + "0" * 29, far=far))
+    runs = runs_by_hand(by_name(best="1" * 80 + "0" * 20, near="1" * 71 + "0" * 29, far=far))
     (sentence,) = made(runs).sentences
     assert tells(sentence, "best has the highest CoRA, but cannot be told apart from far: best 0.80 ± 0.04, far 0.69 ±")
     assert tells(sentence, "far minus best is -0.11 [-0.", ", +0.")
@@ -212,16 +243,16 @@ def test_every_difference_is_that_of_the_models_that_the_sentence_names() -> Non
     assert min(tied, won) > 10
 
 
-def test_models_that_were_not_asked_the_same(tmp_path: Path) -> None:
-    runs = runs_by_hand(tmp_path, {"one": UNSURE, "other": {kind: marks[:50] for kind, marks in KNOWN.items()}})
-    sentence = said(runs, comparable=False)
+def test_models_that_were_not_asked_the_same() -> None:
+    runs = runs_by_hand({"one": UNSURE, "other": {kind: marks[:50] for kind, marks in KNOWN.items()}})
+    sentence = said(runs, alike=False)
     assert tells(sentence, "not asked the same", "not ranked", "CoRA: other 1.00", "one 0.42")
     assert CLAIM not in sentence
 
 
 def test_without_questions_there_is_no_headline() -> None:
     run = light_run("empty", ResponseTable.from_hits([]))
-    assert headline([run], comparable=True) is None
+    assert headline([run], alike=True) is None
     assert lead_of([run]) == ""
 
 
@@ -256,18 +287,18 @@ def test_one_variant_per_question_ranks_by_its_metric(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["right to left", "long"])
-def test_hostile_names_do_not_change_a_sentence(name: str, tmp_path: Path) -> None:
-    runs = runs_by_hand(tmp_path, {HOSTILE_NAMES[name]: KNOWN, "unsure": UNSURE})
-    for found in (made(runs), made(runs[:1]), made(runs, comparable=False)):
+def test_hostile_names_do_not_change_a_sentence(name: str) -> None:
+    runs = runs_by_hand({HOSTILE_NAMES[name]: KNOWN, "unsure": UNSURE})
+    for found in (made(runs), made(runs[:1]), made(runs, alike=False)):
         assert all(sentence.isprintable() for sentence in found.sentences)
         assert all(len(sentence) < 400 for sentence in found.sentences)
         assert all(any(shown in sentence for sentence in found.sentences) for shown in found.names)
 
 
-def test_few_questions_are_said_to_be_few(tmp_path: Path) -> None:
+def test_few_questions_are_said_to_be_few() -> None:
     for questions, few in ((5, True), (29, True), (30, False)):
         wrong = dict.fromkeys(("original", "x"), "0" * questions)
-        sentences = made(runs_by_hand(tmp_path / str(questions), dict.fromkeys(("one", "other"), wrong))).sentences
+        sentences = made(runs_by_hand(dict.fromkeys(("one", "other"), wrong))).sentences
         told = f"{questions} questions are too few to tell similar models apart."
         assert sentences[1:] == ((told,) if few else ())
 
@@ -282,44 +313,43 @@ def test_shares_and_digits() -> None:
     assert spaced(_with_error(Estimate(0.5, 0.0012))) == "0.500 ± 0.001"
 
 
-def test_the_leading_metric_is_defined_for_all_models(tmp_path: Path) -> None:
-    one, other = runs_by_hand(tmp_path, {"one": KNOWN, "other": {"a": "1" * 100, "b": "0" * 100}})
+def test_the_leading_metric_is_defined_for_all_models() -> None:
+    one, other = runs_by_hand({"one": KNOWN, "other": {"a": "1" * 100, "b": "0" * 100}})
     assert lead_of([one]) == "cora"
     assert lead_of([one, other]) == "acc"
-    assert lead_of([replace(one, probe=replace(PROBES["order"], ranked_by=("nothing", "mcqa")))]) == "mcqa"
-    picture = made([one, other], comparable=False).picture
-    assert isinstance(picture, Dots)
+    assert lead_of([replace(one, probe=replace(PROBES["order"], leads=("nothing", "mcqa")))]) == "mcqa"
+    picture = made([one, other], alike=False).picture
     assert [name for name, _ in picture.models] == ["accuracy"]
     assert all(isinstance(number, Number) for _, numbers in picture.models for number in numbers.values())
 
 
-def test_one_model_and_the_kind_that_costs_the_most(tmp_path: Path) -> None:
+def test_one_model_and_the_kind_that_costs_the_most() -> None:
     """CoRA is 0.8 (1 - 0.4) = 0.48."""
     kinds = {"original": "1" * 80 + "0" * 20, "shuffled": "1" * 78 + "0" * 22, "with_nota": "1" * 40 + "0" * 60}
-    found = made([run_by_hand(tmp_path, kinds)])
+    found = made([run_by_hand(kinds)])
     assert found.sentences[0].startswith(
         "model answers 80% of 100 questions correctly, and keeps 50% of its right answers in all variants: CoRA 0.48"
     )
     assert found.sentences[1].startswith("The kind with_nota lowers the accuracy the most: -0.40 [-0.")
-    assert isinstance(found.picture, RetentionChart)
+    assert isinstance(found.picture, Changes)
 
 
-def test_a_kind_of_harder_questions_does_not_cost_anything(tmp_path: Path) -> None:
+def test_a_kind_of_harder_questions_does_not_cost_anything() -> None:
     """Only the harder half of the questions has the rare kind, and no answer depends on the kind."""
     half = "1" * 30 + "0" * 30
-    run = run_by_hand(tmp_path, {"original": half, "shuffled": half, "rare": "-" * 30 + "0" * 30})
+    run = run_by_hand({"original": half, "shuffled": half, "rare": "-" * 30 + "0" * 30})
     assert changes_by_kind(run)["rare"].value == 0
     assert made([run]).sentences[-1] == "No kind of variant certainly lowers the accuracy."
 
 
-def test_a_certain_loss_is_told_although_an_uncertain_one_is_larger(tmp_path: Path) -> None:
+def test_a_certain_loss_is_told_although_an_uncertain_one_is_larger() -> None:
     """The rare kind loses 1 of 3 questions, the shuffled one 12 of 60."""
-    run = run_by_hand(tmp_path, {"original": "1" * 60, "shuffled": "01111" * 12, "rare": "011" + "-" * 57})
+    run = run_by_hand({"original": "1" * 60, "shuffled": "01111" * 12, "rare": "011" + "-" * 57})
     losses, found = changes_by_kind(run), made([run])
     assert losses["rare"].value < losses["shuffled"].value < losses["shuffled"].high < 0 < losses["rare"].high
     assert found.sentences[-1].startswith("The kind shuffled certainly lowers the accuracy: -0.20 [-0.")
 
 
-def test_equal_accuracies_have_no_range(tmp_path: Path) -> None:
-    found = made([run_by_hand(tmp_path, {"x": "011" * 10, "y": "110" * 10, "z": "101" * 10})])
+def test_equal_accuracies_have_no_range() -> None:
+    found = made([run_by_hand({"x": "011" * 10, "y": "110" * 10, "z": "101" * 10})])
     assert found.sentences[-1] == "Its accuracy is the same in all kinds of variants: 0.67."

@@ -8,7 +8,7 @@ from lm_eval_cora.metrics import difference
 from lm_eval_cora.report.history import TaskHistory, as_json, chart_of, read_history, report_of, tables_of
 from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.messages import refused
+from tests.support.messages import user_error
 from tests.support.simulated import knows
 from tests.support.written import Doc, otherwise, put, varied, write
 
@@ -82,9 +82,9 @@ def test_chosen_metrics(versions: Path) -> None:
     titles = [f"cora_demo_prompts: {metric} of the versions" for metric in ("MCQA", "accuracy")]
     assert [table.title for table in tables_of(found[1:])] == titles
     assert len(chart_of(found).lines) == 4
-    with refused("--metric core: there is no such metric. Did you mean 'cora'?", "acc"):
+    with user_error("--metric core: there is no such metric. Did you mean 'cora'?", "acc"):
         read_history([versions], metrics=["core"])
-    with refused("--metric templates"):  # a table
+    with user_error("--metric templates"):  # a table
         read_history([versions], metrics=["templates"])
 
 
@@ -101,11 +101,11 @@ def test_a_model_with_several_dates_is_named_by_them(tmp_path: Path) -> None:
 
 
 def test_one_version_is_an_error(versions: Path, tmp_path: Path) -> None:
-    with refused("--history: expected two or more runs of the same", "got one of", "org/v1"):
+    with user_error("--history: expected two or more runs of the same", "got one of", "org/v1"):
         read_history([versions / "1"])
-    with refused("got none in"):
+    with user_error("got none in"):
         read_history([tmp_path])
-    with refused("a file of answers has no date"):
+    with user_error("a file of answers has no date"):
         read_history([put(tmp_path / "answers.csv", ["question,picked,answer", "q,a,a"])])
 
 

@@ -18,7 +18,7 @@ from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from tests.support import made_up
 from tests.support.browser import CUT_OFF, UNFOLD, as_opened, opened
-from tests.support.by_hand import runs_by_hand
+from tests.support.written import runs_by_hand
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, FloatRect, Locator, Page
@@ -31,7 +31,7 @@ pytest.importorskip("matplotlib")
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(render(made_up.report()), encoding="utf-8")
+    path.write_text(render(made_up.report()))
     return path
 
 
@@ -73,8 +73,8 @@ def test_the_page_is_self_contained_and_runs_no_injected_script(visit: Page) -> 
 
 def test_a_script_that_got_into_the_page_would_not_run(browser: Browser, file: Path, tmp_path: Path) -> None:
     changed = tmp_path / "report.html"
-    text = file.read_text(encoding="utf-8").replace("</main>", "<script>window.hacked=1</script></main>")
-    changed.write_text(text, encoding="utf-8")
+    text = file.read_text().replace("</main>", "<script>window.hacked=1</script></main>")
+    changed.write_text(text)
     page = browser.new_page()
     page.goto(changed.as_uri())
     assert page.evaluate("typeof window.hacked") == "undefined"
@@ -182,7 +182,7 @@ def test_a_short_name_is_not_marked_inside_other_words() -> None:
     assert f"{a} is the most reliable: CoRA 0.90, above {plus}. It keeps more than {c}." in page
 
 
-CHARTS: list[Chart] = [made_up.curve(), made_up.ranges(), made_up.dots(), made_up.changes(), made_up.heat_map()]
+CHARTS = [made_up.curve(), made_up.ranges(), made_up.dots(), made_up.changes(), made_up.heat_map()]
 OPEN = "document.querySelectorAll('details.more, details.numbers').forEach((each) => { each.open = true; })"
 
 
@@ -219,7 +219,7 @@ def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: 
     assert caught.value.suggested_filename == re.sub(r"\W+", "-", chart.title) + ".svg"
     path = tmp_path / "figure.svg"
     caught.value.save_as(path)
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text()
     root = ElementTree.fromstring(text)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert root.findtext("{http://www.w3.org/2000/svg}title") == chart.title
@@ -237,7 +237,6 @@ def test_nothing_scrolls_sideways_and_no_text_is_cut_off(page: Page) -> None:
     page.evaluate(OPEN)
     assert page.evaluate(CUT_OFF) == []
     size = page.viewport_size
-    assert size is not None
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert page.locator("svg.chart").count() == len(CHARTS)
 
@@ -294,8 +293,8 @@ ANSWERS = {
 
 
 def test_the_headline_and_the_scores_are_on_the_first_screen(browser: Browser, tmp_path: Path) -> None:
-    report, file = make_report(runs_by_hand(tmp_path, ANSWERS)), tmp_path / "report.html"
-    file.write_text(render(report), encoding="utf-8")
+    report, file = make_report(runs_by_hand(ANSWERS)), tmp_path / "report.html"
+    file.write_text(render(report))
     expected = report.sections[0].headline
     assert expected is not None
     assert expected.sentences[0].startswith(f"{STRONG} is the most reliable: CoRA 1.00")
@@ -303,7 +302,6 @@ def test_the_headline_and_the_scores_are_on_the_first_screen(browser: Browser, t
         with opened(browser, file, width, scheme) as page:
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             box, size = box_of(page.locator(".headline p").first), page.viewport_size
-            assert size is not None
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
             assert box["y"] + box["height"] <= size["height"]

@@ -32,9 +32,9 @@ def boards(folder: Path) -> list[Board]:
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     (folder / "a b #1").mkdir()
-    (folder / "a b #1" / "report.html").write_text("<title>The report</title>", encoding="utf-8")
+    (folder / "a b #1" / "report.html").write_text("<title>The report</title>")
     path = folder / "index.html"
-    path.write_text(leaderboard_page(boards(folder), HOSTILE, folder, [f"{HOSTILE}: left out"]), encoding="utf-8")
+    path.write_text(leaderboard_page(boards(folder), HOSTILE, folder, [f"{HOSTILE}: left out"]))
     return path
 
 
@@ -48,7 +48,6 @@ def test_only_tables_scroll_sideways_and_the_scores_are_visible(
         for table in page.locator("table").all():
             for cell in table.locator("tbody tr").first.locator("th, td").all()[:2]:
                 box = cell.bounding_box()
-                assert box is not None
                 assert 0 <= box["x"] <= box["x"] + box["width"] <= width
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
         assert dark == (scheme == "dark")
@@ -89,7 +88,7 @@ def test_links_and_the_download(browser: Browser, file: Path, tmp_path: Path) ->
             page.get_by_text("Download CSV").click()
         found.value.save_as(tmp_path / "saved.csv")
         assert found.value.suggested_filename == "leaderboard.csv"
-        assert (tmp_path / "saved.csv").read_text(encoding="utf-8") == boards_as_csv(boards(file.parent))
+        assert (tmp_path / "saved.csv").read_text() == boards_as_csv(boards(file.parent))
         (link,) = page.locator("td a").all()
         assert link.get_attribute("href") == "a%20b%20%231/report.html"
         link.click()

@@ -8,40 +8,34 @@ import pytest
 
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report import pictures
-from lm_eval_cora.report.content import Dots, Retention, RetentionChart
+from lm_eval_cora.report.content import Change, Dots
 from lm_eval_cora.runs.model_run import Run
-from tests.support.by_hand import run_by_hand, runs_by_hand, value_in, widths
-from tests.support.written import Written, put, the_run
+from tests.support.shown import value_in, widths
+from tests.support.written import Written, put, run_by_hand, runs_by_hand, the_run
 
 
-def changes_of(*runs: Run) -> RetentionChart:
-    found = pictures.changes(runs)
-    assert found is not None
-    return found
-
-
-def test_kept_lost_and_gained(tmp_path: Path) -> None:
+def test_kept_lost_and_gained() -> None:
     """Of five questions, `a` keeps 2, loses 1 and gains 1; `b`, which four questions have, keeps 1 and loses 2."""
-    run = run_by_hand(tmp_path, {"original": "11100", "a": "11010", "b": "1000-"})
-    found = changes_of(run)
+    run = run_by_hand({"original": "11100", "a": "11010", "b": "1000-"})
+    found = pictures.changes([run])
     assert found.models == [("model", {"a": pytest.approx((0.4, 0.2, 0.2)), "b": pytest.approx((0.25, 0.5, 0.0))})]
     assert list(found.numbers.columns) == ["kind of variant", "kept", "lost", "gained"]
-    assert [value_in(found.numbers, 0, column) for column in Retention._fields] == pytest.approx([0.4, 0.2, 0.2])
+    assert [value_in(found.numbers, 0, column) for column in Change._fields] == pytest.approx([0.4, 0.2, 0.2])
 
 
 def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
     losses = pictures.changes_by_kind(run)
-    ((_, parts),) = changes_of(run).models
+    ((_, parts),) = pictures.changes([run]).models
     assert set(parts) == set(losses)
     for kind, part in parts.items():
         assert part.kept + part.lost == pytest.approx(run.estimates["mcqa"].value)
         assert part.gained - part.lost == pytest.approx(losses[kind].value)
 
 
-def test_models_may_have_other_kinds(tmp_path: Path) -> None:
-    one, other = runs_by_hand(tmp_path, {"one": {"original": "10", "a": "11"}, "other": {"original": "10", "b": "00"}})
-    found = changes_of(one, other)
+def test_models_may_have_other_kinds() -> None:
+    one, other = runs_by_hand({"one": {"original": "10", "a": "11"}, "other": {"original": "10", "b": "00"}})
+    found = pictures.changes([one, other])
     assert found.rows == ["a", "b"]
     assert [list(parts) for _, parts in found.models] == [["a"], ["b"]]
     assert widths(found.numbers) == {7}
@@ -53,17 +47,17 @@ def test_models_may_have_other_kinds(tmp_path: Path) -> None:
     assert list(pictures.kinds_compared(one, other)) == ["original"]
 
 
-def test_without_originals_there_are_no_changes(tmp_path: Path) -> None:
-    bare = run_by_hand(tmp_path, {"a": "10", "b": "11"})
+def test_without_originals_there_are_no_changes() -> None:
+    bare = run_by_hand({"a": "10", "b": "11"})
     assert pictures.changes([bare]) is None
     assert pictures.changes_by_kind(bare) == {}
-    assert pictures.changes([run_by_hand(tmp_path / "only", {"original": "10"})]) is None
-    with_originals = run_by_hand(tmp_path / "other", {"original": "10", "b": "11"})
-    assert [name for name, _ in changes_of(bare, replace(with_originals, model="known")).models] == ["known"]
+    assert pictures.changes([run_by_hand({"original": "10"})]) is None
+    with_originals = run_by_hand({"original": "10", "b": "11"})
+    assert [name for name, _ in pictures.changes([bare, replace(with_originals, model="known")]).models] == ["known"]
 
 
 def test_losses_are_paired_with_the_originals(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "1" * 30 + "0" * 10, "a": "1" * 10 + "0" * 30, "b": "1" * 30 + "0" * 10})
+    run = run_by_hand({"original": "1" * 30 + "0" * 10, "a": "1" * 10 + "0" * 30, "b": "1" * 30 + "0" * 10})
     found = pictures.changes_by_kind(run)
     assert {kind: change.value for kind, change in found.items()} == pytest.approx({"a": -0.5, "b": 0})
     assert found["a"].high < 0
@@ -77,9 +71,9 @@ def test_losses_are_paired_with_the_originals(tmp_path: Path) -> None:
     assert pictures.kinds_compared(skipped, skipped) == {}
 
 
-def test_questions_from_the_easiest_to_the_hardest(tmp_path: Path) -> None:
+def test_questions_from_the_easiest_to_the_hardest() -> None:
     """The original is the first column, wherever the file has it; equally hard questions stay in their order."""
-    run = run_by_hand(tmp_path, {"a": "0101", "original": "0111", "b": "001-"})
+    run = run_by_hand({"a": "0101", "original": "0111", "b": "001-"})
     found = pictures.heat_map(run)
     assert list(found.columns) == ["original", "a", "b"]
     labels = ["q003: 100% right", "q001: 67% right", "q002: 67% right", "q000: 0% right"]
@@ -92,27 +86,27 @@ def test_questions_from_the_easiest_to_the_hardest(tmp_path: Path) -> None:
     assert widths(found.numbers) == {4}
 
 
-def test_a_band_is_the_mean_of_its_questions(tmp_path: Path) -> None:
+def test_a_band_is_the_mean_of_its_questions() -> None:
     """48 equally hard questions are 24 pairs, in their order. The kind `a` is right in every fourth."""
-    many = run_by_hand(tmp_path / "many", {"original": "01" * 20 + "1" * 10, "a": "01" * 20 + "1" * 10})
+    many = run_by_hand({"original": "01" * 20 + "1" * 10, "a": "01" * 20 + "1" * 10})
     bands = pictures.heat_map(many).bands
     assert [band.label for band in bands[:3]] == [f"{count} questions: 100% right" for count in (3, 3, 2)]
     assert [list(band.values) for band in bands] == [[1, 1]] * 14 + [[0, 0]] * 10  # 30 of 50 questions are right
-    run = run_by_hand(tmp_path, {"original": "1000" * 12, "a": "0111" * 12})
+    run = run_by_hand({"original": "1000" * 12, "a": "0111" * 12})
     assert [list(band.values) for band in pictures.heat_map(run).bands] == [[0.5, 0.5], [0, 1]] * 12
-    found = pictures.heat_map(run_by_hand(tmp_path / "gaps", {"original": "1" * 48, "a": "1" * 24 + "-" * 24}))
+    found = pictures.heat_map(run_by_hand({"original": "1" * 48, "a": "1" * 24 + "-" * 24}))
     assert [isnan(band.values[1]) for band in found.bands] == [False] * 12 + [True] * 12
     assert not any(isnan(band.values[0]) for band in found.bands)
 
 
-def test_a_heat_map_per_model(tmp_path: Path) -> None:
-    one, other = runs_by_hand(tmp_path, {"one": {"original": "10", "a": "01"}, "other": {"original": "10", "a": "11"}})
+def test_a_heat_map_per_model() -> None:
+    one, other = runs_by_hand({"one": {"original": "10", "a": "01"}, "other": {"original": "10", "a": "11"}})
     maps = pictures.heat_maps([one, other])
     assert [found.title.rpartition(" of ")[2] for found in maps] == ["one", "other"]
     assert maps[0].bands[0].link != maps[1].bands[0].link
     (alone,) = pictures.heat_maps([one])
     assert not alone.title.endswith("one")
-    assert pictures.heat_maps([run_by_hand(tmp_path / "single", {"original": "10"})]) == []
+    assert pictures.heat_maps([run_by_hand({"original": "10"})]) == []
     assert len(maps[0].bands) == 2
 
 
@@ -125,14 +119,13 @@ THREE = {
 
 def paired_in(runs: list[Run], metric: str = "mcqa") -> Dots:
     found = pictures.paired(runs, metric)
-    assert found is not None
     assert found.is_difference
     assert [name for name, _ in found.models] == [""]
     return found
 
 
-def test_all_pairs_of_three_models(tmp_path: Path) -> None:
-    runs = runs_by_hand(tmp_path, THREE)
+def test_all_pairs_of_three_models() -> None:
+    runs = runs_by_hand(THREE)
     found = paired_in(runs)
     values = {name: number.value for name, number in found.models[0][1].items()}
     assert values == pytest.approx({"middle - best": -0.3, "worst - best": -0.65, "worst - middle": -0.35})
@@ -146,19 +139,18 @@ def test_all_pairs_of_three_models(tmp_path: Path) -> None:
     assert three.ends[0] < two.ends[0] < two.value < two.ends[1] < three.ends[1]
 
 
-def test_more_than_eight_models_are_compared_with_the_first_and_one_model_or_question_with_none(tmp_path: Path) -> None:
-    runs = runs_by_hand(tmp_path, {f"m{number}": THREE["best"] for number in range(9)})
+def test_more_than_eight_models_are_compared_with_the_first_and_one_model_or_question_with_none() -> None:
+    runs = runs_by_hand({f"m{number}": THREE["best"] for number in range(9)})
     assert len(paired_in(runs[:8]).rows) == 28
     assert paired_in(runs).rows == [f"m{number} - m0" for number in range(1, 9)]
     assert pictures.paired(runs[:1], "mcqa") is None
-    single = runs_by_hand(tmp_path, {"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
+    single = runs_by_hand({"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
     assert pictures.paired(single, "cora") is None
 
 
-def test_differences_by_kind(tmp_path: Path) -> None:
-    before, after = runs_by_hand(tmp_path, {name: THREE[name] for name in ("best", "worst")})
+def test_differences_by_kind() -> None:
+    before, after = runs_by_hand({name: THREE[name] for name in ("best", "worst")})
     found = pictures.paired_by_kind(before, after)
-    assert found is not None
     values = {kind: number.value for kind, number in found.models[0][1].items()}
     assert values == pytest.approx({"original": -26 / 40, "a": -27 / 40})
     assert found.title.endswith("worst - best")

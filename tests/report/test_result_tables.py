@@ -12,18 +12,17 @@ from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import Run, read_runs
-from tests.support.answers_files import answers, write_answers
-from tests.support.by_hand import marked, run_by_hand, runs_by_hand, value_in, widths
+from tests.support.shown import marked, value_in, widths
 from tests.support.simulated import knows
-from tests.support.written import DEMO, Written, the_run, write
+from tests.support.written import DEMO, Written, answers, run_by_hand, runs_by_hand, the_run, write, write_answers
 
 GOOD = {"original": "1" * 45 + "0" * 5, "a": "1" * 45 + "0" * 5, "b": "1" * 44 + "0" * 6}
 BAD = {"original": "1" * 20 + "0" * 30, "a": "1" * 5 + "0" * 45, "b": "0" * 50}
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> list[Run]:
-    return runs_by_hand(tmp_path, {"bad": BAD, "good": GOOD, "alike": {**GOOD, "a": GOOD["b"]}})
+def runs() -> list[Run]:
+    return runs_by_hand({"bad": BAD, "good": GOOD, "alike": {**GOOD, "a": GOOD["b"]}})
 
 
 def test_models_that_cannot_be_told_apart_share_the_mark(runs: list[Run]) -> None:
@@ -61,9 +60,9 @@ def test_one_model_and_models_that_were_not_asked_the_same_have_no_marks(runs: l
             assert ("Bold" in table.note) is (comparable and len(own) > 1)
 
 
-def test_consistency_of_wrong_answers_is_no_merit(tmp_path: Path) -> None:
+def test_consistency_of_wrong_answers_is_no_merit() -> None:
     """A model that is always wrong has the highest CI; the table marks nobody and says why."""
-    runs = runs_by_hand(tmp_path, {"wrong": dict.fromkeys(BAD, "0" * 50), "good": GOOD, "bad": BAD})
+    runs = runs_by_hand({"wrong": dict.fromkeys(BAD, "0" * 50), "good": GOOD, "bad": BAD})
     assert leading([run.estimates["ci"] for run in runs]) != set(range(3))
     table = result_tables.score_table(runs, comparable=True)
     best = bests(table)
@@ -107,8 +106,8 @@ def test_the_first_rows_are_the_main_scores(demo: dict[str, Written], runs: list
     assert "consistency_rate by chance" not in names
 
 
-def test_the_number_of_questions(runs: list[Run], tmp_path: Path) -> None:
-    short = run_by_hand(tmp_path / "short", {"original": "1", "a": "0"})
+def test_the_number_of_questions(runs: list[Run]) -> None:
+    short = run_by_hand({"original": "1", "a": "0"})
     assert result_tables.number_of_questions(runs) == "50 questions"
     assert result_tables.number_of_questions([short]) == "1 question"
     assert result_tables.number_of_questions([*runs, short]) == "1 to 50 questions"
@@ -119,7 +118,7 @@ def test_scores_of_different_probes_are_in_different_tables(demo: dict[str, Writ
     tables = make_report(runs).overview
     probes = {run.task: run.probe for run in runs}
     assert len(tables) == len({run.probe.name for run in runs}) == 6
-    shown: list[object] = []
+    shown = []
     for table in tables:
         (probe,) = {probes[str(row[0])].name for row in table.rows}
         assert table.title == f"All runs of the probe {probe}"
@@ -149,8 +148,8 @@ def test_differences_to_the_first_model(runs: list[Run]) -> None:
     assert str(row[1]).startswith("+0.500 ± 0.")
 
 
-def test_a_single_question_has_values_without_errors(tmp_path: Path) -> None:
-    runs = runs_by_hand(tmp_path, {"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
+def test_a_single_question_has_values_without_errors() -> None:
+    runs = runs_by_hand({"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
     assert lead_of(runs) == "cora"
     table = result_tables.model_table(runs, "cora", comparable=True)
     assert [value_in(table, row, "cora") for row in range(2)] == [1, 0]

@@ -17,8 +17,7 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import with_references
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
-from tests.support.answers_files import answers, write_answers
-from tests.support.written import Written, copied, edit, lines_of, put, the_run, varied, write
+from tests.support.written import Written, answers, copied, edit, lines_of, put, the_run, varied, write, write_answers
 
 
 def section_of(report: Report, title: str) -> Section:
@@ -33,7 +32,6 @@ def block_of(section: Section, title: str) -> Block:
 
 def table_of(section: Section, title: str) -> dict[str, list[object]]:
     block = block_of(section, title)
-    assert isinstance(block, Table)
     assert all(len(row) == len(block.columns) for row in block.rows)
     return {str(row[0]): list(row[1:]) for row in block.rows}
 
@@ -51,13 +49,12 @@ def share_that_agrees(records: list[Record]) -> float | None:
 @pytest.mark.parametrize("task", ["cora_demo_plus", "cora_demo_order_mc", "cora_demo_revas"])
 def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
-    by_question: dict[str, list[Record]] = {}
-    for record in run.source.records:
+    by_question = {}
+    for record in run.samples.records:
         by_question.setdefault(record.question_id, []).append(record)
     shares = {question: share_that_agrees(records) for question, records in by_question.items()}
     least = sorted(share for share in shares.values() if share is not None)[:10]
     block = block_of(section_of(make_report([run]), task), "The least consistent")
-    assert isinstance(block, Examples)
     assert [shares[example.question_id] for example in block.examples] == pytest.approx(least)
     for example in block.examples:
         records = sorted(by_question[example.question_id], key=lambda record: record.ordinal)
@@ -77,27 +74,24 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
 def test_incomplete_questions_are_not_examples(demo: dict[str, Written], tmp_path: Path) -> None:
     run = the_run(put(tmp_path / "samples.jsonl", lines_of(demo["cora_demo_order"].samples)[1:]))
     block = block_of(make_report([run]).sections[0], "The least consistent")
-    assert isinstance(block, Examples)
     assert {example.question_id for example in block.examples} <= set(run.table.question_ids)
 
 
 def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
     section = section_of(make_report([run]), "cora_demo")
-    counts = Counter(str(record.reason) for record in run.source.records if record.invalid)
+    counts = Counter(str(record.reason) for record in run.samples.records if record.invalid)
     rows = table_of(section, "Invalid answers")
     assert {reason: row[0] for reason, row in rows.items()} == counts
     for count, share, *_ in rows.values():
-        assert isinstance(share, Number)
-        assert share.value == count / len(run.source.records)  # type: ignore[operator]
+        assert share.value == count / len(run.samples.records)  # type: ignore[operator]
     several = block_of(section_of(make_report([run, replace(run, model="other")]), "cora_demo"), "Invalid answers")
-    assert isinstance(several, Table)
     expected = {(reason, model): count for reason, count in counts.items() for model in (run.model, "other")}
     assert {(row[0], row[1]): row[2] for row in several.rows} == expected
 
 
 def part(run: Run, questions: set[str]) -> ResponseTable:
-    return ResponseTable.from_records(record for record in run.source.records if record.question_id in questions)
+    return ResponseTable.from_records(record for record in run.samples.records if record.question_id in questions)
 
 
 def test_questions_with_option_references_and_without(demo: dict[str, Written], tmp_path: Path) -> None:
@@ -111,11 +105,9 @@ def test_questions_with_option_references_and_without(demo: dict[str, Written], 
     inside, outside = part(run, marked), part(run, {*ids} - marked)
     for name in ("mcqa", "mcqa_plus", "ci", "cora", "consistency_rate"):
         for cell, table in zip(rows[name], (inside, outside), strict=True):
-            assert isinstance(cell, Number)
             assert (cell.value, cell.stderr) == pytest.approx(tuple(getattr(metrics, name)(table)))
     edit(written.samples, lambda line: line["doc"].update(refers_to_options=True))
     every = with_references([the_run(tmp_path)])
-    assert every is not None
     assert [str(cell) for cell in (*every.rows[0][1:], every.rows[4][2])] == [str(len(ids)), "0", "n/a"]
     assert with_references([the_run(demo["cora_demo"].folder)]) is None
 
@@ -152,7 +144,6 @@ def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written],
         copied(demo[task], tmp_path / "both")
     one = write(tmp_path / "one", varied, "cora_demo_prompts", {"questions": 12}, "another-org/another-model")
     block = block_of(section_of(make_report(read_runs([tmp_path / "both", one.folder])), "cora_demo: SCORE"), "SCORE")
-    assert isinstance(block, Table)
     assert list(block.columns) == ["", "some-org/some-model"]
     assert [str(row[1]) for row in block.rows if "prompts and order" in str(row[0])] == ["n/a"]
 
@@ -160,7 +151,7 @@ def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written],
 def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
     kinds = {"original", "shuffled", "with_nota", "with_nota_shuffled"}
-    kept = [record for record in run.source.records if record.kind in kinds]
+    kept = [record for record in run.samples.records if record.kind in kinds]
     assert all(len(record.printed) == 5 for record in kept)
     cells = table_of(section_of(make_report([run]), "cora_demo"), "Ablation: only variants with as many")["mcqa_plus"]
     share = mean(mean(float(r.correct) for r in kept if r.question_id == name) for name in run.table.question_ids)
@@ -173,7 +164,6 @@ def test_every_difference_on_a_page_is_new_minus_old_with_its_interval(old: str,
     shares, sign = {"worse": 0.2, "better": 0.9}, "+" if new == "better" else "-"
     paths = [write_answers(tmp_path / f"{name}.jsonl", answers(name, shares[name])) for name in (old, new)]
     (section,) = make_report(read_runs(paths)).sections
-    assert section.headline is not None
     assert f"{new} minus {old} is {sign}0." in section.headline.sentences[0]
     charts = [block for block in section.blocks if isinstance(block, Dots) and block.is_difference]
     assert [list(chart.rows) for chart in charts[:1]] == [[f"{new} - {old}"]]

@@ -7,67 +7,55 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.report.content import Examples, HeatMap, Report, Table
+from lm_eval_cora.report.content import Examples, HeatMap, Report
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.pictures import anchor, bands_of, example_of
 from lm_eval_cora.report.sections import asked, from_easy_to_hard, make_report
-from lm_eval_cora.runs.grouping import Run, read_runs
+from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.samples import prompt_in
-from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, widths
-from tests.support.written import DEMO, Written, the_run, varied, write
+from tests.support.shown import HOSTILE_NAMES, widths
+from tests.support.written import DEMO, Written, run_by_hand, runs_by_hand, the_run, varied, write
 
 
-def easy_to_hard(run: Run, count: int) -> Examples:
-    found = from_easy_to_hard(run, count)
-    assert found is not None
-    return found
-
-
-def prompts_of(run: Run) -> Table:
-    found = asked([run])
-    assert found is not None
-    return found
-
-
-def test_bands_have_every_question_once_and_fall(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "0110" * 25, "a": "0101" * 25, "b": "1100" * 25})
+def test_bands_have_every_question_once_and_fall() -> None:
+    run = run_by_hand({"original": "0110" * 25, "a": "0101" * 25, "b": "1100" * 25})
     bands = bands_of(run)
     assert len(bands) == 24
     assert sorted(number for band in bands for number in band.tolist()) == list(range(100))
     hits = [count for band in bands for count in run.table.hits[band].tolist()]
     assert hits == sorted(hits, reverse=True)
     assert {len(band) for band in bands} == {4, 5}
-    equal = run_by_hand(tmp_path, {"original": "1" * 72, "a": "1" * 72})
+    equal = run_by_hand({"original": "1" * 72, "a": "1" * 72})
     assert [example_of(band) for band in bands_of(equal)] == list(range(1, 72, 3))  # the middle question of each
 
 
-def test_questions_from_easy_to_hard(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "0011", "a": "0101"})
-    found = easy_to_hard(run, 10)
+def test_questions_from_easy_to_hard() -> None:
+    run = run_by_hand({"original": "0011", "a": "0101"})
+    found = from_easy_to_hard(run, 10)
     assert [example.question_id for example in found.examples] == ["q003", "q001", "q002", "q000"]
     assert [example.summary[:6] for example in found.examples] == ["2 of 2", "1 of 2", "1 of 2", "0 of 2"]
     assert [example.anchor for example in found.examples] == [anchor(run, number) for number in (3, 1, 2, 0)]
 
 
 @pytest.mark.parametrize(("count", "shown"), [(100, 24), (24, 24), (23, 12), (10, 8), (0, 1)])
-def test_fewer_examples_are_spread_over_the_bands(count: int, shown: int, tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "1" * 60 + "0" * 60, "a": "1" * 60 + "0" * 60})
-    ids = [example.question_id for example in easy_to_hard(run, count).examples]
+def test_fewer_examples_are_spread_over_the_bands(count: int, shown: int) -> None:
+    run = run_by_hand({"original": "1" * 60 + "0" * 60, "a": "1" * 60 + "0" * 60})
+    ids = [example.question_id for example in from_easy_to_hard(run, count).examples]
     assert len(ids) == shown
     assert ids == sorted(set(ids))
 
 
-def test_without_questions(tmp_path: Path) -> None:
-    run = run_by_hand(tmp_path, {"original": "1", "a": "1"})
+def test_without_questions() -> None:
+    run = run_by_hand({"original": "1", "a": "1"})
     empty = replace(run, table=run.table.where(run.table.correct & ~run.table.correct))
     assert bands_of(empty) == []
     assert from_easy_to_hard(empty, 5) is None
     assert asked([empty]) is None
 
 
-def test_anchors_are_names_that_differ(tmp_path: Path) -> None:
+def test_anchors_are_names_that_differ() -> None:
     names = (*HOSTILE_NAMES.values(), "lone \ud800 surrogate")
-    runs = runs_by_hand(tmp_path, {name: {"original": "11", "a": "10"} for name in names})
+    runs = runs_by_hand({name: {"original": "11", "a": "10"} for name in names})
     tasks = (*runs, *(replace(run, name="other") for run in runs))
     anchors = [anchor(run, number) for run in tasks for number in range(2)]
     assert len(set(anchors)) == len(anchors) == 4 * len(runs)
@@ -90,10 +78,10 @@ def test_every_link_has_its_question(demo: dict[str, Written]) -> None:
 
 
 @pytest.mark.parametrize("models", [1, 6])
-def test_the_number_of_examples_is_bounded(models: int, tmp_path: Path) -> None:
+def test_the_number_of_examples_is_bounded(models: int) -> None:
     """120 in all; a band whose question is not shown has no link."""
     answers = {"original": "1" * 20 + "0" * 10, "a": "1" * 15 + "0" * 15}
-    report = make_report(runs_by_hand(tmp_path, {f"model-{number}": answers for number in range(models)}))
+    report = make_report(runs_by_hand({f"model-{number}": answers for number in range(models)}))
     linked, anchors = links(report)
     assert len(linked) == 24 * models
     assert set(filter(None, linked)) == set(anchors)
@@ -104,7 +92,7 @@ def test_the_number_of_examples_is_bounded(models: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas", "cora_demo_order_mc"])
 def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
-    table = prompts_of(run)
+    table = asked([run])
     assert [row[0] for row in table.rows] == list(run.table.kinds)
     assert widths(table) == {3}
     first = run.answers_to(run.table.question_ids[0])
@@ -122,7 +110,7 @@ def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str
 def test_exemplars_are_cut_off(tmp_path: Path) -> None:
     """The prompt of the question is at the end of a long prompt with the same instruction."""
     run = the_run(write(tmp_path, varied, "cora_demo", {"questions": 2}, num_fewshot=4).folder)
-    prompt = str(prompts_of(run).rows[0][2])
+    prompt = str(asked([run]).rows[0][2])
     assert prompt.startswith("… ")
     assert len(prompt.partition("[…]")[0]) < 160
 
@@ -134,14 +122,14 @@ def test_the_prompt_of_chat_turns_is_their_text() -> None:
         assert prompt_in({"arguments": {"gen_args_0": {"arg_0": argument, "arg_1": {}}}}) == text
 
 
-def test_files_of_answers_have_no_prompts(tmp_path: Path) -> None:
-    assert [row[2] for row in prompts_of(run_by_hand(tmp_path, {"original": "11", "a": "10"})).rows] == ["", ""]
+def test_files_of_answers_have_no_prompts() -> None:
+    assert [row[2] for row in asked([run_by_hand({"original": "11", "a": "10"})]).rows] == ["", ""]
 
 
 def test_an_example_marks_what_decided_or_says_why_nothing_counts(tmp_path: Path) -> None:
     said = {"original": "<think>A?</think>The answer is **A**.", "shuffled": "Option A or option B."}
     run = the_run(write(tmp_path, lambda doc: said.get(doc["kind"], "A"), "cora_demo", {"questions": 1}).folder)
-    (example,) = easy_to_hard(run, 1).examples
+    (example,) = from_easy_to_hard(run, 1).examples
     original, shuffled = (next(answer for answer in example.answers if answer.kind == kind) for kind in said)
     assert (original.rule, original.parts) == ("a label", ("<think>A?</think>The answer is **", "A", "**."))
     assert (shuffled.parts, shuffled.places[0]) == ((), 'A, "A" (a letter): several options')

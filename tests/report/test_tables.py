@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import share_of
-from lm_eval_cora.report.content import Dots, Number, Section, Table
+from lm_eval_cora.report.content import Number, Section, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter
 from lm_eval_cora.runs.grouping import read_runs
@@ -49,12 +49,6 @@ def questions_of(folder: Path, choices: Sequence[str]) -> Path:
     return put(folder / "mine.jsonl", rows)
 
 
-def picks_of(*folders: Path) -> Dots:
-    found = picks_by_letter(read_runs(folders))
-    assert isinstance(found, Dots)
-    return found
-
-
 def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
     def only_four(doc: Doc) -> str:
         return "" if len(doc["printed"]) == 5 else knows(doc)
@@ -63,8 +57,8 @@ def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
     options = {"data_files": str(source), "orders": "cyclic"}
     one = write(tmp_path / "1", only_four, "cora_local_order", options, "a/one")
     other = write(tmp_path / "2", knows, "cora_local_order", options, "a/other")
-    assert picks_of(one.folder, other.folder).reference == ()
-    alone = picks_of(other.folder)
+    assert picks_by_letter(read_runs([one.folder, other.folder])).reference == ()
+    alone = picks_by_letter(read_runs([other.folder]))
     # 8 picks of four letters and 10 of five: A has 2 + 2 of 18, E 2.
     assert alone.reference == pytest.approx([4 / 18] * 4 + [2 / 18])
     assert "without a letter preference picks each letter at the even share" in alone.note
@@ -74,7 +68,9 @@ def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
 def test_even_shares_are_not_expected_with_swapped_orders(tmp_path: Path) -> None:
     """The page shows the test instead of a line."""
     options = {"data_files": str(questions_of(tmp_path, ["pqr"] * 30))}
-    chart = picks_of(write(tmp_path / "1", lambda doc: "The best answer is C.", "cora_local_order", options).folder)
+    chart = picks_by_letter(
+        [the_run(write(tmp_path / "1", lambda doc: "The best answer is C.", "cora_local_order", options).folder)]
+    )
     assert chart.reference == ()
     assert "a wrong option that the model prefers raises the share of its letter" in chart.note
     # The right option is picked at C only: d = (-1/3, -1/3, 2/3) 30 times, T = 2 * 30^2 (6/9) / (30 * 6/9) = 60.

@@ -85,7 +85,7 @@ def test_devices_and_pipes_are_written_directly(tmp_path: Path) -> None:
     assert not Path("/dev/null").is_file()
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    received: list[bytes] = []
+    received = []
     reading = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
     reading.start()
     replace_file(pipe, b"through")

@@ -1,6 +1,5 @@
 import json
 import re
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from lm_eval_cora import read_runs, score
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 
 OPTIONS, OTHER = ["Steam", "Ice", "Fog"], {"A": "o1", "B": "o2", "C": "o3"}
 SHOWN = {"original": OPTIONS, "reversed": OPTIONS[::-1], "first": ["Ice", "Fog", "Steam"]}
@@ -55,7 +54,7 @@ def with_labels(data: pd.DataFrame) -> pd.DataFrame:
     return data.assign(labels=[["1", "2", "3"]] * len(data), answer=right, response=said)
 
 
-LAYOUTS: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]] = {
+LAYOUTS = {
     "a list": lambda data: (data, {}),
     "lists as text": lambda data: (data.assign(options=data.options.map(json.dumps)), {}),
     "columns A to C": lambda data: (in_columns(data), {}),
@@ -122,7 +121,7 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "two" in capsys.readouterr().out
     page = tmp_path / "page.html"
     assert main(["report", str(path), "-o", str(page)]) == 0
-    assert tells(page.read_text(encoding="utf-8"), "two", "I think so. The answer is ", "no letter")
+    assert tells(page.read_text(), "two", "I think so. The answer is ", "no letter")
     gate = ["gate", str(path), "--require", "acc>=0.01"]
     assert main(gate) == 3
     assert "one model, got 2: one, two. Choose one with --select MODEL" in capsys.readouterr().err
@@ -136,13 +135,13 @@ def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert {line.partition(",")[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"two"}
     assert main(["export", str(path), "-o", str(tmp_path / "out"), "--format", "every-eval-ever"]) == 0
     (samples, _) = sorted((tmp_path / "out").rglob("*_samples.jsonl"))
-    rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in samples.read_text().splitlines()]
     assert {row["output"]["raw"][0] for row in rows} <= {*frame().response, "A"}
-    with refused("score: expected the rows of one model, got 2: one, two"):
+    with user_error("score: expected the rows of one model, got 2: one, two"):
         score(data)
 
 
-WRONG: dict[str, tuple[pd.DataFrame, str]] = {
+WRONG = {
     "no option": (frame(answer="D"), "row 0: an answer outside the options: 'D' is not"),
     "mixed answers": (
         frame(answer=["Ice"] * 11 + ["A"]),

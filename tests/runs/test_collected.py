@@ -19,9 +19,8 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.runs.collected import entries_of, read_answers, undefined_metrics
 from lm_eval_cora.scores import compare
 from tests.support import oracles, oracles_score
-from tests.support.answers_files import answers
-from tests.support.messages import refused
-from tests.support.written import put
+from tests.support.messages import user_error
+from tests.support.written import answers, put
 
 
 def line(question: str, ordinal: int, picked: Any, answer: Any = "a", **more: Any) -> dict[str, Any]:
@@ -85,7 +84,7 @@ def test_many_identities(count: int) -> None:
     texts = [f"option {number}" for number in range(count)]
     lines = [line("q1", place, text, texts[0], options=texts) for place, text in enumerate(texts)]
     if count > 64:
-        with refused(f"row 0: the question has {count} different options, ", " at most 64"):
+        with user_error(f"row 0: the question has {count} different options, ", " at most 64"):
             score(lines)
         for one in lines:
             del one["options"]
@@ -94,11 +93,11 @@ def test_many_identities(count: int) -> None:
 
 
 GOOD = line("q1", 0, "a")
-NO_TEXTS: list[tuple[str, Any]] = [
+NO_TEXTS = [
     *(("ordinal", True), ("ordinal", None), ("ordinal", [1]), ("picked", ["a"]), ("picked", True), ("answer", None)),
     *(("question_id", None), ("kind", []), ("category", [1])),
 ]
-BAD: dict[str, tuple[Any, str]] = {
+BAD = {
     **{f"{name} missing": ({key: GOOD[key] for key in GOOD if key != name}, f"'{name}' is missing") for name in GOOD},
     **{
         f"{name} {value}": ({**GOOD, name: value}, re.escape(f"'{name}': expected a text or a number, got {value!r}"))
@@ -127,9 +126,9 @@ def test_a_bad_line_is_one_clear_error(name: str, tmp_path: Path) -> None:
 def test_files_without_answers(tmp_path: Path) -> None:
     for content in (b"", b"\n\n  \n", b"\xef\xbb\xbf"):
         (tmp_path / "empty.jsonl").write_bytes(content)
-        with refused("empty.jsonl: expected at least one answer"):
+        with user_error("empty.jsonl: expected at least one answer"):
             read_answers(tmp_path / "empty.jsonl")
-    with refused("there is no file", "missing.jsonl"):
+    with user_error("there is no file", "missing.jsonl"):
         read_answers(tmp_path / "missing.jsonl")
 
 
@@ -144,7 +143,7 @@ def test_options_that_some_rows_lack_do_not_describe_what_was_asked() -> None:
 
 
 # ---- names of variants as kinds
-NAMES_OF_VARIANTS: dict[str, tuple[list[Any], set[str] | None]] = {
+NAMES_OF_VARIANTS = {
     "shared names": (["original", "shuffled", "original", "shuffled"], {"original", "shuffled"}),
     "a kind that one question has": (["original", "x", "original", "y", "original", "x"], {"original", "x", "y"}),
     "numbers": ([0, 1, 0, 1], None),
@@ -320,7 +319,7 @@ def test_clusters_are_the_units() -> None:
     few = score(rows[:40], cluster="passage")
     assert few.notes[-1].startswith("40 questions in 10 passages are few")
     assert alone["acc"].interval != shared["acc"].interval
-    with refused("every row has are only in the second"):
+    with user_error("every row has are only in the second"):
         compare(alone, shared)
-    with refused("row 1: column 'cluster': expected 'p0', the cluster of question 'q' before"):
+    with user_error("row 1: column 'cluster': expected 'p0', the cluster of question 'q' before"):
         score([line("q", ordinal, "a", cluster=f"p{ordinal}") for ordinal in (0, 1)])

@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_cora.runs.documents import read_documents
 from lm_eval_cora.runs.files import find_files, grouped
-from tests.support.messages import refused
+from tests.support.messages import user_error
 from tests.support.written import Written, the_run
 
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
@@ -62,9 +62,9 @@ def test_files_that_were_copied_or_written_again(demo: dict[str, Written], tmp_p
     """They are read, or refused with the reason; nothing is left out in silence."""
     folder = demo["cora_demo"].folder
     samples, results = (next(folder.rglob(f"{name}_*")) for name in ("samples", "results"))
-    text = samples.read_text(encoding="utf-8")
+    text = samples.read_text()
     (tmp_path / f"{samples.stem} (1).jsonl").write_text(text, encoding="utf-8-sig")
-    (tmp_path / f"{results.stem} (1).json").write_bytes(results.read_text(encoding="utf-8").encode("utf-16"))
+    (tmp_path / f"{results.stem} (1).json").write_bytes(results.read_text().encode("utf-16"))
     expected, found = the_run(folder), the_run(tmp_path)
     assert (found.model, found.task, found.estimates) == (expected.model, expected.task, expected.estimates)
     assert found.warnings == expected.warnings
@@ -78,7 +78,7 @@ def test_files_that_were_copied_or_written_again(demo: dict[str, Written], tmp_p
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         for read in (the_run, read_documents):
-            with refused(told):
+            with user_error(told):
                 read(path.parent)
         path.unlink()
 
@@ -99,7 +99,7 @@ def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.Monke
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", denied)
-    with refused(f"{tmp_path}/secret: cannot be read: Permission denied"):
+    with user_error(f"{tmp_path}/secret: cannot be read: Permission denied"):
         find_files(tmp_path)
 
 
@@ -109,5 +109,5 @@ def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
         *(("x" * 5_000, "too long"), ("a\0b", "null"), ("missing", "there is no such file or folder")),
         ("loop", "loop: cannot be read: Too many levels"),
     ):
-        with refused(told):
+        with user_error(told):
             find_files(tmp_path / name)

@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import not_comparable
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.names import probe_of
 from tests.support.written import (
     DEMO,
@@ -150,7 +150,7 @@ def test_models_in_local_folders(older: Written, tmp_path: Path) -> None:
     assert found == "x/model y/model ORG/one@1111111 ORG/one@2222222 ORG/name"
 
 
-SPOILT: dict[str, Any] = {
+SPOILT = {
     "cut": '{"results": {"cora_demo_order": {"acc',
     "list": "[]",
     "results a list": '{"results": [1]}',
@@ -195,7 +195,7 @@ def test_runs_with_no_variant_in_common_are_merged(tmp_path: Path) -> None:
     assert (len(run.files), run.signature) == (2, "none")
 
 
-OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+OTHERWISE = {
     "the same variants": ({"categories": ["astronomy"]}, {}, {}),
     "some of the variants": ({"categories": ["astronomy", "biology"]}, {}, {}),
     "seed": ({"seed": 1}, {}, {}),
@@ -241,5 +241,5 @@ def test_paths_without_samples(tmp_path: Path, demo: Demo) -> None:
     written = copied(demo["cora_demo"], tmp_path / "results alone")
     written.samples.unlink()
     for path in (empty, written.folder, written.results, put(tmp_path / "samples.jsonl", [])):
-        with refused(f"{path.name}: there are no samples ", " --log_samples"):
+        with user_error(f"{path.name}: there are no samples ", " --log_samples"):
             read_runs([demo["cora_demo"].folder, path])

@@ -1,9 +1,7 @@
 """Files of answers that were collected without the harness, in reports and comparisons."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,9 +10,8 @@ from lm_eval_cora.report.comparison import matched
 from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consistent
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import not_comparable
-from tests.support.answers_files import WRITERS, Row, answers, write_answers
-from tests.support.messages import refused, tells
-from tests.support.written import Written, put, the_run
+from tests.support.messages import tells, user_error
+from tests.support.written import WRITERS, Written, answers, put, the_run, write_answers
 
 RIGHT = [{"question": n // 3, "variant": n % 3, "correct": n % 4 > 0, "original": n % 3 == 0} for n in range(18)]
 
@@ -33,8 +30,8 @@ def test_the_numbers_are_those_of_score_in_all_formats(tmp_path: Path) -> None:
     assert (run.model, run.task, run.form, run.reader) == ("a", "answers", None, None)
 
 
-PAIRS: list[Row] = [{"question": q, "variant": n} for q in range(3) for n in range(2)]
-COLUMNS: dict[str, tuple[list[Row], set[str]]] = {
+PAIRS = [{"question": q, "variant": n} for q in range(3) for n in range(2)]
+COLUMNS = {
     "right and wrong": (RIGHT, {"bmca_curve"}),
     "kinds": (
         [{**row, "correct": True, "kind": "xy"[row["variant"]]} for row in PAIRS],
@@ -59,7 +56,6 @@ def test_charts_and_tables_are_those_that_the_columns_define(name: str, tmp_path
 def test_examples_show_picks_and_options(tmp_path: Path) -> None:
     run = the_run(write_answers(tmp_path / "a.csv", answers()))
     examples = least_consistent(run, 10)
-    assert examples is not None
     first = examples.examples[0]
     rows = {row["variant"]: row for row in answers() if row["question_id"] == first.question_id}
     assert {shown.kind for shown in first.answers} == rows.keys()
@@ -86,7 +82,7 @@ def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> No
 
 # ---- which files are answers
 def test_files_of_answers(tmp_path: Path) -> None:
-    lines: list[tuple[str, Any, bool]] = [
+    lines = [
         ("a.jsonl", {"question": 1, "variant": 0, "correct": True}, True),
         ("a.jsonl", {"doc_id": 0, "doc": {"question_id": "q"}}, False),
         ("samples_cora_demo_2026-01-01T00-00-00.jsonl", {"question": 1}, False),
@@ -102,7 +98,7 @@ def test_missing_columns_are_one_line(tmp_path: Path) -> None:
     path = write_answers(tmp_path / "a.csv", [{"qid": 1, "perm": 0, "choices": "[]", "gold": "A", "output": "B"}])
     names = "question=qid, variant=perm, answer=gold, response=output. Without 'original'"
     parts = (str(path), "'question', 'variant', and", "'qid', 'perm', 'choices', 'gold'", "Rename yours", names)
-    with refused(*parts):
+    with user_error(*parts):
         read_runs([path])
 
 
@@ -117,7 +113,7 @@ def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
 
 # ---- comparison
 ASKED = " of 20 questions were asked differently"
-UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
+UNLIKE = {
     "fewer questions": (lambda rows: rows[:-4], "1 of 20 questions are only in the first (q19)"),
     "fewer variants": (lambda rows: rows[:-1], f"1{ASKED} ('q19')"),
     "other options": (lambda rows: [{**rows[0], "printed": ["Ice", "Fog", "No"]}, *rows[1:]], f"1{ASKED} ('q0')"),
@@ -143,7 +139,7 @@ def test_different_questions_are_refused(name: str, tmp_path: Path) -> None:
     ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
     assert not alone
     assert message in not_comparable(one, other)
-    with refused(message):
+    with user_error(message):
         cora.compare(*map(cora.score, paths))
     assert (one.task != other.task) == (name != "all skipped")  # the reports show different questions apart
     assert not_comparable(one, replace(one, model="x")) == ""

@@ -1,7 +1,6 @@
 """Which data, models, files and runs belong together, and their names."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run, not_comparable, setting_differences
-from tests.support.by_hand import marked
 from tests.support.messages import tells
+from tests.support.shown import marked
 from tests.support.written import (
     Line,
     Written,
@@ -261,7 +260,7 @@ def test_a_lone_samples_file_has_the_model_of_the_folder(small: Written, tmp_pat
     assert any(tells(warning, written.results.name, "not checked") for warning in told)
 
 
-CHANGED: dict[str, Callable[[Line], Any]] = {
+CHANGED = {
     "generation_kwargs is": lambda results: results["configs"][TASK].update(generation_kwargs={"temperature": 1.5}),
     "system_instruction is": lambda results: results.update(system_instruction="Be brief."),
     "chat_template_sha is None in the first, 'applied by the server'": lambda results: results["config"].update(

@@ -16,7 +16,7 @@ from lm_eval_cora.runs import samples
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.samples import SamplesByFilter, SamplesReaders, read_part
 from tests.support import simulated
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.written import Line, Written, check_numbers, copied, edit, everything, lines_of, put, save, the_run
 
 ORDERS = 5  # variants per question of the probe `order`, which most of these tests use because it has the fewest
@@ -40,7 +40,7 @@ OF_ANOTHER_TASK = [hellaswag(1), [], [1, 2], "text", 7, None, {}, {"doc": None},
 
 def test_invalid_lines_are_counted_and_ignored(demo: Demo, tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
-    lines: list[Any] = lines_of(written.samples)
+    lines = lines_of(written.samples)
     for place, broken in enumerate([*NO_JSON, *map(json.dumps, OF_ANOTHER_TASK), b"", b"   ", b"\r"]):
         lines.insert(place * 7, broken)
     put(written.samples, [*lines, b"\x00", json.dumps(lines[-1])[:-30]])
@@ -62,7 +62,7 @@ def alter(line: Line, name: str, value: Any) -> None:
         part[name] = value
 
 
-ALTERED: list[tuple[str, Any]] = [
+ALTERED = [
     *(("printed", value) for value in ([999], "01234", 5, [0.0, 1.0])),
     *(("answer", value) for value in (GONE, "A", nan)),
     *(("ordinal", "x"), ("ordinal", inf), ("variants", "26"), ("ask", "sing"), ("ask", GONE)),
@@ -84,10 +84,8 @@ def test_an_altered_line_removes_only_its_question(name: str, value: Any, demo: 
     assert "left out 2 questions: variants are missing" in run.notes
 
 
-RESPONSES: list[list[Any]] = [
-    *([["A"]], ["x" * 100_000], [1.5], [None], [], ["\ud83d"], ["\x00\x1b[31m\u2028|\n| a | b |"])
-]
-BORNE: list[dict[str, Any]] = [
+RESPONSES = [*([["A"]], ["x" * 100_000], [1.5], [None], [], ["\ud83d"], ["\x00\x1b[31m\u2028|\n| a | b |"])]
+BORNE = [
     *({"filtered_resps": value} for value in RESPONSES),
     *({"choices": value} for value in (5, None, ["a"])),
     {"printed": list(range(40)), "choices": list(map(str, range(40)))},
@@ -114,7 +112,7 @@ def test_lines_without_names_of_metrics(demo: Demo, tmp_path: Path) -> None:
     lines = lines_of(demo["cora_demo_order"].samples)
     path = put(tmp_path / "samples.jsonl", [{**line, "metrics": [["acc"], {}]} for line in lines])
     assert len(the_run(path).table.sizes) == len(lines) // ORDERS
-    with refused("there are no samples"):
+    with user_error("there are no samples"):
         read_runs([put(path, [{**line, "metrics": 5} for line in lines])])
 
 
@@ -213,7 +211,7 @@ def test_errors_of_a_process(demo: Demo, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
     path = demo["cora_demo"].samples
     with SamplesReaders(2) as readers:
-        with refused("cannot be read: Is a directory"):
+        with user_error("cannot be read: Is a directory"):
             readers.read(tmp_path, "strict")
         with pytest.raises(IsADirectoryError):
             samples.ask(readers.workers[0], (tmp_path, 0, 1, "strict"))
@@ -221,7 +219,7 @@ def test_errors_of_a_process(demo: Demo, tmp_path: Path, monkeypatch: pytest.Mon
         for process in (worker.process for worker in readers.workers if worker.process):
             process.kill()
             process.wait()
-        with refused(f"{path.name}: a process that read it was ended"):
+        with user_error(f"{path.name}: a process that read it was ended"):
             readers.read(path, "strict")
     with SamplesReaders(2) as readers:
         readers.read(path, "strict")
@@ -249,7 +247,7 @@ def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_no
     path = put(written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl"), others)
     (run,) = read_runs([written.folder])
     assert (run.files, run.notes) == ((written.samples,), ())
-    with refused("no samples of lm-eval-cora tasks", "(arc_challenge)", "lm-eval-cora compare"):
+    with user_error("no samples of lm-eval-cora tasks", "(arc_challenge)", "lm-eval-cora compare"):
         read_runs([path])
     monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
     monkeypatch.setattr(samples, "_BYTES_OF_THE_HEAD", 500)
@@ -306,5 +304,5 @@ def test_results_without_samples_of_our_tasks() -> None:
         ({"samples": {"arc_easy": [{"doc": {"query": "?"}}]}}, "of other tasks (arc_easy)"),
         (None, "expected folders, files or results of simple_evaluate, got (None,)"),
     ):
-        with refused("read_runs: ", message):
+        with user_error("read_runs: ", message):
             cora.read_runs(results)

@@ -72,7 +72,7 @@ def run(page: Path) -> None:
     """Run the blocks of a page. The place of one that fails is printed."""
     names: dict[str, Any] = {"__name__": "__main__"}
     printed: str | None = None
-    for block in blocks(page.read_text(encoding="utf-8")):
+    for block in blocks(page.read_text()):
         with _named(f"{page.name}:{block.line}", block.code):
             if block.language == "text" and block.is_output and printed is not None:
                 compare(block.code, printed)

@@ -5,13 +5,9 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import patch
-
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
-from tests.support.simulated import Simulated
+from tests.support.simulated import run
 from tests.support.written import lines_of, put, save
 
 DOCUMENTS = 24
@@ -100,22 +96,16 @@ def write_tasks(folder: Path) -> Path:
         for row, gold in enumerate(golds)
     ]
     put(folder / "rows.jsonl", rows)
-    (folder / "scoring.py").write_text(_SCORING, encoding="utf-8")
+    (folder / "scoring.py").write_text(_SCORING)
     for task, text in _TASKS.items():
         data = _DATA.format(task=task, file=folder / "rows.jsonl", cache=folder / "cache")
-        (folder / f"{task}.yaml").write_text(data + text, encoding="utf-8")
+        (folder / f"{task}.yaml").write_text(data + text)
     return folder
 
 
 def run_tasks(tasks: Path, folder: Path, salt: str, **arguments: Any) -> Path:
     """Run the tasks, write what the harness writes with `--log_samples`, and return the folder of the model."""
-    manager = TaskManager(include_path=str(tasks), include_defaults=False)
-    # One asks pip, the other imports torch. Either takes longer than the run.
-    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.evaluator.set_torch_seed"):
-        results = simple_evaluate(
-            Simulated(answers(salt)), tasks=[*_TASKS], task_manager=manager, bootstrap_iters=0, **arguments
-        )
-    assert results is not None
+    results = run(answers(salt), [*_TASKS], include_path=tasks, bootstrap_iters=0, **arguments)
     save(folder, results, f"org/{salt}")
     return folder / f"org__{salt}"
 
@@ -155,12 +145,12 @@ def results_of(folder: Path) -> Path:
 def change_results(folder: Path, *keys: str, value: Any) -> None:
     """Set a value inside the results file."""
     path = results_of(folder)
-    whole = json.loads(path.read_text(encoding="utf-8"))
+    whole = json.loads(path.read_text())
     part = whole
     for key in keys[:-1]:
         part = part[key]
     part[keys[-1]] = value
-    path.write_text(json.dumps(whole), encoding="utf-8")
+    path.write_text(json.dumps(whole))
 
 
 def run_of(path: Path, name: str = "tiny_written", part: str = "strict") -> DocumentRun:

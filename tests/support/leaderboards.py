@@ -75,5 +75,5 @@ def put_record(folder: Path, number: int, content: Any) -> Path:
     """Write a record under a name as the schema asks for it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{UUID(int=number)}.json"
-    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path

@@ -72,14 +72,14 @@ def links(text: str) -> list[str]:
 def broken(page: Path) -> list[str]:
     """The relative links of a page that lead to no file, or to no heading of a page."""
     wrong = []
-    for link in links(page.read_text(encoding="utf-8")):
+    for link in links(page.read_text()):
         if re.match(r"\w+:", link):
             continue
         path, _, anchor = link.partition("#")
         target = page.parent / path if path else page
         is_found = target.is_file()
         if is_found and anchor and target.suffix == ".md":
-            is_found = anchor in anchors(target.read_text(encoding="utf-8"))
+            is_found = anchor in anchors(target.read_text())
         if not is_found:
             wrong.append(link)
     return wrong

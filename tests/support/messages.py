@@ -25,7 +25,7 @@ def tells(message: str, *parts: str) -> bool:
 
 
 @contextmanager
-def refused(*parts: str) -> Iterator[None]:
+def user_error(*parts: str) -> Iterator[None]:
     """Expect an error of the user in one line with these parts in this order."""
     with pytest.raises(UserError) as caught:
         yield

@@ -7,7 +7,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, product
 from math import comb
 from statistics import mean, stdev
 
@@ -24,31 +23,6 @@ def at_least(variants: int, rate: Fraction) -> list[Fraction]:
         tail += ways
         tails.append(Fraction(tail, all_of_it**variants))
     return tails[::-1]
-
-
-def resampled_once(hits: Sequence[Sequence[int]], mcqa: Fraction, drawn: Sequence[int]) -> dict[str, Fraction]:
-    """mcqa_plus, mv and cora of the variants with these places, the same for all questions; CoRA, table 6."""
-    right = [[row[place] for place in drawn] for row in hits]
-    shares = [Fraction(sum(row), len(row)) for row in right]
-    full = Fraction(sum(all(row) for row in right), len(right))
-    return {
-        "mcqa_plus": sum(shares, Fraction(0)) / len(shares),
-        "mv": Fraction(sum(share > Fraction(1, 2) for share in shares), len(shares)),
-        "cora": mcqa * (1 - (mcqa - full)),
-    }
-
-
-def every_draw(hits: Sequence[Sequence[int]], draws: int) -> dict[str, tuple[float, float]]:
-    """Mean and standard deviation over all equally likely draws."""
-    mcqa = Fraction(sum(row[0] for row in hits), len(hits))
-    values = [resampled_once(hits, mcqa, drawn) for drawn in product(range(len(hits[0])), repeat=draws)]
-    result = {}
-    for name in values[0]:
-        column = [value[name] for value in values]
-        centre = sum(column, Fraction(0)) / len(column)
-        variance = sum(((value - centre) ** 2 for value in column), Fraction(0)) / len(column)
-        result[name] = (float(centre), float(variance) ** 0.5)
-    return result
 
 
 def expected(hits: Sequence[Sequence[int]], draws: int) -> dict[str, float]:
@@ -80,18 +54,6 @@ def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> tuple[int, int, fl
     changes, fewer = lost + gained, min(lost, gained)
     ways = 2 * sum(comb(changes, heads) for heads in range(fewer)) + comb(changes, fewer)
     return lost, gained, float(Fraction(ways, 2**changes))
-
-
-def pairs_of_random_picks(printed: Sequence[Sequence[int]]) -> tuple[Fraction, Fraction]:
-    """Mean number of agreeing and of comparable pairs of variants, over all picks from the printed options."""
-    agreeing, comparable, ways = 0, 0, 0
-    for one, other in combinations(printed, 2):
-        ways = len(one) * len(other)
-        for mine, yours in product(one, other):
-            if mine in other and yours in one:
-                comparable += Fraction(1, ways)
-                agreeing += Fraction(mine == yours, ways)
-    return Fraction(agreeing), Fraction(comparable)
 
 
 def rate_of_random_picks(members: Questions, times: int, rng: random.Random) -> float:

@@ -51,7 +51,7 @@ def run_all(scripts: Mapping[str, Sequence[str]], folder: Path) -> dict[str, Ran
     subprocess.run(command, cwd=ROOT, check=True)
 
     def text(name: str, end: str) -> str:
-        return (folder / f"{name}.{end}").read_text(encoding="utf-8")
+        return (folder / f"{name}.{end}").read_text()
 
     return {name: Ran(int(text(name, "status")), text(name, "out"), text(name, "err")) for name in scripts}
 
@@ -92,7 +92,7 @@ def main(folder: str, scripts: str) -> None:
             place = Path(folder) / name
             with place.with_suffix(".out").open("wb") as out, place.with_suffix(".err").open("wb") as err:
                 status = forked(partial(_script, words), out.fileno(), err.fileno())
-            place.with_suffix(".status").write_text(str(status), encoding="utf-8")
+            place.with_suffix(".status").write_text(str(status))
 
 
 if __name__ == "__main__":

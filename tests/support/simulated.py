@@ -78,16 +78,14 @@ def run(
     include_path: Path | list[Path] = TASKS,
     **arguments: Any,
 ) -> dict[str, Any]:
-    """Run tasks with a simulated model, or another one; return everything that the harness returns."""
+    """Run tasks with a simulated model, or another one; return what the harness returns: None on other ranks."""
     manager = TaskManager(
         include_path=include_path, include_defaults=False, metadata={} if options is None else {"cora": dict(options)}
     )
     model = rule if isinstance(rule, LM | str) else Simulated(rule)
     with quickly():
         tasks = [task] if isinstance(task, str) else task
-        results = simple_evaluate(model=model, tasks=tasks, task_manager=manager, **arguments)
-    assert results is not None
-    return results
+        return simple_evaluate(model=model, tasks=tasks, task_manager=manager, **arguments)
 
 
 def scores(results: Mapping[str, Any], task: str = "cora_demo", filter_name: str = "none") -> dict[str, Any]:

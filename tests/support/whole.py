@@ -36,27 +36,25 @@ HEADERS += ["cora or accuracy", "left out"]
 def mostly_knows(doc: dict[str, Any]) -> str:
     """The right answer in seven of ten variants, chosen by a hash of the variant, and a wrong one in the others."""
     from lm_eval_cora.questions.question import LETTERS
+    from tests.support.simulated import knows, says
 
-    right = crc32(f"{doc['question_id']} {doc['ordinal']}".encode()) % 10 < 7
+    right = knows(doc)
+    if crc32(f"{doc['question_id']} {doc['ordinal']}".encode()) % 10 < 7:
+        return right
     if doc["ask"] == "yes_no":
-        return "yes" if right == (doc["answer"] in doc["printed"]) else "no"
+        return "no" if right == "yes" else "yes"
     if doc["ask"] == "boxed":
-        return rf"The final answer is: $\boxed{{{doc['answer'] if right else 17}}}$"
+        return r"The final answer is: $\boxed{17}$"
     place = doc["printed"].index(doc["answer"])
-    letter = LETTERS[place if right else (place + 1) % len(doc["printed"])]
-    if doc["ask"] == "select_all" and not right:
-        letter = f"{letter}, {LETTERS[place]}"
-    return f"The best answer is {letter}." if doc["ask"] == "best_answer" else letter
+    wrong = says(doc, doc["printed"][(place + 1) % len(doc["printed"])])
+    return f"{wrong}, {LETTERS[place]}" if doc["ask"] == "select_all" else wrong
 
 
 def run(task: str, metadata: str) -> dict[str, Any]:
     """Run one task in this process; return its row of the table."""
-    from lm_eval import simple_evaluate
-    from lm_eval.tasks import TaskManager
+    from tests.support import simulated
 
-    from tests.support.simulated import Simulated
-
-    class Counting(Simulated):
+    class Counting(simulated.Simulated):
         """Keeps the number and size of its requests instead of their texts."""
 
         requests = size = 0
@@ -78,9 +76,7 @@ def run(task: str, metadata: str) -> dict[str, Any]:
     logging.getLogger("lm_eval.cora").addHandler(lines)
     model = Counting(mostly_knows)
     begun = time.monotonic()
-    manager = TaskManager(include_path=str(REPOSITORY / "tasks"), include_defaults=False, metadata=json.loads(metadata))
-    results = simple_evaluate(model=model, tasks=[task], task_manager=manager, log_samples=False)
-    assert results is not None
+    results = simulated.run(model, task, json.loads(metadata), log_samples=False)
     scores = results["results"][task]
     undefined = sorted(name for name, value in scores.items() if str(value) == "nan")
     return {
@@ -162,7 +158,7 @@ def run_in_a_process(task: str, whole: Path) -> dict[str, Any]:
             options = {"data_files": str(local_file(Path(temporary), whole))}
         elif benchmark_of(task) == "hub":
             options = {"hub": "allenai/ai2_arc", "config": "ARC-Challenge", "split": "test"}
-        metadata = json.dumps({"cora": options})
+        metadata = json.dumps(options)
         command = [sys.executable, "-m", "tests.support.whole", "--task", task, "--metadata", metadata]
         done = subprocess.run(command, cwd=whole, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

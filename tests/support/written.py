@@ -1,13 +1,16 @@
-"""Files of the harness, made by its own writer from models with known answers, and ways to damage them."""
+"""Runs on disk: files of the harness, made by its own writer from models with known answers, and files of answers."""
 
 import json
 import random
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import pandas as pd
 import pytest
 from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
@@ -110,7 +113,7 @@ def strict(text: str) -> Any:
 
 
 def lines_of(path: Path) -> list[Line]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    return [json.loads(line) for line in path.read_text().split("\n") if line]
 
 
 def put(path: Path, lines: Sequence[Any]) -> Path:
@@ -165,3 +168,69 @@ def check_numbers(run: Run, written: Written, task: str) -> None:
         assert as_harness(error, "N/A") == told[f"{name}_stderr"], name
     assert for_json({**run.estimates, **run.studies}).items() >= dict(written.study).items()
     assert run.differences == []
+
+
+# ---- files of answers that were collected without the harness
+Row = dict[str, Any]
+KINDS = ("original", "shuffled", "nota", "fewer")
+
+
+def answers(model: str = "small", knows: float = 0.5, questions: int = 20) -> list[Row]:
+    """Answers to four variants of each question. The options depend on the variant, the picks on the model."""
+    dice, rows = random.Random(model), []
+    for number in range(questions):
+        for kind in KINDS:
+            printed = random.Random(f"{number} {kind}").sample(["Ice", "Fog", "Rain"], 3)
+            pick = "Ice" if dice.random() < knows else dice.choice(["Fog", "Rain", None])
+            row = {"question_id": f"q{number}", "variant": kind, "picked": pick, "answer": "Ice", "printed": printed}
+            rows.append({**row, "category": "ab"[number % 2], "followed": pick is not None})
+    return rows
+
+
+def _csv(path: Path, rows: Sequence[Row]) -> None:
+    cells = [{**row, "printed": json.dumps(row["printed"])} if "printed" in row else row for row in rows]
+    pd.DataFrame(cells).to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+
+
+WRITERS: dict[str, Callable[[Path, Sequence[Row]], object]] = {
+    ".jsonl": put,
+    ".json": lambda path, rows: path.write_text(json.dumps(list(rows))),
+    ".csv": _csv,
+    ".tsv": _csv,
+    ".parquet": lambda path, rows: pd.DataFrame(rows).to_parquet(path),
+}
+
+
+def write_answers(path: Path, rows: Sequence[Row]) -> Path:
+    """Write answers in the format of the file's name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    WRITERS[path.suffix](path, rows)
+    return path
+
+
+Answers = Mapping[str, str]
+"""For each kind of variant a character per question: 1 is right, 0 is wrong, - is a variant that does not exist."""
+
+
+def write_by_hand(path: Path, answers: Answers) -> Path:
+    """Write answers as a file for `score`."""
+    rows = [
+        {"question": f"q{number:03}", "variant": kind, "correct": mark == "1"}
+        for number, marks in enumerate(zip(*answers.values(), strict=True))
+        for kind, mark in zip(answers, marks, strict=True)
+        if mark != "-"
+    ]
+    return put(path, rows)
+
+
+def runs_by_hand(models: Mapping[str, Answers]) -> list[Run]:
+    """The runs of models whose answers are given, as the report reads them from files, which are gone afterwards."""
+    with TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{number}.jsonl" for number in range(len(models))]
+        runs = read_runs(list(map(write_by_hand, files, models.values())))
+    return [replace(run, model=name) for run, name in zip(runs, models, strict=True)]
+
+
+def run_by_hand(answers: Answers, model: str = "model") -> Run:
+    (run,) = runs_by_hand({model: answers})
+    return run

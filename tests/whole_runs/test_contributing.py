@@ -24,7 +24,7 @@ from lm_eval_cora.variants.probes import PROBES
 from tests.support import written
 from tests.support.simulated import TASKS, knows, run, scores
 
-GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
 
 
 def files_of_the_guide(what: str) -> dict[str, str]:
@@ -38,7 +38,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}", raising=False)
     prompt = tmp_path / "lm_eval_cora" / "variants" / "templates" / "json_letter.jinja"
     environment = template.PROMPTS["question"].environment
-    monkeypatch.setitem(template.PROMPTS, "json_letter", environment.from_string(prompt.read_text(encoding="utf-8")))
+    monkeypatch.setitem(template.PROMPTS, "json_letter", environment.from_string(prompt.read_text()))
     # The two registries, changed as the guide says.
     monkeypatch.setitem(FORMATS, "json_letter", import_module("lm_eval_cora.answers.json_letter").JSON_LETTER)
     monkeypatch.setitem(PROBES, "backwards", import_module("lm_eval_cora.variants.backwards").BACKWARDS)

@@ -49,7 +49,7 @@ def test_the_right_answer_is_the_sources(name: str) -> None:
         assert doc["choices"][doc["printed"].index(doc["answer"])] == on_one_line
 
 
-ROWS: dict[str, tuple[int, set[int]]] = {
+ROWS = {
     "mmlu": (96, {4}),
     "arc_challenge": (60, {3, 4}),
     "truthfulqa": (60, set(range(2, 12))),

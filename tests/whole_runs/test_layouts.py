@@ -14,7 +14,7 @@ from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.harness.docs import load_benchmark
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 
 STEMS = ("Which is frozen water?", "Which hangs in the air?", "Which lies on grass?", 'Which falls in "lumps"?')
 QUESTIONS = [(stem, ["Ice", "Fog", "Dew", "Hail, or sleet"], right) for right, stem in enumerate(STEMS)]
@@ -170,7 +170,7 @@ def load(layout: Layout, folder: Path) -> list[AnyQuestion]:
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: re.sub(r"\W+", " ", layout.what).strip())
 def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     if layout.error:
-        with refused(*layout.error):
+        with user_error(*layout.error):
             load(layout, tmp_path)
         return
     questions = load(layout, tmp_path)
@@ -184,7 +184,7 @@ def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogC
 
 
 def test_the_table_in_the_documentation_has_the_outcome_of_each_layout() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8").replace("\\|", "|")
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text().replace("\\|", "|")
     documented = dict(re.findall(r"^\| (.+?) \| (read|read, with a warning|error) \|", page, re.MULTILINE))
     outcomes = {one.what: "error" if one.error else "read, with a warning" if one.notes else "read" for one in LAYOUTS}
     assert documented == outcomes

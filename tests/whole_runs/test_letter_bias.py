@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.report.content import Dots, Number
+from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.pictures import letter_bias, letter_priors
 from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import Run
-from tests.support.by_hand import value_in
 from tests.support.letters import Biased
+from tests.support.shown import value_in
 from tests.support.simulated import knows, run, scores
 from tests.support.study import study_of
 from tests.support.written import Written, lines_of, put, the_run, write
@@ -76,8 +76,6 @@ def test_missing_likelihoods_cost_only_their_questions(written: Written, read: R
     damaged = the_run(put(tmp_path / "samples.jsonl", lines))
     assert len(damaged.table.question_ids) == len(read.table.question_ids)
     before, after = (one.estimates["acc_permuted"].outcomes for one in (read, damaged))
-    assert before is not None
-    assert after is not None
     assert (after <= before).all()
     assert (before != after).sum() <= 2
     assert not isnan(damaged.estimates["acc_pride"].value)
@@ -86,7 +84,6 @@ def test_missing_likelihoods_cost_only_their_questions(written: Written, read: R
 # ---- the page
 def test_the_chart_of_the_accuracy_before_and_after(read: Run) -> None:
     chart = letter_bias([read])
-    assert isinstance(chart, Dots)
     assert list(chart.rows) == ["mcqa", "acc_pride", "acc_permuted"]
     ((name, numbers),) = chart.models
     assert name == read.model
@@ -96,7 +93,6 @@ def test_the_chart_of_the_accuracy_before_and_after(read: Run) -> None:
     change = value_in(chart.numbers, 1, "change from mcqa")
     assert change == read.estimates["acc_pride"].value - read.estimates["mcqa"].value
     priors = letter_priors([read])
-    assert priors is not None
     assert [row[:2] for row in priors.rows] == [[letter, 5] for letter in "ABCDE"]
 
 

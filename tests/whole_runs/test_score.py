@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_cora.answers.equivalence import Limits
 from lm_eval_cora.harness.scoring import CHECKER
-from tests.support.messages import refused, tells
+from tests.support.messages import tells, user_error
 from tests.support.simulated import Simulated, knows, run, says, scores
 from tests.support.study import four_options, study_of
 
@@ -147,7 +147,7 @@ def test_hostile_maths_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_greedy_samples_are_refused() -> None:
     for settings in ({"do_sample": False}, {"temperature": 0.0}, {"do_sample": False, "temperature": 0.0}):
-        with refused("cora_demo_sampling:", "expected do_sample"):
+        with user_error("cora_demo_sampling:", "expected do_sample"):
             run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs=settings)
 
 
@@ -177,12 +177,12 @@ def test_a_model_of_transformers_is_not_sent_a_seed(tmp_path: Path) -> None:
         pass
 
     for cache in (None, str(tmp_path / "cache")):
-        with refused("option 'request_seeds':", "'hf'"):
+        with user_error("option 'request_seeds':", "'hf'"):
             run(HFLM(knows), "cora_demo_sampling", {"questions": 1, "request_seeds": True}, use_cache=cache)
 
 
 def test_one_seed_for_all_samples_is_refused() -> None:
-    with refused("cora_demo_sampling: --gen_kwargs seed=5 would send this seed with every"):
+    with user_error("cora_demo_sampling: --gen_kwargs seed=5 would send this seed with every"):
         run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs={"seed": 5})
 
 
@@ -200,7 +200,7 @@ def test_ranks_draw_different_random_numbers() -> None:
 
 @pytest_maths
 def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
+    asked = []
     monkeypatch.setattr(CHECKER, "settle", lambda pairs, ranks=1: asked.extend(pairs))
     run(knows, "cora_math_sampling", {"questions": 2}, predict_only=True)
     assert asked == []

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 FORMS = ["cora_demo", "cora_demo_mc"]
 
-RUNS: dict[str, dict[str, Any]] = {
+RUNS = {
     # 156 docs: divisible by three ranks.
     "even": {"options": {"questions": 6}},
     # Five questions: not divisible by three ranks.
@@ -30,7 +30,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 CASES = [(form, name) for form in FORMS for name in RUNS]
 
-EARLY: dict[str, dict[str, Any]] = {
+EARLY = {
     "exact": {"options": {"questions": 7}, "early": {"stop": "exact"}},
     # Some ranks have fewer docs, and the harness pads them.
     "padded early": {"options": {"questions": 7}, "arguments": {"limit": 5}, "early": {"stop": "exact"}},
@@ -198,7 +198,6 @@ def test_the_runs_are_worth_comparing(alone: Outcomes, form: str) -> None:
 def test_what_is_printed_is_what_the_full_run_prints(alone: Outcomes, form: str, name: str) -> None:
     run = {"task": form, **{key: value for key, value in EARLY[name].items() if key != "early"}}
     full = evaluate(run, Hashing())
-    assert full is not None
     exact = metrics(alone[form, name])
     assert {key.removesuffix(",none") for key in exact if "_stderr" not in key} == {"cora", "ci", "mcqa", "bmca@1.0"}
     assert exact == {key: full["results"][key] for key in exact}

@@ -16,7 +16,7 @@ from tests.support.simulated import run, scores
 
 def records_of(results: dict[str, Any]) -> list[list[Record]]:
     """The Records of a run, made from its samples by comparing letters only."""
-    questions: dict[str, list[Record]] = {}
+    questions = {}
     for sample in results["samples"]["cora_demo"]:
         doc, response = sample["doc"], sample["filtered_resps"][0]
         position = "ABCDE".find(response) if response else -1

@@ -9,7 +9,7 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from tests.support.building import build, own_task
-from tests.support.messages import refused
+from tests.support.messages import user_error
 from tests.support.names import SELECTIONS, printed
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.study import believes_two, four_options, study_of
@@ -125,7 +125,7 @@ def test_a_table_without_metrics_is_refused_before_anything_runs(
 ) -> None:
     own_task(tmp_path, f"metric_list: [{entry}]", of=f"demo/cora_{include}")
     manager = TaskManager(include_path=tmp_path, include_defaults=False, metadata={"cora": options})
-    with refused("mine:", "metric_list"):
+    with user_error("mine:", "metric_list"):
         manager.load(["mine"])
 
 
@@ -185,7 +185,7 @@ def test_what_a_line_of_the_samples_file_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("task", ["cora_demo_revas", "cora_demo_plus", "cora_demo_plus_mc", "cora_demo_revas_mc"])
 def test_exemplars_ask_what_their_question_asks(task: str) -> None:
     samples = run(knows, task, {"questions": 6}, num_fewshot=4)["samples"][task]
-    stems: dict[str, set[tuple[str, ...]]] = {}
+    stems = {}
     said = Counter[str]()
     for sample in samples:
         doc, prompt = sample["doc"], sample["arguments"][0][0]

@@ -146,7 +146,7 @@ def test_consistency_rates_worked_out_by_hand(tmp_path: Path) -> None:
     rows = [(task, one, ours(task, one, tmp_path), theirs(task, one)) for task, runs in RUNS.items() for one in runs]
     for task, one, (rate, _), _ in rows:
         assert rate == pytest.approx(one.right), f"{task}: {one.what}"
-    assert table_of(rows) == GOLDEN.read_text(encoding="utf-8")
+    assert table_of(rows) == GOLDEN.read_text()
 
 
 @pytest.mark.usefixtures("hub")

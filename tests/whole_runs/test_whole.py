@@ -11,10 +11,10 @@ import yaml
 
 from lm_eval_cora.discovery import task_files
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.harness.docs import doc_to_scored_text, load_exemplars, process_docs
+from lm_eval_cora.harness.docs import load_exemplars, process_docs
 from lm_eval_cora.questions import adapters
 from lm_eval_cora.questions.columns import Columns
-from lm_eval_cora.questions.loading import ExemplarPool, load_questions
+from lm_eval_cora.questions.loading import load_questions
 from lm_eval_cora.questions.options import KEYS, Options
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.probes import PROBES
@@ -99,7 +99,7 @@ def test_every_row_is_read_but_the_known_ones(benchmark: str) -> None:
 
 
 def test_the_passages_of_agieval() -> None:
-    clusters: dict[str, set[str]] = {}
+    clusters = {}
     for question in questions_of("agieval"):
         clusters.setdefault(question.category, set()).add(question.cluster)
     assert {subset: len(names) for subset, names in clusters.items()} == {
@@ -114,7 +114,7 @@ def test_the_passages_of_agieval() -> None:
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in ("agieval", "math")])
 def test_the_same_questions_come_through_cora_hub(name: str) -> None:
-    text = (tasks_folder() / "_benchmarks" / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (tasks_folder() / "_benchmarks" / f"{name}.yaml").read_text()
     fragment = yaml.safe_load(text)["benchmark"]
     given = json.loads(json.dumps({key: value for key, value in fragment.items() if key in KEYS}))  # as --metadata
     options = Options.from_metadata("cora_hub", given)
@@ -139,7 +139,6 @@ def test_answers_and_identities_are_those_of_the_published_texts(
     assert [(q.id, q.answer, q.category) for q in published] == [(q.id, q.answer, q.category) for q in mended]
     options = stems = 0
     for before, after in zip(published, mended, strict=True):
-        assert isinstance(after, Question)
         texts = [text.strip() for text in before.choices]
         assert after.identities == tuple(map(texts.index, texts))
         options += sum(map(str.__ne__, before.choices, after.choices))
@@ -147,37 +146,9 @@ def test_answers_and_identities_are_those_of_the_published_texts(
     assert (options, stems) == REPAIRED[benchmark]
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "row", "printed"),
-    [
-        ("medqa", "test-7", "E. Propranolol\nAnswer:"),
-        ("medqa", "test-226", "A. Doxorubicin\nB. Bleomycin\nC. Imatinib\n"),
-        ("medqa", "test-262", "?\nSerum osmolality | Urine sodium | Serum aldosterone\nChoices:"),
-        ("medqa", "test-468", "D. μ, κ, and ẟ receptor agonist\n"),
-        ("mmlu", "test-3859", "A. Falls Falls No change Falls\n"),
-        ("mmlu", "test-12648", 'Question: The basic premise of the “Zeigarnik effect" is that:\n'),
-        ("mmlu", "test-10644", "business basis – but"),
-        ("mmlu", "test-12025", "résumé"),
-        ("mmlu_pro", "10095", "A. v^2 = (\\rho - x^2) (k/m)\n"),
-        ("mmlu_pro", "11429", "400\\texttheta + 5000"),
-        ("medmcqa", "row-3755", "A. To balance the denture\n"),
-        ("medmcqa", "row-3576", "4-16\n"),
-        ("medmcqa", "row-3807", "Carcinoma cervix"),
-        ("agieval", "aqua-rat-test-29", "\nA. 59\n"),
-        ("agieval", "sat-en-test-122", "suggests that although industrialized nations"),
-        ("agieval", "sat-en-test-5", "DNA.\\begin"),
-        ("arc_challenge", "NAEP_2005_4_S14+3", '"Quickgrow" and "Supergrow."'),
-    ],
-)
-def test_texts_that_were_damaged(benchmark: str, row: str, printed: str) -> None:
-    (question,) = [question for question in questions_of(benchmark) if question.id == row]
-    (doc, *_) = process_docs([question], PROBES["divergent"])
-    assert printed in doc_to_scored_text(doc)
-
-
 def test_the_five_shots_of_mmlu_are_the_published_rows() -> None:
     pool = load_exemplars(options=Options(), benchmark=task_files.benchmark("mmlu"))
-    by_subject: dict[str, list[int]] = {}
+    by_subject = {}
     for number, row in enumerate(datasets.load_dataset("cais/mmlu", "all", split="dev")):
         by_subject.setdefault(row["subject"], []).append(number)
     for question in questions_of("mmlu"):
@@ -188,7 +159,7 @@ def test_the_five_shots_of_mmlu_are_the_published_rows() -> None:
 
 
 def test_the_shots_of_arc_do_not_repeat() -> None:
-    pool: ExemplarPool = load_exemplars(options=Options(), benchmark=task_files.benchmark("arc_challenge"))
+    pool = load_exemplars(options=Options(), benchmark=task_files.benchmark("arc_challenge"))
     for question in questions_of("arc_challenge")[::50]:
         drawn = pool.draw(question, 25, 0, 1234)
         assert len({(one.stem, one.choices) for one in drawn}) == 25
