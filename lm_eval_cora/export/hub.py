@@ -43,11 +43,17 @@ def model_index(runs: Sequence[Run]) -> str:
 
 def _about(run: Run, metric: str) -> dict[str, Any]:
     estimate = run.estimates[metric]
-    about = {"task": evaluation_name(run), "signature": run.signature, "questions": len(run.table.question_ids)}
-    about |= {key: value for key, value in (("data", run.data.digest), ("reader", run.reader)) if value}
-    if not isnan(estimate.stderr):
-        about |= {"stderr": estimate.stderr, "confidence_interval_95": list(estimate.interval)}
-    return about
+    has_error = not isnan(estimate.stderr)
+    about = {
+        "task": evaluation_name(run),
+        "signature": run.signature,
+        "questions": len(run.table.question_ids),
+        "data": run.data.digest or None,
+        "reader": run.reader or None,
+        "stderr": estimate.stderr if has_error else None,
+        "confidence_interval_95": list(estimate.interval) if has_error else None,
+    }
+    return {key: value for key, value in about.items() if value is not None}
 
 
 def _dataset(run: Run) -> dict[str, Any]:
