@@ -106,15 +106,15 @@ def test_a_row_per_variant(exported: Exported) -> None:
 
 
 def test_every_score_is_the_estimate_to_the_last_digit(exported: Exported) -> None:
-    for one in exported.runs:
-        for name, estimate in one.estimates.items():
-            if isnan(estimate.value):
-                continue
-            details = result(exported, one.name, name)["score_details"]
-            error = details["uncertainty"].get("standard_error", {"value": None})["value"]
-            assert (details["score"], error) == (estimate.value, None if isnan(estimate.stderr) else estimate.stderr)
-    defined = sum(not isnan(estimate.value) for one in exported.runs for estimate in one.estimates.values())
-    assert len(exported.record["evaluation_results"]) == defined
+    every = {f"{one.name}/{name}": estimate for one in exported.runs for name, estimate in one.estimates.items()}
+    defined = {name: estimate for name, estimate in every.items() if not isnan(estimate.value)}
+    found = {each["evaluation_result_id"]: each["score_details"] for each in exported.record["evaluation_results"]}
+    assert {name: details["score"] for name, details in found.items()} == {
+        name: estimate.value for name, estimate in defined.items()
+    }
+    errors = {name: estimate.stderr for name, estimate in defined.items() if not isnan(estimate.stderr)}
+    with_error = {name: each["uncertainty"] for name, each in found.items() if "standard_error" in each["uncertainty"]}
+    assert {name: uncertainty["standard_error"]["value"] for name, uncertainty in with_error.items()} == errors
 
 
 def test_scores_by_hand(exported: Exported) -> None:
