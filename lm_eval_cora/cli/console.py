@@ -124,9 +124,10 @@ def warnings_of(runs: Iterable[Run]) -> list[str]:
 def check_output(path: Path) -> None:
     """Check the file of -o, whose format is named, before the runs are read, which may take minutes."""
     if path.suffix.lower() in _OTHER_FORMATS:
-        charts = "Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures DIR"
-        formats = f"Formats of report: html, md, json, csv; of export: {', '.join(FORMATS)}"
-        raise UserError(f"-o {path}: there is no such format. {charts}. {formats}")
+        raise UserError(
+            f"-o {path}: there is no such format. Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures "
+            f"DIR. Formats of report: html, md, json, csv; of export: {', '.join(FORMATS)}"
+        )
     check_file(path, "-o")
 
 

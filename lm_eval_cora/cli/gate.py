@@ -83,8 +83,9 @@ def _check_arguments(given: console.Given, requirements: Sequence[Requirement]) 
     """Check everything that does not need the runs, which may take minutes to read."""
     compares = [requirement for requirement in requirements if requirement.compares]
     if not requirements:
-        how = "--require 'cora>=0.45', --no-worse cora:0.02, --same cora:0.02, or --policy FILE"
-        raise UserError(f"expected a requirement: {how}")
+        raise UserError(
+            "expected a requirement: --require 'cora>=0.45', --no-worse cora:0.02, --same cora:0.02, or --policy FILE"
+        )
     if compares and not given.baseline:
         option = "--same" if compares[0].sign == "same within" else "--no-worse"
         raise UserError(f"{option}: expected --baseline OUT, too: the run to compare with")

@@ -114,8 +114,10 @@ def importing_the_harness() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        remedy = f"Install it for {sys.executable}: pip install '{HARNESS}'"
-        raise UserError(f"cannot import the harness: {str(error).partition(chr(10))[0]}. {remedy}") from None
+        raise UserError(
+            f"cannot import the harness: {str(error).partition(chr(10))[0]}. Install it for {sys.executable}: pip "
+            f"install '{HARNESS}'"
+        ) from None
 
 
 def run(given: console.Given) -> None:

@@ -210,12 +210,15 @@ def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
     data, task = dataset_of(run), printable(run.task)
     hub, configs = (printable(", ".join(names)) for names in (data.hub, data.configs))
     if data.hub and data.hub != (dataset,):
-        remedy = "An eval.yaml lists the tasks of its own dataset"
-        raise UserError(f"{task}: expected questions from {dataset}, but they come from {hub}. {remedy}")
+        raise UserError(
+            f"{task}: expected questions from {dataset}, but they come from {hub}. An eval.yaml lists the tasks of "
+            "its own dataset"
+        )
     if len(data.configs) > 1:
-        what = f"expected one configuration of {dataset}, got {len(data.configs)}: {configs}"
-        advice = "An eval.yaml has one per task: run each alone"
-        raise UserError(f"{task}: {what}. {advice}")
+        raise UserError(
+            f"{task}: expected one configuration of {dataset}, got {len(data.configs)}: {configs}. An eval.yaml has "
+            "one per task: run each alone"
+        )
     texts = {"config": "".join(data.configs), "split": data.split} if data.hub else {}
     return {"id": printable(name), **{key: printable(text) for key, text in texts.items() if text}}
 

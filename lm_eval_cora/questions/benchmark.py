@@ -157,9 +157,11 @@ def _choose_language(keys: dict[str, Any]) -> None:
     if not (configs := keys.pop("configs", ())):
         return
     if len(chosen := keys.get("config", ())) != 1:
-        expected = f"expected one of {', '.join(configs)}; got {', '.join(chosen) or 'none'}"
         example = json.dumps({"cora": {"config": configs[0]}})
-        raise UserError(f"option 'config': {keys['name']}: {expected}. Set it with --metadata '{example}'")
+        raise UserError(
+            f"option 'config': {keys['name']}: expected one of {', '.join(configs)}; got "
+            f"{', '.join(chosen) or 'none'}. Set it with --metadata '{example}'"
+        )
     keys["name"] = f"{keys['name']}_{chosen[0]}"
     if isinstance(texts := keys.get("nota_text"), Mapping):
         keys["nota_text"] = texts.get(chosen[0], "")

@@ -204,9 +204,10 @@ class Columns:
             return
         else:
             instead = "Name the column of the answer with 'answer'"
-        what = f"'choices' names one column per option, but 'answer' is missing. {instead}"
-        remedy = f"If the first column, {first!r}, always contains the right option, set 'answer_is': 'first'"
-        raise UserError(f"{self.name}: {what}. {remedy}")
+        raise UserError(
+            f"{self.name}: 'choices' names one column per option, but 'answer' is missing. {instead}. If the first "
+            f"column, {first!r}, always contains the right option, set 'answer_is': 'first'"
+        )
 
 
 def _first(part: str, names: Sequence[str]) -> str | None:
@@ -218,8 +219,10 @@ def _usual(part: str, names: Sequence[str], free: Sequence[str]) -> Field:
     if (column := _first(part, names)) is not None:
         return Field(column)
     expected = " or ".join(map(repr, _USUAL[part][:2])) + (", or A, B, C, ..." if part == "choices" else "")
-    remedy = f"If it has another name, set '{part}': 'COLUMN'.{did_you_mean(part, free)}"
-    raise MissingColumn(f"no column for the {part}: expected {expected}. {remedy}")
+    raise MissingColumn(
+        f"no column for the {part}: expected {expected}. If it has another name, set '{part}': "
+        f"'COLUMN'.{did_you_mean(part, free)}"
+    )
 
 
 def _option_columns(names: Sequence[str]) -> list[str]:
@@ -261,8 +264,10 @@ class ColumnReader:
         if not isinstance(stem, str):
             raise UnusableQuestion("a question that is not text", f"it is {shown(stem)}")
         if self._beyond is not None and not _is_blank(row.get(self._beyond)):
-            more = f"expected the option columns of the first row, got an option in the column {self._beyond!r}, too"
-            raise MissingColumn(f"{more}. Name all option columns with 'choices'.")
+            raise MissingColumn(
+                f"expected the option columns of the first row, got an option in the column {self._beyond!r}, too. "
+                "Name all option columns with 'choices'."
+            )
         options, labels = self._options(row)
         if not options:
             raise UnusableQuestion("no options", f"in {shorten(stem)!r}")
@@ -314,8 +319,10 @@ class ColumnReader:
             column = find_column(fields[0].text, self._names) if len(fields) == 1 else None
             if column is not None and column not in self._filled:
                 others = ", ".join(repr(name) for name in self._names if name in self._filled)
-                empty = f"{self._columns.name}: the column {column!r} is empty in every row"
-                raise UserError(f"{empty}. Set {part!r} to a column with values: {others}")
+                raise UserError(
+                    f"{self._columns.name}: the column {column!r} is empty in every row. Set {part!r} to a column "
+                    f"with values: {others}"
+                )
 
     def _question(self, draft: Draft, place: int | UnusableQuestion) -> Result:
         if isinstance(place, UnusableQuestion):
@@ -343,8 +350,11 @@ def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]
     changed = [draft._replace(options=options or draft.options) for draft, options in zip(drafts, plain, strict=True)]
     *first, _ = next(each for each in zip(drafts, changed, plain, strict=True) if each[-1] is not None)
     before, after = (shown(draft.options[0]) for draft in first)
-    of_all = f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed"
-    return changed, [f"{of_all}: {before} is asked as {after}"]
+    note = (
+        f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed: {before} "
+        f"is asked as {after}"
+    )
+    return changed, [note]
 
 
 def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]:

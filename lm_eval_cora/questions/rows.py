@@ -77,9 +77,11 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         start = error.start
     line = data[:start].decode(encoding, "replace").count("\n") + 1
-    what = f"expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} (line {line})"
     remedy = "It is compressed: unpack it." if re.match(COMPRESSED, data) else "Save the file as UTF-8."
-    raise UserError(f"data_files: {path}: {what}. {remedy}")
+    raise UserError(
+        f"data_files: {path}: expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} "
+        f"(line {line}). {remedy}"
+    )
 
 
 def _parse(text: str, name: str, number: int | None = None) -> Any:
@@ -153,15 +155,18 @@ def _csv(path: Path) -> Iterator[LocatedRow]:
                 first = 1 if header[:1] in ([""], ["Unnamed: 0"]) else 0  # the index that pandas writes
                 _check_names(header[first:], where)
             elif cells and len(cells) != len(header):
-                what = f"expected {len(header)}, got {len(cells)}"
-                advice = "Put quotes around cells that contain the separator or line breaks."
-                raise UserError(f"data_files: {where} has more or fewer cells than the header: {what}. {advice}")
+                raise UserError(
+                    f"data_files: {where} has more or fewer cells than the header: expected {len(header)}, got "
+                    f"{len(cells)}. Put quotes around cells that contain the separator or line breaks."
+                )
             elif cells:  # else an empty line
                 yield where, dict(zip(header[first:], cells[first:], strict=True))
             where = f"{path.name} line {reader.line_num + 1}"  # where the next row begins
     except csv.Error as error:
-        remedy = "Write each quote inside a quoted cell twice, and close each quoted cell."
-        raise UserError(f"data_files: cannot read {where}: {error}. {remedy}") from None
+        raise UserError(
+            f"data_files: cannot read {where}: {error}. Write each quote inside a quoted cell twice, and close each "
+            "quoted cell."
+        ) from None
 
 
 def _separator(path: Path, text: str) -> str:
@@ -199,8 +204,10 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
     except UserError:
         raise
     except Exception as error:  # many types, for example for a date out of range or an unknown time zone
-        remedy = "Write the parquet file again, with columns of texts, numbers and lists only."
-        raise UserError(f"data_files: cannot read {path}: {described(error)}. {remedy}") from error
+        raise UserError(
+            f"data_files: cannot read {path}: {described(error)}. Write the parquet file again, with columns of "
+            "texts, numbers and lists only."
+        ) from error
     for number, row in enumerate(rows):
         yield f"{path.name} row {number}", _plain(row)
 
@@ -216,9 +223,10 @@ def _table(source: Any) -> Iterator[LocatedRow]:
     """Read the rows of an object in memory."""
     if _is_dataset(source) and isinstance(source, dict):
         if len(source) != 1:
-            what = f"expected a DatasetDict with one split, got the splits {', '.join(map(repr, source))}"
-            remedy = "Pass one of them: dataset['test']."
-            raise UserError(f"data_files: {what}. {remedy}")
+            raise UserError(
+                "data_files: expected a DatasetDict with one split, got the splits "
+                f"{', '.join(map(repr, source))}. Pass one of them: dataset['test']."
+            )
         (source,) = source.values()
     try:
         if _is_dataset(source):
@@ -238,8 +246,10 @@ def _table(source: Any) -> Iterator[LocatedRow]:
     except UserError:
         raise
     except Exception as error:  # many types, for example for an image that cannot be decoded or deep nesting
-        remedy = f"{described(error)}. Keep only columns of texts, numbers and lists."
-        raise UserError(f"data_files: cannot read the rows of the {source_name(source)}: {remedy}") from error
+        raise UserError(
+            f"data_files: cannot read the rows of the {source_name(source)}: {described(error)}. Keep only "
+            "columns of texts, numbers and lists."
+        ) from error
 
 
 def _plain(value: Any) -> Any:

@@ -82,9 +82,10 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
         owners = [other.name for other in PROBES.values() if name in other.options]
         if owners and name not in accepted:
             scored = " if answers are scored by likelihood" if name in probe.options else ""
-            what = f"the probe {probe.name!r} ignores it{scored}. It belongs to {', '.join(owners)}"
-            remedy = "Options apply to every task of a run, so run these tasks separately"
-            raise UserError(f"option {name!r}: {what}. {remedy}")
+            raise UserError(
+                f"option {name!r}: the probe {probe.name!r} ignores it{scored}. It belongs to "
+                f"{', '.join(owners)}. Options apply to every task of a run, so run these tasks separately"
+            )
 
 
 def read_templates(path: Path, *, has_options: bool) -> Templates:
@@ -94,9 +95,10 @@ def read_templates(path: Path, *, has_options: bool) -> Templates:
         entries = json.loads(path.read_text(encoding="utf-8"))
         templates = template.make_templates(entries, has_options=has_options)
     except (OSError, ValueError) as error:
-        what = f"{error}. Expected a JSON file with a list such as {_EXAMPLES[ask]}"
-        remedy = "Questions with options and MATH need different files, so run them separately"
-        raise UserError(f"option 'templates': {path}: {what}. {remedy}") from None
+        raise UserError(
+            f"option 'templates': {path}: {error}. Expected a JSON file with a list such as {_EXAMPLES[ask]}. "
+            "Questions with options and MATH need different files, so run them separately"
+        ) from None
     _warn_if_silent(f"option 'templates': {path}", templates.all, ask)
     return templates
 

@@ -111,11 +111,15 @@ def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]
         try:
             rendered, *others = (OwnPrompt("own", text, ask=one).render(stem, choices) for one in {ask: 1, **examples})
         except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-            variables = "The variables are question, options, letters, category and ask"
-            raise UserError(f"option 'prompt': {str(error).rstrip('.')}. {variables}") from None
+            raise UserError(
+                f"option 'prompt': {str(error).rstrip('.')}. The variables are question, options, letters, category "
+                "and ask"
+            ) from None
         if missing := [part for part in (stem, *choices) if part.strip() not in rendered]:
-            expected = "expected the question and each option in the prompt"
-            raise UserError(f"option 'prompt': {expected}, {shorten(missing[0])!r} is missing")
+            raise UserError(
+                f"option 'prompt': expected the question and each option in the prompt, {shorten(missing[0])!r} is "
+                "missing"
+            )
         if rendered in others:
             raise UserError(
                 f"option 'prompt': expected other words if the variable `ask` is {ask!r}. It is one of "
@@ -158,8 +162,9 @@ def _make(entry: Any, number: int, has_options: bool) -> Template:
     prompt, option = entry["prompt"], entry.get("options_format", _OPTION)
     name = entry.get("name", f"{number}_{place_of_question(prompt)}")
     if not isinstance(name, str) or not name.strip() or not isinstance(option, str):
-        found = f"{shown(name)} and {shown(option)}"
-        raise ValueError(f"expected a non-empty string 'name' and a string 'options_format', got {found}")
+        raise ValueError(
+            f"expected a non-empty string 'name' and a string 'options_format', got {shown(name)} and {shown(option)}"
+        )
     if not all(map(is_encodable, (prompt, option, name))):
         raise ValueError("text that is not valid Unicode")
     fields = _fields(prompt, _FIELDS)
