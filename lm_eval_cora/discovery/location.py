@@ -143,5 +143,7 @@ def _search_our_folder(manager: ModuleType) -> None:
 
 
 def _warn(error: Exception) -> None:
-    message = 'lm-eval-cora: cannot add its tasks (%s: %s). Pass --include_path "$(lm-eval-cora tasks --path)"'
-    logger.warning(message, type(error).__name__, error)
+    problem = f"{type(error).__name__}: {error}"
+    logger.warning(
+        f'lm-eval-cora: cannot add its tasks ({problem}). Pass --include_path "$(lm-eval-cora tasks --path)"'
+    )

@@ -116,7 +116,7 @@ def _json(path: Path) -> Iterator[LocatedRow]:
     is_whole = first == text.strip() and _items(value) is not None
     if first.startswith("{") and not is_whole and (value is not None or not is_json):
         if is_json:
-            logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
+            logger.info(f"data_files: {path.name} contains one object per line and is read as JSON lines")
         for number, line in enumerate(io.StringIO(text, newline=None), start=1):
             if line.strip():
                 yield _row(f"{path.name} line {number}", _parse(line.rstrip(), path.name, number))

@@ -107,5 +107,7 @@ def _warn_if_silent(where: str, templates: Iterable[Template], ask: str) -> None
     """Warn of templates without the words after which the reader looks for the answer."""
     expected = READ_AFTER[ask]
     if silent := ", ".join(each.name for each in templates if expected not in each.prompt.lower()):
-        reason = "because the reader looks for the answer after it"
-        logger.warning("%s: %s: expected %r in the template, %s", where, silent, expected, reason)
+        logger.warning(
+            f"{where}: {silent}: expected {expected!r} in the template, because the reader looks for the answer after "
+            "it"
+        )
