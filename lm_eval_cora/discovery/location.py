@@ -82,7 +82,8 @@ _state = threading.local()
 def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
     """Find the harness' module of `TaskManager` as the import system does, and patch it when it is executed."""
     # In an editable install the start-up module is a copy, which may be older than this one.
-    if name != "lm_eval.tasks.manager" or getattr(_state, "searching", False) or os.environ.get(SWITCH) == "0":
+    is_off = os.environ.get(SWITCH) == "0" or getattr(_state, "searching", False)
+    if is_off or name != "lm_eval.tasks.manager":
         return None
     _state.searching = True  # our own finder returns None during this search
     try:

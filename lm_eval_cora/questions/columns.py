@@ -13,7 +13,7 @@ from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefin
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.cells import Choices, option_text, parse_cell, read_options
+from lm_eval_cora.questions.cells import Choices, is_blank, option_text, parse_cell, read_options
 from lm_eval_cora.questions.messages import described, did_you_mean, first_few
 from lm_eval_cora.questions.question import (
     ALIKE,
@@ -255,7 +255,7 @@ class ColumnReader:
 
     def read(self, row: Row, default_id: str, where: str) -> Draft:
         """Extract the parts of a question from a row."""
-        self._filled.update(name for name, cell in row.items() if not _is_blank(cell))
+        self._filled.update(name for name, cell in row.items() if not is_blank(cell))
         for column, get, values in self._keep:
             value = get(row)
             if str(int(value) if isinstance(value, float) and value.is_integer() else value) not in values:
@@ -263,7 +263,7 @@ class ColumnReader:
         stem = self._cell("question", row)
         if not isinstance(stem, str):
             raise UnusableQuestion("a question that is not text", f"it is {shown(stem)}")
-        if self._beyond is not None and not _is_blank(row.get(self._beyond)):
+        if self._beyond is not None and not is_blank(row.get(self._beyond)):
             raise MissingColumn(
                 f"expected the option columns of the first row, got an option in the column {self._beyond!r}, too. "
                 "Name all option columns with 'choices'."
@@ -291,7 +291,7 @@ class ColumnReader:
         cells = [get(row) for get in self._get["choices"]]
         if len(cells) == 1:
             return read_options(cells[0], self._columns.separator)
-        while cells and _is_blank(cells[-1]):
+        while cells and is_blank(cells[-1]):
             cells.pop()  # this question has fewer options than others
         return cells, None
 
@@ -336,10 +336,6 @@ class ColumnReader:
             return Question(draft.id, stem, options, place, draft.category, draft.cluster)
         except UnusableQuestion as error:
             return error
-
-
-def _is_blank(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
 def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]]:

@@ -157,8 +157,8 @@ class AnswerKey:
         numbers = [(int(float(text)) - first, draft) for text, draft in bare if _NUMBER.fullmatch(text)]
         from_begin = Counter(number for number, _ in numbers)
         from_end = Counter(number - len(draft.options) for number, draft in numbers)
-        above, below = from_end[0] > from_begin[0], from_begin[-1] > from_end[-1]
-        if above or (first and below):
+        above, below = from_end[0] > from_begin[0], first != 0 and from_begin[-1] > from_end[-1]
+        if above or below:
             begin = first + 1 if above else first - 1
             raise UserError(
                 f"{name}: expected answers that count the options from {first}, got numbers that seem to "

@@ -114,7 +114,9 @@ def _json(path: Path) -> Iterator[LocatedRow]:
         value = json.loads(first)
     is_json = path.suffix.lower() == ".json"
     is_whole = first == text.strip() and _items(value) is not None
-    if first.startswith("{") and not is_whole and (value is not None or not is_json):
+    is_object = first.startswith("{") and not is_whole
+    is_line = value is not None or not is_json
+    if is_object and is_line:
         if is_json:
             logger.info(f"data_files: {path.name} contains one object per line and is read as JSON lines")
         for number, line in enumerate(io.StringIO(text, newline=None), start=1):
@@ -258,7 +260,8 @@ def _plain(value: Any) -> Any:
         return int(value) if value == value.to_integral_value() else float(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+    is_nan = isinstance(value, float) and value != value
+    if is_nan or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
@@ -266,6 +269,7 @@ def _plain(value: Any) -> Any:
         return value
     # pyarrow represents a map as a list of pairs.
     entries = [part for part in value if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str | int)]
-    if isinstance(value, list) and value and len(entries) == len(dict(entries)) == len(value):
+    are_pairs = len(entries) == len(dict(entries)) == len(value) > 0
+    if are_pairs and isinstance(value, list):
         return {str(key): _plain(part) for key, part in entries}
     return [_plain(part) for part in value]

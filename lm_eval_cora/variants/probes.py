@@ -68,11 +68,13 @@ def uses_templates(probe: Probe, form: Form) -> bool:
 
 def check_options(probe: Probe, options: Options, form: Form) -> None:
     """Raise an error if an option is set that this probe and the others of its study, which run with it, ignore."""
-    if options.prompt is not None and (not probe.kinds or options.templates is not None):
+    has_templates = not probe.kinds or options.templates is not None
+    if options.prompt is not None and has_templates:
         several = f"the probe {probe.name!r} compares several prompts"
         why = "the option 'templates' is set, too" if probe.kinds else several
         raise UserError(f"option 'prompt': {why}. Pass one of 'prompt' and 'templates', and run such tasks separately")
-    if options.repeats and (probe.samples or options.variants is not None):
+    lacks_original = probe.samples or options.variants is not None
+    if options.repeats and lacks_original:
         why = f"the probe {probe.name!r} has no original" if probe.samples else "the option 'variants' is set, too"
         raise UserError(f"option 'repeats': it asks the original again, but {why}. Leave one of them out")
     accepted = {name for other in PROBES.values() if other.study == probe.study for name in other.options}

@@ -161,7 +161,8 @@ def _make(entry: Any, number: int, has_options: bool) -> Template:
         raise ValueError(f"unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}")
     prompt, option = entry["prompt"], entry.get("options_format", _OPTION)
     name = entry.get("name", f"{number}_{place_of_question(prompt)}")
-    if not isinstance(name, str) or not name.strip() or not isinstance(option, str):
+    is_named = isinstance(name, str) and name.strip()
+    if not is_named or not isinstance(option, str):
         raise ValueError(
             f"expected a non-empty string 'name' and a string 'options_format', got {shown(name)} and {shown(option)}"
         )
@@ -184,7 +185,8 @@ def _fields(text: str, allowed: Iterable[str]) -> list[str]:
     except ValueError as error:
         raise ValueError(f"{error}; {expected}") from None
     for _, field, form, conversion in parts:
-        if field is not None and (field not in allowed or form or conversion):
+        is_bare = field in allowed and not (form or conversion)
+        if field is not None and not is_bare:
             written = field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
             raise ValueError(f"unknown field {{{written}}}; {expected}")
     return [field for _, field, *_ in parts if field is not None]
