@@ -18,7 +18,6 @@ from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.report.writing import STDOUT, check_folder
 
-
 # The formats of all numbers, which are made of the runs, and those of a report.
 _NUMBERS, _TEXTS = {"json": as_json, "csv": as_csv}, {"html": render, "md": as_markdown}
 _FORMATS = (*_TEXTS, *_NUMBERS)
