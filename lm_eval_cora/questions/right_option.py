@@ -97,7 +97,7 @@ class AnswerKey:
 
     def settle(self, drafts: Sequence[Draft], name: str) -> tuple[list[int | UnusableQuestion], list[str]]:
         """Read the answers by all rows together: a single row may be ambiguous, such as "1" for the options 1, 2, 3."""
-        found = [self._meanings(draft.answer, draft) for draft in drafts]
+        found = list(map(self._meanings, drafts))
         readable = [one for one in found if one]
         allowed = frozenset(READINGS if readable else ()).intersection(*readable)
         if any(LABEL in one for one in readable):
@@ -108,11 +108,11 @@ class AnswerKey:
             _raise_for_mixture(drafts, found, name)
         return [self._place(draft, one, allowed, name) for draft, one in zip(drafts, found, strict=True)], notes
 
-    def _meanings(self, answer: Any, draft: Draft) -> Meanings:
-        if type(answer) is int and self.first is not None:  # most rows of large benchmarks
-            index = answer - self.first
+    def _meanings(self, draft: Draft) -> Meanings:
+        if type(draft.answer) is int and self.first is not None:  # most rows of large benchmarks
+            index = draft.answer - self.first
             return {INDEX: index} if 0 <= index < len(draft.options) else {}
-        every = meanings(answer, draft, self.first or 0)
+        every = meanings(draft.answer, draft, self.first or 0)
         wanted = READINGS if self.first is None else (INDEX, LETTER)
         return {reading: every[reading] for reading in every if reading in ([self.reading] if self.reading else wanted)}
 
