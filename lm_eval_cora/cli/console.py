@@ -12,7 +12,7 @@ from typing import Any, NoReturn, get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.formats import FORMATS
+from lm_eval_cora.export.output_formats import FORMATS
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.text import one_line, table_as_text

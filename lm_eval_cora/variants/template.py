@@ -1,7 +1,7 @@
 """The prompts of the answer formats, and the templates of benchmarks and users that replace them."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -177,7 +177,7 @@ def _make(entry: Any, number: int, has_options: bool) -> Template:
     return Template(name.strip(), prompt, option)
 
 
-def _fields(text: str, allowed: Iterable[str]) -> list[str]:
+def _fields(text: str, allowed: set[str]) -> list[str]:
     """Return the fields of a template: bare names, because Python would look up `{question.__class__}`."""
     expected = f"expected {', '.join(f'{{{name}}}' for name in sorted(allowed))}. Double all other braces."
     try:

@@ -2,7 +2,7 @@
 
 from itertools import chain
 
-from lm_eval_cora.export.formats import FORMATS, OPTIONS
+from lm_eval_cora.export.output_formats import FORMATS, OPTIONS
 
 
 def test_the_help_has_every_option_of_every_format() -> None:
