@@ -90,7 +90,8 @@ def _print_history(given: console.Given) -> None:
     path = given.output
     if path:  # before the runs are read
         suffixes = (*_PAGES, *(f".{name}" for name in FORMATS))
-        if path == STDOUT or path.is_dir() or path.suffix.lower() not in suffixes:
+        is_file = path != STDOUT and not path.is_dir()
+        if not is_file or path.suffix.lower() not in suffixes:
             raise UserError(f"-o {path}: expected the name of a file that ends in {', '.join(suffixes)}")
         check_folder(path.parent, "-o")
         check_drawing()

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.formats import FORMATS
+from lm_eval_cora.export.output_formats import FORMATS
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.text import one_line, table_as_text
@@ -64,17 +64,32 @@ class Parser(argparse.ArgumentParser):
 
 
 REPEATED: dict[str, Any] = {"action": "append", "default": []}  # settings of an argument that may be repeated
-_LABEL = "name of the model of a path; may be repeated. Default: the model's name without its path"
-_OUT = "the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)"
-_SELECT = "the model whose runs are used, if there are several. Default: all, or the only one"
-_READER = """how to read the saved responses: as a careful person would (flexible) or by the papers' rules (strict).
-    Default: the reader of each run"""
-
 _SHARED: dict[str, tuple[str, str | None, str, dict[str, Any]]] = {
-    "label": ("--label", "OUT=NAME", _LABEL, REPEATED),
-    "out": ("out", "OUT", _OUT, {"nargs": "+"}),
-    "select": ("--select", "MODEL", _SELECT, {"default": ""}),
-    "reader": ("--reader", None, _READER, {"choices": get_args(Reader)}),
+    "label": (
+        "--label",
+        "OUT=NAME",
+        "name of the model of a path; may be repeated. Default: the model's name without its path",
+        REPEATED,
+    ),
+    "out": (
+        "out",
+        "OUT",
+        "the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)",
+        {"nargs": "+"},
+    ),
+    "select": (
+        "--select",
+        "MODEL",
+        "the model whose runs are used, if there are several. Default: all, or the only one",
+        {"default": ""},
+    ),
+    "reader": (
+        "--reader",
+        None,
+        """how to read the saved responses: as a careful person would (flexible) or by the papers' rules (strict).
+    Default: the reader of each run""",
+        {"choices": get_args(Reader)},
+    ),
     "json": ("--json", None, "print JSON with all digits", {}),
 }
 """Names, metavar, help and settings of arguments that several commands have."""
@@ -124,9 +139,10 @@ def warnings_of(runs: Iterable[Run]) -> list[str]:
 def check_output(path: Path) -> None:
     """Check the file of -o, whose format is named, before the runs are read, which may take minutes."""
     if path.suffix.lower() in _OTHER_FORMATS:
-        charts = "Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures DIR"
-        formats = f"Formats of report: html, md, json, csv; of export: {', '.join(FORMATS)}"
-        raise UserError(f"-o {path}: there is no such format. {charts}. {formats}")
+        raise UserError(
+            f"-o {path}: there is no such format. Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures "
+            f"DIR. Formats of report: html, md, json, csv; of export: {', '.join(FORMATS)}"
+        )
     check_file(path, "-o")
 
 

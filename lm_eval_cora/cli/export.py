@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.formats import FORMATS, OPTIONS
+from lm_eval_cora.export.output_formats import FORMATS, OPTIONS
 from lm_eval_cora.report.writing import STDOUT
 
 

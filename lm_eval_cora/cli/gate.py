@@ -83,17 +83,18 @@ def _check_arguments(given: console.Given, requirements: Sequence[Requirement]) 
     """Check everything that does not need the runs, which may take minutes to read."""
     compares = [requirement for requirement in requirements if requirement.compares]
     if not requirements:
-        how = "--require 'cora>=0.45', --no-worse cora:0.02, --same cora:0.02, or --policy FILE"
-        raise UserError(f"expected a requirement: {how}")
+        raise UserError(
+            "expected a requirement: --require 'cora>=0.45', --no-worse cora:0.02, --same cora:0.02, or --policy FILE"
+        )
     if compares and not given.baseline:
         option = "--same" if compares[0].sign == "same within" else "--no-worse"
         raise UserError(f"{option}: expected --baseline OUT, too: the run to compare with")
     if given.baseline and not compares:
         raise UserError(f"--baseline {given.baseline}: expected --no-worse or --same METRIC:MARGIN, too")
-    for option, path in (("--junit", given.junit), ("--json", given.json)):
-        if path:
-            check_file(path, option)
+    files = {option: path for option, path in (("--junit", given.junit), ("--json", given.json)) if path}
+    for option, path in files.items():
+        check_file(path, option)
     if given.junit == STDOUT:
         raise UserError("--junit -: expected a file. Only --json writes to standard output")
-    if given.junit and given.json and given.junit.resolve() == given.json.resolve():
+    if len({path.resolve() for path in files.values()}) < len(files):
         raise UserError(f"--junit and --json: expected two files, got {given.junit} twice")

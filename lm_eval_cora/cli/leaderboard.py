@@ -52,8 +52,10 @@ def run(given: console.Given) -> None:
         boards = sources.boards(write_page)
         console.say(*sources.notes)
         if given.strict and (count := len(sources.left_out)):
-            how = "Repair or remove these files, or omit --strict"
-            raise UserError(f"--strict: something was left out ({counted(count, 'note')} above). {how}")
+            raise UserError(
+                f"--strict: something was left out ({counted(count, 'note')} above). Repair or remove these files, "
+                "or omit --strict"
+            )
         page = leaderboard_page(boards, given.title, folder, sources.notes)
     console.write(page, given.output)
     if given.csv:

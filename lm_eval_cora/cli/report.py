@@ -18,6 +18,11 @@ from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.report.writing import STDOUT, check_folder
 
+# The formats of all numbers, which are made of the runs, and those of a report.
+_NUMBERS, _TEXTS = {"json": as_json, "csv": as_csv}, {"html": render, "md": as_markdown}
+_FORMATS = (*_TEXTS, *_NUMBERS)
+_FORMAT_OF = {".html": "html", ".htm": "html", **{f".{name}": name for name in _FORMATS}}
+
 
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
@@ -32,7 +37,7 @@ def add_arguments(parser: console.Parser) -> None:
         None,
         """html: a page with charts; md: its tables; json, csv: every metric. Default: by the file name of -o, else
         html""",
-        choices=["html", "md", "json", "csv"],
+        choices=_FORMATS,
     )
     parser.argument("--figures", "DIR", "also write every chart to this folder, as SVG, PDF and PNG for a paper")
     parser.argument(
@@ -62,10 +67,6 @@ def run(given: console.Given) -> None:
     if given.figures:
         paths = write_figures(charts_of(report), given.figures, given.width)
         console.say(f"wrote {len(paths)} files to {given.figures}")
-
-
-_NUMBERS, _TEXTS = {"json": as_json, "csv": as_csv}, {"md": as_markdown, "html": render}
-_FORMAT_OF = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".csv": "csv"}
 
 
 def _format_of(output: Path | None) -> str:

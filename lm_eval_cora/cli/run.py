@@ -100,7 +100,7 @@ def _increasing(text: str) -> tuple[int, ...]:
         numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
         numbers = ()
-    if not numbers or numbers[0] < 1 or list(numbers) != sorted(set(numbers)):
+    if numbers[:1] < (1,) or list(numbers) != sorted(set(numbers)):
         raise argparse.ArgumentTypeError(f"expected one whole number or increasing ones such as 32,512, got {text!r}")
     return numbers
 
@@ -114,8 +114,10 @@ def importing_the_harness() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        remedy = f"Install it for {sys.executable}: pip install '{HARNESS}'"
-        raise UserError(f"cannot import the harness: {str(error).partition(chr(10))[0]}. {remedy}") from None
+        raise UserError(
+            f"cannot import the harness: {str(error).partition(chr(10))[0]}. Install it for {sys.executable}: pip "
+            f"install '{HARNESS}'"
+        ) from None
 
 
 def run(given: console.Given) -> None:
@@ -168,7 +170,8 @@ def _add_options(given: console.Given, config: Path, options: Sequence[str]) -> 
             raise UserError(f"{config}: unknown key {key!r}.{how} The keys are the arguments of `lm_eval run`")
         if name == "metadata" and not isinstance(value or {}, dict | str):
             raise UserError(f"{config}: metadata: expected an object such as {{cora: {{seed: 1}}}}, not a list")
-        if name in OPTIONS and not getattr(given, name) and value not in (None, False):
+        is_left = name in OPTIONS and not getattr(given, name)
+        if is_left and value not in (None, False):
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
             option = f"--{name}" if value is True else f"--{name}={text}"
             read, unknown = given.parser.parse_known_args([option])

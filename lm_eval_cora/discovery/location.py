@@ -82,7 +82,8 @@ _state = threading.local()
 def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
     """Find the harness' module of `TaskManager` as the import system does, and patch it when it is executed."""
     # In an editable install the start-up module is a copy, which may be older than this one.
-    if name != "lm_eval.tasks.manager" or getattr(_state, "searching", False) or os.environ.get(SWITCH) == "0":
+    is_off = os.environ.get(SWITCH) == "0" or getattr(_state, "searching", False)
+    if is_off or name != "lm_eval.tasks.manager":
         return None
     _state.searching = True  # our own finder returns None during this search
     try:
@@ -143,5 +144,7 @@ def _search_our_folder(manager: ModuleType) -> None:
 
 
 def _warn(error: Exception) -> None:
-    message = 'lm-eval-cora: cannot add its tasks (%s: %s). Pass --include_path "$(lm-eval-cora tasks --path)"'
-    logger.warning(message, type(error).__name__, error)
+    problem = f"{type(error).__name__}: {error}"
+    logger.warning(
+        f'lm-eval-cora: cannot add its tasks ({problem}). Pass --include_path "$(lm-eval-cora tasks --path)"'
+    )

@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from math import inf, isnan
 from pathlib import Path
 from typing import Any, Literal
@@ -81,12 +82,11 @@ def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> l
     same = {"schema_version": _SCHEMA, "evaluation_id": record["evaluation_id"], "model_id": model}
     place = folder.joinpath(*parts)
     place.mkdir(parents=True, exist_ok=True)
-    wholes = [(run, _result_id(run, "acc")) for run in runs]  # the metric that equals the mean of the rows' scores
-    of_all = (row for run, whole in wholes for row in rows(run, whole if whole in results else None))
     count, digest = 0, sha256()
     # The name of the file depends on its contents, so the file gets a temporary name first.
     with temporary_file(place) as (unnamed, file):
-        for line in ((_json(same | row) + "\n").encode() for row in of_all):
+        for row in chain.from_iterable(rows(run, results) for run in runs):
+            line = (_json(same | row) + "\n").encode()
             file.write(line)
             digest.update(line)
             count += 1
@@ -95,9 +95,13 @@ def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> l
         # A name derived from the contents, in the form of a version 4 UUID, which the schema requires.
         name = UUID(bytes=sha256((_json(record) + checksum).encode()).digest()[:16], version=4)
         written = [place / f"{name}.json", place / f"{name}_samples.jsonl"]
-        where = {"format": "jsonl", "file_path": "/".join([*parts, written[1].name])}
-        digests = {"hash_algorithm": "sha256", "checksum": checksum, "total_rows": count}
-        record["detailed_evaluation_results"] = {**where, **digests}
+        record["detailed_evaluation_results"] = {
+            "format": "jsonl",
+            "file_path": "/".join([*parts, written[1].name]),
+            "hash_algorithm": "sha256",
+            "checksum": checksum,
+            "total_rows": count,
+        }
         unnamed.replace(written[1])
         replace_file(written[0], (_json(record, indent=2) + "\n").encode())
     return written
@@ -105,7 +109,6 @@ def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> l
 
 def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]:
     """Make the record of a model, without the reference to its rows."""
-    plugin = {"plugin": _PLUGIN, "plugin_version": __version__}
     newest = max(runs, key=_time)
     model, time = model_id(newest), str(_time(newest))
     notes = {evaluation_name(run): list(run.notes) for run in runs if run.notes}
@@ -126,7 +129,9 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
         "eval_library": {
             "name": "unknown" if newest.collected else "lm_eval",
             "version": _version(newest),
-            "additional_details": as_texts({**plugin, "git_hash": newest.results.get("git_hash")}),
+            "additional_details": as_texts(
+                {"plugin": _PLUGIN, "plugin_version": __version__, "git_hash": newest.results.get("git_hash")}
+            ),
         },
         "model_info": _model_info(newest),
         "evaluation_results": [
@@ -155,29 +160,39 @@ def _model_info(run: Run) -> dict[str, Any]:
         "dtype": settings.get("model_dtype") or arguments.get("dtype"),
         **{name: settings.get(f"model_{name}") for name in ("num_parameters", "revision", "sha")},
     }
-    info = {
-        "name": model,
-        "id": model,
-        "developer": model.partition("/")[0] if "/" in model else None,
-        "inference_platform": _PLATFORMS[back_end] if hosted else None,
-        "inference_engine": as_texts({"name": engine, "version": version}) if engine and not hosted else None,
-        "additional_details": as_texts(details),
-    }
-    return _given(info)
+    return _given(
+        {
+            "name": model,
+            "id": model,
+            "developer": model.partition("/")[0] if "/" in model else None,
+            "inference_platform": _PLATFORMS[back_end] if hosted else None,
+            "inference_engine": as_texts({"name": engine, "version": version}) if engine and not hosted else None,
+            "additional_details": as_texts(details),
+        }
+    )
 
 
 def _result(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
     table, value = run.table, run.estimates[entry["metric"]].value
-    asked = {"reader": run.reader, "signature": run.signature, "data": run.data.digest, "probe": run.probe.name}
-    counts = {"questions": len(table.question_ids), "variants": len(table.kind), "answers": table.answers}
-    more = {"form": run.form, **counts, "incomplete_questions": table.incomplete, "lm_eval_version": _version(run)}
+    details = {
+        "reader": run.reader,
+        "signature": run.signature,
+        "data": run.data.digest,
+        "probe": run.probe.name,
+        "form": run.form,
+        "questions": len(table.question_ids),
+        "variants": len(table.kind),
+        "answers": table.answers,
+        "incomplete_questions": table.incomplete,
+        "lm_eval_version": _version(run),
+    }
     return {
         "evaluation_result_id": _result_id(run, entry["metric"]),
         "evaluation_name": evaluation_name(run),
         "source_data": _source(run),
         "evaluation_timestamp": str(_time(run)),
         "metric_config": _metric(entry, value),
-        "score_details": {"score": value, "uncertainty": _uncertainty(run, entry), "details": as_texts(asked | more)},
+        "score_details": {"score": value, "uncertainty": _uncertainty(run, entry), "details": as_texts(details)},
         "generation_config": _generation(run),
     }
 
@@ -187,20 +202,21 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
     # The schema requires scores within bounds. Rounding and the adjustment for positions may exceed 1.
     lowest, highest = min(facts.bounds[0], value), max(facts.bounds[1], value)
     better = entry.get("higher_is_better")
-    parameters = parameters_of(entry) | {key: entry[key] for key in ("without",) if key in entry}
-    config = {
-        "evaluation_description": facts.meaning,
-        "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",  # its usual name
-        "metric_name": name,
-        "lower_is_better": better is False,
-        "score_type": "continuous",
-        "min_score": lowest,
-        "max_score": "Infinity" if highest == inf else highest,
-        "metric_unit": None if highest == inf else "proportion",
-        "metric_parameters": parameters or None,
-        "additional_details": {"direction": "neither high nor low is better"} if better is None else None,
-    }
-    return _given(config)
+    parameters = parameters_of(entry) | {key: entry[key] for key in entry.keys() & {"without"}}
+    return _given(
+        {
+            "evaluation_description": facts.meaning,
+            "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",  # its usual name
+            "metric_name": name,
+            "lower_is_better": better is False,
+            "score_type": "continuous",
+            "min_score": lowest,
+            "max_score": "Infinity" if highest == inf else highest,
+            "metric_unit": None if highest == inf else "proportion",
+            "metric_parameters": parameters or None,
+            "additional_details": {"direction": "neither high nor low is better"} if better is None else None,
+        }
+    )
 
 
 def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,30 +296,37 @@ def _folder(name: str) -> str:
 
 
 # ---- rows
-def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
+def rows(run: Run, results: Collection[str]) -> Iterator[dict[str, Any]]:
     """Make the rows in the order of the files, linked to the result that the rows of complete questions make up."""
     name, complete = evaluation_name(run), set(run.table.question_ids)
+    whole = _result_id(run, "acc")  # the metric that equals the mean of the rows' scores
     for record, line in run.source.lines():
         if record.skipped or record.kind == REPEAT:
             continue
         is_complete = record.question_id in complete
         parts = _answer(run.collected, record, line) if run.collected else _sample(run, record, line, is_complete)
         variant, asked, output, picked, method, metadata = parts
-        read = {"extracted_value": picked, "extraction_method": method}
-        attribution = {"turn_idx": 0, "source": "output.raw", **read, "is_terminal": True}
-        row = {
-            "evaluation_name": name,
-            "evaluation_result_id": result_id if is_complete else None,
-            "sample_id": f"{name}/{record.question_id}/{variant}",
-            "sample_hash": None if run.collected else _hash(asked),
-            "interaction_type": "single_turn",
-            "input": asked,
-            "output": {"raw": output},
-            "answer_attribution": [] if picked is None else [attribution],
-            "evaluation": {"score": float(record.correct), "is_correct": record.correct},
-            "metadata": as_texts({"task": run.name, **metadata}),
+        attribution = {
+            "turn_idx": 0,
+            "source": "output.raw",
+            "extracted_value": picked,
+            "extraction_method": method,
+            "is_terminal": True,
         }
-        yield _given(row)
+        yield _given(
+            {
+                "evaluation_name": name,
+                "evaluation_result_id": whole if is_complete and whole in results else None,
+                "sample_id": f"{name}/{record.question_id}/{variant}",
+                "sample_hash": None if run.collected else _hash(asked),
+                "interaction_type": "single_turn",
+                "input": asked,
+                "output": {"raw": output},
+                "answer_attribution": [] if picked is None else [attribution],
+                "evaluation": {"score": float(record.correct), "is_correct": record.correct},
+                "metadata": as_texts({"task": run.name, **metadata}),
+            }
+        )
 
 
 def _answer(answers: Collected, record: Record, line: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -334,10 +357,15 @@ def _sample(run: Run, record: Record, line: Mapping[str, Any], is_complete: bool
     options = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False)]
     raw, reference = "\n".join([str(doc["question"]), *options]), answer_format.reference(doc)
     asked = {"raw": raw, "formatted": prompt, "reference": reference, "choices": choices or None}
-    about = ("question_id", "ordinal", "kind", "variants", "category", "ask", "original")
     metadata = {
         "filter": run.filter,
-        **{name: getattr(record, name) for name in about},
+        "question_id": record.question_id,
+        "ordinal": record.ordinal,
+        "kind": record.kind,
+        "variants": record.variants,
+        "category": record.category,
+        "ask": record.ask,
+        "original": record.original,
         "template": doc.get("template"),
         "printed_identities": list(record.printed),
         "answer_identity": None if FORMATS[record.ask].is_open else record.answer,

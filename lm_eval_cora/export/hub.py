@@ -43,11 +43,17 @@ def model_index(runs: Sequence[Run]) -> str:
 
 def _about(run: Run, metric: str) -> dict[str, Any]:
     estimate = run.estimates[metric]
-    about = {"task": evaluation_name(run), "signature": run.signature, "questions": len(run.table.question_ids)}
-    about |= {key: value for key, value in (("data", run.data.digest), ("reader", run.reader)) if value}
-    if not isnan(estimate.stderr):
-        about |= {"stderr": estimate.stderr, "confidence_interval_95": list(estimate.interval)}
-    return about
+    has_error = not isnan(estimate.stderr)
+    about = {
+        "task": evaluation_name(run),
+        "signature": run.signature,
+        "questions": len(run.table.question_ids),
+        "data": run.data.digest or None,
+        "reader": run.reader or None,
+        "stderr": estimate.stderr if has_error else None,
+        "confidence_interval_95": list(estimate.interval) if has_error else None,
+    }
+    return {key: value for key, value in about.items() if value is not None}
 
 
 def _dataset(run: Run) -> dict[str, Any]:
@@ -204,12 +210,15 @@ def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
     data, task = dataset_of(run), printable(run.task)
     hub, configs = (printable(", ".join(names)) for names in (data.hub, data.configs))
     if data.hub and data.hub != (dataset,):
-        remedy = "An eval.yaml lists the tasks of its own dataset"
-        raise UserError(f"{task}: expected questions from {dataset}, but they come from {hub}. {remedy}")
+        raise UserError(
+            f"{task}: expected questions from {dataset}, but they come from {hub}. An eval.yaml lists the tasks of "
+            "its own dataset"
+        )
     if len(data.configs) > 1:
-        what = f"expected one configuration of {dataset}, got {len(data.configs)}: {configs}"
-        advice = "An eval.yaml has one per task: run each alone"
-        raise UserError(f"{task}: {what}. {advice}")
+        raise UserError(
+            f"{task}: expected one configuration of {dataset}, got {len(data.configs)}: {configs}. An eval.yaml has "
+            "one per task: run each alone"
+        )
     texts = {"config": "".join(data.configs), "split": data.split} if data.hub else {}
     return {"id": printable(name), **{key: printable(text) for key, text in texts.items() if text}}
 

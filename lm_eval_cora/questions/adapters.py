@@ -44,8 +44,10 @@ def agieval_question(row: Row, default_id: str) -> Question:
     count = len(printed)
     names = [*range(count), *map(str, range(count)), *LETTERS[:count]]  # in a csv file, an index is a text
     if isinstance(gold, bool) or gold not in names:
-        expected = f"expected an index from 0 to {count - 1} or the letter of one of the options"
-        raise UnusableQuestion("an answer outside the options", f"gold {shown(gold)}, {expected}")
+        raise UnusableQuestion(
+            "an answer outside the options",
+            f"gold {shown(gold)}, expected an index from 0 to {count - 1} or the letter of one of the options",
+        )
     return Question(default_id, stem, choices, names.index(gold) % count, row.get("subset") or "", passage)
 
 
@@ -54,9 +56,10 @@ def subset_of(source: str, row: Row) -> str:
     named = [subset for subset in SUBSETS if subset in source]
     subset = row.get("subset") or max(named, key=source.rfind, default="")
     if subset not in SUBSETS:
-        what = f"expected the name of a subset in the column 'subset' or in the path, got {subset!r}"
-        remedy = f"The subsets are {', '.join(SUBSETS)}"
-        raise UserError(f"agieval: {source}: {what}. {remedy}")
+        raise UserError(
+            f"agieval: {source}: expected the name of a subset in the column 'subset' or in the path, got "
+            f"{subset!r}. The subsets are {', '.join(SUBSETS)}"
+        )
     return str(subset)
 
 

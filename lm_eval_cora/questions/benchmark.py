@@ -100,14 +100,16 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     _choose_language(keys)
     source = Source(**_taken(keys, Source))
     source = replace(source, by_config=max(len(every), len(source.config)) > 1)
-    if source.hub and source.split is None and not data_files:
+    needs_split = source.split is None and not data_files
+    if source.hub and needs_split:
         raise UserError("'hub' is set, but 'split' is missing. Add it, such as 'split': 'test'")
     is_whole = source.config == every
     adapter: Benchmark | None = keys.pop("adapter", None)
     if adapter is not None:
         return replace(adapter, source=source, published_rows=adapter.published_rows if is_whole else None)
     named_files = tuple(keys.pop("data_files", ()))
-    if source.hub and (named_files or (is_open and data_files)):
+    own_files = named_files or (data_files if is_open else ())
+    if source.hub and own_files:
         raise UserError("expected one source, got both 'hub' and 'data_files'. Remove one of them")
     given_name = keys.pop("name", "questions")
     by_source = _name_of(source, data_files or named_files) if is_open or "name" not in given else ""
@@ -140,7 +142,8 @@ def _check_changes(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
     name = keys.get("name", "the benchmark")
     configs = keys.get("configs") or keys.get("config", ())
     for key, value in changes.items():
-        if key != "revision" and not (key == "config" and len(configs) > 1):
+        is_choice = key == "config" and len(configs) > 1
+        if key != "revision" and not is_choice:
             raise UserError(
                 f"option {key!r}: the source and the columns of {name} are fixed. For other data use cora_local (a "
                 "file) or cora_hub (a dataset on the Hub), or change `benchmark` in your own task file"
@@ -157,9 +160,11 @@ def _choose_language(keys: dict[str, Any]) -> None:
     if not (configs := keys.pop("configs", ())):
         return
     if len(chosen := keys.get("config", ())) != 1:
-        expected = f"expected one of {', '.join(configs)}; got {', '.join(chosen) or 'none'}"
         example = json.dumps({"cora": {"config": configs[0]}})
-        raise UserError(f"option 'config': {keys['name']}: {expected}. Set it with --metadata '{example}'")
+        raise UserError(
+            f"option 'config': {keys['name']}: expected one of {', '.join(configs)}; got "
+            f"{', '.join(chosen) or 'none'}. Set it with --metadata '{example}'"
+        )
     keys["name"] = f"{keys['name']}_{chosen[0]}"
     if isinstance(texts := keys.get("nota_text"), Mapping):
         keys["nota_text"] = texts.get(chosen[0], "")

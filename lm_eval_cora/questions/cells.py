@@ -55,7 +55,8 @@ def read_options(cell: Any, separator: str | None = None) -> Choices:
     if not value or not all(isinstance(item, Mapping) for item in value):
         return value, None
     texts, labels = _named(value[0], TEXT_NAMES), _named(value[0], LABEL_NAMES)
-    if any(texts not in item or (labels and labels not in item) for item in value):
+    needed = {texts, labels or texts}
+    if not all(needed <= item.keys() for item in value):
         raise UnusableQuestion("options in an unknown format", f"expected a list of {{key, value}}, got {shown(value)}")
     return [item[texts] for item in value], [str(item[labels]) for item in value] if labels else None
 
@@ -69,7 +70,8 @@ def _of_mapping(value: Mapping[str, Any]) -> Choices:
             found = f"expected {len(value[texts])} labels, got {shown(value[labels])}"
             raise UnusableQuestion("not as many labels as options", found)
         return value[texts], list(map(str, value[labels]))
-    if (texts and labels) or any(_is_list(text) or isinstance(text, Mapping) for text in value.values()):
+    is_one_option = texts and labels
+    if is_one_option or any(_is_list(text) or isinstance(text, Mapping) for text in value.values()):
         raise UnusableQuestion("options in an unknown format", f"expected {_FORMATS}; got {shown(value)}")
     present = {str(label): text for label, text in value.items()}
     # In a table every mapping has the keys of all rows. A question with fewer options has None for the last keys.
@@ -86,13 +88,19 @@ def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def option_text(option: object) -> str:
+def is_blank(cell: Any) -> bool:
+    """Whether a cell is missing, or a text of white space."""
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def option_text(option: Any) -> str:
     """Return an option as text. Numbers are converted."""
-    if option is None or (isinstance(option, str) and not option.strip()):
+    if is_blank(option):
         raise UnusableQuestion("an empty option")
     if isinstance(option, str):
         return option
-    if isinstance(option, bool) or not isinstance(option, int | float) or not -_LARGEST < option < _LARGEST:
+    is_number = isinstance(option, int | float) and not isinstance(option, bool)
+    if not is_number or not -_LARGEST < option < _LARGEST:
         raise UnusableQuestion("an option that is not text", f"it is {shown(option)}")
     return str(option)
 

@@ -13,7 +13,7 @@ from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefin
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.cells import Choices, option_text, parse_cell, read_options
+from lm_eval_cora.questions.cells import Choices, is_blank, option_text, parse_cell, read_options
 from lm_eval_cora.questions.messages import described, did_you_mean, first_few
 from lm_eval_cora.questions.question import (
     ALIKE,
@@ -204,9 +204,10 @@ class Columns:
             return
         else:
             instead = "Name the column of the answer with 'answer'"
-        what = f"'choices' names one column per option, but 'answer' is missing. {instead}"
-        remedy = f"If the first column, {first!r}, always contains the right option, set 'answer_is': 'first'"
-        raise UserError(f"{self.name}: {what}. {remedy}")
+        raise UserError(
+            f"{self.name}: 'choices' names one column per option, but 'answer' is missing. {instead}. If the first "
+            f"column, {first!r}, always contains the right option, set 'answer_is': 'first'"
+        )
 
 
 def _first(part: str, names: Sequence[str]) -> str | None:
@@ -218,8 +219,10 @@ def _usual(part: str, names: Sequence[str], free: Sequence[str]) -> Field:
     if (column := _first(part, names)) is not None:
         return Field(column)
     expected = " or ".join(map(repr, _USUAL[part][:2])) + (", or A, B, C, ..." if part == "choices" else "")
-    remedy = f"If it has another name, set '{part}': 'COLUMN'.{did_you_mean(part, free)}"
-    raise MissingColumn(f"no column for the {part}: expected {expected}. {remedy}")
+    raise MissingColumn(
+        f"no column for the {part}: expected {expected}. If it has another name, set '{part}': "
+        f"'COLUMN'.{did_you_mean(part, free)}"
+    )
 
 
 def _option_columns(names: Sequence[str]) -> list[str]:
@@ -252,7 +255,7 @@ class ColumnReader:
 
     def read(self, row: Row, default_id: str, where: str) -> Draft:
         """Extract the parts of a question from a row."""
-        self._filled.update(name for name, cell in row.items() if not _is_blank(cell))
+        self._filled.update(name for name, cell in row.items() if not is_blank(cell))
         for column, get, values in self._keep:
             value = get(row)
             if str(int(value) if isinstance(value, float) and value.is_integer() else value) not in values:
@@ -260,9 +263,11 @@ class ColumnReader:
         stem = self._cell("question", row)
         if not isinstance(stem, str):
             raise UnusableQuestion("a question that is not text", f"it is {shown(stem)}")
-        if self._beyond is not None and not _is_blank(row.get(self._beyond)):
-            more = f"expected the option columns of the first row, got an option in the column {self._beyond!r}, too"
-            raise MissingColumn(f"{more}. Name all option columns with 'choices'.")
+        if self._beyond is not None and not is_blank(row.get(self._beyond)):
+            raise MissingColumn(
+                f"expected the option columns of the first row, got an option in the column {self._beyond!r}, too. "
+                "Name all option columns with 'choices'."
+            )
         options, labels = self._options(row)
         if not options:
             raise UnusableQuestion("no options", f"in {shorten(stem)!r}")
@@ -286,7 +291,7 @@ class ColumnReader:
         cells = [get(row) for get in self._get["choices"]]
         if len(cells) == 1:
             return read_options(cells[0], self._columns.separator)
-        while cells and _is_blank(cells[-1]):
+        while cells and is_blank(cells[-1]):
             cells.pop()  # this question has fewer options than others
         return cells, None
 
@@ -314,8 +319,10 @@ class ColumnReader:
             column = find_column(fields[0].text, self._names) if len(fields) == 1 else None
             if column is not None and column not in self._filled:
                 others = ", ".join(repr(name) for name in self._names if name in self._filled)
-                empty = f"{self._columns.name}: the column {column!r} is empty in every row"
-                raise UserError(f"{empty}. Set {part!r} to a column with values: {others}")
+                raise UserError(
+                    f"{self._columns.name}: the column {column!r} is empty in every row. Set {part!r} to a column "
+                    f"with values: {others}"
+                )
 
     def _question(self, draft: Draft, place: int | UnusableQuestion) -> Result:
         if isinstance(place, UnusableQuestion):
@@ -331,10 +338,6 @@ class ColumnReader:
             return error
 
 
-def _is_blank(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, str) and not cell.strip())
-
-
 def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]]:
     """Remove labels such as "A)" from the options if nearly all questions have them, and note it."""
     plain = [without_labels(draft.options) for draft in drafts]
@@ -343,8 +346,11 @@ def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]
     changed = [draft._replace(options=options or draft.options) for draft, options in zip(drafts, plain, strict=True)]
     *first, _ = next(each for each in zip(drafts, changed, plain, strict=True) if each[-1] is not None)
     before, after = (shown(draft.options[0]) for draft in first)
-    of_all = f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed"
-    return changed, [f"{of_all}: {before} is asked as {after}"]
+    note = (
+        f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed: {before} "
+        f"is asked as {after}"
+    )
+    return changed, [note]
 
 
 def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]:

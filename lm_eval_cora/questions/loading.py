@@ -48,8 +48,9 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
         except MissingColumn as error:  # noqa: PERF203
             names = [shorten(column, 80) for column in row]
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            listed = f"The columns are: {', '.join(names[:_SHOWN])}{more}"
-            raise UserError(f"{benchmark.name}: {where}: {error} {listed}") from None
+            raise UserError(
+                f"{benchmark.name}: {where}: {error} The columns are: {', '.join(names[:_SHOWN])}{more}"
+            ) from None
         except UnusableQuestion as error:
             drafts.append((where, error))
     if reader is None:
@@ -103,13 +104,17 @@ def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQues
         logger.warning(f"{name}: left out {len(left_out)} of {total} questions: {count_left_out(left_out)}")
     chosen = choose_questions(questions, options, name)
     logger.info(f"{name}: {len(chosen)} of {total} questions from {source}")
-    first = f"{shorten(chosen[0].stem, 80)!r} -> {shorten(chosen[0].right, 80)!r}"
-    logger.info(f"{name}: the first question and its right answer: {first}")
+    logger.info(
+        f"{name}: the first question and its right answer: {shorten(chosen[0].stem, 80)!r} -> "
+        f"{shorten(chosen[0].right, 80)!r}"
+    )
     language = clear_language(" ".join(question.stem for question in chosen[:50]))
     in_other_language = not benchmark.published and language not in ("", "en")
     if in_other_language and options.nota_text == Options.nota_text:
-        in_english = f"the questions are in {name_of_language(language)}, the option {options.nota_text!r} is not"
-        logger.warning(f"{name}: {in_english}. Translate it with the option 'nota_text'")
+        logger.warning(
+            f"{name}: the questions are in {name_of_language(language)}, the option {options.nota_text!r} is not. "
+            "Translate it with the option 'nota_text'"
+        )
     return chosen, questions
 
 
@@ -119,8 +124,10 @@ class QuestionSource:
     def __init__(self, benchmark: Benchmark, options: Options, split: str | None) -> None:
         self._benchmark, self._split = benchmark, split
         if options.data_files and benchmark.package_file:
-            own = "the benchmark has its own questions. Use the task cora_local for yours"
-            raise UserError(f"{benchmark.name}: option 'data_files': {own}")
+            raise UserError(
+                f"{benchmark.name}: option 'data_files': the benchmark has its own questions. Use the task "
+                "cora_local for yours"
+            )
         self.files = options.data_files or benchmark.files  # of the user, or tables
         self._local = self.files or ((str(benchmark.package_file),) if benchmark.package_file else ())
         files = [Path(one).expanduser().absolute() for one in self.files if isinstance(one, str)]
@@ -157,9 +164,10 @@ class QuestionSource:
         loaded = Loaded(*(list(chain.from_iterable(each)) for each in zip(*found, strict=True)))
         ids = Counter(question.id for question in loaded.questions)
         if repeated := next((id for id, count in ids.items() if count > 1), None):
-            what = f"expected a different id for each question, got {repeated!r} in several parts of {self}"
-            remedy = "Leave out 'id', or make it a template that contains {{ config }}"
-            raise UserError(f"{self._benchmark.name}: {what}. {remedy}")
+            raise UserError(
+                f"{self._benchmark.name}: expected a different id for each question, got {repeated!r} in several "
+                f"parts of {self}. Leave out 'id', or make it a template that contains {{{{ config }}}}"
+            )
         return loaded
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
@@ -217,8 +225,10 @@ class QuestionSource:
             is_csv = any(_name(one).lower().endswith((".csv", ".tsv")) for one in self.files)
             return "\nThe first line of a csv file must be its header" if is_csv and misses_column else ""
         if self.files and misses_column:
-            other = "For other columns use the task cora_local, and pass their names as options"
-            return f"\n{benchmark.name} expects the columns of its source: {columns}. {other}"
+            return (
+                f"\n{benchmark.name} expects the columns of its source: {columns}. For other columns use the task "
+                "cora_local, and pass their names as options"
+            )
         if self._local:
             return ""
         example = json.dumps({"cora": {"data_files": f"{benchmark.name}.jsonl"}})
@@ -243,9 +253,11 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
     if options.categories:
         known = sorted({question.category for question in questions})
         if unknown := [category for category in options.categories if category not in known]:
-            what = f"no question has the category {', '.join(map(repr, unknown))}"
-            remedy = f"The categories are: {', '.join(known) if any(known) else 'none, the source has none'}"
-            raise UserError(f"{benchmark}: option 'categories': {what}. {remedy}")
+            raise UserError(
+                f"{benchmark}: option 'categories': no question has the category "
+                f"{', '.join(map(repr, unknown))}. The categories are: "
+                f"{', '.join(known) if any(known) else 'none, the source has none'}"
+            )
         questions = [question for question in questions if question.category in options.categories]
     if options.skip_option_references:
         kept = [question for question in questions if not refers_to_options(question.choices, question.stem)]
@@ -256,8 +268,10 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
     if options.questions is None:
         return questions
     if options.questions > (count := len(questions)):
-        expected = f"expected at most the number of questions, got {options.questions} for {count} questions"
-        logger.warning(f"{benchmark}: option 'questions': {expected}. All are used")
+        logger.warning(
+            f"{benchmark}: option 'questions': expected at most the number of questions, got {options.questions} for "
+            f"{count} questions. All are used"
+        )
     ranks = {question.id: draw(2**64, options.seed, "questions", question.id) for question in questions}
     sample = {*sorted(ranks, key=ranks.__getitem__)[: options.questions]}
     return [question for question in questions if question.id in sample]
@@ -307,9 +321,10 @@ class ExemplarPool:
         if fewer := self.fewer(by_id.values(), shots):
             identifier, count = min(fewer.items(), key=lambda item: item[1])
             where = f" of the category {by_id[identifier].category!r}" if self._within_category else ""
-            what = f"those{where} in {self.source}, except the question itself"
-            remedy = f"Use --num_fewshot {count}."
-            raise UserError(f"question {identifier!r} can have {count} exemplars at most: {what}. {remedy}")
+            raise UserError(
+                f"question {identifier!r} can have {count} exemplars at most: those{where} in {self.source}, "
+                f"except the question itself. Use --num_fewshot {count}."
+            )
 
     def _pool_of(self, question: AnyQuestion) -> str:
         return question.category if self._within_category else ""

@@ -97,7 +97,7 @@ class AnswerKey:
 
     def settle(self, drafts: Sequence[Draft], name: str) -> tuple[list[int | UnusableQuestion], list[str]]:
         """Read the answers by all rows together: a single row may be ambiguous, such as "1" for the options 1, 2, 3."""
-        found = [self._meanings(draft.answer, draft) for draft in drafts]
+        found = list(map(self._meanings, drafts))
         readable = [one for one in found if one]
         allowed = frozenset(READINGS if readable else ()).intersection(*readable)
         if any(LABEL in one for one in readable):
@@ -108,11 +108,11 @@ class AnswerKey:
             _raise_for_mixture(drafts, found, name)
         return [self._place(draft, one, allowed, name) for draft, one in zip(drafts, found, strict=True)], notes
 
-    def _meanings(self, answer: Any, draft: Draft) -> Meanings:
-        if type(answer) is int and self.first is not None:  # most rows of large benchmarks
-            index = answer - self.first
+    def _meanings(self, draft: Draft) -> Meanings:
+        if type(draft.answer) is int and self.first is not None:  # most rows of large benchmarks
+            index = draft.answer - self.first
             return {INDEX: index} if 0 <= index < len(draft.options) else {}
-        every = meanings(answer, draft, self.first or 0)
+        every = meanings(draft.answer, draft, self.first or 0)
         wanted = READINGS if self.first is None else (INDEX, LETTER)
         return {reading: every[reading] for reading in every if reading in ([self.reading] if self.reading else wanted)}
 
@@ -123,12 +123,15 @@ class AnswerKey:
             places = {place for reading, place in found.items() if reading in allowed}
         if len(places) > 1:
             readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
-            what = f"{shown(draft.answer)} is the {readings}"
-            remedy = f"Set 'answer_is': {' or '.join(map(repr, found))}"
-            raise UserError(f"{name}: {draft.where}: an answer with two meanings: {what}. {remedy}")
+            raise UserError(
+                f"{name}: {draft.where}: an answer with two meanings: {shown(draft.answer)} is the {readings}. "
+                f"Set 'answer_is': {' or '.join(map(repr, found))}"
+            )
         if not places:
-            expected = f"{self._expected(draft)} of one of the {len(draft.options)} options"
-            return UnusableQuestion("an answer outside the options", f"{shown(draft.answer)} is not {expected}")
+            return UnusableQuestion(
+                "an answer outside the options",
+                f"{shown(draft.answer)} is not {self._expected(draft)} of one of the {len(draft.options)} options",
+            )
         place = places.pop()
         if draft.check not in (None, "") and place not in meanings(draft.check, draft, self.first or 0).values():
             answer, option, check = map(shown, (draft.answer, draft.options[place], draft.check))
@@ -154,20 +157,24 @@ class AnswerKey:
         numbers = [(int(float(text)) - first, draft) for text, draft in bare if _NUMBER.fullmatch(text)]
         from_begin = Counter(number for number, _ in numbers)
         from_end = Counter(number - len(draft.options) for number, draft in numbers)
-        above, below = from_end[0] > from_begin[0], from_begin[-1] > from_end[-1]
-        if above or (first and below):
+        above, below = from_end[0] > from_begin[0], first != 0 and from_begin[-1] > from_end[-1]
+        if above or below:
             begin = first + 1 if above else first - 1
-            what = f"expected answers that count the options from {first}, got numbers that seem to count from {begin}"
-            remedy = f"If they do, set 'answer_from': {begin}"
-            raise UserError(f"{name}: {what}. {remedy}")
+            raise UserError(
+                f"{name}: expected answers that count the options from {first}, got numbers that seem to "
+                f"count from {begin}. If they do, set 'answer_from': {begin}"
+            )
         inside = [each for each in numbers if 0 < each[0] < len(each[1].options)]
         is_known = self.first is not None or from_begin[0] > 0
         if is_known or not inside:
             return []
         number, draft = inside[0]
-        doubt = f"{draft.where} is read as {shown(draft.options[number])}, not as {shown(draft.options[number - 1])}"
-        remedy = "If they do, set 'answer_from': 1; otherwise set 'answer_from': 0"
-        return [f"no answer is 0, so they may count from 1 ({doubt}). {remedy}"]
+        note = (
+            f"no answer is 0, so they may count from 1 ({draft.where} is read as {shown(draft.options[number])}, "
+            f"not as {shown(draft.options[number - 1])}). If they do, set 'answer_from': 1; otherwise set "
+            "'answer_from': 0"
+        )
+        return [note]
 
 
 def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> NoReturn:

@@ -77,9 +77,11 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         start = error.start
     line = data[:start].decode(encoding, "replace").count("\n") + 1
-    what = f"expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} (line {line})"
     remedy = "It is compressed: unpack it." if re.match(COMPRESSED, data) else "Save the file as UTF-8."
-    raise UserError(f"data_files: {path}: {what}. {remedy}")
+    raise UserError(
+        f"data_files: {path}: expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} "
+        f"(line {line}). {remedy}"
+    )
 
 
 def _parse(text: str, name: str, number: int | None = None) -> Any:
@@ -112,9 +114,11 @@ def _json(path: Path) -> Iterator[LocatedRow]:
         value = json.loads(first)
     is_json = path.suffix.lower() == ".json"
     is_whole = first == text.strip() and _items(value) is not None
-    if first.startswith("{") and not is_whole and (value is not None or not is_json):
+    is_object = first.startswith("{") and not is_whole
+    is_line = value is not None or not is_json
+    if is_object and is_line:
         if is_json:
-            logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
+            logger.info(f"data_files: {path.name} contains one object per line and is read as JSON lines")
         for number, line in enumerate(io.StringIO(text, newline=None), start=1):
             if line.strip():
                 yield _row(f"{path.name} line {number}", _parse(line.rstrip(), path.name, number))
@@ -153,15 +157,18 @@ def _csv(path: Path) -> Iterator[LocatedRow]:
                 first = 1 if header[:1] in ([""], ["Unnamed: 0"]) else 0  # the index that pandas writes
                 _check_names(header[first:], where)
             elif cells and len(cells) != len(header):
-                what = f"expected {len(header)}, got {len(cells)}"
-                advice = "Put quotes around cells that contain the separator or line breaks."
-                raise UserError(f"data_files: {where} has more or fewer cells than the header: {what}. {advice}")
+                raise UserError(
+                    f"data_files: {where} has more or fewer cells than the header: expected {len(header)}, got "
+                    f"{len(cells)}. Put quotes around cells that contain the separator or line breaks."
+                )
             elif cells:  # else an empty line
                 yield where, dict(zip(header[first:], cells[first:], strict=True))
             where = f"{path.name} line {reader.line_num + 1}"  # where the next row begins
     except csv.Error as error:
-        remedy = "Write each quote inside a quoted cell twice, and close each quoted cell."
-        raise UserError(f"data_files: cannot read {where}: {error}. {remedy}") from None
+        raise UserError(
+            f"data_files: cannot read {where}: {error}. Write each quote inside a quoted cell twice, and close each "
+            "quoted cell."
+        ) from None
 
 
 def _separator(path: Path, text: str) -> str:
@@ -199,8 +206,10 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
     except UserError:
         raise
     except Exception as error:  # many types, for example for a date out of range or an unknown time zone
-        remedy = "Write the parquet file again, with columns of texts, numbers and lists only."
-        raise UserError(f"data_files: cannot read {path}: {described(error)}. {remedy}") from error
+        raise UserError(
+            f"data_files: cannot read {path}: {described(error)}. Write the parquet file again, with columns of "
+            "texts, numbers and lists only."
+        ) from error
     for number, row in enumerate(rows):
         yield f"{path.name} row {number}", _plain(row)
 
@@ -216,9 +225,10 @@ def _table(source: Any) -> Iterator[LocatedRow]:
     """Read the rows of an object in memory."""
     if _is_dataset(source) and isinstance(source, dict):
         if len(source) != 1:
-            what = f"expected a DatasetDict with one split, got the splits {', '.join(map(repr, source))}"
-            remedy = "Pass one of them: dataset['test']."
-            raise UserError(f"data_files: {what}. {remedy}")
+            raise UserError(
+                "data_files: expected a DatasetDict with one split, got the splits "
+                f"{', '.join(map(repr, source))}. Pass one of them: dataset['test']."
+            )
         (source,) = source.values()
     try:
         if _is_dataset(source):
@@ -238,8 +248,10 @@ def _table(source: Any) -> Iterator[LocatedRow]:
     except UserError:
         raise
     except Exception as error:  # many types, for example for an image that cannot be decoded or deep nesting
-        remedy = f"{described(error)}. Keep only columns of texts, numbers and lists."
-        raise UserError(f"data_files: cannot read the rows of the {source_name(source)}: {remedy}") from error
+        raise UserError(
+            f"data_files: cannot read the rows of the {source_name(source)}: {described(error)}. Keep only "
+            "columns of texts, numbers and lists."
+        ) from error
 
 
 def _plain(value: Any) -> Any:
@@ -248,7 +260,8 @@ def _plain(value: Any) -> Any:
         return int(value) if value == value.to_integral_value() else float(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+    is_nan = isinstance(value, float) and value != value
+    if is_nan or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
@@ -256,6 +269,7 @@ def _plain(value: Any) -> Any:
         return value
     # pyarrow represents a map as a list of pairs.
     entries = [part for part in value if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str | int)]
-    if isinstance(value, list) and value and len(entries) == len(dict(entries)) == len(value):
+    are_pairs = len(entries) == len(dict(entries)) == len(value) > 0
+    if are_pairs and isinstance(value, list):
         return {str(key): _plain(part) for key, part in entries}
     return [_plain(part) for part in value]

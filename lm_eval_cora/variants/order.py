@@ -61,9 +61,10 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
     if orders == "all" and count <= MOST_OPTIONS_FOR_ALL:
         return list(permutations(source))
     if orders == "all":
-        but = f"'orders: all' expects at most {MOST_OPTIONS_FOR_ALL} (120 orders)"
-        remedy = "Set the option 'orders' to swap or cyclic."
-        raise UserError(f"question {question.id!r} has {count} options, but {but}. {remedy}")
+        raise UserError(
+            f"question {question.id!r} has {count} options, but 'orders: all' expects at most "
+            f"{MOST_OPTIONS_FOR_ALL} (120 orders). Set the option 'orders' to swap or cyclic."
+        )
     swaps = [{question.answer: position, position: question.answer} for position in source]
     return [tuple(swap.get(place, place) for place in source) for swap in swaps]
 

@@ -214,9 +214,11 @@ class PrintedPrompt(Template):
         """The labels of so many options. Raise a UserError if they are not known."""
         labels = self.printed.labels_of(count)
         if len(labels) < count:
-            what = f"a variant has {count} options, but the labels after {', '.join(self.printed.labels)} are not known"
-            remedy = "Use a probe that adds no options, such as cora_of_order"
-            raise UserError(f"{self.name}: {what}. {remedy}")
+            raise UserError(
+                f"{self.name}: a variant has {count} options, but the labels after "
+                f"{', '.join(self.printed.labels)} are not known. Use a probe that adds no options, such as "
+                "cora_of_order"
+            )
         return labels
 
     def scored(self, choices: Sequence[str]) -> list[str]:

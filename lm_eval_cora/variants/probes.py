@@ -68,11 +68,13 @@ def uses_templates(probe: Probe, form: Form) -> bool:
 
 def check_options(probe: Probe, options: Options, form: Form) -> None:
     """Raise an error if an option is set that this probe and the others of its study, which run with it, ignore."""
-    if options.prompt is not None and (not probe.kinds or options.templates is not None):
+    has_templates = not probe.kinds or options.templates is not None
+    if options.prompt is not None and has_templates:
         several = f"the probe {probe.name!r} compares several prompts"
         why = "the option 'templates' is set, too" if probe.kinds else several
         raise UserError(f"option 'prompt': {why}. Pass one of 'prompt' and 'templates', and run such tasks separately")
-    if options.repeats and (probe.samples or options.variants is not None):
+    lacks_original = probe.samples or options.variants is not None
+    if options.repeats and lacks_original:
         why = f"the probe {probe.name!r} has no original" if probe.samples else "the option 'variants' is set, too"
         raise UserError(f"option 'repeats': it asks the original again, but {why}. Leave one of them out")
     accepted = {name for other in PROBES.values() if other.study == probe.study for name in other.options}
@@ -82,9 +84,10 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
         owners = [other.name for other in PROBES.values() if name in other.options]
         if owners and name not in accepted:
             scored = " if answers are scored by likelihood" if name in probe.options else ""
-            what = f"the probe {probe.name!r} ignores it{scored}. It belongs to {', '.join(owners)}"
-            remedy = "Options apply to every task of a run, so run these tasks separately"
-            raise UserError(f"option {name!r}: {what}. {remedy}")
+            raise UserError(
+                f"option {name!r}: the probe {probe.name!r} ignores it{scored}. It belongs to "
+                f"{', '.join(owners)}. Options apply to every task of a run, so run these tasks separately"
+            )
 
 
 def read_templates(path: Path, *, has_options: bool) -> Templates:
@@ -94,9 +97,10 @@ def read_templates(path: Path, *, has_options: bool) -> Templates:
         entries = json.loads(path.read_text(encoding="utf-8"))
         templates = template.make_templates(entries, has_options=has_options)
     except (OSError, ValueError) as error:
-        what = f"{error}. Expected a JSON file with a list such as {_EXAMPLES[ask]}"
-        remedy = "Questions with options and MATH need different files, so run them separately"
-        raise UserError(f"option 'templates': {path}: {what}. {remedy}") from None
+        raise UserError(
+            f"option 'templates': {path}: {error}. Expected a JSON file with a list such as {_EXAMPLES[ask]}. "
+            "Questions with options and MATH need different files, so run them separately"
+        ) from None
     _warn_if_silent(f"option 'templates': {path}", templates.all, ask)
     return templates
 
@@ -105,5 +109,7 @@ def _warn_if_silent(where: str, templates: Iterable[Template], ask: str) -> None
     """Warn of templates without the words after which the reader looks for the answer."""
     expected = READ_AFTER[ask]
     if silent := ", ".join(each.name for each in templates if expected not in each.prompt.lower()):
-        reason = "because the reader looks for the answer after it"
-        logger.warning("%s: %s: expected %r in the template, %s", where, silent, expected, reason)
+        logger.warning(
+            f"{where}: {silent}: expected {expected!r} in the template, because the reader looks for the answer after "
+            "it"
+        )

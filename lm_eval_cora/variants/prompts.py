@@ -36,8 +36,10 @@ def prompts(question: Question | OpenQuestion, templates: Templates) -> list[Var
 def _expand(question: Question | OpenQuestion, setting: Setting) -> list[Variant]:
     compared = {template.name for template in setting.templates.all} - {SINGLE_LETTER}
     if len(compared) < 2:
-        why = f"because the prompts probe compares their answers, got {len(compared)}. Add templates to the file."
-        raise UserError(f"option 'templates': expected at least two templates besides {SINGLE_LETTER!r}, {why}")
+        raise UserError(
+            f"option 'templates': expected at least two templates besides {SINGLE_LETTER!r}, because the prompts "
+            f"probe compares their answers, got {len(compared)}. Add templates to the file."
+        )
     return prompts(question, setting.templates)
 
 

@@ -1,7 +1,7 @@
 """The prompts of the answer formats, and the templates of benchmarks and users that replace them."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -111,11 +111,15 @@ def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]
         try:
             rendered, *others = (OwnPrompt("own", text, ask=one).render(stem, choices) for one in {ask: 1, **examples})
         except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-            variables = "The variables are question, options, letters, category and ask"
-            raise UserError(f"option 'prompt': {str(error).rstrip('.')}. {variables}") from None
+            raise UserError(
+                f"option 'prompt': {str(error).rstrip('.')}. The variables are question, options, letters, category "
+                "and ask"
+            ) from None
         if missing := [part for part in (stem, *choices) if part.strip() not in rendered]:
-            expected = "expected the question and each option in the prompt"
-            raise UserError(f"option 'prompt': {expected}, {shorten(missing[0])!r} is missing")
+            raise UserError(
+                f"option 'prompt': expected the question and each option in the prompt, {shorten(missing[0])!r} is "
+                "missing"
+            )
         if rendered in others:
             raise UserError(
                 f"option 'prompt': expected other words if the variable `ask` is {ask!r}. It is one of "
@@ -157,9 +161,11 @@ def _make(entry: Any, number: int, has_options: bool) -> Template:
         raise ValueError(f"unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}")
     prompt, option = entry["prompt"], entry.get("options_format", _OPTION)
     name = entry.get("name", f"{number}_{place_of_question(prompt)}")
-    if not isinstance(name, str) or not name.strip() or not isinstance(option, str):
-        found = f"{shown(name)} and {shown(option)}"
-        raise ValueError(f"expected a non-empty string 'name' and a string 'options_format', got {found}")
+    is_named = isinstance(name, str) and name.strip()
+    if not is_named or not isinstance(option, str):
+        raise ValueError(
+            f"expected a non-empty string 'name' and a string 'options_format', got {shown(name)} and {shown(option)}"
+        )
     if not all(map(is_encodable, (prompt, option, name))):
         raise ValueError("text that is not valid Unicode")
     fields = _fields(prompt, _FIELDS)
@@ -171,7 +177,7 @@ def _make(entry: Any, number: int, has_options: bool) -> Template:
     return Template(name.strip(), prompt, option)
 
 
-def _fields(text: str, allowed: Iterable[str]) -> list[str]:
+def _fields(text: str, allowed: set[str]) -> list[str]:
     """Return the fields of a template: bare names, because Python would look up `{question.__class__}`."""
     expected = f"expected {', '.join(f'{{{name}}}' for name in sorted(allowed))}. Double all other braces."
     try:
@@ -179,7 +185,8 @@ def _fields(text: str, allowed: Iterable[str]) -> list[str]:
     except ValueError as error:
         raise ValueError(f"{error}; {expected}") from None
     for _, field, form, conversion in parts:
-        if field is not None and (field not in allowed or form or conversion):
+        is_bare = field in allowed and not (form or conversion)
+        if field is not None and not is_bare:
             written = field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
             raise ValueError(f"unknown field {{{written}}}; {expected}")
     return [field for _, field, *_ in parts if field is not None]

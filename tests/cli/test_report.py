@@ -9,7 +9,7 @@ from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
 from tests.support.programs import Cli
-from tests.support.written import copied, edit, lines_of, put, strict, varied, write
+from tests.support.written import edit, lines_of, put, strict
 
 
 @pytest.mark.parametrize("format_name", ["md", "json", "csv"])
@@ -39,12 +39,9 @@ def test_a_report_as_a_page_or_as_the_name_of_the_file_says(
 
 
 def test_warnings_are_on_stderr(cli: Cli, tmp_path: Path) -> None:
-    written = copied(write(tmp_path / "whole", varied, "cora_demo", {"questions": 2}), tmp_path / "damaged")
-    put(written.samples, ["{", *lines_of(written.samples)[1:]])
-    strict(cli.printed("report --format json", written.folder))
-    told = ("some-org/some-model, cora_demo: left out 1 line: 1 not JSON", "left out 1 question: variants")
-    assert tells(cli.err, *told)
-    assert "results file" in cli.err
+    path = put(tmp_path / "samples.jsonl", ["{", *lines_of(next(Path("one").rglob("samples_*.jsonl")))[1:]])
+    strict(cli.printed("report --format json", path))
+    assert tells(cli.err, "samples: left out 1 line: 1 not JSON")
 
 
 def test_text_that_cannot_be_encoded(cli: Cli, tmp_path: Path) -> None:

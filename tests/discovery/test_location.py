@@ -131,7 +131,7 @@ def test_the_switch_and_changes(harness: Path, change: str) -> None:
     if "damaged" in change:
         (harness / "lm_eval_cora").mkdir()
         (harness / "lm_eval_cora" / "__init__.py").write_text("half a line of (")
-    expected = [str(harness / TASKS), *[str(OURS)] * is_found]
+    expected = [str(harness / TASKS), str(OURS)] if is_found else [str(harness / TASKS)]
     assert searched(harness, "TaskManager()", before=before, **variables) == [expected]
 
 

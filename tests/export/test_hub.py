@@ -1,7 +1,6 @@
 import re
 from dataclasses import replace
 from math import isnan, nan
-from pathlib import Path
 from typing import Any
 
 import huggingface_hub
@@ -17,11 +16,9 @@ from lm_eval_cora.export.hub import as_yaml, eval_results, eval_yaml, metric_of,
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import HOSTILE, asked_from
 from tests.support.messages import tells
-from tests.support.written import answers, put
 
 HERE = {"dataset": "org/bench", "task_id": "cora_demo"}
 COMMIT = "5503434ddd753f426f4b38109466949a1217c2bb"
@@ -108,21 +105,17 @@ def test_notes_without_a_standard_error_and_of_a_sample_in_two_phases(runs: list
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names(runs: list[Run], text: str) -> None:
     source = {"source_url": "https://a.b", "source_name": text, "source_user": text}
-    run = replace(runs[0], label=text, signature=f"cora|{text}")
+    run = replace(asked_from(runs[0], hub="org/bench", config=text, split=text), label=text, signature=f"cora|{text}")
+    cleaned = " ".join(text.replace("\x00", "\ufffd").split())
     written, _ = eval_results([run], **HERE, **source)
     assert written.count("\n") == 10
     (entry,) = yaml.safe_load(written)
     assert entry["dataset"] == {"id": "org/bench", "task_id": "cora_demo"}
-    assert entry["source"]["name"] == " ".join(text.replace("\x00", "\ufffd").split())
+    assert entry["source"]["name"] == cleaned
     assert entry["notes"].isprintable()
-
-
-def test_a_file_of_answers(tmp_path: Path) -> None:
-    run = run_to_file(read_runs([put(tmp_path / "small.jsonl", answers())]))
-    entry = entry_of(run)
-    assert entry["value"] == pytest.approx(run.estimates["cora"].value, rel=1e-5)
-    assert "date" not in entry  # the file does not say when the model was asked
-    assert entry["notes"].endswith("; 20 questions")
+    written, _ = eval_yaml([run], dataset="org/bench")
+    assert yaml.safe_load(written)["tasks"] == [{"id": f"cora_demo/{cleaned}", "config": cleaned, "split": cleaned}]
+    assert written.count("\n") == 8
 
 
 def test_the_metric(runs: list[Run]) -> None:
@@ -256,15 +249,6 @@ def test_tasks_that_cannot_be_listed(runs: list[Run]) -> None:
     ):
         with pytest.raises(UserError, match=told):
             eval_yaml(found, dataset=dataset, metric=metric)
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_names_in_an_eval_yaml(runs: list[Run], text: str) -> None:
-    run = replace(asked_from(runs[0], hub="org/bench", config=text, split=text), label=text)
-    written, _ = eval_yaml([run], dataset="org/bench")
-    cleaned = " ".join(text.replace("\x00", "\ufffd").split())
-    assert yaml.safe_load(written)["tasks"] == [{"id": f"cora_demo/{cleaned}", "config": cleaned, "split": cleaned}]
-    assert written.count("\n") == 8
 
 
 # ---- YAML

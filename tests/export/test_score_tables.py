@@ -63,13 +63,6 @@ def test_scores_with_errors_and_bold(three: list[Run]) -> None:
     assert "Bold" in markdown.splitlines()[-1]
 
 
-def test_every_row_has_the_cells_of_its_tabular(runs: list[Run]) -> None:
-    latex = as_latex(runs)
-    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == len(columns_of(latex)) == 3
-    assert {len(row) for row in rows_of(latex)} == set(columns_of(latex))
-    assert "nan" not in latex
-
-
 def test_a_table_per_task_with_caption_and_label(three: list[Run]) -> None:
     latex = as_latex([*three, *(replace(run, name="other_task") for run in three)])
     first, second = re.findall(r"\\caption\{(.*)\}\n", latex)

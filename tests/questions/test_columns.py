@@ -113,8 +113,8 @@ NOTES: list[tuple[dict[str, Any], Rows, tuple[str, ...]]] = [
     *(
         ({}, [{"choices": choices}], ("1 of 1", "equal", "case, white space", "line 1"))
         for choices in (
-            *(["Aa", "AA"], ["ice cream", "icecream"], ["Fog", "Dew", "Dew"], ["z", "x  y", "x y"]),
-            *(["0.5 m", "0.50 m"], [".5", "0.5"], ["10", "10.00"], ["1,000", "1000"], ["5-6", "5–6"], ["“a”", '"a"']),
+            *(["Aa", "AA"], ["ice cream", "icecream"], ["Fog", "Dew", "Dew"], [".5 m", "0.50 m"], ["10", "10.00"]),
+            *(["1,000", "1000"], ["5-6", "5–6"], ["“a”", '"a"']),
         )
     ),
     ({}, SAME, ("another right option", "line 1, line 3")),

@@ -34,7 +34,6 @@ ROWS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("name", "change", "expected"),
     [
-        ("arc_challenge", {}, ("M1", tuple(TEXTS), 1, "")),
         # "3" is the label of the third option here, not index 3.
         *(
             ("arc_challenge", {"choices": {"text": TEXTS, "label": ["1", "2", "3", "4"]}, "answerKey": key},
@@ -44,17 +43,14 @@ ROWS: dict[str, dict[str, Any]] = {
         # three options, in a csv file without ids
         ("arc_challenge", {"id": None, "choices": json.dumps({"text": TEXTS[:3], "label": ["A", "B", "C"]})},
          ("test-7", tuple(TEXTS[:3]), 1, "")),
-        ("medmcqa", {}, ("e9ad821a", ("Steam", "1", "None", "Ice"), 3, "Physiology")),
         ("medmcqa", {"id": "", "subject_name": None}, ("test-7", ("Steam", "1", "None", "Ice"), 3, "")),
         # also the authors' files, and a csv file without the text of the answer
         *(
             ("medqa", change, ("test-7", tuple(VITAMINS.values()), 2, "step1"))
-            for change in ({}, {"options": VITAMINS}, {"options": json.dumps(VITAMINS), "answer": None})
+            for change in ({"options": VITAMINS}, {"options": json.dumps(VITAMINS), "answer": None})
         ),
-        ("mmlu", {}, ("test-7", tuple(TEXTS), 1, "conceptual_physics")),
         ("mmlu", {"choices": '["None", "N/A", "1", "0"]', "answer": "1"},
          ("test-7", ("None", "N/A", "1", "0"), 1, "conceptual_physics")),
-        ("mmlu_pro", {}, ("0", ("Steam", "Fog", "Ice"), 2, "physics")),
         ("mmlu_pro", {"options": TEN, "answer": "J", "answer_index": 9}, ("0", tuple(TEN), 9, "physics")),
     ],
 )  # fmt: skip
@@ -66,14 +62,10 @@ def test_a_row_becomes_a_question(name: str, change: dict[str, Any], expected: t
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        *(("arc_challenge", {"answerKey": key}, "an answer outside the options: ") for key in ("E", "1", None)),
         ("arc_challenge", {"choices": {"text": ["Steam", "Ice"], "label": ["A", "B", "C"]}}, "expected 2 labels, .*C"),
         ("medmcqa", {"cop": -1}, "an answer outside the options: -1"),  # the test split has no answers
-        ("medqa", {"answer_idx": "F"}, r"'F' .*A, B, C, D, E"),
         ("medqa", {"answer_idx": "B"}, r"'B' is 'Vitamin B', .* 'Vitamin C'"),
-        ("medqa", {"options": [{"key": "A"}]}, "options "),
-        ("mmlu", {"answer": 3.5}, r"an answer outside the options: 3.5 "),
-        *(("mmlu_pro", change, "contradict") for change in ({"answer": "B"}, {"answer_index": 0}, {"answer": "D"})),
+        *(("mmlu_pro", change, "contradict") for change in ({"answer": "B"}, {"answer_index": 0})),
         *(
             ("truthfulqa", {"mc1_targets": {"choices": TEXTS, "labels": labels}}, "an answer outside the options")
             for labels in ([0, 0, 0, 0], [1, 1, 0, 0], [1, 0, 0])

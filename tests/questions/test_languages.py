@@ -15,14 +15,14 @@ NAMED |= {"include_base_44_persian_history": "fa", "mmlu_prox_lite_sw_law": "", 
         *((["mmlu"], "次のうち正しいものはどれか。", "ja"), (["mmlu"], "Ποιο είναι σωστό;", "el")),
         (["mmlu"], "Que es lo correcto?", ""),  # Latin letters
         (["mmlu"], "Что верно?", ""),  # several languages
-        *((["mmlu"], text, "") for text in ("", "2 + 2 = ?")),
+        (["mmlu"], "2 + 2 = ?", ""),
         (["default", "kmmlu_korean"], "Which of the following?", "ko"),  # the first name that says it
         # Many words, or another script, contradict a name; a few do not.
         (["wetter_de"], "What is frozen water? How many legs does an insect have? Ice Six", "en"),
         (["wetter_de", None], "Wie heißt gefrorenes Wasser? Wie viele Beine hat ein Insekt? Eis Sechs", "de"),
         *((["weather_en"], text, "de") for text in ("Welche Stadt liegt an der Elbe und ist die Hauptstadt?",)),
         *((["swahili"], text, "sw") for text in ("The question, in Swahili: Ni ipi kati ya kauli zifuatazo?", "x = 2")),
-        *((["arc_de"], text, language) for text, language in (("다음 중 옳은 것은?", "ko"), ("下列哪一項？", "zh"))),
+        (["arc_de"], "다음 중 옳은 것은?", "ko"),
         (["arc_ar"], "В каком городе находится музей и что в нём на первом этаже?", "ru"),
         *((["arc_sv"], text, "sv") for text in ("Vad är Frankrikes huvudstad? Hur många ben har en insekt?",)),
     ],
@@ -42,11 +42,9 @@ def test_names_of_languages() -> None:
         ("Question: {}\nAnswer:", "a train runs 5 km / hr . what is the length ? 12 m 15 m 18 m", "en"),
         ("Question: {}\nAnswer:", "Koks yra didžiausias miestas? Vilnius Kaunas", ""),
         ("Question: {}\nAnswer:", "Ibu kota negara ini terletak di pulau mana? Jawa Bali", ""),
-        ("Question: {}\nAnswer:", "Що це? Лід", ""),
         ("Question : {}\n", "2 + 2 1 2 3", ""),  # English or French
         ("Frage: {}\nAntwort (A, B oder C):", "2 + 2 1 2 3", "de"),
         ("Pergunta: {}\nAnswer:", "Que cidade fica no norte? Porto Faro", "pt"),
-        ("Câu hỏi: {}\nĐáp án：", "2 + 2 1 2 3", "vi"),
         ("Питання: {}\nВідповідь:", "2 + 2 1 2 3", "uk"),
         ("Pregunta: {}\nResposta:", "2 + 2 1 2 3", ""),  # Galician, or Catalan
     ],

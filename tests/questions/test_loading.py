@@ -128,7 +128,6 @@ UNEVEN = [*(question(number, "law") for number in range(5)), *(question(number, 
 def test_questions_with_too_few_exemplars_are_found() -> None:
     of_both = pool(UNEVEN, within_category=True)
     assert of_both.fewer(UNEVEN, 1) == {}
-    of_both.check(UNEVEN, 1)
     assert of_both.fewer(UNEVEN, 3) == {"q7": 1, "q8": 1}
     assert of_both.fewer([question(20, "chemistry")], 3) == {"q20": 0}
     assert pool().draw(QUESTIONS[0], 0, 0) == []
@@ -138,7 +137,6 @@ def test_questions_with_too_few_exemplars_are_found() -> None:
     ("drawn_from", "asked", "shots", "parts"),
     [
         (pool(QUESTIONS, True), QUESTIONS[:1], 6, ("'q0'", "5 exemplars", "'law'", "dev split", "--num_fewshot 5")),
-        (pool(), QUESTIONS[:1], 12, ("'q0'", "11 exemplars", "dev split", "--num_fewshot 11")),
         (pool(QUESTIONS[1:2], within_category=True), QUESTIONS[:1], 1, ("'q0'", "0 exemplars at most")),
         # The suggested number works for every question.
         *((pool(UNEVEN, within_category=True), UNEVEN, shots, ("'q7'", "1 exemplars", "shot 1")) for shots in (4, 5)),

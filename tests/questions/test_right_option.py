@@ -53,7 +53,6 @@ def test_what_an_answer_means(answer: object, choices: list[str], index: int) ->
         ("fog", ["FOG", "Fog"], "is not an index"),
         ("A", ["B", "A"], "an answer with two meanings: 'A' is the letter of option 0 and text of option 1"),
         ("1", ["1", "2"], "an answer with two meanings: '1' is the index of option 1 and text of option 0"),
-        (2, ["1", "2", "3"], "an answer with two meanings: 2 "),
     ],
 )
 def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], message: str) -> None:
@@ -87,15 +86,13 @@ LABELLED = {"text": list("wxyz"), "label": list("1234")}
         (["1", "2", "3"], DIGITS, {}, [0, 1, 2]),  # "3" is not an index
         (["0", "1", "2"], DIGITS, {}, [0, 1, 2]),  # "0" is not a text
         (["B", "A", "C"], ["A", "B", "x"], {}, [1, 0, 2]),  # "C" is not a text
-        (["B", "A", "x"], ["A", "B", "x"], {}, [1, 0, 2]),  # "x" is not a letter
         (["1", "2"], DIGITS, {"answer_is": "index"}, [1, 2]),
         (["1", "2"], DIGITS, {"answer_is": "text"}, [0, 1]),
         (["1", "2"], DIGITS, {"answer_from": 1}, [0, 1]),
         ([0, 1, 2, 3], LABELLED, {"answer_is": "index"}, [0, 1, 2, 3]),
-        *((answers, ICE, {"answer_from": 1}, [0, 2, 1]) for answers in ([1, 3, 2], ["1", "3", "2"], [1.0, 3.0, 2.0])),
+        *((answers, ICE, {"answer_from": 1}, [0, 2, 1]) for answers in ([1, 3, 2], [1.0, 3.0, 2.0])),
         # Numbers are compared as numbers.
         ([1.5, 2.0, 3.5], [1.5, 2.0, 3.5], {}, [0, 1, 2]),
-        ([2, 4, 8], [2.0, 4.0, 8.0], {}, [0, 1, 2]),
         ([2], {"1.0": "Ice", "2.0": "Fog", "3.0": "Dew"}, {}, [1]),
     ],
 )
@@ -114,7 +111,6 @@ def test_all_rows_decide_what_one_row_leaves_open(
         ([0, 1, 2, 3], LABELLED, {}, ("mine: line 1: ", "label (1, 2, 3, 4)", "got 0", "index", "'label' or 'index'")),
         # "1" may be an index from 0, an index from 1, or an undeclared label.
         (["A", "B", "1", "2"], [*ICE, "Sun"], {}, ("mine: ", "letter (line 1: 'A')", "index (line 3: '1')")),
-        (["Ice", "Fog", "2"], ICE, {}, ("different kinds",)),
         (["Ice", "Fog", "2"], ICE, {"answer_is": "text"}, ("1 of 3 rows", "line 3: ", "'2' is not the text of one")),
         *(
             (answers, ICE, {}, ("mine: ", " from 1. ", "'answer_from': 1"))
@@ -125,7 +121,6 @@ def test_all_rows_decide_what_one_row_leaves_open(
         # A few zeros or missing answers do not hide that the others count from 1.
         *((answers, list("wxyz"), {}, ("from 1",)) for answers in ([1, 2, 3, 4, 4, -1], [1, 2, 3, 4, 4, 0])),
         ([0, 1, 2, 0], ICE, {"answer_from": 1}, ("mine: ", " from 0. ", "'answer_from': 0")),
-        ([0, 1, 3], ICE, {}, ("1 of 3 rows", "line 3: ", " 3 is not an index")),
     ],
 )
 def test_answers_that_are_refused(

@@ -15,7 +15,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference, differs, leading, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.report.content import Changes, Headline, Number
+from lm_eval_cora.report.content import Headline, Number, RetentionChart
 from lm_eval_cora.report.headline import _difference, _percent, _with_error, headline, lead_of, spoken
 from lm_eval_cora.report.pictures import changes_by_kind
 from lm_eval_cora.runs.model_run import Run
@@ -32,13 +32,13 @@ def spaced(text: str) -> str:
     return text.replace("\u00a0", " ")
 
 
-def made(runs: list[Run], *, alike: bool = True) -> Headline:
-    found = headline(runs, alike=alike)
+def made(runs: list[Run], *, comparable: bool = True) -> Headline:
+    found = headline(runs, comparable=comparable)
     return replace(found, sentences=tuple(map(spaced, found.sentences)))
 
 
-def said(runs: list[Run], *, alike: bool = True) -> str:
-    return " ".join(made(runs, alike=alike).sentences)
+def said(runs: list[Run], *, comparable: bool = True) -> str:
+    return " ".join(made(runs, comparable=comparable).sentences)
 
 
 def simulated_runs(
@@ -245,14 +245,14 @@ def test_every_difference_is_that_of_the_models_that_the_sentence_names() -> Non
 
 def test_models_that_were_not_asked_the_same() -> None:
     runs = runs_by_hand({"one": UNSURE, "other": {kind: marks[:50] for kind, marks in KNOWN.items()}})
-    sentence = said(runs, alike=False)
+    sentence = said(runs, comparable=False)
     assert tells(sentence, "not asked the same", "not ranked", "CoRA: other 1.00", "one 0.42")
     assert CLAIM not in sentence
 
 
 def test_without_questions_there_is_no_headline() -> None:
     run = light_run("empty", ResponseTable.from_hits([]))
-    assert headline([run], alike=True) is None
+    assert headline([run], comparable=True) is None
     assert lead_of([run]) == ""
 
 
@@ -289,7 +289,7 @@ def test_one_variant_per_question_ranks_by_its_metric(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["right to left", "long"])
 def test_hostile_names_do_not_change_a_sentence(name: str) -> None:
     runs = runs_by_hand({HOSTILE_NAMES[name]: KNOWN, "unsure": UNSURE})
-    for found in (made(runs), made(runs[:1]), made(runs, alike=False)):
+    for found in (made(runs), made(runs[:1]), made(runs, comparable=False)):
         assert all(sentence.isprintable() for sentence in found.sentences)
         assert all(len(sentence) < 400 for sentence in found.sentences)
         assert all(any(shown in sentence for sentence in found.sentences) for shown in found.names)
@@ -317,8 +317,8 @@ def test_the_leading_metric_is_defined_for_all_models() -> None:
     one, other = runs_by_hand({"one": KNOWN, "other": {"a": "1" * 100, "b": "0" * 100}})
     assert lead_of([one]) == "cora"
     assert lead_of([one, other]) == "acc"
-    assert lead_of([replace(one, probe=replace(PROBES["order"], leads=("nothing", "mcqa")))]) == "mcqa"
-    picture = made([one, other], alike=False).picture
+    assert lead_of([replace(one, probe=replace(PROBES["order"], ranked_by=("nothing", "mcqa")))]) == "mcqa"
+    picture = made([one, other], comparable=False).picture
     assert [name for name, _ in picture.models] == ["accuracy"]
     assert all(isinstance(number, Number) for _, numbers in picture.models for number in numbers.values())
 
@@ -331,7 +331,7 @@ def test_one_model_and_the_kind_that_costs_the_most() -> None:
         "model answers 80% of 100 questions correctly, and keeps 50% of its right answers in all variants: CoRA 0.48"
     )
     assert found.sentences[1].startswith("The kind with_nota lowers the accuracy the most: -0.40 [-0.")
-    assert isinstance(found.picture, Changes)
+    assert isinstance(found.picture, RetentionChart)
 
 
 def test_a_kind_of_harder_questions_does_not_cost_anything() -> None:

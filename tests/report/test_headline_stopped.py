@@ -39,7 +39,7 @@ def stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Call
 
 
 def made(run: Run) -> Headline:
-    return headline([run], alike=True)
+    return headline([run], comparable=True)
 
 
 def test_a_run_that_stopped_early_has_the_exact_headline(stopped: Callable[..., Run]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report import pictures
-from lm_eval_cora.report.content import Change, Dots
+from lm_eval_cora.report.content import Dots, Retention
 from lm_eval_cora.runs.model_run import Run
 from tests.support.shown import value_in, widths
 from tests.support.written import Written, put, run_by_hand, runs_by_hand, the_run
@@ -20,7 +20,7 @@ def test_kept_lost_and_gained() -> None:
     found = pictures.changes([run])
     assert found.models == [("model", {"a": pytest.approx((0.4, 0.2, 0.2)), "b": pytest.approx((0.25, 0.5, 0.0))})]
     assert list(found.numbers.columns) == ["kind of variant", "kept", "lost", "gained"]
-    assert [value_in(found.numbers, 0, column) for column in Change._fields] == pytest.approx([0.4, 0.2, 0.2])
+    assert [value_in(found.numbers, 0, column) for column in Retention._fields] == pytest.approx([0.4, 0.2, 0.2])
 
 
 def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo: dict[str, Written]) -> None:

@@ -50,7 +50,7 @@ def share_that_agrees(records: list[Record]) -> float | None:
 def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
     by_question = {}
-    for record in run.samples.records:
+    for record in run.source.records:
         by_question.setdefault(record.question_id, []).append(record)
     shares = {question: share_that_agrees(records) for question, records in by_question.items()}
     least = sorted(share for share in shares.values() if share is not None)[:10]
@@ -80,18 +80,18 @@ def test_incomplete_questions_are_not_examples(demo: dict[str, Written], tmp_pat
 def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
     section = section_of(make_report([run]), "cora_demo")
-    counts = Counter(str(record.reason) for record in run.samples.records if record.invalid)
+    counts = Counter(str(record.reason) for record in run.source.records if record.invalid)
     rows = table_of(section, "Invalid answers")
     assert {reason: row[0] for reason, row in rows.items()} == counts
     for count, share, *_ in rows.values():
-        assert share.value == count / len(run.samples.records)  # type: ignore[operator]
+        assert share.value == count / len(run.source.records)  # type: ignore[operator]
     several = block_of(section_of(make_report([run, replace(run, model="other")]), "cora_demo"), "Invalid answers")
     expected = {(reason, model): count for reason, count in counts.items() for model in (run.model, "other")}
     assert {(row[0], row[1]): row[2] for row in several.rows} == expected
 
 
 def part(run: Run, questions: set[str]) -> ResponseTable:
-    return ResponseTable.from_records(record for record in run.samples.records if record.question_id in questions)
+    return ResponseTable.from_records(record for record in run.source.records if record.question_id in questions)
 
 
 def test_questions_with_option_references_and_without(demo: dict[str, Written], tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written],
 def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
     kinds = {"original", "shuffled", "with_nota", "with_nota_shuffled"}
-    kept = [record for record in run.samples.records if record.kind in kinds]
+    kept = [record for record in run.source.records if record.kind in kinds]
     assert all(len(record.printed) == 5 for record in kept)
     cells = table_of(section_of(make_report([run]), "cora_demo"), "Ablation: only variants with as many")["mcqa_plus"]
     share = mean(mean(float(r.correct) for r in kept if r.question_id == name) for name in run.table.question_ids)

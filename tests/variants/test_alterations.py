@@ -5,18 +5,27 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import product
+from math import factorial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.questions.question import Question
+from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
 from lm_eval_cora.variants.alterations import HEARD, UNHEARD, fillers
 from lm_eval_cora.variants.divergent import divergent
 from lm_eval_cora.variants.plus import plus
 from lm_eval_cora.variants.revas import revas
 from lm_eval_cora.variants.variant import Variant
-from tests.support.questions import WATER, fillers_of, printed_by_kind, question_with
+from tests.support.questions import (
+    COUNTS,
+    WATER,
+    check_what_holds_for_every_variant,
+    fillers_of,
+    printed_by_kind,
+    question_with,
+    questions,
+)
 
 VOWELS = set("aeiou")
 CONSONANTS = "bdgklmnprst"
@@ -77,17 +86,6 @@ def test_no_filler_is_a_word_or_a_name() -> None:
     english_words = pytest.importorskip("english_words")
     dictionaries = of_filler_length(english_words.get_english_words_set(["web2", "gcide"], lower=True))
     assert not (possible | {word[:6] for word in possible}) & dictionaries
-
-
-def test_many_fillers_differ_and_all_parts_of_a_word_are_drawn() -> None:
-    # 2,000 of 18,755 words are drawn. Without a check, about 100 of them would repeat.
-    words = {word.lower() for word in fillers(2000, [], 0)}
-    assert len(words) == 2000
-    assert words <= SPACE
-    assert not [word for word in words if word[:5] in HEARD]
-    for place, parts in ((0, CONSONANTS), (1, VOWELS), (5, VOWELS), (6, CONSONANTS)):
-        assert {word[place] for word in words} == set(parts)
-    assert {word[2:5] for word in words} == set(UNHEARD)
 
 
 def test_fillers_never_change_and_depend_on_their_key() -> None:
@@ -151,3 +149,32 @@ def test_the_text_of_nota_and_the_seed(make: Make, kinds: tuple[str, ...]) -> No
     assert printed_by_kind(make(moved, seed=3))["shuffled"] == printed_by_kind(alone)["shuffled"]
     few = {printed_by_kind(make(WATER, seed=seed)).get("options_3", [()])[0] for seed in range(9)}
     assert few == ({()} if make is divergent else {(0, 1, 2), (0, 1, 3), (1, 2, 3)})
+
+
+@pytest.mark.parametrize(("make", "several_orders"), [(plus, False), (revas, True)])
+@given(question=questions, seed=st.integers(0, 5), nota_text=st.sampled_from(["None of the above", "None of these"]))
+def test_properties_of_the_kinds_of_mcqa_plus(
+    make: Make, several_orders: bool, question: Question, seed: int, nota_text: str
+) -> None:
+    variants = make(question, seed=seed, nota_text=nota_text)
+    check_what_holds_for_every_variant(question, variants, nota_text)
+    options, source = len(question.choices), tuple(range(len(question.choices)))
+    printed = printed_by_kind(variants)
+    with_nota = (*(k for k in source if k != question.answer), NOTA)
+    first_orders = {"original": source, "nota_answer": with_nota}
+    most = {"original": options if several_orders else 4, "nota_answer": 4 if several_orders else 1}
+    for count in (count for count in COUNTS if count != options):
+        kind = f"options_{count}"
+        (first,), most[kind] = printed[kind], count if several_orders else 1
+        kept = sorted({*first} & {*source})
+        assert first == (*kept, *range(FIRST_FILLER, FIRST_FILLER + max(0, count - options)))
+        assert len(first) == count
+        first_orders[kind] = first
+    for kind, first in first_orders.items():
+        orders = [*printed[kind], *printed.get("shuffled" if kind == "original" else f"{kind}_shuffled", ())]
+        assert orders[0] == first
+        assert len(set(orders)) == len(orders) == min(most[kind], factorial(len(first)))
+        # The options are drawn once, so all orders of a number have the same options.
+        assert all(sorted(order) == sorted(first) for order in orders)
+    assert [v.printed for v in variants if v.ask == "yes_no"] == [(k,) for k in source]
+    assert several_orders or all(variant.ask != "select_all" for variant in variants)

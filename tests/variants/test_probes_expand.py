@@ -38,12 +38,6 @@ def test_the_variants_are_those_of_the_task(probe: str, options: dict[str, Any],
         assert [variant.prompt for variant in variants] == [doc_to_text(doc) for doc in docs]
 
 
-def test_columns_with_other_names() -> None:
-    rows = [{"stem": "Frozen water?", "a": "Fog", "b": "Ice", "key": 1}]
-    (first, *_) = cora.expand(rows, question="stem", choices=["a", "b"], answer="key", answer_is="index")
-    assert (first.question, first.choices, first.answer) == ("Frozen water?", ("Fog", "Ice"), 1)
-
-
 def test_user_templates(tmp_path: Path) -> None:
     path = tmp_path / "templates.json"
     path.write_text(json.dumps([{"name": "brief", "prompt": "{question}{options}\nThe best answer is:"}]))

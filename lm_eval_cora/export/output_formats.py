@@ -43,7 +43,7 @@ FORMATS = {
 }
 
 
-class Option(NamedTuple):
+class Argument(NamedTuple):
     """An option of formats: its value in the help if it has one, its effect, and its settings for argparse."""
 
     metavar: str | None
@@ -55,18 +55,18 @@ _OF_THE_MAKERS = "relationship of the organization to the makers of the models (
 _PERCENT = "write the value from 0 to 100, as some leaderboards have it, instead of 0 to 1; only eval-results"
 OPTIONS = {
     "for every-eval-ever": {
-        "organization": Option("NAME", "who evaluated the models"),
-        "relationship": Option(None, _OF_THE_MAKERS, {"choices": get_args(Relationship)}),
+        "organization": Argument("NAME", "who evaluated the models"),
+        "relationship": Argument(None, _OF_THE_MAKERS, {"choices": get_args(Relationship)}),
     },
     "for eval-results and eval-yaml": {
-        "dataset": Option("ORG/NAME", "id of the benchmark dataset on the Hub; required"),
-        "metric": Option("NAME", "metric on the leaderboard. Default: the task's leading one, such as cora"),
-        "task_id": Option("ID", "a task id in the dataset's eval.yaml; required for eval-results"),
-        "task": Option("NAME", "the task of the run to export, if there are several; only eval-results"),
-        "source_url": Option("URL", "address of logs or of a report; only eval-results"),
-        "source_name": Option("NAME", "name to show for this address; only eval-results"),
-        "source_user": Option("NAME", "user or organization on the Hub that made the result; only eval-results"),
-        "percent": Option(None, _PERCENT, {}),
+        "dataset": Argument("ORG/NAME", "id of the benchmark dataset on the Hub; required"),
+        "metric": Argument("NAME", "metric on the leaderboard. Default: the task's leading one, such as cora"),
+        "task_id": Argument("ID", "a task id in the dataset's eval.yaml; required for eval-results"),
+        "task": Argument("NAME", "the task of the run to export, if there are several; only eval-results"),
+        "source_url": Argument("URL", "address of logs or of a report; only eval-results"),
+        "source_name": Argument("NAME", "name to show for this address; only eval-results"),
+        "source_user": Argument("NAME", "user or organization on the Hub that made the result; only eval-results"),
+        "percent": Argument(None, _PERCENT, {}),
     },
 }
 """The options of all formats, by group of the help."""
