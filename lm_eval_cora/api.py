@@ -16,7 +16,7 @@ from lm_eval_cora.answers.records import read_response, skipped
 from lm_eval_cora.discovery.task_files import applicable_metrics, benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
-from lm_eval_cora.metrics.facts import compute, is_in_table
+from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.loading import load_questions

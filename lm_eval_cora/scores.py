@@ -12,8 +12,8 @@ from jinja2 import Environment
 from lm_eval_cora.discovery.task_files import facts_named
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
+from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean

@@ -14,8 +14,8 @@ from lm_eval_cora.decide.sample_size import LEVEL, POWER, Contrast, correlation_
 from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics import bmca, ci, cora, mcqa
+from lm_eval_cora.metrics.entries import is_known_early, saves_requests
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, for_json
-from lm_eval_cora.metrics.facts import is_known_early, saves_requests
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import requests_until_wrong
 from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean, first_few

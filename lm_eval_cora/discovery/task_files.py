@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.metrics.facts import CYCLIC_ORDERS, DROPPED_TEMPLATE, REPEATS, Facts, applies_to, facts_of
+from lm_eval_cora.metrics.entries import CYCLIC_ORDERS, DROPPED_TEMPLATE, REPEATS, WRITTEN, applies_to
+from lm_eval_cora.metrics.facts import Facts, facts_of
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Benchmark, declared
@@ -42,7 +42,7 @@ def applicable_metrics(
         present = {feature for entry in known for feature in str(entry.get("only", "")).split()}
     else:
         features = {
-            BOXED.name: table.written.any(),
+            WRITTEN: table.written.any(),
             DROPPED_TEMPLATE: SINGLE_LETTER in table.kinds,
             CYCLIC_ORDERS: has_cyclic_orders(table),
             REPEATS: np.isfinite(table.noise).any(),

@@ -16,8 +16,9 @@ from lm_eval_cora.answers.formats import FORMATS, format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evaluation_name, model_args, model_id
+from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import REPLICATES
-from lm_eval_cora.metrics.facts import facts_of, parameters_of
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
 from lm_eval_cora.runs.collected import Collected

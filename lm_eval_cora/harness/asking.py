@@ -20,7 +20,7 @@ from lm_eval_cora.harness.waves import QuestionState, ask_in_waves, by_question,
 from lm_eval_cora.harness.whole import parse_target, until_whole
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import cora
-from lm_eval_cora.metrics.facts import Entry
+from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.metrics.stopping import EXACT
 
 

@@ -33,8 +33,8 @@ from lm_eval_cora.harness import notices
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow, Undefined
 from lm_eval_cora.harness.docs import Doc, passages_of
 from lm_eval_cora.log import logger
+from lm_eval_cora.metrics.entries import Entry, compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
-from lm_eval_cora.metrics.facts import Entry, compute
 from lm_eval_cora.metrics.kinds import note_on_few_clusters
 from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.metrics.responses import ResponseTable

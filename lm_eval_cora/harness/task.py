@@ -11,7 +11,7 @@ from lm_eval.api.task import ConfigurableTask
 from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
-from lm_eval_cora.answers.formats import BOXED, format_of
+from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, docs
 from lm_eval_cora.harness.asking import AskingLM, check_repeats, check_stopping
@@ -23,7 +23,7 @@ from lm_eval_cora.harness.scoring import Scoring, check_comparison, digest_of, e
 from lm_eval_cora.harness.served import attach_finish_reasons
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics import facts
+from lm_eval_cora.metrics import entries
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import LETTERS, Form
 from lm_eval_cora.questions.randomness import draw
@@ -48,7 +48,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._declared = config["benchmark"] if isinstance(config["benchmark"], Mapping) else {}
         config = {key: value for key, value in config.items() if key not in OWN_KEYS}
         config |= {"process_docs": docs.process_docs, "custom_dataset": docs.load_benchmark, "test_split": SPLIT}
-        facts.check_metrics(task, config.get("metric_list"))
+        entries.check_metrics(task, config.get("metric_list"))
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
         self._writes = not self._benchmark.has_options  # answers are compared with a reference
         if self._writes:
@@ -56,9 +56,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         with _naming(task):
             features = self._features(config["metric_list"])
         sampled = self._options.variants is not None
-        apply = partial(facts.applies_to, form=self._form, sampled=sampled, features=features)
-        self._entries: list[facts.Entry] = [*filter(apply, config["metric_list"])]  # of this form and this benchmark
-        config["metric_list"] = [entry for entry in self._entries if facts.is_in_table(entry)]
+        apply = partial(entries.applies_to, form=self._form, sampled=sampled, features=features)
+        self._entries: list[entries.Entry] = [*filter(apply, config["metric_list"])]  # of this form and this benchmark
+        config["metric_list"] = [entry for entry in self._entries if entries.is_in_table(entry)]
         self._docs: Docs | None = None
         self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
         self._selection: dict[str, object] = {}
@@ -85,7 +85,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self.scoring = Scoring(task, score, self._options.reader, self._filters, writes=self._writes)
         self.scoring.check(self.task_docs[0])
         self.score_early, self.is_final = self.scoring.score_early, self.scoring.is_final
-        self.can_stop, self.hardest_first = facts.saves_requests(self._entries), self.probe.hardest_first
+        self.can_stop, self.hardest_first = entries.saves_requests(self._entries), self.probe.hardest_first
         self.scoring.print_only(config["metric_list"])
         self._directions: Mapping[str, Any] = self.higher_is_better()
 
@@ -106,16 +106,16 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 )
         return self._docs
 
-    def _features(self, entries: Sequence[facts.Entry]) -> set[str]:
+    def _features(self, metrics: Sequence[entries.Entry]) -> set[str]:
         """The features of the benchmark. Templates are read only if a metric depends on them."""
-        reads = any(facts.DROPPED_TEMPLATE in str(entry.get("only", "")).split() for entry in entries)
+        reads = any(entries.DROPPED_TEMPLATE in str(entry.get("only", "")).split() for entry in metrics)
         templates = templates_of(self._benchmark, self._options).all if reads else ()
         features = {
-            BOXED.name: self._writes,
-            facts.DROPPED_TEMPLATE: SINGLE_LETTER in [template.name for template in templates],
-            facts.MACRO_AVERAGE: self._benchmark.macro_average,
-            facts.CYCLIC_ORDERS: "orders" in self.probe.options and self._options.orders == "cyclic",
-            facts.REPEATS: self._options.repeats > 0,
+            entries.WRITTEN: self._writes,
+            entries.DROPPED_TEMPLATE: SINGLE_LETTER in [template.name for template in templates],
+            entries.MACRO_AVERAGE: self._benchmark.macro_average,
+            entries.CYCLIC_ORDERS: "orders" in self.probe.options and self._options.orders == "cyclic",
+            entries.REPEATS: self._options.repeats > 0,
         }
         return {feature for feature, is_present in features.items() if is_present}
 
@@ -198,7 +198,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         elif len(self._selected) < len(every):
             self._selection = {"limit": f"{limit or 0:g}"}
         if self._is_scored:
-            table = [entry for entry in self._entries if facts.is_in_table(entry)]
+            table = [entry for entry in self._entries if entries.is_in_table(entry)]
             self._print_only(table, self._entries if len(table) < len(self._entries) else [])
         if self.config.num_fewshot:
             self.sampler = self._load_sampler()
@@ -252,17 +252,17 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 "`lm-eval-cora plan --from OUT` finds"
             )
         if model.stop is not None and self.can_stop:
-            is_printed = facts.is_known_early if model.whole is None else facts.is_estimated
+            is_printed = entries.is_known_early if model.whole is None else entries.is_estimated
             self._print_only([*filter(is_printed, self.config.metric_list)], [])
         elif model.stop is not None:
             logger.warning(f"{self.task_name}: --stop has no effect: the metrics of this task need all answers")
         self._left_out = {key: value for key, value in model.settings.items() if self.can_stop or key != "stop"}
 
-    def _print_only(self, entries: list[facts.Entry], study: list[facts.Entry]) -> None:
-        self.config.metric_list = entries
-        self.scoring.print_only(entries, study)
+    def _print_only(self, printed: list[entries.Entry], study: list[entries.Entry]) -> None:
+        self.config.metric_list = printed
+        self.scoring.print_only(printed, study)
         # `ConfigurableTask.__init__` reads `metric_list` once, but the metrics that are printed depend on the run.
-        self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in entries}
+        self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in printed}
         self._higher_is_better = {name: self._directions[name] for name in self._aggregation_list}
 
     # ---- requests

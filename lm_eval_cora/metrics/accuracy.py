@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from lm_eval_cora.metrics.arrays import exact_level, takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import exact_level, metric, takes_arrays
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
 __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ties"]

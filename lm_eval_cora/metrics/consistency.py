@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from lm_eval_cora.metrics.arrays import exact_level, takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import exact_level, metric, takes_arrays
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
 __all__ = ["all_equal", "ci", "consistency_rate", "cora", "core", "equal_at", "timeouts"]

@@ -7,14 +7,15 @@ from math import inf, isnan, nan
 
 from lm_eval_cora import metrics
 from lm_eval_cora.discovery.task_files import facts_named
+from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.report.content import Dots, Headline, Number, Table, end_as_text
-from lm_eval_cora.report.pictures import changes, changes_by_kind
-from lm_eval_cora.report.tables import kinds_of, models
+from lm_eval_cora.report.pictures import changes
+from lm_eval_cora.report.tables import models
+from lm_eval_cora.runs.by_kind import changes_by_kind, kinds_of
 from lm_eval_cora.runs.model_run import Run
 
 _NAMED = 3  # number of models that a sentence names

@@ -9,8 +9,8 @@ from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
-from lm_eval_cora.metrics.facts import is_in_table
 from lm_eval_cora.metrics.paired import Difference, together
 from lm_eval_cora.questions.messages import check_metric, first_few
 from lm_eval_cora.report.content import Cell, History, Line, Number, Report, Section, Table

@@ -8,10 +8,11 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
-from lm_eval_cora.metrics.paired import Difference, McNemar, Pair, difference, differences_together, pairwise
+from lm_eval_cora.metrics.paired import Difference, McNemar, Pair, difference, pairwise
 from lm_eval_cora.metrics.responses import Ints
 from lm_eval_cora.report.content import Band, Cell, Dots, HeatMap, Number, Retention, RetentionChart, Table
-from lm_eval_cora.report.tables import first_numbers, kinds_of, models
+from lm_eval_cora.report.tables import first_numbers, models
+from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.model_run import Run
 
 BANDS = 24  # largest number of groups of equally hard questions
@@ -191,33 +192,6 @@ def tested(change: Difference, test: McNemar | None, *p_values: float) -> list[C
     counts = "" if test is None else f"{test.lost} : {test.gained}"
     ps = ("" if isnan(p) else f"{p:.3g}" for p in p_values)
     return [*Number.of_difference(change).with_interval, counts, *ps]
-
-
-def kinds_compared(before: Run, after: Run) -> dict[str, Difference]:
-    """Difference of the accuracy of each kind of variant that both runs have, paired by question."""
-    # Empty if variants were skipped by early stopping, because the remaining answers were selected for being right.
-    if not (before.table.is_whole and after.table.is_whole):
-        return {}
-    old, new = kinds_of(before), kinds_of(after)
-    names = [kind for kind in old if kind in new]
-    differences = differences_together(*([parts[kind]["accuracy"] for kind in names] for parts in (old, new)))
-    return dict(zip(names, differences, strict=True))
-
-
-def changes_by_kind(run: Run) -> dict[str, Difference]:
-    """Difference of the accuracy of each kind of variant to that of the originals of the questions that have it."""
-    # Empty if variants were skipped by early stopping, and if the originals are not a kind of their own.
-    original, alone = run.table.original_correct, original_kinds(run.table)
-    if not run.table.is_whole or original is None or not alone:
-        return {}
-    right, present = means_by_question(run.table, run.table.correct)
-    codes = {kind: code for code, kind in enumerate(run.table.kinds) if kind not in alone}
-    before, after = (
-        [run.table.ratio(hits[:, code], present[:, code]) for code in codes.values()]
-        for hits in (original[:, None] * present, right)
-    )
-    differences = differences_together(before, after)
-    return {kind: change for kind, change in zip(codes, differences, strict=True) if not isnan(change.low)}
 
 
 def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:

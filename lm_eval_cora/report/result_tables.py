@@ -6,8 +6,8 @@ from itertools import chain
 from math import nan
 
 from lm_eval_cora import metrics
+from lm_eval_cora.metrics.entries import Entry, is_in_table, place_of, ranks_models
 from lm_eval_cora.metrics.estimate import UNDEFINED
-from lm_eval_cora.metrics.facts import Entry, is_in_table, place_of, ranks_models
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.content import Cell, Number, Section, Table
 from lm_eval_cora.report.tables import models

@@ -11,6 +11,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.report.content import Cell, Cells, Curve, Dots, Line, Number, Ranges, Table
+from lm_eval_cora.runs.by_kind import kinds_of
 from lm_eval_cora.runs.model_run import Run
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
@@ -59,12 +60,6 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
         "must be correct. The band shows a 95% interval of each point. The dotted curve is that of a model that "
         "guesses.",
     )
-
-
-def kinds_of(run: Run) -> dict[str, dict[str, Any]]:
-    """Compute the metrics of each kind of variant, with positions adjusted for the questions that have them."""
-    kinds = metrics.each_kind(run.table, positions=run.probe.by_position)
-    return {kind: {**part, "accuracy": part.get("adjusted", part["accuracy"])} for kind, part in kinds.items()}
 
 
 def accuracy_ranges(runs: Sequence[Run]) -> Ranges:

@@ -18,8 +18,9 @@ from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.entries import Entry, compute, needs_of, place_of
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.facts import Entry, compute, facts_of, needs_of, place_of
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints, ResponseTable

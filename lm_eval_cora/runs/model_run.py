@@ -15,8 +15,8 @@ from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import applicable_metrics
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.entries import Entry, compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import Entry, compute, is_in_table
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.questions.benchmark import Data

@@ -197,7 +197,7 @@ def test_scores(cli: Cli, tmp_path: Path) -> None:
     assert "followed" not in cli.out
     assert "1 question with 2 variants" in cli.err
     assert cli("score", put(tmp_path / "answers.jsonl", rows)) == 0
-    assert re.search(r"undefined: mcqa, .*cora.*: .*the column 'original'", cli.err)
+    assert re.search(r"undefined: cora, mcqa, .*: .*the column 'original'", cli.err)
 
 
 # ---- guess

@@ -10,8 +10,8 @@ from scipy.stats import t as students_t
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.aggregated import aggregated
+from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import Estimate, students
-from lm_eval_cora.metrics.facts import compute
 from lm_eval_cora.metrics.kinds import KindAccuracies, note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.paired import compared, difference, p_value
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable

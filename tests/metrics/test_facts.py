@@ -16,7 +16,8 @@ from lm_eval_cora import metrics
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.facts import Facts, compute, facts_of
+from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.facts import Facts, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.tables import table_of

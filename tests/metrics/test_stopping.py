@@ -16,7 +16,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.docs import process_docs
 from lm_eval_cora.metrics import acc_h, bmca, ci, cora, mcqa
-from lm_eval_cora.metrics.facts import compute, saves_requests
+from lm_eval_cora.metrics.entries import compute, saves_requests
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import (
     FORMULAS,

@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.paired import Difference, differs, leading, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Headline, Number, RetentionChart
 from lm_eval_cora.report.headline import _difference, _percent, _with_error, headline, lead_of, spoken
-from lm_eval_cora.report.pictures import changes_by_kind
+from lm_eval_cora.runs.by_kind import changes_by_kind
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells

@@ -9,6 +9,7 @@ import pytest
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report import pictures
 from lm_eval_cora.report.content import Dots, Retention
+from lm_eval_cora.runs import by_kind
 from lm_eval_cora.runs.model_run import Run
 from tests.support.shown import value_in, widths
 from tests.support.written import Written, put, run_by_hand, runs_by_hand, the_run
@@ -25,7 +26,7 @@ def test_kept_lost_and_gained() -> None:
 
 def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo: dict[str, Written]) -> None:
     run = the_run(demo["cora_demo"].folder)
-    losses = pictures.changes_by_kind(run)
+    losses = by_kind.changes_by_kind(run)
     ((_, parts),) = pictures.changes([run]).models
     assert set(parts) == set(losses)
     for kind, part in parts.items():
@@ -43,14 +44,14 @@ def test_models_may_have_other_kinds() -> None:
     assert list(found.numbers.columns)[1:3] == ["kept one", "lost one"]
     # One common kind makes no chart of differences.
     assert pictures.paired_by_kind(one, other) is None
-    assert pictures.kinds_table(one, pictures.kinds_compared(one, other)) is None
-    assert list(pictures.kinds_compared(one, other)) == ["original"]
+    assert pictures.kinds_table(one, by_kind.kinds_compared(one, other)) is None
+    assert list(by_kind.kinds_compared(one, other)) == ["original"]
 
 
 def test_without_originals_there_are_no_changes() -> None:
     bare = run_by_hand({"a": "10", "b": "11"})
     assert pictures.changes([bare]) is None
-    assert pictures.changes_by_kind(bare) == {}
+    assert by_kind.changes_by_kind(bare) == {}
     assert pictures.changes([run_by_hand({"original": "10"})]) is None
     with_originals = run_by_hand({"original": "10", "b": "11"})
     assert [name for name, _ in pictures.changes([bare, replace(with_originals, model="known")]).models] == ["known"]
@@ -58,7 +59,7 @@ def test_without_originals_there_are_no_changes() -> None:
 
 def test_losses_are_paired_with_the_originals(tmp_path: Path) -> None:
     run = run_by_hand({"original": "1" * 30 + "0" * 10, "a": "1" * 10 + "0" * 30, "b": "1" * 30 + "0" * 10})
-    found = pictures.changes_by_kind(run)
+    found = by_kind.changes_by_kind(run)
     assert {kind: change.value for kind, change in found.items()} == pytest.approx({"a": -0.5, "b": 0})
     assert found["a"].high < 0
     assert found["b"].low <= 0 <= found["b"].high
@@ -67,8 +68,8 @@ def test_losses_are_paired_with_the_originals(tmp_path: Path) -> None:
     rows = [{"question": q, "variant": kind, "correct": mark} for kind in marks for q, mark in enumerate(marks[kind])]
     skipped = the_run(put(tmp_path / "skipped.jsonl", rows))
     assert not skipped.table.is_whole
-    assert pictures.changes_by_kind(skipped) == {}
-    assert pictures.kinds_compared(skipped, skipped) == {}
+    assert by_kind.changes_by_kind(skipped) == {}
+    assert by_kind.kinds_compared(skipped, skipped) == {}
 
 
 def test_questions_from_the_easiest_to_the_hardest() -> None:

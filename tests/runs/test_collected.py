@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.api import score
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.facts import compute
+from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.runs.collected import entries_of, read_answers, undefined_metrics
 from lm_eval_cora.scores import compare

@@ -19,7 +19,7 @@ from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.facts import compute
+from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.responses import BY_RECORD, Bools, ResponseTable
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form, OpenQuestion, Question
