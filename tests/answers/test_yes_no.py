@@ -1,6 +1,8 @@
 """Yes or no."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.yes_no import YES_NO
@@ -145,3 +147,10 @@ def test_the_proposed_answer_is_found_as_whole_words(
 def test_a_verdict_is_settled_once_another_line_has_begun() -> None:
     assert flexible("Yes\n\nExplanation", "Fog").settled
     assert not flexible("Yes, because", "Fog").settled
+
+
+@given(st.sampled_from(["yes", "no"]), st.text(max_size=40))
+def test_the_flexible_reader_does_not_contradict_the_strict_one(word: str, rest: str) -> None:
+    response = f"{word}\n\n{rest}"
+    assert strict(response).selected == (YES if word == "yes" else NO)
+    assert flexible(response, "Fog").selected in (strict(response).selected, None)
