@@ -399,18 +399,3 @@ def test_a_small_letter_in_brackets_on_the_last_line_weighs_more_only_with_its_t
     assert found("First\n\n(b) Fog").rule == "a line of its own at the end"
     assert found("We go on.\n\n(b)").rule == "a letter"
     assert found("Option A is cold. It follows that:\n(b)").reason is Reason.SEVERAL
-
-
-@pytest.mark.parametrize(
-    ("response", "characters"),
-    [
-        ("<think>A?</think>\nThe **correct** answer is: $B$. Fog", "B$. Fog"),
-        *(("Okay. I would choose **B. Fog**, of course.", "B. Fog"), ("It is fog.", "fog")),
-        *(('{"why": "no ice", "answer": "B"}', "B"), ("𝐁. Fog", "𝐁. Fog"), ("x. " * 9000 + "The answer is B.", "B")),
-    ],
-)
-def test_an_answer_says_which_characters_decided(response: str, characters: str) -> None:
-    answer = found(response)
-    assert answer.span is not None
-    assert response[slice(*answer.span)] == characters
-    assert answer.rule

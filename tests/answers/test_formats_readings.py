@@ -170,6 +170,15 @@ READINGS: dict[tuple[str, Reader, tuple[str, ...]], dict[str | Reason | None, tu
             "",
         ),
     },
+    # The proposed answer is found as whole words; it may be a word of a verdict itself.
+    ("yes_no", "flexible", ("man",)): {"yes": ("Yes. The human is wrong.",)},
+    ("yes_no", "flexible", ("ice",)): {
+        "yes": ("<think>no</think> I looked. Ice is right.",),
+        "no": ("No. This advice is right.",),
+    },
+    ("yes_no", "flexible", ("Not",)): {"no": ("The proposed answer is not correct.",)},
+    ("yes_no", "flexible", ("Yes",)): {"yes": ("Yes",), "no": ("The answer is no.",)},
+    ("yes_no", "flexible", ("False",)): {"yes": ("Yes",), "no": ("The answer is no.",)},
     ("select_all", "strict", FIVE): {
         "B": (
             "B",

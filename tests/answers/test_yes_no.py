@@ -39,30 +39,6 @@ def test_the_first_word_decides(response: str, word: str, selected: tuple[int, .
         assert (answer.selected, answer.picked, answer.reason) == (selected, None, None)
 
 
-@pytest.mark.parametrize("text", ["Yes", "No", "True", "False"])
-def test_a_verdict_is_found_if_the_proposed_answer_is_itself_yes_or_no(text: str) -> None:
-    assert flexible("Yes", text).selected == YES
-    assert flexible("The answer is no.", text).selected == NO
-
-
-@pytest.mark.parametrize(
-    ("text", "response", "selected", "decided"),
-    [
-        *(("man", "Yes. The human is wrong.", YES, "Yes"), ("ice", "No. This advice is right.", NO, "No")),
-        ("Not", "The proposed answer is not correct.", NO, "The proposed answer is not correct"),
-        ("ice", "<think>no</think> I looked. Ice is right.", YES, "Ice is right"),
-    ],
-)
-def test_the_proposed_answer_is_found_as_whole_words(
-    text: str, response: str, selected: tuple[int, ...], decided: str
-) -> None:
-    answer = flexible(response, text)
-    assert (answer.selected, answer.reason) == (selected, None)
-    assert answer.span is not None
-    assert response[slice(*answer.span)] == decided
-    assert answer.rule == ("the first word" if decided in ("Yes", "No") else "stated about the proposed answer")
-
-
 def test_a_verdict_is_settled_once_another_line_has_begun() -> None:
     assert flexible("Yes\n\nExplanation", "Fog").settled
     assert not flexible("Yes, because", "Fog").settled
