@@ -48,6 +48,10 @@ READINGS: dict[tuple[str, ...], dict[int | Reason | None, tuple[str, ...]]] = {
         1: (
             "A. Ice\nAnswer B.",
             "A\nIt is not so.\nAnswer (B)",
+            # A doubted answer does not count next to a stated one.
+            "If the answer is C, then. Therefore, the answer is B.",
+            "The incorrect answer is C. Therefore, the answer is B.",
+            "The answer could be A. Therefore, the answer is B.",
         ),
         # Alone or at the beginning; stated as the answer; chosen; called right; next to others, which are rejected or
         # repeated; conclusions and corrections; the text of the option; after reasoning; announced at the end.
@@ -335,13 +339,6 @@ def test_an_option_is_chosen_or_none(options: Sequence[str], response: str, expe
     else:
         assert answer.picked is None
         assert expected in (None, answer.reason)
-
-
-@pytest.mark.parametrize("response", ["If the answer is C, then", "The incorrect answer is C", "The answer could be A"])
-def test_a_doubted_answer_does_not_count_next_to_a_stated_one(response: str) -> None:
-    # Without a conclusion, the doubted option may leave several answers.
-    assert found(f"{response}. But the answer is B.").position in (1, None)
-    assert found(f"{response}. Therefore, the answer is B.").position == 1
 
 
 def test_equal_texts_are_one_option_only_if_they_have_the_same_identity() -> None:
