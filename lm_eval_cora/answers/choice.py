@@ -121,9 +121,8 @@ def _of_object(said: str, doc: Doc) -> Answer | None:
     spans = _answers_of_object(said)
     if len(spans) != 1:
         return Answer(reason=Reason.SEVERAL) if spans else None
-    ((start, end),) = spans
-    answer = find_letter(said[start:end], doc)
-    return answer if answer.reason else replace(answer, rule="a value of JSON", span=(start, end))
+    answer = find_letter(said[slice(*spans[0])], doc)
+    return answer if answer.reason else replace(answer, rule="a value of JSON", span=spans[0])
 
 
 def _answers_of_object(text: str) -> list[tuple[int, int]]:

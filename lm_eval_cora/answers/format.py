@@ -107,7 +107,8 @@ class AnswerFormat(ABC):
         said = text.text
         if not said or is_reasoning(said):
             return Answer(reason=Reason.CUT_OFF if said else Reason.EMPTY)
-        answer = self.strict(said, doc) if reader == "strict" else self.flexible(said, doc)
+        read = self.strict if reader == "strict" else self.flexible
+        answer = read(said, doc)
         if cut_off and not self.is_complete(said, answer, doc) and answer.reason not in CHOOSES_NOTHING:
             answer = voided(answer, Reason.CUT_OFF)
         return moved(answer, text.span)

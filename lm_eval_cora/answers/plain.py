@@ -144,19 +144,14 @@ _Change = tuple[int, int, int, int]
 """Start and end of a replacement in the new text, and of what it replaces in the old text."""
 
 
-def _arrow(arrow: re.Match[str]) -> str:
-    """Make a colon of an arrow at the start of a line or behind a label."""
-    before = arrow.string[max(0, arrow.start() - 6) : arrow.start()].lower()
-    return ":" if not before or before.endswith(("\n", "answer", "choice", "option")) else arrow[0]
-
-
 _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (_REFERENCES, "\n"),
     (re.compile("[^\x01-\x7f]|`"), lambda unusual: _character(unusual[0])),
     (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
     (re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE), " answer: "),
-    (re.compile(r" ?[-=]{1,2}>"), _arrow),
+    # An arrow at the start of a line or behind a label.
+    (re.compile(r"(?:^|(?<=\n)|(?ai:(?<=answer)|(?<=choice)|(?<=option))) ?[-=]{1,2}>"), ":"),
     (re.compile(r"(?i)\bans\b[.:]{0,2}(?= ?\W{0,2}[A-Z]\b)"), "Answer:"),
     (re.compile(r"<eo\w>"), "\n"),  # the end of a part
     (

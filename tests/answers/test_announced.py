@@ -6,6 +6,7 @@ from lm_eval.tasks.mmlu_prox.lang_libs import LANG_LIBS
 
 from lm_eval_cora.answers.announced import languages
 from lm_eval_cora.answers.records import answer_in, read_answer
+from tests.support.responses import pairs
 
 RESPONSES = yaml.safe_load(Path(__file__).with_name("announcements.yaml").read_text(encoding="utf-8"))
 OPTIONS = ["Steam", "Ice", "Fog", "Dew", "Hail"]
@@ -42,11 +43,6 @@ def test_labels_of_the_task_and_an_option_that_says_no() -> None:
     assert read_answer("La respuesta correcta es hielo.", options).position == 1
 
 
-@pytest.mark.parametrize("said", ["La respuesta es A menudo falsa.", "A resposta correta é água.", "È a volte la B?"])
-def test_a_word_is_no_letter(said: str) -> None:
-    assert read_answer(said, OPTIONS).position is None
-
-
 def test_an_ending_belongs_to_the_option_if_an_option_has_it() -> None:
     assert read_answer("Doğru cevap: Ankara'da", ["Ankara", "Ankara'da", "İzmir"]).position == 1
     assert read_answer("Doğru cevap Ankara'dır.", ["Ankara", "İstanbul'da"]).position == 0
@@ -61,29 +57,39 @@ def test_second_thoughts_in_other_languages() -> None:
     assert read_answer("La risposta corretta è: ma non troppo", ["ma non troppo", "allegro"]).position == 0
 
 
-GOES_ON = (
-    *("正确答案是B，但是C也对", "正确答案是B，这是A国的首都", "Richtig wäre Antwort B, falsch ist C.", "选B，不选C"),
-    *("La respuesta correcta es B, el símbolo del carbono es C", "La bonne réponse est B, le symbole est C."),
-    *(
+SAID = {
+    # The sentence goes on, or an answer is taken back.
+    1: (
+        "正确答案是B，但是C也对",
+        "正确答案是B，这是A国的首都",
+        "Richtig wäre Antwort B, falsch ist C.",
+        "选B，不选C",
+        "La respuesta correcta es B, el símbolo del carbono es C",
+        "La bonne réponse est B, le symbole est C.",
         "水很冷。所以，正确答案是B，但是要注意温度",
         "よく考える。正解はB。水は子供でも知っている",
         "これはIceです。よって、残るのはBです。",
+        "Antwort: A. Moment, das war falsch. Richtig ist also B.",
+        "La afirmación falsa es la número B.",
+        "Варианты A, C и D отпадают, поэтому выбираем B.",
+        "答えはCです。すみません、訂正します。正しくはBです。",
     ),
-    *("Antwort: A. Moment, das war falsch. Richtig ist also B.", "La afirmación falsa es la número B."),
-    *("Варианты A, C и D отпадают, поэтому выбираем B.", "答えはCです。すみません、訂正します。正しくはBです。"),
-)
+    # A word, a negation, or a correction without a choice.
+    None: (
+        "La respuesta es A menudo falsa.",
+        "A resposta correta é água.",
+        "È a volte la B?",
+        "A doğru deyil.",
+        "A to'g'ri emas",
+        "答案是A。不对，应该是B。",
+        "La respuesta no es la B.",
+    ),
+}
 
 
-@pytest.mark.parametrize("said", GOES_ON)
-def test_a_sentence_that_goes_on_or_is_taken_back(said: str) -> None:
-    assert read_answer(said, OPTIONS).position == 1
-
-
-@pytest.mark.parametrize(
-    "said", ["A doğru deyil.", "A to'g'ri emas", "答案是A。不对，应该是B。", "La respuesta no es la B."]
-)
-def test_a_negation_or_a_correction_without_a_choice(said: str) -> None:
-    assert read_answer(said, OPTIONS).position is None
+@pytest.mark.parametrize(("said", "position"), pairs(SAID))
+def test_a_letter_in_a_sentence(said: str, position: int | None) -> None:
+    assert read_answer(said, OPTIONS).position == position
 
 
 def test_texts_in_scripts_without_spaces() -> None:

@@ -27,23 +27,6 @@ AWKWARD = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("said", "position"),
-    [
-        *(
-            ("Both A and B", 2),
-            ("**Both A and B.**", 2),
-            ("Ice is wet.\nBoth (A) and (B)", 2),
-            ("Both A and B: no", None),
-        ),
-        *(("Both A and B are right.\n\nA: wet. B: wet.", 2), ("Both A and B\nThe answer is D.", 3), ("A and B", None)),
-        *(("Both A and B?", None), ("Both A and B, or D", None), ("Neither A nor B is right.", 3)),
-    ],
-)
-def test_a_line_that_is_an_option_about_letters_is_this_option(said: str, position: int | None) -> None:
-    assert found(said, ("Ice", "Fog", "Both A and B", "Neither A nor B")).position == position
-
-
 @given(
     st.lists(st.sampled_from(AWKWARD), min_size=1, max_size=6),
     st.integers(0, 5),
@@ -58,281 +41,304 @@ def test_a_bare_letter_is_the_option_of_this_letter_whatever_the_options_say(
     assert answer.position == (place if place < len(options) else None)
 
 
-# Alone or at the beginning; stated as the answer; chosen; called right; next to others, which are rejected or repeated;
-# conclusions and corrections; the text of the option; after reasoning.
-THIRD = (
-    "C",
-    "c",
-    "1. C",
-    "C because it is",
-    "C. Dew\n\nThe other options are wrong:\nA. Ice is cold\nB. Fog is wet",
-    "The answer is C.",
-    'The answer is "C".',
-    "Choice: C",
-    r"\boxed{C}",
-    r"$\boxed{\text{C}}$",
-    "<answer>C</answer>",
-    '{"answer": "C"}',
-    "The answer must be C.",
-    "The correct answer is the third option, C.",
-    "I choose C",
-    "I'd go with C.",
-    "I'll pick C.",
-    "I think it's C",
-    "It's C.",
-    "So, C.",
-    "Therefore C",
-    "As an AI, I would say C.",
-    "Option C is correct.",
-    "Of these, option C seems to be the most accurate.",
-    "Among the options, C. Dew is the most appropriate.",
-    "Based on my analysis, I must conclude that C is the correct choice.",
-    "The answer is C (Dew), D is about steam",
-    "The correct answer is **C) Dew**.\n\nHere's why:\n\n* **A) Ice** is cold.\n* **B) Fog** is wet.",
-    "This must be C.",
-    "Certainly! C\n\nOthers say that the answer is A.",
-    "Let me think. Dew is water. So the answer is C.\nQuestion: Where?\nAnswer: A",
-    "Dew forms when the air cools at night, and water settles on the grass (Option C). It is gone in the morning.",
-    "It is not A, so C.",
-    "Dew",
-    "Dew.",
-    "<think>A? B?</think>\nThe answer is C",
-    "[THINK]A[/THINK] C",
-    "A, no</think> I choose C.",
-    "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>The answer is C.",
-)
-
-# An announcement at the end, headings, marks that end a part, and a list that is only introduced.
-THIRD_AT_THE_END = (
-    "To find the right answer, let's break down each option:\n\nA) Ice:\n- cold\n\nThe correct answer is:\n\nAnswer: C",
-    "FINAL ANSWER: A\n\nLet me check it again. Dew is wet.\n\nFINAL ANSWER: C",
-    "Option B is correct, option C is wrong.<eoe>\n[Answer] C <eoa>",
-    "**[Correct answer]** (C)",
-    "[Final Answer]C</s>",
-    "C<eoa>\n\n[Answer] A<eoa>",
-    "A: This option is incorrect. B: It is wrong. C: This is the correct answer.",
-    "The **dew** it is. It forms at night. "
-    + "Water settles on the grass in the morning. " * 8
-    + "\n\n### References\n1. Ice and fog: a review.\n2. Steam.",
-    "Option A is ice, B is fog. That leaves C.",
-    "C. Dew\n\nSecond best: A",
-    "C\n\nNote: A",
-    "Ans. (C)",
-    "The correct answer is C, the symbol of boron is B.",
-    "It is water. The best answer is C. Let me know if you need more help",
-    "So the answer is A. But wait, that is ice. Therefore, the answer is C, and I am sure",
-)
-
-# The letter is not the word "a".
-FIRST = ("The answer is A because",)
-
-# An analysis of the options, or words that look like letters, before the answer.
-THIRD_DIAGNOSIS = (
-    "A. Pneumonia - presents with fever, which is absent here.\nB. Asthma - wheezing.\n\nThe correct answer is C.",
-    "A - incorrect\nB - incorrect\nC. Pulmonary embolism",
-    "A = 100.\n\nThe answer is C.",
-    "The obvious answer is A. However, it is wrong. Option C is correct.",
-    "C\n\nQuestion: Which of the following is actually a virus?\nA. HIV\nB. E\nAnswer: A",
-    "C<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nA",
-    "analysisThe answer is A I think. But let me check.assistantfinalThe answer is C.",
-    "<|channel|>final <|constrain|>json<|message|>C",
-    "◁think▷The answer is A.◁/think▷C",
-)
-
-# The last stated answer, up to a new question; a letter with its text at the end; explanations after it; letters in
-# other forms; verdicts on each option; boxes, tags and objects.
-FOURTH_DYE = (
-    "(i) holds. (ii) does not hold. The answer is (D).",
-    "Option A is cheap.\nOption B fades.\nThe correct structure is **D. pink dye**.",
-    "Therefore, $I(X) = 2$. The answer is (D).",
-    "The answer is (D).\n\nNow, combining all the answers:\nThe answer is (A).\nThe answer is (B).",
-    "The answer is (D).\n\nHuman: Which dye is cheap?\nThe answer is (B).",
-    "It was washed twice and dried in the sun, so that only one colour could remain in the cloth.\n\nD) Pink  dye",
-    'The most likely product is D. It is a mixture.\n\nOption C, a "double" dye, is not a valid explanation.',
-    "(A) This statement is correct. (B) So is this. (C) And this. Therefore, the answer is (D).",
-    "The incorrect statement is D.",
-    "Answer: d",
-    "option d",
-    "Answer -> D",
-    "Answer → D",
-    "ⓓ",
-    "D\x1b[0m",
-    "D D",
-    "A ❌\nB ❌\nC ❌\nD ✅",
-    "- [ ] A\n- [ ] B\n- [x] D",
-    "A: incorrect\nB: wrong\nD: correct",
-    '{"explanation": "The red dye fades.", "final_answer": "D"}',
-)
-
-NOTHING = {
-    Reason.EMPTY: ("", " \n"),
-    Reason.CUT_OFF: (
-        "So the answer is A. But wait, maybe fog, let me check the",
-        "We are asked about water. The answer must be C. Hmm, it could also be that it is wet outside, so",
-        "<think>A",
-    ),
-    Reason.REFUSED: ("I'm sorry, but I cannot answer that.", "I can't help with that. Option A mentions ice."),
-    Reason.SEVERAL: (
-        "A or B",
-        "A and B",
-        "A/B",
-        "Either A or C.",
-        "The answer is A or C.",
-        "The answer is A, B, C, D or E",
-        "Both A and C are correct.",
-        "Ice, fog and dew",
-        "Option A is cold, B is wet and D is hot.",
-        "A... no wait, B.",
-        "[Answer] A:B:D",
-        "The answer is B.\n\nFinal answer: A or C",
-        "A. Ice\nC. Dew",
-        "C. Dew (in the first case)\nB. Fog (in the second case)",
-        '{"answer": ["A", "B"]}',
-    ),
-    Reason.CONTRADICTION: ("A: Fog", "C. None of the above"),
-    Reason.REJECTED: ("A is wrong.", "A: This option is incorrect.", "B) It is wrong"),
-    Reason.REPEATED: (
-        "A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud",
-        "Options:\nA. Ice",
-        "Options:\nA. Ice: cold\nB: wet",
-    ),
-    Reason.OUT_OF_RANGE: ("I", "F", "The answer is F"),
-    Reason.NONE_FITS: ("The correct answer is none of the above.",),
-    Reason.NO_LETTER: (
-        "The best answer is I don't know",
-        "I don't know",
-        "There is no ice.",
-        "Vitamin C is the correct",
-        "The answer is not C.",
-        "Option B is right.\n\nAnswer: unknown",
-    ),
-}
-
-NO_DIAGNOSIS = (
-    "A: Asthma",
-    "The answer is A (Asthma)",
-    "Asthma is wrong.",
-    "Asthma? No.",
-    "Is it asthma?",
-    "Unlike asthma, this has no wheezing.",
-    "Pneumonia is out.",
-    "If he had asthma, he would wheeze.",
-    "I don't think it's A.",
-    "B cells",
-    "(B)(C)",
-    "B+C",
-    "A:B = 2:3",
-    "A) Pneumonia or C) Pulmonary embolism",
-    "B. Asthma and C. Pulmonary embolism",
-    "I need to choose one. Asthma wheezes. Pneumonia is common.",
-    "Option B is plausible.",
-    "Let's analyze each option:\n\nA. Pneumonia: This would typically present with fever and a cough that brings",
-)
-
-NO_DYE = {
-    Reason.NONE_FITS: ("Therefore, none of the given options (A, B, C or D) is correct.", "The answer is (None)."),
-    Reason.SEVERAL: ("The answer is (A),(B),(D).", "A: 10%\nB: 20%\nC: 30%\nD: 40%"),
-    Reason.NO_LETTER: ("A is red. B is green.", "Since the length of the pipe must be a"),
-    Reason.CUT_OFF: (
-        "Let me check each option:\n\nA. red dye: it would fade after a day in the sun, so it can hardly",
-    ),
+READINGS: dict[tuple[str, ...], dict[int | Reason | None, tuple[str, ...]]] = {
+    WEATHER: {
+        # The letter is not the word "a".
+        0: ("The answer is A because",),
+        1: (
+            "A. Ice\nAnswer B.",
+            "A\nIt is not so.\nAnswer (B)",
+            # A doubted answer does not count next to a stated one.
+            "If the answer is C, then. Therefore, the answer is B.",
+            "The incorrect answer is C. Therefore, the answer is B.",
+            "The answer could be A. Therefore, the answer is B.",
+        ),
+        # Alone or at the beginning; stated as the answer; chosen; called right; next to others, which are rejected or
+        # repeated; conclusions and corrections; the text of the option; after reasoning; announced at the end.
+        2: (
+            "C",
+            "c",
+            "1. C",
+            "C because it is",
+            "C. Dew\n\nThe other options are wrong:\nA. Ice is cold\nB. Fog is wet",
+            "The answer is C.",
+            'The answer is "C".',
+            "Choice: C",
+            r"\boxed{C}",
+            r"$\boxed{\text{C}}$",
+            "<answer>C</answer>",
+            '{"answer": "C"}',
+            "The answer must be C.",
+            "The correct answer is the third option, C.",
+            "I choose C",
+            "I'd go with C.",
+            "I'll pick C.",
+            "I think it's C",
+            "It's C.",
+            "So, C.",
+            "Therefore C",
+            "As an AI, I would say C.",
+            "Option C is correct.",
+            "Of these, option C seems to be the most accurate.",
+            "Among the options, C. Dew is the most appropriate.",
+            "Based on my analysis, I must conclude that C is the correct choice.",
+            "The answer is C (Dew), D is about steam",
+            "The correct answer is **C) Dew**.\n\nHere's why:\n\n* **A) Ice** is cold.\n* **B) Fog** is wet.",
+            "This must be C.",
+            "Certainly! C\n\nOthers say that the answer is A.",
+            "Let me think. Dew is water. So the answer is C.\nQuestion: Where?\nAnswer: A",
+            "Dew forms when the air cools, and water settles on the grass (Option C). It is gone in the morning.",
+            "It is not A, so C.",
+            "Dew",
+            "Dew.",
+            "<think>A? B?</think>\nThe answer is C",
+            "[THINK]A[/THINK] C",
+            "A, no</think> I choose C.",
+            "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>The answer is C.",
+            "To find the answer, let's break down each option:\n\nA) Ice:\n- cold\n\nThe answer is:\n\nAnswer: C",
+            "FINAL ANSWER: A\n\nLet me check it again. Dew is wet.\n\nFINAL ANSWER: C",
+            "Option B is correct, option C is wrong.<eoe>\n[Answer] C <eoa>",
+            "**[Correct answer]** (C)",
+            "[Final Answer]C</s>",
+            "C<eoa>\n\n[Answer] A<eoa>",
+            "A: This option is incorrect. B: It is wrong. C: This is the correct answer.",
+            "The **dew** it is. It forms at night. "
+            + "Water settles on the grass in the morning. " * 8
+            + "\n\n### References\n1. Ice and fog: a review.\n2. Steam.",
+            "Option A is ice, B is fog. That leaves C.",
+            "C. Dew\n\nSecond best: A",
+            "C\n\nNote: A",
+            "Ans. (C)",
+            "The correct answer is C, the symbol of boron is B.",
+            "It is water. The best answer is C. Let me know if you need more help",
+            "So the answer is A. But wait, that is ice. Therefore, the answer is C, and I am sure",
+        ),
+        Reason.EMPTY: (
+            "",
+            " \n",
+        ),
+        Reason.CUT_OFF: (
+            "So the answer is A. But wait, maybe fog, let me check the",
+            "We are asked about water. The answer must be C. Hmm, it could also be that it is wet outside, so",
+            "<think>A",
+        ),
+        Reason.REFUSED: (
+            "I'm sorry, but I cannot answer that.",
+            "I can't help with that. Option A mentions ice.",
+        ),
+        Reason.SEVERAL: (
+            "A or B",
+            "A and B",
+            "A/B",
+            "Either A or C.",
+            "The answer is A or C.",
+            "The answer is A, B, C, D or E",
+            "Both A and C are correct.",
+            "Ice, fog and dew",
+            "Option A is cold, B is wet and D is hot.",
+            "A... no wait, B.",
+            "[Answer] A:B:D",
+            "The answer is B.\n\nFinal answer: A or C",
+            "A. Ice\nC. Dew",
+            "C. Dew (in the first case)\nB. Fog (in the second case)",
+            '{"answer": ["A", "B"]}',
+        ),
+        Reason.CONTRADICTION: (
+            "A: Fog",
+            "C. None of the above",
+        ),
+        Reason.REJECTED: (
+            "A is wrong.",
+            "A: This option is incorrect.",
+            "B) It is wrong",
+        ),
+        Reason.REPEATED: (
+            "A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud",
+            "Options:\nA. Ice",
+            "Options:\nA. Ice: cold\nB: wet",
+        ),
+        Reason.OUT_OF_RANGE: (
+            "I",
+            "F",
+            "The answer is F",
+        ),
+        Reason.NONE_FITS: ("The correct answer is none of the above.",),
+        Reason.NO_LETTER: (
+            "The best answer is I don't know",
+            "I don't know",
+            "There is no ice.",
+            "Vitamin C is the correct",
+            "The answer is not C.",
+            "Option B is right.\n\nAnswer: unknown",
+        ),
+    },
+    MED: {
+        # An analysis of the options, or words that look like letters, before the answer.
+        2: (
+            "A. Pneumonia - presents with fever, which is absent.\nB. Asthma - wheezing.\n\nThe answer is C.",
+            "A - incorrect\nB - incorrect\nC. Pulmonary embolism",
+            "A = 100.\n\nThe answer is C.",
+            "The obvious answer is A. However, it is wrong. Option C is correct.",
+            "C\n\nQuestion: Which of the following is actually a virus?\nA. HIV\nB. E\nAnswer: A",
+            "C<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nA",
+            "analysisThe answer is A I think. But let me check.assistantfinalThe answer is C.",
+            "<|channel|>final <|constrain|>json<|message|>C",
+            "◁think▷The answer is A.◁/think▷C",
+        ),
+        None: (
+            "A: Asthma",
+            "The answer is A (Asthma)",
+            "Asthma is wrong.",
+            "Asthma? No.",
+            "Is it asthma?",
+            "Unlike asthma, this has no wheezing.",
+            "Pneumonia is out.",
+            "If he had asthma, he would wheeze.",
+            "I don't think it's A.",
+            "B cells",
+            "(B)(C)",
+            "B+C",
+            "A:B = 2:3",
+            "A) Pneumonia or C) Pulmonary embolism",
+            "B. Asthma and C. Pulmonary embolism",
+            "I need to choose one. Asthma wheezes. Pneumonia is common.",
+            "Option B is plausible.",
+            "Let's analyze each option:\n\nA. Pneumonia: This would typically present with fever and a cough that",
+        ),
+    },
+    DYES: {
+        # The last stated answer, up to a new question; a letter with its text at the end; explanations after it;
+        # letters in other forms; verdicts on each option; boxes, tags and objects.
+        3: (
+            "(i) holds. (ii) does not hold. The answer is (D).",
+            "Option A is cheap.\nOption B fades.\nThe correct structure is **D. pink dye**.",
+            "Therefore, $I(X) = 2$. The answer is (D).",
+            "The answer is (D).\n\nNow, combining all the answers:\nThe answer is (A).\nThe answer is (B).",
+            "The answer is (D).\n\nHuman: Which dye is cheap?\nThe answer is (B).",
+            "It was washed twice and dried in the sun, so that one colour could remain in the cloth.\n\nD) Pink  dye",
+            'The most likely product is D. It is a mixture.\n\nOption C, a "double" dye, is not a valid explanation.',
+            "(A) This statement is correct. (B) So is this. (C) And this. Therefore, the answer is (D).",
+            "The incorrect statement is D.",
+            "Answer: d",
+            "option d",
+            "Answer -> D",
+            "Answer → D",
+            "ⓓ",
+            "D\x1b[0m",
+            "D D",
+            "A ❌\nB ❌\nC ❌\nD ✅",
+            "- [ ] A\n- [ ] B\n- [x] D",
+            "A: incorrect\nB: wrong\nD: correct",
+            '{"explanation": "The red dye fades.", "final_answer": "D"}',
+        ),
+        Reason.NONE_FITS: (
+            "Therefore, none of the given options (A, B, C or D) is correct.",
+            "The answer is (None).",
+        ),
+        Reason.SEVERAL: (
+            "The answer is (A),(B),(D).",
+            "A: 10%\nB: 20%\nC: 30%\nD: 40%",
+        ),
+        Reason.NO_LETTER: (
+            "A is red. B is green.",
+            "Since the length of the pipe must be a",
+        ),
+        Reason.CUT_OFF: (
+            "Let me check each option:\n\nA. red dye: it would fade after a day in the sun, so it can hardly",
+        ),
+    },
+    # A line that is an option about letters.
+    ("Ice", "Fog", "Both A and B", "Neither A nor B"): {
+        2: ("**Both A and B.**", "Ice is wet.\nBoth (A) and (B)", "Both A and B are right.\n\nA: wet. B: wet."),
+        3: ("Both A and B\nThe answer is D.", "Neither A nor B is right."),
+        None: ("Both A and B: no", "A and B", "Both A and B?", "Both A and B, or D"),
+    },
+    # A number after a letter must match its option.
+    ("40", "1,000", "50", "-3"): {
+        0: ("A. 2 + 38 = 40",),
+        1: ("B. 1000",),
+        3: ("D. −3",),
+        Reason.CONTRADICTION: ("A: 50", "A. 1234 (see above)"),
+    },
+    ("0,3", "0,4"): {1: ("B. 0.4",), Reason.CONTRADICTION: ("A. 0.4",)},
+    # A number within another number does not count.
+    ("36", "-36", "5", "5.5", "1/5"): {
+        0: ("The answer is 36",),
+        1: ("The answer is -36",),
+        2: (
+            "The answer is 5",
+            "The answer is 5 apples",
+        ),
+        3: ("The answer is 5.5",),
+        4: ("The answer is 1/5",),
+        None: (
+            "The answer is 3*6",
+            "The answer is 5/2",
+            "The answer is 5%",
+            "The answer is 5.25",
+            "The answer is -5",
+            "The answer is 136",
+            "The answer is 36.5",
+            "The answer is 5°",
+        ),
+    },
+    # Nor does a text within a longer word.
+    ("acid", "carbon", "Newton", "1,000"): {
+        None: (
+            "The answer is acid-free.",
+            "The answer is carbon-14.",
+            "It is carbon-14.",
+            "It is Newton's law.",
+            "The answer is non-acid.",
+            "It is 1,000,000.",
+            "It is carbonate.",
+        ),
+    },
+    # If options combine parts, the text must be complete.
+    ("True, False", "False, True", "True, True"): {
+        0: ("A. True, False", "A. Tr"),
+        Reason.CONTRADICTION: ("A. True for the first statement",),
+    },
+    # The longer of two overlapping texts counts.
+    ("acid", "acid rain", "rain"): {
+        0: ("The answer is acid.",),
+        1: ("It is acid rain.",),
+        Reason.CONTRADICTION: ("A. acid rain",),
+    },
+    # A number counts alone or at the end of a single sentence.
+    ("5", "12", "70"): {
+        1: ("12", "The answer is 12.", "A star with a magnitude of 7 has a distance of 12."),
+        Reason.SEVERAL: ("It is 5 and 12.",),
+        None: (
+            "Half of 24 makes 12 and so on.",
+            "5. First, look at it.",
+            "It is between 5 and 12.",
+            "It is not 12.",
+            "Half of 24 makes 12. Then add 5.",
+        ),
+    },
+    # Texts that begin with a letter or differ in case.
+    ("S. aureus", "E. coli", "C. difficile", "B. cereus", "H. pylori"): {1: ("E. coli",)},
+    ("AA", "Aa", "aa", "None of these"): {
+        0: ("The answer is AA",),
+        1: ("The answer is Aa",),
+        2: ("The answer is aa",),
+        Reason.CONTRADICTION: ("A. aa",),
+    },
 }
 
 
 @pytest.mark.parametrize(
-    ("response", "options", "position"),
-    [
-        *((response, WEATHER, 0) for response in FIRST),
-        *((response, WEATHER, 2) for response in THIRD),
-        *((response, WEATHER, 2) for response in THIRD_AT_THE_END),
-        *((response, MED, 2) for response in THIRD_DIAGNOSIS),
-        *((response, DYES, 3) for response in FOURTH_DYE),
-        *((response, WEATHER, 1) for response in ("A. Ice\nAnswer B.", "A\nIt is not so.\nAnswer (B)")),
-    ],
+    ("options", "response", "expected"),
+    [(options, *case) for options, groups in READINGS.items() for case in pairs(groups)],
 )
-def test_an_option_is_chosen(response: str, options: Sequence[str], position: int) -> None:
+def test_an_option_is_chosen_or_none(options: Sequence[str], response: str, expected: int | Reason | None) -> None:
     answer = found(response, options)
-    assert (answer.position, answer.picked, answer.reason) == (position, position, None)
-
-
-@pytest.mark.parametrize(
-    ("response", "options", "reason"),
-    [
-        *((response, WEATHER, reason) for response, reason in pairs(NOTHING)),
-        *((response, DYES, reason) for response, reason in pairs(NO_DYE)),
-        *((response, MED, None) for response in NO_DIAGNOSIS),
-    ],
-)
-def test_nothing_is_chosen(response: str, options: Sequence[str], reason: Reason | None) -> None:
-    answer = found(response, options)
-    assert answer.picked is None
-    assert answer.reason is (reason or answer.reason)
-
-
-@pytest.mark.parametrize("response", ["If the answer is C, then", "The incorrect answer is C", "The answer could be A"])
-def test_a_doubted_answer_does_not_count_next_to_a_stated_one(response: str) -> None:
-    # Without a conclusion, the doubted option may leave several answers.
-    assert found(f"{response}. But the answer is B.").position in (1, None)
-    assert found(f"{response}. Therefore, the answer is B.").position == 1
-
-
-def test_a_number_after_a_letter_must_match_its_option() -> None:
-    shares = ["40", "1,000", "50", "-3"]
-    assert found("A: 50", shares).reason is Reason.CONTRADICTION
-    assert found("A. 1234 (see above)", shares).reason is Reason.CONTRADICTION
-    assert found("B. 1000", shares).position == 1
-    assert found("D. −3", shares).position == 3
-    assert found("A. 2 + 38 = 40", shares).position == 0
-    assert found("B. 0.4", ["0,3", "0,4"]).position == 1
-    assert found("B. 0.4", ["0,4", "0,3"]).reason is Reason.CONTRADICTION
-
-
-NUMBERS = {
-    0: ("36",),
-    1: ("-36",),
-    2: ("5", "5 apples"),
-    3: ("5.5",),
-    4: ("1/5",),
-    None: ("3*6", "5/2", "5%", "5.25", "-5", "136", "36.5", "5°"),
-}
-
-
-@pytest.mark.parametrize(("said", "position"), pairs(NUMBERS))
-def test_a_number_within_another_number_does_not_count(said: str, position: int | None) -> None:
-    assert found(f"The answer is {said}", ["36", "-36", "5", "5.5", "1/5"]).position == position
-
-
-@pytest.mark.parametrize("said", ["acid-free", "carbon-14", "Newton's law", "non-acid", "1,000,000", "carbonate"])
-def test_a_text_within_a_longer_word_does_not_count(said: str) -> None:
-    for start in ("The answer is", "It is"):
-        assert found(f"{start} {said}.", ["acid", "carbon", "Newton", "1,000"]).position is None
-
-
-def test_if_options_combine_parts_the_text_must_be_complete() -> None:
-    pairs = ["True, False", "False, True", "True, True"]
-    assert found("A. True for the first statement", pairs).reason is Reason.CONTRADICTION
-    assert found("A. True, False", pairs).position == 0
-    assert found("A. Tr", pairs).position == 0
-
-
-def test_the_longer_of_two_overlapping_texts_counts() -> None:
-    acids = ["acid", "acid rain", "rain"]
-    assert found("It is acid rain.", acids).position == 1
-    assert found("The answer is acid.", acids).position == 0
-    assert found("A. acid rain", acids).reason is Reason.CONTRADICTION
-
-
-def test_a_number_counts_alone_or_at_the_end_of_a_single_sentence() -> None:
-    numbers = ["5", "12", "70"]
-    assert found("12", numbers).position == 1
-    assert found("The answer is 12.", numbers).position == 1
-    assert found("Half of 24 makes 12 and so on.", numbers).position is None
-    assert found("5. First, look at it.", numbers).position is None
-    assert found("A star with a magnitude of 7 has a distance of 12.", numbers).position == 1
-    assert found("It is 5 and 12.", numbers).reason is Reason.SEVERAL
-    assert found("It is between 5 and 12.", numbers).position is None
-    assert found("It is not 12.", numbers).position is None
-    assert found("Half of 24 makes 12. Then add 5.", numbers).position is None
+    if isinstance(expected, int):
+        assert (answer.position, answer.picked, answer.reason) == (expected, expected, None)
+    else:
+        assert answer.picked is None
+        assert expected in (None, answer.reason)
 
 
 def test_equal_texts_are_one_option_only_if_they_have_the_same_identity() -> None:
@@ -371,13 +377,6 @@ def test_the_flexible_reader_does_not_contradict_the_strict_one(letter: str, res
     assert flexible.position in (strict.position, None) or "answer" in rest
 
 
-def test_texts_that_begin_with_a_letter_or_differ_in_case() -> None:
-    assert found("E. coli", ["S. aureus", "E. coli", "C. difficile", "B. cereus", "H. pylori"]).position == 1
-    genes = ["AA", "Aa", "aa", "None of these"]
-    assert [found(f"The answer is {gene}", genes).position for gene in genes[:3]] == [0, 1, 2]
-    assert found("A. aa", genes).reason is Reason.CONTRADICTION
-
-
 @pytest.mark.parametrize(
     ("written", "option"),
     [
@@ -397,18 +396,3 @@ def test_a_small_letter_in_brackets_on_the_last_line_weighs_more_only_with_its_t
     assert found("First\n\n(b) Fog").rule == "a line of its own at the end"
     assert found("We go on.\n\n(b)").rule == "a letter"
     assert found("Option A is cold. It follows that:\n(b)").reason is Reason.SEVERAL
-
-
-@pytest.mark.parametrize(
-    ("response", "characters"),
-    [
-        ("<think>A?</think>\nThe **correct** answer is: $B$. Fog", "B$. Fog"),
-        *(("Okay. I would choose **B. Fog**, of course.", "B. Fog"), ("It is fog.", "fog")),
-        *(('{"why": "no ice", "answer": "B"}', "B"), ("𝐁. Fog", "𝐁. Fog"), ("x. " * 9000 + "The answer is B.", "B")),
-    ],
-)
-def test_an_answer_says_which_characters_decided(response: str, characters: str) -> None:
-    answer = found(response)
-    assert answer.span is not None
-    assert response[slice(*answer.span)] == characters
-    assert answer.rule

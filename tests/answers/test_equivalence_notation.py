@@ -1,9 +1,11 @@
+from decimal import Decimal
 from fractions import Fraction
 from time import process_time
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy import base_repr
 
 from lm_eval_cora.answers.equivalence import canonical, same_number, same_words
 
@@ -154,8 +156,7 @@ def test_fractions_are_equal_if_their_values_are(over: int, under: int) -> None:
 @given(st.integers(-(10**12), 10**12), st.integers(-(10**12), 10**12), st.integers(0, 6))
 def test_decimals_of_six_places_are_equal_if_their_values_are(one: int, other: int, places: int) -> None:
     def decimal(number: int) -> str:
-        digits = str(abs(number)).rjust(places + 1, "0")
-        return "-" * (number < 0) + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+        return f"{Decimal(number).scaleb(-places):f}"
 
     shift = 10**places
     assert same_number(decimal(one), decimal(other)) is (one == other)
@@ -166,11 +167,8 @@ def test_decimals_of_six_places_are_equal_if_their_values_are(one: int, other: i
 
 @given(st.integers(0, 10**6), st.integers(2, 9), st.integers(2, 9))
 def test_numbers_in_two_bases_are_equal_if_their_values_are(number: int, one: int, other: int) -> None:
-    def digits(value: int, base: int) -> str:
-        return (digits(value // base, base) if value >= base else "") + str(value % base)
-
-    assert same_number(f"{digits(number, one)}_{one}", f"{digits(number, other)}_{{{other}}}") is True
-    assert same_number(f"{digits(number, one)}_{one}", f"{digits(number + 1, other)}_{other}") is False
+    assert same_number(f"{base_repr(number, one)}_{one}", f"{base_repr(number, other)}_{{{other}}}") is True
+    assert same_number(f"{base_repr(number, one)}_{one}", f"{base_repr(number + 1, other)}_{other}") is False
 
 
 @given(

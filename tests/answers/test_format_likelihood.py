@@ -50,16 +50,6 @@ def test_yes_is_selected_unless_no_is_more_likely(yes: float, no: float) -> None
     assert (answer.yes, answer.no, answer.picked, answer.reason) == (yes, no, None, None)
 
 
-class Number:
-    """A scalar like those of torch, which only `float` converts."""
-
-    def __init__(self, value: float) -> None:
-        self.value = value
-
-    def __float__(self) -> float:
-        return self.value
-
-
 class Overflowing:
     """A number of another library that fails to convert."""
 
@@ -67,7 +57,7 @@ class Overflowing:
         raise RuntimeError("value cannot be converted without overflow")
 
 
-@pytest.mark.parametrize("scalar", [float, np.float32, np.float64, np.float16, np.array, Number, Fraction])
+@pytest.mark.parametrize("scalar", [float, np.float32, np.float64, np.float16, np.array, Fraction])
 def test_numbers_of_other_libraries(scalar: Callable[[float], Any]) -> None:
     assert most_likely([scalar(-2.0), scalar(-0.5), -3]).picked == 0
     answer = yes_or_no(scalar(-2.0), scalar(-0.5))

@@ -60,15 +60,20 @@ def test_a_number_that_begins_the_text_of_an_option_is_no_label() -> None:
         assert read_answer("The answer is 3 apples", apples, labels=labels).position == 1
 
 
+READ = {
+    # Options that are numbers, or begin with one.
+    ("2", "1", "4", "3"): {2: ("Answer: 3) 4",)},
+    ("3", "1", "4", "2"): {1: ("The answer is option 2, which is 1.", "2: 1")},
+    ("-2", "2", "3", "-3"): {0: ("-2",)},
+    ("$1", "$2", "$20", "$30"): {1: ("$2",)},
+    ("Steam", "Ice", "Fog", "Rain"): {None: ("1 and 3", "답은 2가지가 있습니다.")},
+}
+
+
 @pytest.mark.parametrize(
-    ("said", "options", "position"),
-    [
-        *(("Answer: 3) 4", ["2", "1", "4", "3"], 2), ("The answer is option 2, which is 1.", ["3", "1", "4", "2"], 1)),
-        *(("-2", ["-2", "2", "3", "-3"], 0), ("$2", ["$1", "$2", "$20", "$30"], 1), ("2: 1", ["3", "1", "4", "2"], 1)),
-        *(("1 and 3", OPTIONS[:4], None), ("답은 2가지가 있습니다.", OPTIONS[:4], None)),
-    ],
+    ("options", "said", "position"), [(options, *case) for options, groups in READ.items() for case in pairs(groups)]
 )
-def test_options_that_are_numbers_or_begin_with_one(said: str, options: list[str], position: int | None) -> None:
+def test_options_that_are_numbers_or_begin_with_one(options: list[str], said: str, position: int | None) -> None:
     assert read_answer(said, options, labels=("1", "2", "3", "4")).position == position
 
 

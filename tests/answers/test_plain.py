@@ -30,8 +30,7 @@ def test_an_incomplete_end_marker_does_not_end_the_reasoning(end: str) -> None:
 @pytest.mark.parametrize(
     ("opens", "closes"),
     [
-        *((f"<{name}>", f"</{name}>") for name in ("think", "thinking", "mm:think", "analysis", "reflection")),
-        *((f"<{name}>", f"</{name}>") for name in ("rationale", "scratchpad", "some_reasoning")),
+        *((f"<{name}>", f"</{name}>") for name in ("think", "mm:think", "analysis", "reflection", "some_reasoning")),
         ("[THINK]", "[/THINK]"),
         *(("<unused94>thought\n", "<unused95>"), ("<|channel>thought\n", "<channel|>"), ("◁think▷", "◁/think▷")),
         *(("<|START_THINKING|>", "<|END_THINKING|>"), ("<|begin_of_thought|>", "<|end_of_thought|>")),

@@ -70,6 +70,10 @@ OPTIONS = ["Steam", "Ice", "Fog"]
     [
         ("letter", "strict", "**Answer:** B\nC", "**Answer:** B"),
         ("letter", "flexible", "So **B** is tempting, but the answer is (C). Fog.", "C"),
+        ("letter", "flexible", "Okay. I would choose **B. Ice**, of course.", "B. Ice"),
+        ("letter", "flexible", '{"why": "no ice", "answer": "B"}', "B"),
+        ("letter", "flexible", "𝐁. Ice", "𝐁. Ice"),
+        ("letter", "flexible", "x. " * 9000 + "The answer is B.", "B"),
         ("best_answer", "strict", "The best answer is: **(B)**", "B"),
         ("best_answer", "flexible", "So, B.", "B"),
         ("yes_no", "strict", "Answer: **yes**", "yes"),
