@@ -207,20 +207,24 @@ def chosen_docs(
     questions = list(dict.fromkeys(doc["question_id"] for doc in docs))
     if limit is not None and not (isinstance(limit, int | float) and 0 < limit < inf):
         shown = f"{limit:g}" if isinstance(limit, int | float) else repr(limit)
-        expected = "expected a number of questions from 1, or a share of them between 0 and 1"
-        raise UserError(f"{task}: --limit {shown}: {expected}")
+        raise UserError(
+            f"{task}: --limit {shown}: expected a number of questions from 1, or a share of them between 0 and 1"
+        )
     if outside := [number for number in samples or () if type(number) is not int or not 0 <= number < len(questions)]:
-        expected = f"expected the number of a question, from 0 to {len(questions) - 1}"
-        raise UserError(f"{task}: --samples {outside[0]!r}: {expected}")
+        raise UserError(
+            f"{task}: --samples {outside[0]!r}: expected the number of a question, from 0 to {len(questions) - 1}"
+        )
     count = ceil(limit * len(questions)) if limit is not None and limit < 1 else limit
     numbers = samples or range(len(questions))[: None if count is None else int(count)]
     chosen = {questions[number] for number in numbers}
     asked = [number for number, doc in enumerate(docs) if doc["question_id"] in chosen]
     if world_size > len(asked):
         # The harness would raise on the ranks without requests, while the others wait forever.
-        got = f"got {len(asked)} variants for {world_size} processes"
-        remedy = f"Ask more questions, or start at most {len(asked)} processes"
-        raise UserError(f"{task}: expected at least one variant per process, {got}. {remedy}")
+        raise UserError(
+            f"{task}: expected at least one variant per process, "
+            f"got {len(asked)} variants for {world_size} processes. "
+            f"Ask more questions, or start at most {len(asked)} processes"
+        )
     return asked
 
 
