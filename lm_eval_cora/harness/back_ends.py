@@ -236,8 +236,12 @@ def warn_of_small_batches(model: Any) -> None:
     """Warn if a back end that makes its own batches gets few requests at a time (--batch_size is 1 by default)."""
     size = getattr(model, "batch_size", "auto")
     if makes_batches(model) and size != "auto":
-        few = "only %s requests at a time and waits for the slowest one. Use --batch_size auto"
-        logger.warning(f"--batch_size %s sends %s {few}", size, type(model).__name__, size)
+        logger.warning(
+            "--batch_size %s sends %s only %s requests at a time and waits for the slowest one. Use --batch_size auto",
+            size,
+            type(model).__name__,
+            size,
+        )
 
 
 def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -> UserError:

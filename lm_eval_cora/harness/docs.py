@@ -143,9 +143,10 @@ def load_sampler(
     sampler = ExemplarSampler(pool, questions, *seeds)
     sampler.fewest = min(fewer.values(), default=shots)
     if fewer:
-        few = f"{len(fewer):,} of {len(questions):,} questions have fewer than {shots} exemplars"
-        why = f"(the minimum is {sampler.fewest}), because {pool.source} has no more for them"
-        logger.warning(f"{task}: {few} {why}")
+        logger.warning(
+            f"{task}: {len(fewer):,} of {len(questions):,} questions have fewer than {shots} exemplars "
+            f"(the minimum is {sampler.fewest}), because {pool.source} has no more for them"
+        )
     return sampler
 
 
@@ -158,15 +159,18 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
     source = QuestionSource(benchmark, options, split)
     questions, left_out, notes = source.load()
     if options.data_files and own:
-        origin = f"exemplars come from the scored questions, not from the split {own!r}"
-        remedy = "Pass --num_fewshot 0 to ask without exemplars"
-        logger.warning(f"{name}: {origin}, because 'data_files' replaces both. {remedy}")
+        logger.warning(
+            f"{name}: exemplars come from the scored questions, not from the split {own!r}, "
+            "because 'data_files' replaces both. Pass --num_fewshot 0 to ask without exemplars"
+        )
     if split != scored:  # loading the scored split has reported its notes and rows left out
         for note in notes if len(questions) >= ENOUGH else ():  # a few exemplars say little about all
             logger.warning(f"{name}: exemplars: {note}")
         if left_out:
-            lost = f"{len(left_out)} of {len(left_out) + len(questions)} possible exemplars"
-            logger.warning(f"{name}: left out {lost}: {count_left_out(left_out)}")
+            logger.warning(
+                f"{name}: left out {len(left_out)} of {len(left_out) + len(questions)} possible exemplars: "
+                f"{count_left_out(left_out)}"
+            )
     logger.info(f"{name}: exemplars are drawn from {len(questions)} questions of {source}")
     return ExemplarPool(
         questions,
