@@ -1,5 +1,7 @@
 """Model wrapper that skips unnecessary requests: repeated ones, and those that early stopping does not need."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import partial, partialmethod
 from logging import DEBUG, INFO
