@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +14,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import in_a_line
 from lm_eval_cora.harness.compat import manager_of_the_run
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs
+from lm_eval_cora.harness.rounds import in_turn
 from lm_eval_cora.harness.scoring import name_callables
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.log import logger
@@ -84,8 +84,11 @@ def questions_of(task: Any) -> list[TaskQuestion]:
             one.error = UnusableQuestion("a prompt without its options", f"{scores}; {end}")
     places = [number for number, one in enumerate(asked) if one.error]
     if len(places) > _MOST_LEFT_OUT * len(asked):
-        count = f"{len(places)} of {len(asked)} docs cannot be asked; at most {_MOST_LEFT_OUT:.0%} are left out"
-        raise UserError(f"{task.task_name}: {count}. Doc {places[0]}: {asked[places[0]].error}")
+        raise UserError(
+            f"{task.task_name}: "
+            f"{len(places)} of {len(asked)} docs cannot be asked; at most {_MOST_LEFT_OUT:.0%} are left out. "
+            f"Doc {places[0]}: {asked[places[0]].error}"
+        )
     return asked
 
 
@@ -100,8 +103,10 @@ def read_question(task: Any, doc: Mapping[str, Any]) -> TaskQuestion:
     if task.OUTPUT_TYPE == "generate_until":
         printed = longest_run(text, label_in(target) if isinstance(target, str) else "")
         if printed is None:
-            wanted = f"options with the label {shorten(repr(target))}"
-            raise UserError(f"expected {wanted} in the prompt, which ends with {text[-200:]!r}")
+            raise UserError(
+                f"expected options with the label {shorten(repr(target))} "
+                f"in the prompt, which ends with {text[-200:]!r}"
+            )
         right = printed.labels.index(label_in(target))
         return TaskQuestion(task, doc, _stem(printed.before), printed.options, right, printed)
     scored = [str(choice) for choice in task.doc_to_choice(doc)]
@@ -169,14 +174,14 @@ class AskedTask(CoraTask):
         options = Options.from_metadata(config["task"], (config.get("metadata") or {}).get("cora"))
         names = _names_in(config["task"], options)
         tasks = _loaded(config["task"], names)
-        every = [(n, f"{task}-{n}", one) for task in tasks for n, one in enumerate(questions_of(tasks[task]))]
-        asked = {key: one for _, key, one in sorted(every, key=itemgetter(0))}  # in turns: `--limit` leaves out none
-        self._tasks, self._every = tasks, asked
-        self._asked = {key: one for key, one in asked.items() if not one.error}
+        of_each = ([(f"{name}-{n}", one) for n, one in enumerate(questions_of(task))] for name, task in tasks.items())
+        self._tasks, self._every = tasks, dict(in_turn([*of_each]))  # `--limit` leaves out no task
+        self._asked = {key: one for key, one in self._every.items() if not one.error}
         prints = {one.printed is not None for one in self._asked.values()}
         if len(prints) > 1:
-            some = "some of the tasks print their options, others do not"
-            raise UserError(f"{config['task']}: {some}. Run them separately")
+            raise UserError(
+                f"{config['task']}: some of the tasks print their options, others do not. Run them separately"
+            )
         probe = PROBES.get(config["probe"])  # one without names of kinds compares prompts of ours
         ours = (probe is not None and not probe.kinds) or options.prompt or options.templates
         self._in_own_words = prints == {True} and not ours
@@ -325,9 +330,11 @@ class AskedTask(CoraTask):
             before, found, after = (text or context).rpartition(form(question))
             if found:
                 return type(context)(f"{before}{form(self.doc_to_text(doc))}{after}")
-        why = "the chat template changes the text of the question, so its options cannot be replaced"
-        where = f"{self.task_name}: question {doc['question_id']}"
-        raise UserError(f"{where}: {why}. Run without --apply_chat_template")
+        raise UserError(
+            f"{self.task_name}: question {doc['question_id']}: "
+            "the chat template changes the text of the question, so its options cannot be replaced. "
+            "Run without --apply_chat_template"
+        )
 
     def doc_to_prefix(self, doc: Doc) -> Any:
         """The beginning of the answer, which may be a template for the task's own doc."""
@@ -352,8 +359,10 @@ class AskedTask(CoraTask):
             except Exception as error:  # as agieval's, whose answers are lists, with exemplars
                 if one.error:
                     continue
-                where = f"{self.task_name}: question {key} with {shots} exemplars"
-                raise UserError(f"{where}: its task cannot build the prompt: {in_a_line(error)}") from error
+                raise UserError(
+                    f"{self.task_name}: question {key} with {shots} exemplars: "
+                    f"its task cannot build the prompt: {in_a_line(error)}"
+                ) from error
 
 
 _SETTINGS = ["num_fewshot", "fewshot_delimiter", "target_delimiter", "gen_prefix"]
@@ -377,11 +386,14 @@ def _names_in(name: str, options: Options) -> tuple[str, ...]:
         example = """--metadata '{"cora": {"task": "mmlu_anatomy"}}'"""
         raise UserError(f"{name}: expected a task of the harness: {example}. `lm_eval ls tasks` lists them")
     if ours := [each for each in options.task if each.startswith("cora_of")]:
-        why = f"{ours[0]} asks tasks of the harness and is none itself. Name one of those"
-        raise UserError(f"{name}: option 'task': {why}")
+        raise UserError(
+            f"{name}: option 'task': {ours[0]} asks tasks of the harness and is none itself. Name one of those"
+        )
     if of_data := [*(options.declared.keys() - {"cluster"}), *(["data_files"] if options.data_files else [])]:
-        origin = f"the questions are those of {', '.join(options.task)}. For your own data use cora_local or cora_hub"
-        raise UserError(f"{name}: option {of_data[0]!r}: {origin}")
+        raise UserError(
+            f"{name}: option {of_data[0]!r}: "
+            f"the questions are those of {', '.join(options.task)}. For your own data use cora_local or cora_hub"
+        )
     return options.task
 
 

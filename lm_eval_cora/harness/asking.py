@@ -1,6 +1,8 @@
 """Model wrapper that skips unnecessary requests: repeated ones, and those that early stopping does not need."""
 
-from collections.abc import Callable, Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from functools import partial, partialmethod
 from logging import DEBUG, INFO
 from typing import Any
@@ -53,15 +55,20 @@ class AskingLM(ForwardingLM):
         """The options that decide which requests are sent, for the signature. If there are any, some may be skipped."""
         if len(plans := [f"--{name}" for name in self.settings if name != "stop"]) > 1:
             raise UserError(f"{' and '.join(plans)} both set the number of questions. Remove one of them")
-        if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
-            raise UserError(f"--budget {budget!r}: expected a whole number from 1")
-        if target is not None and not 0 < target < 1:
-            raise UserError(f"--target-stderr {target!r}: expected a number above 0 and below 1")
+        # The strategy that chooses questions; None asks all of them.
+        self._strategy: Callable[[Sequence[rounds.Planned]], rounds.Rounds] | None = None
+        if budget is not None:
+            if type(budget) is not int or budget < 1:
+                raise UserError(f"--budget {budget!r}: expected a whole number from 1")
+            self._strategy = partial(rounds.within_budget, budget=budget)
+        if target is not None:
+            if not 0 < target < 1:
+                raise UserError(f"--target-stderr {target!r}: expected a number above 0 and below 1")
+            self._strategy = partial(rounds.until_precise, target=target)
         check_limits(limits, budget)
-        self.limits = tuple(limits)
-        self.width = None if whole is None else parse_target(whole)
-        self.budget, self.target, self.whole = budget, target, whole
-        self._plans = bool(plans)
+        if whole is not None:
+            self._strategy = partial(until_whole, target=parse_target(whole))
+        self.limits, self.budget, self.target, self.whole = tuple(limits), budget, target, whole
         # These are valid for one run only: the wrapped model may change before the next one.
         self._repeated = RepeatedRequests()
         self._expected: dict[str, str] = {}
@@ -79,9 +86,11 @@ class AskingLM(ForwardingLM):
             self._repeated, self._expected, self._is_over = RepeatedRequests(), {}, False
         self._expected[output_type] = task
         if self.budget is not None and len(self._expected) > 1:
-            why = "because the model writes its answers in one and scores answers in the other"
-            cannot = f"{' and '.join(self._expected.values())} cannot share a budget, {why}"
-            raise UserError(f"--budget {self.budget}: {cannot}. Run these tasks separately")
+            raise UserError(
+                f"--budget {self.budget}: {' and '.join(self._expected.values())} cannot share a budget, "
+                "because the model writes its answers in one and scores answers in the other. "
+                "Run these tasks separately"
+            )
 
     def check(self, tasks: Sequence[rounds.StoppableTask]) -> None:
         """Check that the budget is enough for at least one question."""
@@ -91,9 +100,11 @@ class AskingLM(ForwardingLM):
     def set_cache_hook(self, cache_hook: Any) -> None:
         """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer."""
         if self.settings and getattr(cache_hook, "dbdict", None) is not None:
-            why = "a cache around this model would store skipped requests as answers for later runs"
-            remedy = "Put the cache inside, stop_early(CachingLM(lm, path)), and do not pass use_cache"
-            raise UserError(f"stop_early: {why}. {remedy}; or run `lm-eval-cora run ... --stop ... --use_cache FILE`")
+            raise UserError(
+                "stop_early: a cache around this model would store skipped requests as answers for later runs. "
+                "Put the cache inside, stop_early(CachingLM(lm, path)), and do not pass use_cache; "
+                "or run `lm-eval-cora run ... --stop ... --use_cache FILE`"
+            )
         super().set_cache_hook(cache_hook)
 
     def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
@@ -131,10 +142,15 @@ class AskingLM(ForwardingLM):
         """Send requests in rounds, each in several waves; return the answers by id of the request."""
         questions = by_question(requests, stop=self.stop is not None, score=self.target is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
-        agenda = rounds.in_turn([task.agenda() for task in tasks.values()]) if self._plans else []
+        if self._strategy is None:
+            agenda = [rounds.Planned(task, question, 0) for task, question in questions]
+            strategy = rounds.everything(agenda)
+        else:
+            agenda = rounds.in_turn([task.agenda() for task in tasks.values()])
+            strategy = self._strategy(agenda)
         if self.budget is not None:
             logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
-        strategy, observed, number = self._strategy(agenda, questions), rounds.Observed(), 0
+        observed, number = rounds.Observed(), 0
         answers: dict[int, Any] = {}
         send = partial(self._send, method, is_wave=True)
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
@@ -142,7 +158,7 @@ class AskingLM(ForwardingLM):
             while (batch := rounds.send(strategy, observed if number else None)) is not None:
                 number += 1
                 members = [(questions[planned.key], planned.part) for planned in batch if planned.key in questions]
-                which = f"round {number}, " if self._plans else ""
+                which = f"round {number}, " if self._strategy else ""
                 for wave, (pending, responses) in enumerate(ask_in_waves(members, send), 1):
                     logger.debug("%swave %d: open questions: %d, requests: %d", which, wave, pending, len(responses))
                     answers |= responses
@@ -150,7 +166,7 @@ class AskingLM(ForwardingLM):
                     left = sum(len(variant) for variants in waiting for variant in variants)
                     left = left if self.budget is None else min(left, self.budget - len(answers))
                     progress.after_a_wave(len(answers), left, len(questions) - len(waiting), len(questions))
-                if self._plans:
+                if self._strategy:
                     observed = collect(agenda, questions, self._summed)
         progress.close()
         for task in tasks.values():
@@ -170,15 +186,6 @@ class AskingLM(ForwardingLM):
         stops = self.budget is not None and self.stop is not None
         if stops and (notice := describe_bias(observed.sums[name], len(task.agenda()))):
             logger.warning("%s: %s", name, notice)
-
-    def _strategy(self, agenda: Sequence[rounds.Planned], questions: Iterable[rounds.Key]) -> rounds.Rounds:
-        if self.budget is not None:
-            return rounds.within_budget(agenda, self.budget)
-        if self.target is not None:
-            return rounds.until_precise(agenda, self.target)
-        if self.width is not None:
-            return until_whole(agenda, self.width)
-        return rounds.everything([rounds.Planned(task, question, 0) for task, question in questions])
 
     def _summed(self, numbers: list[int]) -> list[int]:
         """Sum each number over all ranks."""
@@ -206,8 +213,9 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
         raise UserError(f"{where}: expected repeats: 1, got {config.repeats} in the task file")
     has_cora = any(entry["aggregation"] is cora and "without" not in entry for entry in entries)
     if not has_cora and (options := {"target-stderr", "target"} & model.settings.keys()):
-        lacks = "needs the metric cora, which this task does not have. Remove the option"
-        raise UserError(f"{where}: --{min(options)} {lacks}")
+        raise UserError(
+            f"{where}: --{min(options)} needs the metric cora, which this task does not have. Remove the option"
+        )
     schedule = getattr(back_end, "batch_schedule", 1)
     if isinstance(schedule, int | float) and schedule > 1:
         raise UserError(
@@ -231,8 +239,10 @@ def check_repeats(task: str, model: Any, *, scores: bool) -> None:
     if isinstance(inside, CachingLM) and not isinstance(inside, AnswerCache):
         raise UserError(f"{where}: the harness' cache answers equal prompts once. Leave out --use_cache")
     if scores and not isinstance(model, AskingLM):
-        how = "Use lm-eval-cora run, or pass the model as stop_early(model, None)"
-        raise UserError(f"{where}: a back end may score equal prompts once. {how}")
+        raise UserError(
+            f"{where}: a back end may score equal prompts once. "
+            "Use lm-eval-cora run, or pass the model as stop_early(model, None)"
+        )
 
 
 def stop_early(

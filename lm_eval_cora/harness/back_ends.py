@@ -88,8 +88,10 @@ _REPLICAS = (
 def _check_address(model: Any) -> None:
     """Check the address and the key of a server: the harness reads them when it sends a request."""
     if not str(model.base_url).startswith(("http://", "https://")):
-        expected = "expected an address such as http://localhost:8000/v1/chat/completions"
-        raise UserError(f"--model_args base_url: {expected}, got {model.base_url}")
+        raise UserError(
+            "--model_args base_url: expected an address such as http://localhost:8000/v1/chat/completions, "
+            f"got {model.base_url}"
+        )
     try:
         _ = model.header
     except Exception as error:
@@ -157,8 +159,11 @@ def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
     except Exception:
         return
     if not template:
-        lacks = f"the tokenizer of {tokenizer} has no chat template, so this is probably not a chat model"
-        raise UserError(f"--apply_chat_template: {lacks}. Leave out --apply_chat_template")
+        raise UserError(
+            "--apply_chat_template: "
+            f"the tokenizer of {tokenizer} has no chat template, so this is probably not a chat model. "
+            "Leave out --apply_chat_template"
+        )
 
 
 def check_chats(name: str, model: Any) -> None:
@@ -166,8 +171,10 @@ def check_chats(name: str, model: Any) -> None:
     try:
         model.apply_chat_template([{"role": "user", "content": _QUESTION}])
     except Exception as error:  # of the tokenizer, its template or the connection
-        remedy = "Leave out --apply_chat_template, or name a model whose tokenizer is on this machine"
-        raise UserError(f"--apply_chat_template: --model {name}: {in_a_line(error)}. {remedy}") from error
+        raise UserError(
+            f"--apply_chat_template: --model {name}: {in_a_line(error)}. "
+            "Leave out --apply_chat_template, or name a model whose tokenizer is on this machine"
+        ) from error
 
 
 def warn_without_hub() -> None:
@@ -186,19 +193,26 @@ def warn_without_hub() -> None:
 def check_sampling(task: str, settings: Mapping[str, Any], options: Options, model: Any) -> None:
     """Check that the generation settings draw samples, and that the model accepts seeds if they are to be sent."""
     if "seed" in settings:
-        same = "would send this seed with every request, so all samples of a question would be the same"
         own = """To send a different seed with each sample, pass --metadata '{"cora": {"request_seeds": true}}'"""
-        raise UserError(f"{task}: --gen_kwargs seed={settings['seed']} {same}. Remove it. {own}")
+        raise UserError(
+            f"{task}: --gen_kwargs seed={settings['seed']} "
+            "would send this seed with every request, so all samples of a question would be the same. "
+            f"Remove it. {own}"
+        )
     temperature = settings.get("temperature", 0)
     hot = isinstance(temperature, int | float) and temperature > 0
     if settings.get("do_sample") is not True or not hot:
-        expected = "expected do_sample=true and a temperature above 0, because this task compares samples"
-        remedy = "Remove these settings from --gen_kwargs"
-        raise UserError(f"{task}: generation settings: {expected}; got {dict(settings)}. {remedy}")
+        raise UserError(
+            f"{task}: generation settings: "
+            "expected do_sample=true and a temperature above 0, because this task compares samples; "
+            f"got {dict(settings)}. Remove these settings from --gen_kwargs"
+        )
     if options.request_seeds and any(base.__name__ == "HFLM" for base in type(behind(model)).__mro__):
-        why = "the back end 'hf' does not accept a seed with a request. Its samples differ without one"
-        remedy = "Remove the option; --seed makes the samples reproducible"
-        raise UserError(f"{task}: option 'request_seeds': {why}. {remedy}")
+        raise UserError(
+            f"{task}: option 'request_seeds': "
+            "the back end 'hf' does not accept a seed with a request. Its samples differ without one. "
+            "Remove the option; --seed makes the samples reproducible"
+        )
 
 
 def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], how: str) -> None:
@@ -222,8 +236,12 @@ def warn_of_small_batches(model: Any) -> None:
     """Warn if a back end that makes its own batches gets few requests at a time (--batch_size is 1 by default)."""
     size = getattr(model, "batch_size", "auto")
     if makes_batches(model) and size != "auto":
-        few = "only %s requests at a time and waits for the slowest one. Use --batch_size auto"
-        logger.warning(f"--batch_size %s sends %s {few}", size, type(model).__name__, size)
+        logger.warning(
+            "--batch_size %s sends %s only %s requests at a time and waits for the slowest one. Use --batch_size auto",
+            size,
+            type(model).__name__,
+            size,
+        )
 
 
 def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -> UserError:
@@ -268,5 +286,6 @@ def _unable(name: str, tasks: Sequence[str], why: str, more: str = "") -> UserEr
     written = [task.removesuffix("_mc") for task in tasks]
     named = f"Let the model write its answers instead: --tasks {','.join(written)}"
     advice = named if written != list(tasks) else "Use tasks of the form `generate`"
-    cannot = f"answers are scored, but the back end {name} cannot do this"
-    return UserError(f"{', '.join(tasks)}: {cannot}: {why}. {advice}{more}")
+    return UserError(
+        f"{', '.join(tasks)}: answers are scored, but the back end {name} cannot do this: {why}. {advice}{more}"
+    )

@@ -124,6 +124,9 @@ class RecordCell:
         return self.text
 
 
+Cell = RecordScore | RecordCell
+
+
 class SampleRow(dict[str, Any]):
     """The values of all metrics for one variant; only a few of them are stored in the samples.
 
@@ -205,12 +208,12 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 
 @contextmanager
-def model_made_by(registered: type, wrap: Callable[[str], Callable[..., Any]]) -> Iterator[None]:
-    """Replace the two class methods with which `simple_evaluate` creates its model, to wrap the model."""
+def model_made_by(registered: type, back_end: type, build: Callable[..., Any]) -> Iterator[None]:
+    """Replace the two class methods with which `simple_evaluate` creates its model; `build` gets the back end's own."""
     # It also accepts a finished model, but then its name and arguments are missing from results, table and trackers.
     with ExitStack() as replaced:
         for maker in ("create_from_arg_obj", "create_from_arg_string"):
-            replaced.enter_context(_replaced(registered, maker, wrap(maker)))
+            replaced.enter_context(_replaced(registered, maker, partial(build, getattr(back_end, maker))))
         yield
 
 

@@ -143,9 +143,10 @@ def load_sampler(
     sampler = ExemplarSampler(pool, questions, *seeds)
     sampler.fewest = min(fewer.values(), default=shots)
     if fewer:
-        few = f"{len(fewer):,} of {len(questions):,} questions have fewer than {shots} exemplars"
-        why = f"(the minimum is {sampler.fewest}), because {pool.source} has no more for them"
-        logger.warning(f"{task}: {few} {why}")
+        logger.warning(
+            f"{task}: {len(fewer):,} of {len(questions):,} questions have fewer than {shots} exemplars "
+            f"(the minimum is {sampler.fewest}), because {pool.source} has no more for them"
+        )
     return sampler
 
 
@@ -158,15 +159,18 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
     source = QuestionSource(benchmark, options, split)
     questions, left_out, notes = source.load()
     if options.data_files and own:
-        origin = f"exemplars come from the scored questions, not from the split {own!r}"
-        remedy = "Pass --num_fewshot 0 to ask without exemplars"
-        logger.warning(f"{name}: {origin}, because 'data_files' replaces both. {remedy}")
+        logger.warning(
+            f"{name}: exemplars come from the scored questions, not from the split {own!r}, "
+            "because 'data_files' replaces both. Pass --num_fewshot 0 to ask without exemplars"
+        )
     if split != scored:  # loading the scored split has reported its notes and rows left out
         for note in notes if len(questions) >= ENOUGH else ():  # a few exemplars say little about all
             logger.warning(f"{name}: exemplars: {note}")
         if left_out:
-            lost = f"{len(left_out)} of {len(left_out) + len(questions)} possible exemplars"
-            logger.warning(f"{name}: left out {lost}: {count_left_out(left_out)}")
+            logger.warning(
+                f"{name}: left out {len(left_out)} of {len(left_out) + len(questions)} possible exemplars: "
+                f"{count_left_out(left_out)}"
+            )
     logger.info(f"{name}: exemplars are drawn from {len(questions)} questions of {source}")
     return ExemplarPool(
         questions,
@@ -207,20 +211,24 @@ def chosen_docs(
     questions = list(dict.fromkeys(doc["question_id"] for doc in docs))
     if limit is not None and not (isinstance(limit, int | float) and 0 < limit < inf):
         shown = f"{limit:g}" if isinstance(limit, int | float) else repr(limit)
-        expected = "expected a number of questions from 1, or a share of them between 0 and 1"
-        raise UserError(f"{task}: --limit {shown}: {expected}")
+        raise UserError(
+            f"{task}: --limit {shown}: expected a number of questions from 1, or a share of them between 0 and 1"
+        )
     if outside := [number for number in samples or () if type(number) is not int or not 0 <= number < len(questions)]:
-        expected = f"expected the number of a question, from 0 to {len(questions) - 1}"
-        raise UserError(f"{task}: --samples {outside[0]!r}: {expected}")
+        raise UserError(
+            f"{task}: --samples {outside[0]!r}: expected the number of a question, from 0 to {len(questions) - 1}"
+        )
     count = ceil(limit * len(questions)) if limit is not None and limit < 1 else limit
     numbers = samples or range(len(questions))[: None if count is None else int(count)]
     chosen = {questions[number] for number in numbers}
     asked = [number for number, doc in enumerate(docs) if doc["question_id"] in chosen]
     if world_size > len(asked):
         # The harness would raise on the ranks without requests, while the others wait forever.
-        got = f"got {len(asked)} variants for {world_size} processes"
-        remedy = f"Ask more questions, or start at most {len(asked)} processes"
-        raise UserError(f"{task}: expected at least one variant per process, {got}. {remedy}")
+        raise UserError(
+            f"{task}: expected at least one variant per process, "
+            f"got {len(asked)} variants for {world_size} processes. "
+            f"Ask more questions, or start at most {len(asked)} processes"
+        )
     return asked
 
 

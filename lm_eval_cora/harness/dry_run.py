@@ -151,8 +151,10 @@ def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str
             meant = did_you_mean(name, manager.all_tasks) or did_you_mean(f"cora_{name}", manager.all_tasks)
             found.append(f"there is no task {name!r}.{meant}")
     sentences = " ".join([found[0], *(text[0].upper() + text[1:] for text in found[1:])])
-    groups = f"the groups are {', '.join(manager.all_groups)}"
-    return UserError(f"{sentences} `lm-eval-cora tasks` lists the tasks of this package; {groups}")
+    return UserError(
+        f"{sentences} `lm-eval-cora tasks` lists the tasks of this package; "
+        f"the groups are {', '.join(manager.all_groups)}"
+    )
 
 
 def _why_skipped(name: str, manager: TaskManager, folders: Sequence[str | Path]) -> str:

@@ -4,6 +4,7 @@ import os
 import pickle
 import sqlite3
 import time
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partialmethod
@@ -201,23 +202,23 @@ class RepeatedRequests:
         level: int,
     ) -> list[Any]:
         """Send requests, except repeated ones: they get the answer of the first."""
-        keys: list[str | int] = []
+        # Samples and requests of other tasks are all sent, even repeated ones: their key is their place.
+        ours = [None if task_of(request) is None else key_for(method, request) for request in requests]
+        keys = [place if key is None else key for place, key in enumerate(ours)]
         # Each repeat of an original is in another call: back ends may merge equal requests of one call.
         calls: dict[int, dict[str | int, Instance]] = {}
-        for place, request in enumerate(requests):
-            # Samples and requests of other tasks are all sent, even repeated ones: their key is their place.
-            key = None if task_of(request) is None else key_for(method, request)
-            keys.append(place if key is None else key)
-            if keys[-1] not in self._known:
-                calls.setdefault(repeat_number(request), {}).setdefault(keys[-1], request)
+        for key, request in zip(keys, requests, strict=True):
+            if key not in self._known:
+                calls.setdefault(repeat_number(request), {}).setdefault(key, request)
         if repeats := len(requests) - sum(map(len, calls.values())):
             logger.log(level, "%d of %d requests repeat others and are not sent again", repeats, len(requests))
             when_known(repeats)
-        answers: dict[str | int, Any] = {}
+        answers = ChainMap[str | int, Any]({}, self._known)
         for _, asked in sorted(calls.items()):
-            answers |= zip(asked, send(requests=[*asked.values()]), strict=True)
-        self._known |= {key: answer for key, answer in answers.items() if isinstance(key, str)}
-        return [answers[key] if key in answers else self._known[key] for key in keys]
+            answers.update(zip(asked, send(requests=[*asked.values()]), strict=True))
+        responses = [answers[key] for key in keys]
+        self._known |= {key: answer for key, answer in answers.maps[0].items() if isinstance(key, str)}
+        return responses
 
 
 # ---- the file
@@ -257,8 +258,10 @@ def check_output(output_path: str) -> None:
         with TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        cannot = f"cannot write to {folder}: {error.strerror}. Choose a folder that you may write to"
-        raise UserError(f"--output_path {output_path}: {cannot}") from None
+        raise UserError(
+            f"--output_path {output_path}: "
+            f"cannot write to {folder}: {error.strerror}. Choose a folder that you may write to"
+        ) from None
 
 
 def check_cache(path: str) -> None:

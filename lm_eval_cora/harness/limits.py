@@ -27,8 +27,10 @@ def check_limits(limits: Sequence[int], budget: int | None) -> None:
     if list(limits) != sorted(set(limits)):
         raise UserError(f"{option}: expected increasing limits, such as 32,512")
     if len(limits) > 1 and budget is not None:
-        why = f"several limits send some requests again, but --budget {budget} counts each request once"
-        raise UserError(f"{option}: {why}. Pass one limit, or --target-stderr instead of the budget")
+        raise UserError(
+            f"{option}: several limits send some requests again, but --budget {budget} counts each request once. "
+            "Pass one limit, or --target-stderr instead of the budget"
+        )
 
 
 def generate(

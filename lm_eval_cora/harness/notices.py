@@ -43,9 +43,11 @@ def describe_cost(
     time = f"; {duration(requests / rate)} at {rate:g} requests a second" if rate else ""
     passages = len({*questions.values()})
     shared = f" in {counted(passages, 'passage')}" if passages < len(questions) else ""
-    of_questions = f"{counted(len(questions), 'question')}{shared}"
-    sent = f"{in_variants}{counted(requests, 'request')}{per_letter}{repeated}"
-    return f"{of_questions}, {sent}, about {size * repeats // 4:,} prompt tokens{share}{time}"
+    return (
+        f"{counted(len(questions), 'question')}{shared}, "
+        f"{in_variants}{counted(requests, 'request')}{per_letter}{repeated}, "
+        f"about {size * repeats // 4:,} prompt tokens{share}{time}"
+    )
 
 
 def describe_time(requests: int, seconds: float, left: int) -> str:
@@ -276,6 +278,8 @@ def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, examples:
 
 def _room(limit: int | None) -> str:
     if limit is None or limit < _ROOM:
-        steps = f"`lm-eval-cora run --max_gen_toks 32,512,{_ROOM}`"
-        return f"raise the token limit: --gen_kwargs max_gen_toks={_ROOM}, or {steps}"
+        return (
+            f"raise the token limit: --gen_kwargs max_gen_toks={_ROOM}, or "
+            f"`lm-eval-cora run --max_gen_toks 32,512,{_ROOM}`"
+        )
     return f"the limit is already {limit:,} tokens, so look at {_RESPONSES} before you raise it"

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
 from math import ceil, inf
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,10 @@ Part = Literal["all", "original"]
 """Which variants of a question to ask: all that remain, or only the original."""
 
 
+AnsweredVariant = tuple[Sequence[Any], Sequence[Any]]
+"""The requests of a variant, and the responses to them."""
+
+
 class StoppableTask(Protocol):
     """What asking needs to know of a task."""
 
@@ -45,8 +49,8 @@ class StoppableTask(Protocol):
     def agenda(self) -> list[Planned]:
         """The questions of all ranks in random order."""
 
-    def score_early(self, answered: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[bool | None]:
-        """Whether each variant (requests and responses) is right, as in the final score; None if unknown."""
+    def score_early(self, answered: Sequence[AnsweredVariant]) -> list[bool | None]:
+        """Whether each variant is right, as in the final score; None if unknown."""
 
     def is_final(self, request: Any, response: str) -> bool:
         """Whether more text after a response could not change its answer."""
@@ -107,10 +111,13 @@ def everything(agenda: Sequence[Planned]) -> Rounds:
     yield agenda
 
 
-def in_turn(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
+T = TypeVar("T")
+
+
+def in_turn(lists: Sequence[Sequence[T]]) -> list[T]:
     """Merge the questions of several tasks: the first one of each task, then the second one of each, and so on."""
     # With a budget, each task gets the same number of questions until it has no more.
-    return [planned for turn in zip_longest(*agendas) for planned in turn if planned is not None]
+    return [each for turn in zip_longest(*lists) for each in turn if each is not None]
 
 
 def of_each_task(agenda: Sequence[Planned]) -> dict[str, list[Planned]]:
@@ -134,10 +141,12 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
     totals = [0, *accumulate(planned.requests for planned in agenda)]
     place = spent = 0
     while place < len(agenda):
-        end = bisect_right(totals, totals[place] + budget - spent) - 1
+        end = max(place, bisect_right(totals, totals[place] + budget - spent) - 1)
         if not end:
-            needed = f"{agenda[0].requests:,} requests, the cost of the first question of {agenda[0].task}"
-            raise UserError(f"--budget: expected at least {needed}; got {budget:,}")
+            raise UserError(
+                "--budget: expected at least "
+                f"{agenda[0].requests:,} requests, the cost of the first question of {agenda[0].task}; got {budget:,}"
+            )
         if end == place or budget - spent < _REST * budget:
             return
         observed = yield agenda[place:end]

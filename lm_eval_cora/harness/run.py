@@ -4,7 +4,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from functools import partial
 from io import StringIO
 from typing import Any, TextIO
 
@@ -47,10 +46,11 @@ class _Place:
             kept.check_output(settings.output_path)
             names = (settings.model_args.get(key) for key in ("pretrained", "model", "path", "engine"))
             if len((name := str(next(filter(None, names), ""))).encode()) > _LONGEST:
-                expected = (
-                    f"a name of the model with at most {_LONGEST} bytes, because the harness names a folder after it"
+                raise UserError(
+                    "--output_path: expected "
+                    f"a name of the model with at most {_LONGEST} bytes, because the harness names a folder after it; "
+                    f"got {shorten(name)!r}"
                 )
-                raise UserError(f"--output_path: expected {expected}; got {shorten(name)!r}")
         if settings.use_cache and not self.keeps:
             raise UserError("--no_cache and --use_cache contradict each other. Remove one of them")
         if settings.use_cache:
@@ -96,8 +96,11 @@ class _Place:
             raise RunDied(f"the run ended: {back_ends.in_a_line(error)}. {self._how_to_continue()}") from error
         else:
             if self.unsaved:
-                where = f"in {self._settings.output_path}, so only the table above has them. Is the disk full?"
-                raise RunDied(f"{' and '.join(self.unsaved)} {where} {self._how_to_continue()}")
+                raise RunDied(
+                    f"{' and '.join(self.unsaved)} "
+                    f"in {self._settings.output_path}, so only the table above has them. Is the disk full? "
+                    f"{self._how_to_continue()}"
+                )
         finally:
             if self._cache is not None:
                 self._cache.close()
@@ -108,8 +111,10 @@ class _Place:
         if self._cache is None:
             return f"No request was sent. To try again, run the same command: {self._command}"
         count, file = self._cache.kept, self._cache.cache_db
-        again = f"run the same command{self._option}: {self._command}"
-        return f"{count:,} answers are kept in {file}. To continue from there, {again}"
+        return (
+            f"{count:,} answers are kept in {file}. To continue from there, "
+            f"run the same command{self._option}: {self._command}"
+        )
 
 
 def _is_open(stream: TextIO) -> bool:
@@ -150,8 +155,15 @@ def run(
         back_ends.check_chat_template(settings.model, settings.model_args)
     back_ends.check_vllm(settings.model, settings.model_args, scored, asking.described)
 
-    def wrap(model: Any) -> AskingLM:
-        if isinstance(model, AskingLM):  # one class method called the other one, which has wrapped the model
+    def built(make: Callable[..., Any], *given: Any, **named: Any) -> AskingLM:
+        """Build the model, check it and wrap it."""
+        try:
+            model = make(*given, **named)
+        except UserError:  # from the other class method, which this one calls
+            raise
+        except (Exception, SystemExit) as error:
+            raise back_ends.model_error(settings.model, settings.model_args, error) from error
+        if isinstance(model, AskingLM):  # the other class method has wrapped it
             return model
         compat.leave_out_empty_stops(model)
         if settings.apply_chat_template:
@@ -180,7 +192,7 @@ def run(
 
     with (
         compat.leaving_out(config_keys),
-        compat.model_made_by(get_model(settings.model), partial(_maker, settings, back_end, wrap)),
+        compat.model_made_by(get_model(settings.model), back_end, built),
         compat.tasks_from(process_tasks),
         compat.after_saving(place.finish),
         compat.noting_unsaved(place.unsaved.append),
@@ -205,21 +217,3 @@ def _back_end(name: str) -> type:
     except Exception as error:
         raise back_ends.model_error(name, {}, error) from error
     return patient(back_end) if issubclass(back_end, TemplateAPI) else back_end
-
-
-def _maker(
-    settings: EvaluatorConfig, back_end: type, wrap: Callable[[Any], AskingLM], method: str
-) -> Callable[..., AskingLM]:
-    """Return a replacement for a class method that creates a model. It wraps the model."""
-    make = getattr(back_end, method)
-
-    def made(*given: Any, **named: Any) -> AskingLM:
-        try:
-            model = make(*given, **named)
-        except UserError:  # from the other class method, which this one calls
-            raise
-        except (Exception, SystemExit) as error:
-            raise back_ends.model_error(settings.model, settings.model_args, error) from error
-        return wrap(model)
-
-    return made

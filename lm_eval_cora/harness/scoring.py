@@ -30,8 +30,9 @@ from lm_eval_cora.answers.records import (
 )
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import notices
-from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow, Undefined
+from lm_eval_cora.harness.compat import Cell, RecordCell, RecordScore, SampleRow, Undefined
 from lm_eval_cora.harness.docs import Doc, passages_of
+from lm_eval_cora.harness.rounds import AnsweredVariant
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import Entry, compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
@@ -57,9 +58,11 @@ def check_comparison(task: str) -> None:
     if CHECKER.verdict("(x+1)^2", "x^2+2x+1") is not True:
         done = subprocess.run(Limits().command(), input="", capture_output=True, text=True, check=False)
         cause = "".join(f": {line}" for line in done.stderr.strip().splitlines()[-1:])
-        failed = f"a test comparison of two answers with math-verify, in a process of its own, failed{cause}"
-        remedy = f"reinstall math-verify and the ANTLR version that it needs: {install}"
-        raise UserError(f"{task}: {failed}. Unless this message names another cause, {remedy}")
+        raise UserError(
+            f"{task}: a test comparison of two answers with math-verify, in a process of its own, failed{cause}. "
+            "Unless this message names another cause, "
+            f"reinstall math-verify and the ANTLR version that it needs: {install}"
+        )
 
 
 def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible") -> Record:
@@ -172,11 +175,11 @@ class Scoring:
         """Score a variant, and put its Record under every metric."""
         return spread(skipped(doc) if _is_skipped(results) else self._record(doc, results), self._keys)
 
-    def score_early(self, answered: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[bool | None]:
-        """Whether each variant (requests and responses) is right, as in the final score; None if unknown."""
+    def score_early(self, answered: Sequence[AnsweredVariant]) -> list[bool | None]:
+        """Whether each variant is right, as in the final score; None if unknown."""
         return self.attempt("an answer", self._score_early, answered) or [None] * len(answered)
 
-    def _score_early(self, answered: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[bool | None]:
+    def _score_early(self, answered: Sequence[AnsweredVariant]) -> list[bool | None]:
         variants = [list(map(_copied, requests, responses)) for requests, responses in answered]
         copies = [request for requests in variants for request in requests]
         self.filter(copies)
@@ -210,17 +213,17 @@ class Scoring:
             _settle(chain(references, written), ranks=self.ranks)
 
     # ---- metrics
-    def value(self, name: str, items: Sequence[RecordScore | RecordCell]) -> float | Undefined:
+    def value(self, name: str, items: Sequence[Cell]) -> float | Undefined:
         """Aggregate a metric."""
         value = self._estimate(name, items).value
         return Undefined() if isnan(value) else value
 
-    def stderr(self, name: str, items: Sequence[RecordScore | RecordCell]) -> float | str:
+    def stderr(self, name: str, items: Sequence[Cell]) -> float | str:
         """Aggregate the standard error of a metric."""
         stderr = self._estimate(name, items).stderr
         return "N/A" if isnan(stderr) else stderr
 
-    def _estimate(self, name: str, items: Sequence[RecordScore | RecordCell]) -> Estimate:
+    def _estimate(self, name: str, items: Sequence[Cell]) -> Estimate:
         return self.attempt(name, self._computed, name, [item.record for item in items]) or UNDEFINED
 
     def _computed(self, name: str, records: Sequence[Record]) -> Estimate:

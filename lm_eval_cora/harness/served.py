@@ -301,25 +301,25 @@ def responses_in(output: Any, think_end_token: str | None = None) -> list[Respon
         isinstance(choice, dict) and isinstance(choice.get("index", 0), int) for choice in choices
     ):
         return []
-    found: list[Response] = []
+    responses: list[Response] = []
     text: str | None
     for choice in sorted(choices, key=lambda choice: choice.get("index", 0)):
         finish = choice.get("finish_reason") or choice.get("stop_reason")
         if "choices" not in output:  # a format of its own, of which only the reason is read
-            text, came = "", ""
+            text, instead = "", ""
         elif isinstance(message := choice.get("message"), dict):
-            text, came = _text_of(message)
+            text, instead = _text_of(message)
             message["content"] = text
         else:
-            text, came = _text_of({"content": choice.get("text")})
+            text, instead = _text_of({"content": choice.get("text")})
             choice["text"], choice["message"] = text, {"content": text}
-        if came == _NO_TEXT and finish == "content_filter":
-            came = "nothing: the server's filter removed the answer"
+        if instead == _NO_TEXT and finish == "content_filter":
+            instead = "nothing: the server's filter removed the answer"
         cut_off = finish in _LIMITS if isinstance(finish, str) else None
         opened = bool(cut_off and think_end_token and text) and str(think_end_token) not in str(text)
         kind = NoAnswer if text is None else Response
-        found.append(kind(text or "", cut_off=cut_off, opened=opened, came=came))
-    return found
+        responses.append(kind(text or "", cut_off=cut_off, opened=opened, came=instead))
+    return responses
 
 
 _LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")  # finish reasons that name a token limit
@@ -327,7 +327,7 @@ _NO_TEXT = "no text"
 
 
 def _text_of(message: dict[str, Any]) -> tuple[str | None, str]:
-    """Return the text of a message (None if it has none), and what came instead of text."""
+    """Return the text of a message (None if it has none), and what the message has instead of text."""
     content = message.get("content")
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict) and part.get("type") != "reasoning"]

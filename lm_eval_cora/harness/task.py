@@ -374,7 +374,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 "exemplars": self.sampler.signature if shots else None,
                 "revision": None if self._options.data_files else self._benchmark.source.revision or None,
                 "math-verify": version("math-verify") if self._writes else None,
-                "prompts": digest_of(templates) if templates else None,
+                **({"prompts": digest_of(templates)} if templates else {}),
                 **self._selection,
             },
             self._options,

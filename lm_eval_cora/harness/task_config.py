@@ -41,9 +41,10 @@ def declared_in(config: Mapping[str, Any]) -> tuple[Probe, Benchmark, Options]:
     ignored = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
     ignored |= {key for key in ("fewshot_split", "training_split", "validation_split") if config.get(key)}
     if ignored:
-        why = "exemplars are drawn from the source in `benchmark`, and all variants of a question get the same ones"
         raise UserError(
-            f"{task}: {', '.join(sorted(ignored))} in the task file would be ignored: {why}. Remove this setting"
+            f"{task}: {', '.join(sorted(ignored))} in the task file would be ignored: "
+            "exemplars are drawn from the source in `benchmark`, and all variants of a question get the same ones. "
+            "Remove this setting"
         )
     return probe, benchmark, options
 
@@ -51,9 +52,11 @@ def declared_in(config: Mapping[str, Any]) -> tuple[Probe, Benchmark, Options]:
 def _probe_of(config: Mapping[str, Any]) -> Probe:
     task, name = config["task"], config.get("probe")
     if "process_docs" in config:
-        expected = f"expected no such key, and the name of a probe in `probe`; got {config['process_docs']!r}"
-        how = "CONTRIBUTING.md explains how to add a probe"
-        raise UserError(f"{task}: process_docs: {expected} (in the task file). {how}")
+        raise UserError(
+            f"{task}: process_docs: "
+            f"expected no such key, and the name of a probe in `probe`; got {config['process_docs']!r} "
+            "(in the task file). CONTRIBUTING.md explains how to add a probe"
+        )
     if not isinstance(name, str) or name not in PROBES:
         raise UserError(f"{task}: probe: expected one of {', '.join(PROBES)}, got {name!r} (in the task file)")
     return PROBES[name]
@@ -62,16 +65,19 @@ def _probe_of(config: Mapping[str, Any]) -> Probe:
 def _benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
     task = config["task"]
     if "benchmark" not in config:
-        keys = "with the keys `hub` or `data_files`, `split`, `question`, `choices`, `answer`"
-        remedy = f"Include a benchmark of this package, or add `benchmark` {keys}"
-        raise UserError(f"{task}: expected `benchmark` in the task file. {remedy}")
+        raise UserError(
+            f"{task}: expected `benchmark` in the task file. Include a benchmark of this package, or add `benchmark` "
+            "with the keys `hub` or `data_files`, `split`, `question`, `choices`, `answer`"
+        )
     if isinstance(config["benchmark"], Benchmark):
         return config["benchmark"]
     if options.task:
         raise UserError(f"{task}: option 'task': this task has its own questions. Use cora_of, or remove the option")
     if others := sorted(_REPLACED.intersection(config)):
-        why = "`benchmark` sets the source of the questions and how they are read. Remove the other keys"
-        raise UserError(f"{task}: {', '.join(others)} in the task file: {why}")
+        raise UserError(
+            f"{task}: {', '.join(others)} in the task file: "
+            "`benchmark` sets the source of the questions and how they are read. Remove the other keys"
+        )
     try:
         return declared(config["benchmark"], options.declared, options.data_files)
     except UserError as error:
@@ -110,9 +116,10 @@ def score_templates(benchmark: Benchmark) -> Templates:
             raise UserError("expected one of the ten templates to be the fixed one")
         return make_templates(entries, has_options=benchmark.has_options)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        remedy = "install one of these versions, or pass your own file with the option 'templates'"
-        versions = f"lm-eval 0.4.12 and 0.4.13 contain them: {remedy}"
-        raise UserError(f"{where}: cannot be read: {described(error)}. {versions}") from None
+        raise UserError(
+            f"{where}: cannot be read: {described(error)}. lm-eval 0.4.12 and 0.4.13 contain them: "
+            "install one of these versions, or pass your own file with the option 'templates'"
+        ) from None
 
 
 # ---- metadata
@@ -128,14 +135,18 @@ def check_metadata(task: str, metadata: Mapping[str, Any]) -> None:
     given = metadata if known is None else known
     if text := "".join(f"{name}{value or ''}, " for name, value in given.items() if "{" in str(name)).rstrip(", "):
         # The harness takes the text of a --config file for key=value pairs.
-        got = f"got the text {shorten(text)!r}. Remove the quotes around it"
-        raise UserError(f"{task}: metadata: expected an object in the --config file, {got}")
+        raise UserError(
+            f"{task}: metadata: expected an object in the --config file, "
+            f"got the text {shorten(text)!r}. Remove the quotes around it"
+        )
     misplaced = [name for name, value in given.items() if _is_misplaced(name, value, task)]
     unsure = [name for name in misplaced if known is None and name in AMBIGUOUS]
     if wrong := [name for name in misplaced if name not in unsure]:
-        why = f"would be ignored, because options are read only inside of {_KEY!r}"
         right = _corrected(given, wrong, others=known is not None)
-        raise UserError(f"{task}: {', '.join(map(repr, wrong))} in --metadata {why}. Pass --metadata {right}")
+        raise UserError(
+            f"{task}: {', '.join(map(repr, wrong))} in --metadata "
+            f"would be ignored, because options are read only inside of {_KEY!r}. Pass --metadata {right}"
+        )
     for name in unsure:
         where = "options belong inside {'cora': {...}}"
         logger.warning("%s: %r in the metadata is not read as an option; %s", task, name, where)

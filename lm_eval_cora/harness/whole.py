@@ -28,9 +28,12 @@ def parse_target(text: str) -> float:
     with suppress(ValueError):
         if kind == "whole" and 0 < (width := float(number)) < 0.5:
             return width
-    expected = "expected whole:E, such as whole:0.01: half the width of the 95% interval of cora for the full benchmark"
-    other = "For a standard error about other questions of the same kind, pass --target-stderr 0.01"
-    raise UserError(f"--target {text!r}: {expected}, above 0 and below 0.5. {other}")
+    raise UserError(
+        f"--target {text!r}: "
+        "expected whole:E, such as whole:0.01: half the width of the 95% interval of cora for the full benchmark, "
+        "above 0 and below 0.5. "
+        "For a standard error about other questions of the same kind, pass --target-stderr 0.01"
+    )
 
 
 class Sizes(NamedTuple):

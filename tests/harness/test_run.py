@@ -217,18 +217,14 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
     ("cora_nothing", [], "cora_nothing"),
     ("cora_demo", ["--metadata", '{"cora": {"question": 1}}'], "option 'question'"),
     ("cora_demo", ["--budget", 25], "25"),  # a question needs 26 requests
-    ("cora_demo", ["--max_gen_toks", "8,64", "--budget", 100], "--budget 100"),
     ("cora_demo", ["--max_gen_toks", "8,64", "--gen_kwargs", "max_new_tokens=5"], "both limit the tokens"),
     ("cora_demo", ["--stop", "exact", "--predict_only"], "--predict_only"),
-    ("cora_demo", ["--num_fewshot", 500], "--num_fewshot 500"),
     ("cora_demo", ["--stop", "exact", "--config", "nowhere.yaml"], "nowhere.yaml"),
     ("cora_demo", ["--stop", "exact", "--model", "no-such-model"], "no-such-model"),
     ("two_filters", ["--stop", "exact"], "filter_list"),
     ("repeated", ["--stop", "exact"], "repeats"),
     ("foreign", ["--stop", "exact"], "--stop"),
-    ("foreign", ["--target", "whole:0.1"], "--target"),
     ("cora_demo", ["--target", "whole:0.1", "--budget", 100], "--budget and --target both set"),
-    ("cora_demo", ["--limit", "-3"], "--limit -3: expected a number of questions"),
     *(
         ("cora_demo", ["--samples", samples], "expected")
         for samples in ("nofile.json", "[1]", '{"cora_demo": 5}', '{"cora_demo": [0, "x"]}')

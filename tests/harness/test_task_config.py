@@ -162,12 +162,6 @@ def test_both_commands_refuse_before_the_first_request(run: Commands, given: str
     assert tells(line, "cora_demo: ", "--metadata", '{"cora": {')
 
 
-def test_both_commands_let_model_arguments_pass(run: Commands, caplog: pytest.LogCaptureFixture) -> None:
-    arguments = ["--model_args", "seed=5,revision=main", "--metadata", '{"cora": {"questions": 1}}']
-    assert run.plain(*arguments, questions=0).results == run.ours(*arguments, questions=0).results
-    assert "is not read" not in caplog.text
-
-
 # ---- templates
 DEMO = benchmark("demo")
 MMLU_PRO = benchmark("mmlu_pro")
