@@ -75,30 +75,6 @@ def test_a_cluster_for_each_question_changes_nothing(probe: str) -> None:
     assert repr(own) == repr(found_in(probe))
 
 
-OF_A_TEST = ("by_chance", "position_", "acc_range_p")
-
-
-@pytest.mark.parametrize("probe", MADE)
-def test_the_errors_of_clusters_agree_with_sums_of_influences(probe: str) -> None:
-    chosen, table = made(probe)
-    names = np.random.default_rng(1).integers(0, 40, QUESTIONS)
-    found, checked = estimates(chosen, in_clusters(table, *map(str, names))), 0
-    for name, alone in found_in(probe).items():
-        estimate = found[name]
-        if isnan(alone.value) or any(word in name for word in OF_A_TEST):
-            continue
-        assert estimate.value == alone.value, name
-        if alone.influence is None or alone.bends or alone.members is not None or alone.ends or name == "macro_acc":
-            continue
-        # Without a cluster, the mean of the influences of the other questions is -sum / (N - n).
-        inside = [names == cluster for cluster in set(names.tolist())]
-        without = [-alone.influence[members].sum() / (QUESTIONS - members.sum()) for members in inside]
-        assert estimate.units == pytest.approx(QUESTIONS**2 / sum(members.sum() ** 2 for members in inside))
-        assert estimate.stderr == pytest.approx(np.std(without) * sqrt(len(inside) - 1)), name
-        checked += 1
-    assert checked > 2
-
-
 def repeated(table: ResponseTable, times: int) -> ResponseTable:
     """Repeat each question several times. The copies of a question are a cluster."""
     rows = np.concatenate([np.tile(part, times) for part in np.split(np.arange(len(table.kind)), table.starts[1:])])
