@@ -41,7 +41,7 @@ def _pick(record: Record) -> int:
 
 
 def _right(record: Record) -> int:
-    return 0 if isinstance(record.answer, str) else record.answer
+    return INVALID if isinstance(record.answer, str) else record.answer
 
 
 def _is_written(record: Record) -> bool:
@@ -76,7 +76,7 @@ class ResponseTable:
             reference is a pair of a record with itself.
         picked: (R,) identity of the picked option, or INVALID, or NO_PICK; `position`, from 0, is its printed place.
         selected: (R,) set of the selected identities; empty unless the variant asks for several options or yes or no.
-        answer: (R,) identity of the right option.
+        answer: (R,) identity of the right option; INVALID if it is unknown, or if there are no options.
         correct: (R,) whether the answer is right; `invalid` that there is none; `tied` that another was as likely.
         printed: (R,) set of the printed identities.
         options: (R,) number of printed options; equal options count separately.
@@ -102,7 +102,7 @@ class ResponseTable:
     picked: Ints = field(metadata=_column(np.int64, NO_PICK, _pick))
     position: Ints = field(metadata=_column(np.int64, INVALID, _or(INVALID, "position")))
     selected: Sets = field(metadata=_column(np.uint64, 0, lambda record: _bit_set(record.selected or ())))
-    answer: Ints = field(metadata=_column(np.int64, 0, _right))
+    answer: Ints = field(metadata=_column(np.int64, INVALID, _right))
     correct: Bools = field(metadata=_column(np.bool_, False, attrgetter("correct")))
     invalid: Bools = field(metadata=_column(np.bool_, False, attrgetter("invalid")))
     tied: Bools = field(metadata=_column(np.bool_, False, attrgetter("tied")))

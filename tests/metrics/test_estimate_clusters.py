@@ -10,8 +10,8 @@ from scipy.stats import t as students_t
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.aggregated import aggregated
-from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import Estimate, students
+from lm_eval_cora.metrics.entries import compute, with_clusters
 from lm_eval_cora.metrics.kinds import KindAccuracies, note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.paired import compared, difference, p_value
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
@@ -52,7 +52,7 @@ def test_a_part_of_the_questions_by_hand() -> None:
     # Of the clusters a, b and c only a and b have questions that count: 2 / (2 - 1) instead of 3 / (3 - 1).
     table = in_clusters(ResponseTable.from_hits([[1]] * 6), *"aabbcc")
     values, members = np.array([1.0, 0, 0, 0, 0, 0]), np.array([True, True, True, True, False, False])
-    found = table.mean(values, members)
+    found = with_clusters(metrics.estimate.mean_of(values, members), table)
     assert found.stderr == pytest.approx(sqrt(2 * (0.5**2 + 0.5**2)) / 4)
     assert found.units == 2
 
@@ -73,30 +73,6 @@ def test_a_cluster_for_each_question_changes_nothing(probe: str) -> None:
     chosen, table = made(probe)
     own = estimates(chosen, in_clusters(table, *map(str, range(QUESTIONS))))
     assert repr(own) == repr(found_in(probe))
-
-
-OF_A_TEST = ("by_chance", "position_", "acc_range_p")
-
-
-@pytest.mark.parametrize("probe", MADE)
-def test_the_errors_of_clusters_agree_with_sums_of_influences(probe: str) -> None:
-    chosen, table = made(probe)
-    names = np.random.default_rng(1).integers(0, 40, QUESTIONS)
-    found, checked = estimates(chosen, in_clusters(table, *map(str, names))), 0
-    for name, alone in found_in(probe).items():
-        estimate = found[name]
-        if isnan(alone.value) or any(word in name for word in OF_A_TEST):
-            continue
-        assert estimate.value == alone.value, name
-        if alone.influence is None or alone.products or alone.members is not None or alone.ends or name == "macro_acc":
-            continue
-        # Without a cluster, the mean of the influences of the other questions is -sum / (N - n).
-        inside = [names == cluster for cluster in set(names.tolist())]
-        without = [-alone.influence[members].sum() / (QUESTIONS - members.sum()) for members in inside]
-        assert estimate.units == pytest.approx(QUESTIONS**2 / sum(members.sum() ** 2 for members in inside))
-        assert estimate.stderr == pytest.approx(np.std(without) * sqrt(len(inside) - 1)), name
-        checked += 1
-    assert checked > 2
 
 
 def repeated(table: ResponseTable, times: int) -> ResponseTable:
@@ -191,7 +167,7 @@ def test_a_metric_of_the_user_has_clusters_as_units() -> None:
     own = {"metric": "own", "aggregation": lambda table: metrics.estimate.mean_of(table.hits / table.sizes)}
     table = in_clusters(ResponseTable.from_hits([[1], [0], [0], [1]]), *"aabc")
     assert compute(own, table).units == 16 / 6
-    assert table.clustered(Estimate(1.0, nan)).units == 0
+    assert with_clusters(Estimate(1.0, nan), table).units == 0
 
 
 def test_unequal_clusters_have_the_error_of_a_jackknife_and_few_degrees_of_freedom() -> None:

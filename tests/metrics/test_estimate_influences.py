@@ -4,11 +4,9 @@ from math import isnan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lm_eval_cora.metrics.estimate import mean_of, ratio_of, share_of, standard_error
-from tests.support.tables import MADE, QUESTIONS, estimates, found_in, made, of_some, resampled, without_errors
+from tests.support.tables import MADE, QUESTIONS, estimates, found_in, made, resampled, without_errors
 
 NO_CLOSED_FORM = ("acc_min", "acc_max", "macro_acc_min", "macro_acc_max", "recall_spread", "position_cramers_v")
 OF_A_TEST = ("recall_spread_by_chance", "acc_range", "macro_acc_range", "position_chi_square", "position_p_value")
@@ -94,30 +92,6 @@ def test_the_mean_of_the_outcomes_is_the_value(probe: str) -> None:
         assert set(counted.tolist()) <= {0.0, 1.0}, name
         assert counted.mean() == pytest.approx(estimate.value), name
     assert shares >= 1
-
-
-values_and_members = st.lists(
-    st.tuples(st.one_of(st.sampled_from((0.0, 1.0)), st.floats(-1, 1)), st.booleans()), min_size=1, max_size=12
-).filter(lambda rows: any(inside for _, inside in rows))
-
-
-@given(values_and_members)
-def test_mean_of_members_has_the_value_of_the_subset(rows: list[tuple[float, bool]]) -> None:
-    values, members = np.array([value for value, _ in rows]), np.array([inside for _, inside in rows])
-    found = mean_of(values, members, between=(-1.0, 1.0))
-    assert found.value == pytest.approx(values[members].mean())
-    count, size = len(values), int(members.sum())
-    if size < 2:  # no error, so no influences
-        assert isnan(found.stderr)
-        assert found.influence is None
-        return
-    # Questions outside the subset have influence 0, the others (value - mean) N / n.
-    deviations = values[members] - values[members].mean()
-    assert found.influence[~members] == pytest.approx(0, abs=1e-12)
-    assert found.influence[members] == pytest.approx(deviations * count / size, abs=1e-12)
-    if np.abs(deviations).max() > 1e-9:
-        first_order = sqrt(count / (count - 1) * (deviations**2).sum()) / size
-        assert found.stderr == pytest.approx(of_some(first_order, count, size), abs=1e-9)
 
 
 def test_a_share_of_some_questions() -> None:

@@ -22,10 +22,13 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.order import Orders, order
 from tests.support.letters import PRIOR, planted, scored
+from tests.support.tables import hits, table_of
+
+LETTERS = [f"answer_at_{letter}" for letter in "ABC"]
 
 
-def table(*questions: list[Record]) -> ResponseTable:
-    return ResponseTable.from_records(record for records in questions for record in records)
+def table(*members: list[Record]) -> ResponseTable:
+    return table_of(members)
 
 
 def twins(count: int, *chances: list[float], answer: int = 0) -> list[list[Record]]:
@@ -71,34 +74,19 @@ def test_a_model_that_only_sees_letters_picks_the_first_one_after_the_prior() ->
 
 def test_the_spread_of_the_recalls() -> None:
     """A is always right, B in one of two questions, C never: 1, 1/2, 0 have a variance of 1/6."""
-    picks = {"q1": (0, 0, 1), "q2": (0, 1, 1)}
-    records = [
-        Record(name, 3, place, f"answer_at_{letter}", (0, 1, 2), 0, picked=picked)
-        for name, row in picks.items()
-        for place, (letter, picked) in enumerate(zip("ABC", row, strict=True))
-    ]
-    assert recall_spread(ResponseTable.from_records(records)).value == pytest.approx(sqrt(1 / 6))
-
-
-def two_letters(right: list[tuple[int, int]]) -> ResponseTable:
-    """Return questions with the right option at A and at B, and whether the two answers are right."""
-    return ResponseTable.from_records(
-        Record(f"q{number:03d}", 2, place, f"answer_at_{'AB'[place]}", (0, 1), 0, picked=1 - hit)
-        for number, row in enumerate(right)
-        for place, hit in enumerate(row)
-    )
+    assert recall_spread(hits(["110", "100"], LETTERS)).value == pytest.approx(sqrt(1 / 6))
 
 
 def test_equal_recalls_may_differ_in_other_questions() -> None:
     # Each question is right or wrong at both letters, so no recall varies against the other in the sample.
-    found = recall_spread(two_letters([(0, 0), (1, 1)] * 20))
+    found = recall_spread(hits(["00", "11"] * 20, LETTERS))
     assert found.value == found.interval[0] == 0
     # The recalls X and Y vary independently by half of Wilson's interval / 1.96, and the spread is |X - Y| / 2.
     low, high = wilson(20, 40)
     assert found.stderr == pytest.approx((high - low) / 3.919928 * sqrt(2) / 2 * sqrt(1 - 2 / pi), rel=0.03)
     assert found.interval[1] > 0.05
     # 20 questions are right at A only, and 20 or 21 at B only; the others at both.
-    equal, nearly = (two_letters([(1, 0)] * 20 + [(0, 1)] * at_b + [(1, 1)] * (180 - at_b)) for at_b in (20, 21))
+    equal, nearly = (hits(["10"] * 20 + ["01"] * at_b + ["11"] * (180 - at_b), LETTERS) for at_b in (20, 21))
     assert recall_spread(equal).value == pytest.approx(0)
     assert recall_spread(equal).interval[1] > recall_spread_by_chance(equal).value > 0.01
     assert recall_spread(equal).interval[1] == pytest.approx(recall_spread(nearly).interval[1], rel=0.2)

@@ -1,8 +1,6 @@
 """Models with known answers in the harness' simple_evaluate: all scores can be computed by hand."""
 
-import random
 from collections import Counter
-from itertools import combinations
 from typing import Any
 
 import pytest
@@ -50,21 +48,3 @@ def test_a_model_that_says_nothing_usable(caplog: pytest.LogCaptureFixture) -> N
     assert values["cora"] == values["acc"] == values["consistency_rate"] == 0.0
     parts = ("cora_demo: 100% ", "no letter (52 of 52", "'Based on the history'", "--apply_chat_template")
     assert tells(caplog.text, *parts)
-
-
-def test_a_model_that_picks_at_random() -> None:
-    rng = random.Random(0)
-    values = scores(run(lambda doc: "ABCDE"[rng.randrange(len(doc["printed"]))]))
-    # The original has five options. Of the 26 variants 10 print five options, 8 print two and 8 print three.
-    assert values["mcqa"] == pytest.approx(1 / 5, abs=4 * values["mcqa_stderr"])
-    assert values["acc"] == pytest.approx((10 / 5 + 8 / 2 + 8 / 3) / 26, abs=4 * values["acc_stderr"])
-    # Two variants that print s and t options, k of them in common, are comparable with probability k/s * k/t and agree
-    # with k/st. Over the 325 pairs of 26 variants: sum k/st / sum k^2/st = 0.460, the chance level of the README.
-    everything = {0, 1, 2, 3, 4}
-    sets = [everything] * 2
-    for distractor in (1, 2, 3, 4):
-        sets += [everything - {distractor} | {26}] * 2 + [{0, distractor}] * 2 + [{0, distractor, 26}] * 2
-    pairs = [(len(s), len(t), len(s & t)) for s, t in combinations(sets, 2)]
-    chance = sum(k / s / t for s, t, k in pairs) / sum(k * k / s / t for s, t, k in pairs)
-    assert chance == pytest.approx(0.460, abs=0.0005)
-    assert values["consistency_rate"] == pytest.approx(chance, abs=4 * values["consistency_rate_stderr"])
