@@ -6,7 +6,7 @@ from itertools import count, islice
 from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
 from lm_eval_cora.questions.randomness import distinct_orders, draw, in_random_order
 from lm_eval_cora.variants.template import LETTER, YES_NO
-from lm_eval_cora.variants.variant import Altered, Option
+from lm_eval_cora.variants.variant import Altered, PrintedOption
 
 _CONSONANTS = "bdgklmnprst"
 _VOWELS = "aeiou"
@@ -91,7 +91,7 @@ KINDS = {
 HARDEST_FIRST = (TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL))
 
 
-def source_options(question: Question, nota_text: str) -> list[Option]:
+def source_options(question: Question, nota_text: str) -> list[PrintedOption]:
     """Return the options of the source; one with the same words as `nota_text` is NOTA: both are the same answer."""
     return [
         (NOTA if _plain(text) == _plain(nota_text) else identity, text)
@@ -103,7 +103,7 @@ def _plain(text: str) -> str:
     return text.strip().rstrip(".").casefold()
 
 
-def filler_options(question: Question, nota_text: str, seed: int) -> list[Option]:
+def filler_options(question: Question, nota_text: str, seed: int) -> list[PrintedOption]:
     """Return all fillers that may be needed as options; each question has its own."""
     texts = (question.stem, nota_text, *question.choices)
     words = fillers(max(*COUNTS, len(question.choices)), texts, seed, question.id)
@@ -111,7 +111,13 @@ def filler_options(question: Question, nota_text: str, seed: int) -> list[Option
 
 
 def of_mcqa_plus(
-    question: Question, more: Sequence[Option], seed: int, nota_text: str, probe: str, *, several_orders: bool = False
+    question: Question,
+    more: Sequence[PrintedOption],
+    seed: int,
+    nota_text: str,
+    probe: str,
+    *,
+    several_orders: bool = False,
 ) -> Iterator[Altered]:
     """Yield the kinds of MCQA+: original and shuffled, other numbers of options, NOTA as the answer, true or false."""
     # With several orders, as in REVAS, n options are printed in n orders and those with NOTA in four, instead of one.
@@ -136,7 +142,9 @@ def of_mcqa_plus(
         yield Altered(TRUE_OR_FALSE_RIGHT if option[0] == right else TRUE_OR_FALSE_WRONG, [option], right, YES_NO)
 
 
-def in_orders(kind: str, options: Sequence[Option], right: int, number: int, *key: str | int) -> Iterator[Altered]:
+def in_orders(
+    kind: str, options: Sequence[PrintedOption], right: int, number: int, *key: str | int
+) -> Iterator[Altered]:
     """Yield a variant in the given order, then shuffled ones; `number` in total if so many distinct orders exist."""
     yield letters(kind, options, right)
     text = dict(reversed(options))
@@ -145,12 +153,12 @@ def in_orders(kind: str, options: Sequence[Option], right: int, number: int, *ke
         yield letters(shuffled(kind), [(identity, text[identity]) for identity in order], right)
 
 
-def letters(kind: str, options: Sequence[Option], right: int) -> Altered:
+def letters(kind: str, options: Sequence[PrintedOption], right: int) -> Altered:
     """Make a variant that asks for the letter of one option. It is the original if its kind is `original`."""
     return Altered(kind, options, right, LETTER, original=kind == ORIGINAL)
 
 
-def once_each(options: Sequence[Option]) -> list[Option]:
+def once_each(options: Sequence[PrintedOption]) -> list[PrintedOption]:
     """Return the options without repeated identities; the first copy is kept."""
     text = dict(reversed(options))
     return list({identity: text[identity] for identity, _ in options}.items())

@@ -4,7 +4,7 @@ from lm_eval_cora.questions.question import NOTA, Question
 from lm_eval_cora.questions.randomness import reordering
 from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, letters, shuffled, source_options
 from lm_eval_cora.variants.template import LETTER
-from lm_eval_cora.variants.variant import Altered, Option, Probe, Setting, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, PrintedOption, Probe, Setting, Variant, variants_of
 
 NAME = "divergent"
 WITH_NOTA = "with_nota"
@@ -42,7 +42,7 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
 
     Source: CoRA, section 5; 26 variants for five options.
     """
-    nota: Option = (NOTA, nota_text)
+    nota: PrintedOption = (NOTA, nota_text)
     options = source_options(question, nota_text)
     right = options[question.answer][0]
     distractors = [position for position in range(len(options)) if position != question.answer]

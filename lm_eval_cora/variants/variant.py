@@ -15,7 +15,7 @@ from lm_eval_cora.variants.template import LETTER, Template, Templates, own_temp
 
 # The kind of the repeats of an original (option `repeats`), after its variants. Only `noise` counts them.
 REPEAT = "repeat"
-Option = tuple[int, str]  # identity and text of an option
+PrintedOption = tuple[int, str]  # identity and text of an option
 
 
 # Not frozen, because creating a frozen object takes six times as long. The harness gets `vars(variant)` as a doc and
@@ -67,7 +67,7 @@ class Altered(NamedTuple):
     """A variant as a probe returns it, without the fields that all variants of a question share."""
 
     kind: str
-    options: Sequence[Option]
+    options: Sequence[PrintedOption]
     answer: int | str
     ask: str
     original: bool = False
