@@ -116,8 +116,25 @@ def score(
         >>> scores["mcqa"].value, scores["ci"].value, scores["cora"].value
         (1.0, 0.5, 0.5)
     """
-    names = {name: value for name, value in locals().items() if name != "data"}
-    names["printed"] = names.pop("options") if printed is None else printed
+    names: dict[str, Any] = {
+        "question": question,
+        "variant": variant,
+        "correct": correct,
+        "original": original,
+        "picked": picked,
+        "answer": answer,
+        "printed": options if printed is None else printed,
+        "kind": kind,
+        "category": category,
+        "cluster": cluster,
+        "followed": followed,
+        "reader": reader,
+        "response": response,
+        "prompt": prompt,
+        "labels": labels,
+        "cut_off": cut_off,
+        "model": model,
+    }
     models = collected.read_answers(data, names)
     if len(models) > 1:
         raise UserError(f"score: expected the rows of one model, got {len(models)}: {first_few(models)}")

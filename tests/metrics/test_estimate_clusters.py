@@ -10,8 +10,8 @@ from scipy.stats import t as students_t
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.aggregated import aggregated
+from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import Estimate, students
-from lm_eval_cora.metrics.entries import compute, with_clusters
 from lm_eval_cora.metrics.kinds import KindAccuracies, note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.paired import compared, difference, p_value
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
@@ -52,7 +52,7 @@ def test_a_part_of_the_questions_by_hand() -> None:
     # Of the clusters a, b and c only a and b have questions that count: 2 / (2 - 1) instead of 3 / (3 - 1).
     table = in_clusters(ResponseTable.from_hits([[1]] * 6), *"aabbcc")
     values, members = np.array([1.0, 0, 0, 0, 0, 0]), np.array([True, True, True, True, False, False])
-    found = with_clusters(metrics.estimate.mean_of(values, members), table)
+    found = table.mean(values, members)
     assert found.stderr == pytest.approx(sqrt(2 * (0.5**2 + 0.5**2)) / 4)
     assert found.units == 2
 
@@ -167,7 +167,7 @@ def test_a_metric_of_the_user_has_clusters_as_units() -> None:
     own = {"metric": "own", "aggregation": lambda table: metrics.estimate.mean_of(table.hits / table.sizes)}
     table = in_clusters(ResponseTable.from_hits([[1], [0], [0], [1]]), *"aabc")
     assert compute(own, table).units == 16 / 6
-    assert with_clusters(Estimate(1.0, nan), table).units == 0
+    assert table.clustered(Estimate(1.0, nan)).units == 0
 
 
 def test_unequal_clusters_have_the_error_of_a_jackknife_and_few_degrees_of_freedom() -> None:
