@@ -149,7 +149,7 @@ SHARES = ("acc", "mcqa", "ci", "cora", "consistency_rate", "all_equal", "equal",
 def columns(table: ResponseTable) -> dict[str, list[object]]:
     """Return the columns of a table except `ran_out`, which `where` does not change: it counts all answers."""
     names = ("picked", "position", "answer", "correct", "invalid", "tied", "printed", "options", "original", "written")
-    found = {name: getattr(table, name).tolist() for name in (*names, "sizes", "alike")}
+    found = {name: getattr(table, name).tolist() for name in (*names, "sizes", "equal_answers")}
     pairs = sorted(map(tuple, table.pairs.tolist()))
     kinds = [table.kinds[code] for code in table.kind]
     return found | {"ids": list(table.question_ids), "of": list(table.categories), "kind": kinds, "pairs": pairs}
