@@ -11,10 +11,10 @@ import yaml
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import begin_of, dataset_of, evaluation_name
 from lm_eval_cora.metrics.facts import Facts, facts_of
-from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean
+from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.runs.model_run import Run, check_one_model
+from lm_eval_cora.runs.model_run import Run, check_metric, check_one_model
 
 
 # ---- model cards

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from traceback import extract_tb
 
-from lm_eval_cora.errors import UserError
-
 _SHOWN = 3
 _LONGEST = 100  # longer words are not typing errors, and comparing them is slow
 _CLOSE = 0.7  # smallest similarity of a suggestion, from 0 to 1: high, because all our task names share a prefix
@@ -41,12 +39,3 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if not close and len(folded) >= _SHORTEST_PART:
         close = sorted((name for name in spelled if folded in name), key=lambda name: (len(name), name))[:_SHOWN]
     return f" Did you mean {', '.join(repr(spelled[name]) for name in close)}?" if close else ""
-
-
-def check_metric(name: str, known: Iterable[str]) -> None:
-    """Raise a UserError if no run has the metric of `--metric`."""
-    names = list(dict.fromkeys(known))
-    if name not in names:
-        raise UserError(
-            f"--metric {name}: there is no such metric.{did_you_mean(name, names)} The metrics are {', '.join(names)}"
-        )

@@ -12,7 +12,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared, pairwise
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.messages import check_metric, did_you_mean
+from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.changed import WhatChanged, what_changed
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
@@ -23,7 +23,7 @@ from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
-from lm_eval_cora.runs.model_run import Run, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import Run, check_metric, not_comparable, setting_differences
 
 NOTE = (
     "Differences are new minus old, paired by question: the second run minus the first, or the other run minus the "

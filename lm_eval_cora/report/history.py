@@ -12,12 +12,12 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference, together
-from lm_eval_cora.questions.messages import check_metric, first_few
+from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.report.content import Cell, History, Line, Number, Report, Section, Table
 from lm_eval_cora.report.headline import first_defined, spoken
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, short_names
 from lm_eval_cora.runs.grouping import RunReader, is_answers_file, labelled, with_labels
-from lm_eval_cora.runs.model_run import Run, not_comparable
+from lm_eval_cora.runs.model_run import Run, check_metric, not_comparable
 
 NOTE = (
     "The versions are sorted by the date of the run. Differences are new minus old, paired by question: a version "

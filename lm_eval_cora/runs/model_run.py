@@ -217,6 +217,15 @@ def check_one_model(runs: Sequence[Run], where: str) -> None:
         raise UserError(f"{where}: expected the runs of one model, got {got}. Choose one with --select MODEL")
 
 
+def check_metric(name: str, known: Iterable[str]) -> None:
+    """Raise a UserError if no run has the metric of `--metric`."""
+    names = list(dict.fromkeys(known))
+    if name not in names:
+        raise UserError(
+            f"--metric {name}: there is no such metric.{did_you_mean(name, names)} The metrics are {', '.join(names)}"
+        )
+
+
 def selected(runs: Sequence[Run], model: str) -> list[Run]:
     """The runs of a model; all runs without a name."""
     if not (found := [run for run in runs if model in ("", run.model)]):
