@@ -229,9 +229,10 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
             raise UserError(f"read: variant {place}: expected a Variant as `expand` returns it, got {got.__name__}")
     docs, texts = [vars(variant) for variant in variants], list(responses)
     if len(docs) != len(texts):
-        what = f"expected one response per variant, got {len(texts):,} for {len(docs):,} variants"
-        advice = "Pass None for a variant that you skipped"
-        raise UserError(f"read: {what}. {advice}")
+        raise UserError(
+            f"read: expected one response per variant, got {len(texts):,} for {len(docs):,} variants. Pass "
+            "None for a variant that you skipped"
+        )
     for place, text in enumerate(texts):
         if text is not None and not isinstance(text, str):
             raise UserError(f"read: response {place}: expected text, or None if skipped, got {type(text).__name__}")
@@ -240,8 +241,10 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     packed = PackedRecords(records)
     table, _ = ResponseTable.from_packed(packed)
     if table.duplicates:
-        remedy = "Read different probes, or several responses to a prompt, separately"
-        raise UserError(f"read: expected each variant once, got {table.duplicates:,} a second time. {remedy}")
+        raise UserError(
+            f"read: expected each variant once, got {table.duplicates:,} a second time. Read different probes, "
+            "or several responses to a prompt, separately"
+        )
     entries = applicable_metrics(probe_of({}, packed), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
     asked = sorted((one.question_id, one.ordinal, one.kind, one.prompt, one.answer) for one in variants)
@@ -352,13 +355,17 @@ def _runs_of(function: str, scores: Scores | Iterable[Scores]) -> list[Run]:
         raise UserError(f"{function}: expected scores, got results of simple_evaluate. Pass cora.read_runs(results)")
     runs = [one._run for one in several if isinstance(one, Scores) and one._run is not None]
     if not runs or len(runs) < len(several):
-        what = f"expected scores that read_runs returns, got {len(several) - len(runs)} others of {len(several)}"
-        advice = "Save other answers to a file with the columns of `score`, and pass the file to read_runs"
-        raise UserError(f"{function}: {what}. {advice}")
+        raise UserError(
+            f"{function}: expected scores that read_runs returns, got {len(several) - len(runs)} others of "
+            f"{len(several)}. Save other answers to a file with the columns of `score`, and pass the file "
+            "to read_runs"
+        )
     (run, count), *_ = Counter((run.model, run.task) for run in runs).most_common(1)
     if count > 1:
-        remedy = "Read all runs in one call of read_runs, which gives them different names"
-        raise UserError(f"{function}: expected each model and task once, got {', '.join(run)} {count} times. {remedy}")
+        raise UserError(
+            f"{function}: expected each model and task once, got {', '.join(run)} {count} times. Read all runs "
+            "in one call of read_runs, which gives them different names"
+        )
     return runs
 
 

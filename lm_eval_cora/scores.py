@@ -227,8 +227,10 @@ class Comparison(Mapping[str, Compared]):
     """
 
     def __init__(self, before: Scores, after: Scores, rows: Mapping[str, Compared]) -> None:
-        names = f"{after.name or 'after'} - {before.name or 'before'}"
-        self._title = f"{names}: {counted(before.questions, 'question')}, paired by question"
+        self._title = (
+            f"{after.name or 'after'} - {before.name or 'before'}: {counted(before.questions, 'question')}, "
+            "paired by question"
+        )
         self._rows = rows
 
     def __getitem__(self, metric: str) -> Compared:
@@ -299,8 +301,10 @@ def compare(before: Scores, after: Scores) -> Comparison:
     """
     for got in (type(before), type(after)):
         if not issubclass(got, Scores):
-            how = "Make them with score, read or read_runs, which returns a list"
-            raise UserError(f"compare: expected Scores, got {got.__name__}. {how}")
+            raise UserError(
+                f"compare: expected Scores, got {got.__name__}. Make them with score, read or read_runs, which "
+                "returns a list"
+            )
     if why := _not_alike(before, after):
         raise UserError(f"compare: {before.name or 'before'} and {after.name or 'after'} cannot be compared: {why}")
     both = [name for name in before if name in after and not isnan(before[name].value + after[name].value)]

@@ -100,9 +100,10 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
             f"--from: expected the runs of one or two models, got {count}: {first_few(map(shorten, models))}"
         )
     if count == 2 and goal.correlation is not None:
-        what = f"expected one model, got {names}, whose correlation is measured"
-        remedy = "Leave --correlation out, or pass one --from"
-        raise UserError(f"--correlation {goal.correlation:g}: {what}. {remedy}")
+        raise UserError(
+            f"--correlation {goal.correlation:g}: expected one model, got {names}, whose correlation is "
+            "measured. Leave --correlation out, or pass one --from"
+        )
     all_groups = by_task(runs).values()
     groups = [group for group in all_groups if len(group) == count]
     if not groups:
@@ -123,8 +124,10 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
         per_unit = len(table.sizes) / table.units  # questions that share a passage
         plans.append(_plan(task, models, metric, goal, estimates, table.units, means, available, per_unit))
         if (units := table.effective) < _FEW_IN_A_RUN:
-            share = f"{IN_95_PERCENT * sqrt(2 / units):.0%}"
-            notes.append(f"{task}: {table.size} in the run, so the numbers may be off by about {share}")
+            notes.append(
+                f"{task}: {table.size} in the run, so the numbers may be off by about "
+                f"{IN_95_PERCENT * sqrt(2 / units):.0%}"
+            )
     if not plans:
         raise UserError(f"--from: nothing can be planned. {'. '.join(notes)}")
     return plans, notes
@@ -259,8 +262,10 @@ def chosen(metric: str) -> list[tuple[str, Model]]:
 def _typical(goal: Goal) -> list[Plan]:
     metric = goal.metric or "cora"
     if metric not in METRICS:
-        meant = f"{did_you_mean(metric, METRICS)} Pass a run with --from OUT for another metric"
-        raise UserError(f"--metric {metric}: typical values exist for {', '.join(METRICS)} only.{meant}")
+        raise UserError(
+            f"--metric {metric}: typical values exist for {', '.join(METRICS)} "
+            f"only.{did_you_mean(metric, METRICS)} Pass a run with --from OUT for another metric"
+        )
     plans = []
     for word, model in chosen(metric):
         variants = 2 + 6 * (model.options - 1)  # of the divergent probe
@@ -279,8 +284,10 @@ def as_table(plans: Sequence[Plan], goal: Goal) -> Table:
         available: Cell = "unknown" if plan.benchmark_questions is None else plan.benchmark_questions
         smallest = "" if isnan(plan.smallest_difference) else f"{plan.smallest_difference:.3f}"
         rows.append([plan.task, plan.metric, correlation, plan.questions, plan.requests, exact, available, smallest])
-    found = f"{goal.finds} {goal.difference:g} with a probability of {goal.power:g}"
-    title = f"Questions that {found} ({100 * goal.level:g}% intervals)"
+    title = (
+        f"Questions that {goal.finds} {goal.difference:g} with a probability of {goal.power:g} "
+        f"({100 * goal.level:g}% intervals)"
+    )
     columns = ["task", "metric", "correlation", "questions", "requests", "exact", "available", "they find"]
     reach = "margin" if goal.same else "difference"
     note = (

@@ -79,9 +79,13 @@ def questions_of(task: Any) -> list[TaskQuestion]:
             printed = next(common)
             one.printed, one.choices = printed if prints else None, printed.options
         elif prints and not one.error:
-            scores = f"the task scores {', '.join(one.choices)}, but its prompt does not print such options"
-            end = f"it ends with {task.doc_to_text(one.doc)[-200:]!r}"
-            one.error = UnusableQuestion("a prompt without its options", f"{scores}; {end}")
+            one.error = UnusableQuestion(
+                "a prompt without its options",
+                (
+                    f"the task scores {', '.join(one.choices)}, but its prompt does not print such options; it "
+                    f"ends with {task.doc_to_text(one.doc)[-200:]!r}"
+                ),
+            )
     places = [number for number, one in enumerate(asked) if one.error]
     if len(places) > _MOST_LEFT_OUT * len(asked):
         raise UserError(
@@ -269,11 +273,11 @@ class AskedTask(CoraTask):
         is_default = self._options.nota_text == Options.nota_text
         if is_default and self._language != "en" and any(NOTA in doc["printed"] for doc in every):
             example = json.dumps({"cora": {"task": next(iter(self._tasks)), "nota_text": "..."}})
-            why = (
-                "the language of the task is unknown, or there are several. Run tasks of different languages separately"
-            )
             remedy = f"""and translate "None of the above": --metadata '{example}'"""
-            raise UserError(f"{self.config.task}: {why}, {remedy}")
+            raise UserError(
+                f"{self.config.task}: the language of the task is unknown, or there are several. Run tasks of "
+                f"different languages separately, {remedy}"
+            )
         if self._in_own_words and not begun:
             prompts = {key: _prompt_of(one) for key, one in self._asked.items()}
             for doc in every:

@@ -100,7 +100,6 @@ def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
 def score_templates(benchmark: Benchmark) -> Templates:
     """SCORE's ten templates, read from the installed harness."""
     path = _SCORE / str(benchmark.score_templates) / "prompt_templates.json"
-    where = f"SCORE's templates for {benchmark.name}, in the installed harness (lm-eval {version('lm-eval')}), {path}"
     try:
         file = json.loads(path.read_text(encoding="utf-8"))
         fixed = {file[key]["prompt"] for key in _FIXED if key in file}
@@ -117,8 +116,10 @@ def score_templates(benchmark: Benchmark) -> Templates:
         return make_templates(entries, has_options=benchmark.has_options)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{where}: cannot be read: {described(error)}. lm-eval 0.4.12 and 0.4.13 contain them: "
-            "install one of these versions, or pass your own file with the option 'templates'"
+            f"SCORE's templates for {benchmark.name}, in the installed harness (lm-eval "
+            f"{version('lm-eval')}), {path}: cannot be read: {described(error)}. lm-eval 0.4.12 and 0.4.13 "
+            "contain them: install one of these versions, or pass your own file with the option "
+            "'templates'"
         ) from None
 
 

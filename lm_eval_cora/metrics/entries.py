@@ -50,7 +50,9 @@ def applies_to(entry: Entry, form: Form | None, *, sampled: bool = False, featur
 
 def needs_of(entry: Entry) -> set[str]:
     """The needs of the metric of an entry; see `Facts`."""
-    return {*facts_of(entry["aggregation"]).needs, *(["category"] if entry.get("macro") else [])}
+    facts = facts_of(entry["aggregation"])
+    also = {"kind": facts.kinds, "category": entry.get("macro")}
+    return {*facts.needs, *(name for name, is_needed in also.items() if is_needed)}
 
 
 def ranks_models(entry: Entry) -> bool:

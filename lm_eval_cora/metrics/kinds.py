@@ -209,8 +209,10 @@ def note_on_small_categories(table: ResponseTable) -> str:
     if not count or table.units < 2:
         return ""
     what = "question" if table.cluster is None else "cluster of questions"
-    few = f"{count} {'category has' if count == 1 else 'categories have'} one {what}"
-    return f"{few}. The errors of the macro metrics take their variation from questions of several categories"
+    return (
+        f"{count} {'category has' if count == 1 else 'categories have'} one {what}. The errors of the macro "
+        "metrics take their variation from questions of several categories"
+    )
 
 
 def note_on_few_clusters(table: ResponseTable) -> str:
@@ -220,8 +222,10 @@ def note_on_few_clusters(table: ResponseTable) -> str:
     if table.units < 2:
         return f"{table.size}: without a second one, no error is known"
     few = "are few" if units == table.units else f"count as {units:.1f} of equal size, which are few"
-    degrees = f"{degrees_of(units):.3g} degrees of freedom, and may still be too short"
-    return f"{table.size} {few}: intervals use Student's t distribution with {degrees}"
+    return (
+        f"{table.size} {few}: intervals use Student's t distribution with {degrees_of(units):.3g} degrees of "
+        "freedom, and may still be too short"
+    )
 
 
 def covariance_of(influence: Floats) -> Floats:

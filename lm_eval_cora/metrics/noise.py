@@ -73,5 +73,7 @@ def describe_noise(table: ResponseTable) -> str:
     text = f"equal prompts got different picks in {equal:.1%} of the pairs"
     if not changed > 0:
         return text
-    share = f"{min(1, equal / changed):.0%} of that, if changed prompts have the same noise"
-    return f"{text}, changed prompts with the same options in {changed:.1%}: noise explains about {share}"
+    return (
+        f"{text}, changed prompts with the same options in {changed:.1%}: noise explains about "
+        f"{min(1, equal / changed):.0%} of that, if changed prompts have the same noise"
+    )

@@ -219,8 +219,10 @@ def compared(before: Estimate, after: Estimate) -> Compared:
 
 def _check(before: int, after: int) -> None:
     if before != after:
-        what = f"expected two estimates from the same questions, got {before:,} and {after:,} questions"
-        raise ValueError(f"difference: {what}. Compare answers to the same questions")
+        raise ValueError(
+            f"difference: expected two estimates from the same questions, got {before:,} and {after:,} "
+            "questions. Compare answers to the same questions"
+        )
 
 
 class Pair(NamedTuple):

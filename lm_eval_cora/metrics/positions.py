@@ -277,7 +277,6 @@ def _why_no_recalls(table: ResponseTable) -> str:
 @metric(
     "Standard deviation over letters of the accuracy of the variants whose right option is printed at the letter.",
     bounds=(0.0, 0.5),
-    needs=("kind",),
     kinds=POSITIONS,
     why_undefined=_why_no_recalls,
 )
@@ -321,9 +320,7 @@ def recall_spread(table: ResponseTable) -> Estimate:
     return Estimate(spread, error, ends=_ends(centred, draws, _LARGEST_SPREAD))
 
 
-@metric(
-    "Expected recall_spread if all letters had the same true recall.", needs=("kind",), kinds=POSITIONS, fewest=FEWEST
-)
+@metric("Expected recall_spread if all letters had the same true recall.", kinds=POSITIONS, fewest=FEWEST)
 def recall_spread_by_chance(table: ResponseTable) -> Estimate:
     """Expected spread of the recalls if all letters had the same true recall.
 

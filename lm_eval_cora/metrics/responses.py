@@ -168,8 +168,10 @@ class ResponseTable:
         is_whole = isinstance(original, (int, np.integer)) and not isinstance(original, bool)
         if original is not None and not (is_whole and 0 <= original < sizes.min(initial=original + 1)):
             short = f", but question {sizes.argmin()} has {sizes.min()} variants" if len(sizes) else ""
-            wanted = f"expected the position of a variant that each question has, got {original}{short}"
-            raise ValueError(f"original: {wanted}. If the rows have no original, pass original=None")
+            raise ValueError(
+                f"original: expected the position of a variant that each question has, got {original}{short}. "
+                "If the rows have no original, pass original=None"
+            )
         skipped, right = np.isnan(values), values == 1
         first = ordinal == (-1 if original is None else original)
         given = {
@@ -360,6 +362,8 @@ def _flatten(hits: Any) -> tuple[Floats, Ints]:
     if len(wrong):
         question = int(np.searchsorted(np.cumsum(sizes), wrong[0], side="right"))
         variant = int(wrong[0] - sizes[:question].sum())
-        got = f"{values[wrong[0]]:g} for variant {variant} of question {question}"
-        raise ValueError(f"answers: expected True, False or NaN, got {got}")
+        raise ValueError(
+            f"answers: expected True, False or NaN, got {values[wrong[0]]:g} for variant {variant} of question "
+            f"{question}"
+        )
     return values, sizes

@@ -34,7 +34,7 @@ __all__ += ["confidence_ratio", "confidence_right", "confidence_wrong", "yes_no_
 Subset = Literal["all", "always_right"]
 
 
-@metric("Accuracy if NOTA replaces the right option and is printed last.", needs=("kind",), kinds=(NOTA_ANSWER,))
+@metric("Accuracy if NOTA replaces the right option and is printed last.", kinds=(NOTA_ANSWER,))
 def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Accuracy if NOTA ("None of the above") replaces the right option and is printed last.
 
@@ -51,7 +51,6 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
 @metric(
     "Share of questions on which the model picks NOTA, the right option, in all orders.",
-    needs=("kind",),
     kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
 )
 def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
@@ -66,7 +65,6 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
 @metric(
     "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
     bounds=(-1.0, 1.0),
-    needs=("kind",),
     kinds=(NOTA_ANSWER,),
 )
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
@@ -84,7 +82,6 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 @metric(
     "Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.",
     bounds=(-1.0, 1.0),
-    needs=("kind",),
     kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
 )
 def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
@@ -100,7 +97,6 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
 @metric(
     "Share of “yes” when asked whether the right option is right, on questions always answered correctly.",
-    needs=("kind",),
     kinds=(TRUE_OR_FALSE_RIGHT,),
     ranks_models=False,
 )
@@ -120,7 +116,6 @@ def tf_right(table: ResponseTable) -> Estimate:
 
 @metric(
     "Share of “no” when asked whether a wrong option is right, on questions always answered correctly.",
-    needs=("kind",),
     kinds=(TRUE_OR_FALSE_WRONG,),
     ranks_models=False,
 )
@@ -187,7 +182,7 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
 
 @metric(
     "Accuracy on misled questions after a filler has replaced the misleading option.",
-    needs=("kind", "picked", "printed"),
+    needs=("picked", "printed"),
     kinds=(REPLACED,),
     ranks_models=False,
 )

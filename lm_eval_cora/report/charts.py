@@ -159,8 +159,14 @@ def changes(canvas: Canvas, chart: RetentionChart) -> float:
                 y = middle + (series - (count - 1) / 2) * step
                 bars.setdefault(series, []).append((change, y))
                 corner, size = (-change.gained, y - step / 2), (sum(change), step)
-                tip = f"kept {change.kept:.3f}, lost {change.lost:.3f}, gained {change.gained:.3f}"
-                canvas.spot(corner, size, f"{joined(model, name)}: {tip}")
+                canvas.spot(
+                    corner,
+                    size,
+                    (
+                        f"{joined(model, name)}: kept {change.kept:.3f}, lost {change.lost:.3f}, gained "
+                        f"{change.gained:.3f}"
+                    ),
+                )
     for series, own in bars.items():
         _bars(canvas, own, 0.4 * step, series, count > 1)
     axes.axvline(0, color=ink, linewidth=1.2)
@@ -276,8 +282,10 @@ def _versions(canvas: Canvas, chart: History, line: Line, series: int) -> None:
 def check_drawing() -> None:
     """Check that charts can be drawn."""
     if find_spec("matplotlib") is None:
-        remedy = "Or use --format md, which does not need it"
-        raise UserError(f"charts need matplotlib, which is not installed: pip install 'lm-eval-cora[report]'. {remedy}")
+        raise UserError(
+            "charts need matplotlib, which is not installed: pip install 'lm-eval-cora[report]'. Or use "
+            "--format md, which does not need it"
+        )
 
 
 @contextmanager

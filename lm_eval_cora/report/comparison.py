@@ -113,8 +113,10 @@ def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None
     chosen = [c for c in contestants if baseline == c.name or Path(baseline) == c.path]
     if len(chosen) != 1:
         names, found = [c.name for c in contestants], f"{len(chosen)} models" if chosen else "none"
-        known = f"{did_you_mean(baseline, names)} The models are {', '.join(names)}"
-        raise UserError(f"--baseline {baseline}: expected the path or name of one model, got {found}.{known}")
+        raise UserError(
+            f"--baseline {baseline}: expected the path or name of one model, got "
+            f"{found}.{did_you_mean(baseline, names)} The models are {', '.join(names)}"
+        )
     return [*chosen, *(c for c in contestants if c is not chosen[0])]
 
 

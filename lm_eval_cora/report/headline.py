@@ -137,11 +137,14 @@ def _of_several(runs: Sequence[Run], name: str, gaps: _Gaps) -> Iterator[str]:
         if rival is not None:
             yield f"{_name(rival.model)} answers the most questions correctly in all variants: {right}."
     elif rival is not None:
-        both = f"{right} ({best} {_percent(_all_right(first).value)})"
-        more = f"{_name(rival.model)} answers more questions correctly in all variants: {both}"
-        yield f"The scores disagree: {best} has the highest {score}, but {more}."
-        half = "a model that answers half of the originals correctly and hardly any question in all variants"
-        yield f"{spoken(name)} is also high for {half}."
+        yield (
+            f"The scores disagree: {best} has the highest {score}, but {_name(rival.model)} answers more "
+            f"questions correctly in all variants: {right} ({best} {_percent(_all_right(first).value)})."
+        )
+        yield (
+            f"{spoken(name)} is also high for a model that answers half of the originals correctly and hardly "
+            "any question in all variants."
+        )
     else:
         claim = "is the most reliable" if name == "cora" else "is the best"
         yield f"{best} {claim}: {spoken(name)} {_with_error(value)}; {gaps[frozenset((first, second))][1]}."

@@ -96,10 +96,11 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     shown = headline(runs, comparable=comparable)
     more = [block for block in _more(probe, runs, questions, comparable=comparable) if block]
     blocks = [block for block in _blocks(probe, runs, shown.picture if shown else None, comparable=comparable) if block]
-    why_unmarked = f"not comparable with {first.model}, so no model is marked as the best"
     notes = [(run.model, note) for run in runs for note in (*_invalid(run), *run.warnings)]
     notes += [(run.model, note) for run in runs if (note := describe_noise(run.table))]
-    notes += [(model, f"{why_unmarked}: {why}") for model, why in unlike]
+    notes += [
+        (model, f"not comparable with {first.model}, so no model is marked as the best: {why}") for model, why in unlike
+    ]
     settings = [(run.model, why) for run in others for why in setting_differences(first, run)]
     notes += [(model, f"compared with {first.model}: {why}") for model, why in settings]
     return Section(

@@ -153,9 +153,10 @@ class AnswerColumns:
         for column in COLUMNS:
             values = found[self.names[column]] if column in self.names else [None] * count
             if _ABSENT in values and column not in _MAY_BE_ABSENT:
-                what = f"the key {self.names[column]!r} is missing, but other rows have it"
-                remedy = "Give every row the same keys"
-                raise UserError(f"{self.where(values.index(_ABSENT))}: {what}. {remedy}")
+                raise UserError(
+                    f"{self.where(values.index(_ABSENT))}: the key {self.names[column]!r} is missing, but "
+                    "other rows have it. Give every row the same keys"
+                )
             values = [None if value is _ABSENT else value for value in values]
             # A csv file cannot tell an empty cell from a missing value.
             is_missing_if_empty = is_table and column != "response"
@@ -297,9 +298,11 @@ def _find(
     if not has_answers:
         needed += next((way for way in _WAYS if all(like.get(name, name) for name in way)), _WAYS[0])
     fitting = (f"{option.format(name)}{like[name] or 'COLUMN'}" for name in like if like[name] or name in needed)
-    how = f"{'Rename yours (new=old)' if given is None else 'Name yours'}: {', '.join(fitting)}"
     got = ", ".join(map(repr, found)) or "none"
-    raise UserError(f"{source}: expected the columns {_EXPECTED}; got {got}. {how}. {_ORIGINALS}")
+    raise UserError(
+        f"{source}: expected the columns {_EXPECTED}; got {got}. "
+        f"{'Rename yours (new=old)' if given is None else 'Name yours'}: {', '.join(fitting)}. {_ORIGINALS}"
+    )
 
 
 # ---- responses, read by the readers of the harness' tasks
@@ -311,8 +314,10 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
     """Fill all columns that depend on the responses."""
     values = columns.values
     if not {"printed", "prompt"} & columns.names.keys():
-        where = "a column 'options' or 'choices' with lists, one for each option (A, B, ...), or the column 'prompt'"
-        raise UserError(f"{columns.source}: expected the options of each response: {where}")
+        raise UserError(
+            f"{columns.source}: expected the options of each response: a column 'options' or 'choices' with "
+            "lists, one for each option (A, B, ...), or the column 'prompt'"
+        )
     drafts = [_draft(columns, row) for row in range(len(values["response"]))]
     rights = _right_options(columns.source, drafts)
     for name in ("picked", "correct", "followed", "printed"):

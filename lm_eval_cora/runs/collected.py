@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from itertools import chain, pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,6 @@ class Collected:
     questions: Mapping[str, range]  # the rows of each question
     metrics: frozenset[str] = frozenset()  # that a run computed
     references: frozenset[str] = frozenset()  # ids of questions with an option that refers to other options
-    paths: tuple[tuple[Path, int], ...] = ()  # of samples files
 
     @property
     def readers(self) -> list[str]:
@@ -97,11 +95,15 @@ class Collected:
             return f"{only}, so it is unknown whether both were asked the same. Give both the same columns"
         asked, also = self.asked(), other.asked()
         if unlike := [repr(question) for question in asked if asked[question] != also[question]]:
-            equal = f"the columns {', '.join(map(repr, ('variant', *self.described)))} must be equal in both"
-            return f"{len(unlike):,} of {len(asked):,} questions were asked differently ({first_few(unlike)}): {equal}"
+            return (
+                f"{len(unlike):,} of {len(asked):,} questions were asked differently ({first_few(unlike)}): "
+                f"the columns {', '.join(map(repr, ('variant', *self.described)))} must be equal in both"
+            )
         if skipped := sorted({*self.table.question_ids} ^ {*other.table.question_ids}):
-            which = f"{len(skipped):,} of {len(asked):,} questions were skipped ({first_few(map(repr, skipped))})"
-            return f"in one of the two all variants of {which}. Give answers to the same questions"
+            return (
+                f"in one of the two all variants of {len(skipped):,} of {len(asked):,} questions were skipped "
+                f"({first_few(map(repr, skipped))}). Give answers to the same questions"
+            )
         return ""
 
 
@@ -263,9 +265,11 @@ def _numbers(columns: AnswerColumns, rows: range) -> dict[str, int]:
             raise columns.error(row, "picked", f"one of the printed options {options}, or a missing value if invalid")
     texts = dict.fromkeys(text for row in rows for text in lists[row] or ())
     if len(texts) > IDENTITIES:
-        what = f"the question has {len(texts)} different options, expected at most {IDENTITIES}"
-        remedy = f"Leave out the column {columns.names['printed']!r} if all variants print the same options"
-        raise UserError(f"{columns.where(rows.start)}: {what}. {remedy}")
+        raise UserError(
+            f"{columns.where(rows.start)}: the question has {len(texts)} different options, expected at "
+            f"most {IDENTITIES}. Leave out the column {columns.names['printed']!r} if all variants print "
+            "the same options"
+        )
     texts |= dict.fromkeys(answers[row] for row in rows if answers[row] is not None)
     return {text: number for number, text in enumerate(texts)}
 
@@ -309,8 +313,9 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
     elif table.original_correct is None and len(table.sizes):
         counts = table.sum_by_question(table.original)
         place = int((counts != 1).argmax())
-        question = f"question {table.question_ids[place]!r} has {counts[place]:.0f}"
-        reasons["original"] = f"needs one original of each question; {question}"
+        reasons["original"] = (
+            f"needs one original of each question; question {table.question_ids[place]!r} has {counts[place]:.0f}"
+        )
     if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
         reasons["followed"] = "the column 'followed' has missing values"
     lacking = [(column, reasons[column]) for column in (*columns, BALANCED) if column in reasons]
@@ -370,8 +375,10 @@ def _lacking_variants(answers: Collected) -> str:
     lacking = [name for name, rows in places.items() if {*names[rows.start : rows.stop]} < usual]
     if not lacking:
         return ""
-    which = f"{len(lacking):,} of {counted(len(places), 'question')} ({first_few(map(repr, lacking))})"
-    return f"{which} lack variants that most have. Fewer are easier: give the answers to all that were asked"
+    return (
+        f"{len(lacking):,} of {counted(len(places), 'question')} ({first_few(map(repr, lacking))}) lack "
+        "variants that most have. Fewer are easier: give the answers to all that were asked"
+    )
 
 
 def left_out(table: ResponseTable) -> list[str]:

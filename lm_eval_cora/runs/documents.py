@@ -263,8 +263,9 @@ class _Lines:
             if not isfinite(estimate.value):
                 left_out[metric] = "its values are too large"
             elif is_checked and value is not None and not _is_close(value, estimate.value):
-                mean = f"{estimate.value:.6g}"
-                left_out[metric] = f"the results file has {shorten(str(value), 20)}, the mean over documents is {mean}"
+                left_out[metric] = (
+                    f"the results file has {shorten(str(value), 20)}, the mean over documents is {estimate.value:.6g}"
+                )
             else:
                 estimates[metric] = estimate
                 unchecked += [metric] if value is None else []
@@ -276,8 +277,10 @@ class _Lines:
         if not file.results:
             notes.append(f"{file.unchecked}, so it is not known whether each metric is a mean over documents")
         elif expected != len(ids):
-            counts = f"the results file has {expected:,} documents, the samples have {len(ids):,}"
-            notes.append(f"{counts}, so the means are not checked against it")
+            notes.append(
+                f"the results file has {expected:,} documents, the samples have {len(ids):,}, so the means are "
+                "not checked against it"
+            )
         elif unchecked:
             named = first_few(shorten(metric, 40) for metric in unchecked)
             notes.append(f"not checked, because the results file does not have them: {named}")

@@ -154,8 +154,10 @@ def files_in(path: Path, wanted: Callable[[str], bool]) -> list[Path]:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    remedy = "Change its permissions, or pass only the folders inside that you can read"
-    raise UserError(f"{error.filename}: cannot be read: {error.strerror}. {remedy}") from None
+    raise UserError(
+        f"{error.filename}: cannot be read: {error.strerror}. Change its permissions, or pass only the folders "
+        "inside that you can read"
+    ) from None
 
 
 def grouped_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

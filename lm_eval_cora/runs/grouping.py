@@ -49,8 +49,14 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
             runs = readers.runs_in(path, labels or {})
             if not runs:
                 others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
-                compare = "To compare two models on any tasks of the harness: lm-eval-cora compare OUT1 OUT2"
-                but = f", but of other tasks ({first_few(others)}). {compare}" if others else _HOW_TO_SAVE
+                but = (
+                    (
+                        f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the "
+                        "harness: lm-eval-cora compare OUT1 OUT2"
+                    )
+                    if others
+                    else _HOW_TO_SAVE
+                )
                 raise UserError(f"{path}: there are no samples of lm-eval-cora tasks{but}")
             files = [{file.resolve() for file in run.files} for run in runs]
             found += [(path, run) for run, own in zip(runs, files, strict=True) if not own <= seen]
@@ -145,9 +151,11 @@ class RunReader(SamplesReaders):
         table, rows = ResponseTable.from_packed(samples.records, self._checker.verdict)
         newest, reader = files[0], self._reader_of(files[0])
         if newest.reader and newest.reader != reader and not table.is_whole:
-            why = f"expected --reader {newest.reader}, because its answers decided where the run stopped early"
-            instead = f"Leave --reader out, or repeat the run with the option 'reader': '{reader}'"
-            raise UserError(f"{newest.path}: --reader {reader}: {why}. {instead}")
+            raise UserError(
+                f"{newest.path}: --reader {reader}: expected --reader {newest.reader}, because its answers "
+                "decided where the run stopped early. Leave --reader out, or repeat the run with the "
+                f"option 'reader': '{reader}'"
+            )
         return Run(
             model=newest.model,
             name=newest.task,
@@ -212,8 +220,10 @@ def labelled(found: Sequence[N], path: Path, labels: Labels) -> list[N]:
     if label is None:
         return list(found)
     if len(names := dict.fromkeys(item.model for item in found)) > 1:
-        got = f"got {len(names)}: {', '.join(names)}. Pass a path of one model"
-        raise UserError(f"--label {path}={label}: expected one model in {path}, {got}")
+        raise UserError(
+            f"--label {path}={label}: expected one model in {path}, got {len(names)}: {', '.join(names)}. Pass "
+            "a path of one model"
+        )
     named = {"model_name": label}
     return [
         replace(item, model=label, **({"results": {**item.results, **named}} if getattr(item, "results", {}) else {}))
@@ -278,8 +288,10 @@ def read_contestants(
                 parts = every[: len(runs)], every[len(runs) :]
                 found.append(Contestant(name, path, *([run for run in part if run.model == model] for part in parts)))
     if len(found) < 2:
-        only = f"{', '.join(map(str, paths))} has only runs{f' of {found[0].name}' if found else ''}"
-        raise UserError(f"expected two or more models, got one: {only}. Name the path of another model, too")
+        raise UserError(
+            f"expected two or more models, got one: {', '.join(map(str, paths))} has only "
+            f"runs{f' of {found[0].name}' if found else ''}. Name the path of another model, too"
+        )
     # Names differ: with the path if two models have the same name, with a number if both are the same.
     with_label = iter(with_labels([run for contestant in found for run in contestant.runs]))
     counts, same = Counter(name for name, *_ in found), Counter((name, path) for name, path, *_ in found)

@@ -156,8 +156,9 @@ class Run:
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
             is_same = _same(value, found.value) and (_same(error, found.stderr) or not same_version)
             if value is not None and not is_same:
-                again = f"{found.value:.6g} ± {found.stderr:.6g}"
-                differences.append(f"{name}: {value} ± {error} in the file, {again} recomputed")
+                differences.append(
+                    f"{name}: {value} ± {error} in the file, {found.value:.6g} ± {found.stderr:.6g} recomputed"
+                )
         return differences
 
     @cached_property
@@ -213,8 +214,10 @@ def check_one_model(runs: Sequence[Run], where: str) -> None:
     """Raise a UserError if there are runs of several models."""
     models = sorted({run.model for run in runs})
     if len(models) > 1:
-        got = f"{len(models)}: {first_few(map(shorten, models))}"
-        raise UserError(f"{where}: expected the runs of one model, got {got}. Choose one with --select MODEL")
+        raise UserError(
+            f"{where}: expected the runs of one model, got {len(models)}: {first_few(map(shorten, models))}. "
+            "Choose one with --select MODEL"
+        )
 
 
 def check_metric(name: str, known: Iterable[str]) -> None:
@@ -246,8 +249,10 @@ def not_comparable(before: Run, after: Run) -> str:
         which = "first" if before.collected else "second"
         return f"the {which} is a file of answers, the other is a run of the harness. Compare two of a kind"
     if before.data.differs_from(after.data):
-        different = f"they ran on different questions: {before.data} in the first, {after.data} in the second"
-        return f"{different}. Run both on the same file or data set"
+        return (
+            f"they ran on different questions: {before.data} in the first, {after.data} in the second. Run "
+            "both on the same file or data set"
+        )
     if sampled := [which for which, run in (("first", before), ("second", after)) if run.is_two_phase]:
         return (
             f"--target followed only a sample of the questions in the {' and the '.join(sampled)}, so the answers "
@@ -259,10 +264,10 @@ def not_comparable(before: Run, after: Run) -> str:
         if differing := differences_between(asked, also, show=str):
             return f"their settings differ: {'; '.join(differing)}"
     if before.reader and after.reader and before.reader != after.reader:
-        read = (
-            f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of the second"
+        return (
+            f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of "
+            f"the second. Use one reader for both: --reader {before.reader}, or --reader {after.reader}"
         )
-        return f"{read}. Use one reader for both: --reader {before.reader}, or --reader {after.reader}"
     if before.form and after.form and before.form != after.form:
         return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
     if only := only_in_one(before.table.question_ids, after.table.question_ids, "questions"):
@@ -271,8 +276,10 @@ def not_comparable(before: Run, after: Run) -> str:
         ended = " A budget or target ends each run at another question." if is_ended else ""
         return f"{only}.{ended} Run both on the same questions (option 'questions' or 'categories')"
     if before.table.clusters != after.table.clusters:
-        same = "Run both with the same option 'cluster' and the same version of the task"
-        return f"their questions share different passages. {same}"
+        return (
+            "their questions share different passages. Run both with the same option 'cluster' and the same "
+            "version of the task"
+        )
     one, other = before.source.digests_of(before.rows), after.source.digests_of(after.rows)
     most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
     reasons = [

@@ -180,8 +180,10 @@ def ask(worker: Worker, part: tuple[Path, int, int, Reader]) -> SamplesByFilter:
         process.stdin.flush()
         found: SamplesByFilter | OSError = pickle.load(process.stdout)  # written by `serve`
     except (EOFError, BrokenPipeError, pickle.UnpicklingError):
-        ended = f"{part[0]}: a process that read it was ended, probably because memory ran out"
-        raise UserError(f"{ended}. Free some memory, or pass fewer files") from None
+        raise UserError(
+            f"{part[0]}: a process that read it was ended, probably because memory ran out. Free some memory, "
+            "or pass fewer files"
+        ) from None
     if isinstance(found, OSError):
         raise found
     return found
@@ -208,9 +210,10 @@ def compare_written(samples: Samples, checker: EquivalenceChecker) -> None:
     if not (references := samples.written):
         return
     if find_spec("math_verify") is None:
-        what = "comparing answers to MATH needs math-verify, which is not installed: pip install 'lm-eval-cora[math]'"
-        remedy = "Or pass only the other files"
-        raise UserError(f"{samples.paths[0][0]}: {what}. {remedy}")
+        raise UserError(
+            f"{samples.paths[0][0]}: comparing answers to MATH needs math-verify, which is not installed: "
+            "pip install 'lm-eval-cora[math]'. Or pass only the other files"
+        )
     groups = {question: [reference] for question, reference in references.items()}
     for record in samples.records:
         if record.written is not None:
@@ -352,12 +355,16 @@ class ResultsFolder:
         """Write results as `lm_eval run --output_path --log_samples` does, without other tasks."""
         samples = results.get("samples")
         if not isinstance(samples, Mapping):
-            expected = "read_runs: expected the results of simple_evaluate with samples, got results without `samples`"
-            raise UserError(f"{expected}. Pass log_samples=True to simple_evaluate")
+            raise UserError(
+                "read_runs: expected the results of simple_evaluate with samples, got results without "
+                "`samples`. Pass log_samples=True to simple_evaluate"
+            )
         ours = {task: lines for task, lines in samples.items() if any(map(is_ours, lines))}
         if not ours:
-            others = f"of other tasks ({first_few(samples)}). lm-eval-cora compare reads their files"
-            raise UserError(f"read_runs: the results have no samples of lm-eval-cora tasks, but {others}")
+            raise UserError(
+                "read_runs: the results have no samples of lm-eval-cora tasks, but of other tasks "
+                f"({first_few(samples)}). lm-eval-cora compare reads their files"
+            )
         self._count += 1
         folder, date = self.path / f"results {self._count}", datetime.now().isoformat().replace(":", "-")
         folder.mkdir()
