@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from lm_eval_cora.discovery.task_files import benchmark
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import load_benchmark
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion
-from tests.support.messages import tells, user_error
+from tests.support.messages import tells
 
 STEMS = ("Which is frozen water?", "Which hangs in the air?", "Which lies on grass?", 'Which falls in "lumps"?')
 QUESTIONS = [(stem, ["Ice", "Fog", "Dew", "Hail, or sleet"], right) for right, stem in enumerate(STEMS)]
@@ -170,8 +171,9 @@ def load(layout: Layout, folder: Path) -> list[AnyQuestion]:
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: re.sub(r"\W+", " ", layout.what).strip())
 def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     if layout.error:
-        with user_error(*layout.error):
+        with pytest.raises(UserError) as error:  # in several lines
             load(layout, tmp_path)
+        assert tells(str(error.value), *layout.error)
         return
     questions = load(layout, tmp_path)
     assert [one.stem for one in questions] == [stem for stem, _, _ in QUESTIONS]
