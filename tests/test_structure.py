@@ -142,9 +142,9 @@ def tokens(folder: Path) -> int:
 
 def test_the_house_stays_small() -> None:
     """Who needs more code looks for code that is not needed any more. Long lines and short names do not help."""
-    assert tokens(PACKAGE) <= 197_050
-    assert len(list(PACKAGE.rglob("*.py"))) <= 140
-    assert tokens(TESTS) <= 306_000
+    assert tokens(PACKAGE) <= 197_030
+    assert len(list(PACKAGE.rglob("*.py"))) <= 145
+    assert tokens(TESTS) <= 288_500
 
 
 def modules() -> set[Path]:
