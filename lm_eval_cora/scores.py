@@ -127,7 +127,7 @@ class Scores(Mapping[str, Estimate]):
             >>> rows = [{"question": "q1", "variant": n, "correct": True, "original": n == 0} for n in range(4)]
             >>> score(rows).to_frame().head(2)
               metric  value  stderr  low  high
-            0    acc    1.0     NaN  NaN   NaN
+            0   cora    1.0     NaN  NaN   NaN
             1   mcqa    1.0     NaN  NaN   NaN
         """
         return _frame("metric", self)

@@ -25,8 +25,6 @@ def lines() -> list[Labelled]:
 )
 def test_the_flexible_reader_reads_what_models_write(name: str, right: float, wrong: float, read: float) -> None:
     every = list(labelled(FILE.with_name(name)))
-    if len(every) > 2_000:  # benchmarks/readers.py reads all of them
-        every = every[1::3]
     found = Counter(outcome(READERS["flexible"], line) for line in every)
     chosen = found["right"] + found["wrong"] + found["missed"]
     assert chosen > 1000
@@ -36,7 +34,7 @@ def test_the_flexible_reader_reads_what_models_write(name: str, right: float, wr
 
 
 def test_the_flexible_reader_reads_each_kind_of_response() -> None:
-    kinds = {}
+    kinds: dict[str, Counter[str]] = {}
     for line in labelled(FILE.parents[1] / "cases" / "responses.jsonl"):
         kinds.setdefault(line.source, Counter())[outcome(READERS["flexible"], line)] += 1
     for kind in kinds.keys() - {"other languages"}:
@@ -52,10 +50,10 @@ def test_the_strict_reader_is_the_papers(lines: list[Labelled]) -> None:
 def test_what_is_settled_stays_as_it_is(lines: list[Labelled]) -> None:
     read = READERS["flexible"]
     settled = 0
-    for line in lines[::15]:
+    for line in lines[::5]:
         whole = read(line.response, line.options).position
         for end in range(0, len(line.response), 7):
             answer = read(line.response[:end], line.options)
             settled += answer.settled
             assert not answer.settled or answer.position == whole, line.response[:end]
-    assert settled > 300
+    assert settled > 1_000

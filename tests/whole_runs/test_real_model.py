@@ -152,6 +152,18 @@ def test_the_letters_of_a_variant_cost_one_forward_pass(scored: tuple[dict[str, 
     assert any(sample["acc"] for sample in results["samples"]["cora_local_mc"])
 
 
+def test_mcqa_plus(real: RealModel) -> None:
+    results = real.run("cora_local_plus")
+    values, samples = scores(results, "cora_local_plus"), results["samples"]["cora_local_plus"]
+    assert len(samples) == 12
+    assert values["mcqa_plus"] == pytest.approx(mean(float(sample["acc"]) for sample in samples))
+    assert values["mcqa_plus_diff"] == pytest.approx(values["mcqa_plus"] - values["mcqa"])
+    # It does say yes and no when asked to.
+    said = [str(sample["consistency_rate"]) for sample in samples if sample["doc"]["ask"] == "yes_no"]
+    assert len(said) == 3
+    assert set(said) & {"yes", "no"}
+
+
 @pytest.fixture
 def shallow(real: RealModel) -> Iterator[None]:
     """Only the first two layers of the model, for tests that do not depend on the quality of its answers.
@@ -164,7 +176,6 @@ def shallow(real: RealModel) -> Iterator[None]:
 
 
 VARIANTS = {
-    "cora_local_plus": 12,
     "cora_local_revas": 39,
     "cora_local_revas_mc": 38,
     "cora_local_prompts": 10,
