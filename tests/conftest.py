@@ -21,7 +21,6 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import datasets
@@ -29,13 +28,13 @@ import hypothesis
 import pytest
 
 from tests.support.browser import launched
-from tests.support.documents import Models, run_models
+from tests.support.documents import run_models
 from tests.support.hub import make_hub
 from tests.support.index import reading_task_files_once
-from tests.support.written import DEMO, Written, otherwise, varied, write
+from tests.support.written import DEMO, otherwise, varied, write
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
 # The harness' handler writes to the stderr of the test that made it. (The handler of pytest raises errors in any case.)
 logging.raiseExceptions = False
@@ -57,13 +56,13 @@ SLOWEST = (
 """Files that take a quarter of a minute or more."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Start with the slowest files, so that no worker is left with one at the end."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(SLOWEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Exclude imported modules from garbage collection, which otherwise takes a third of the time of a run."""
     gc.collect()
     gc.freeze()
@@ -71,7 +70,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def made_up_hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_up_hub(tmp_path_factory):
     """A folder with made-up data for the Hub ids of all benchmarks."""
     folder = tmp_path_factory.mktemp("hub")
     make_hub(folder)
@@ -79,7 +78,7 @@ def made_up_hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def hub(made_up_hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hub(made_up_hub, monkeypatch):
     """Make that folder the working folder, with its own cache for data sets."""
     monkeypatch.chdir(made_up_hub)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", made_up_hub / "cache")
@@ -87,38 +86,38 @@ def hub(made_up_hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def index_of_task_files() -> Iterator[None]:
+def index_of_task_files():
     with reading_task_files_once():
         yield
 
 
 # The scope is the module, because while Playwright is active no other test can run an event loop.
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser():
     with launched() as found:
         yield found
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Written]:
+def demo(tmp_path_factory):
     """One run per demo task, all by one model."""
     return {task: write(tmp_path_factory.mktemp(task), varied, task, {"questions": 12}) for task in DEMO}
 
 
 @pytest.fixture(scope="session")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def other(tmp_path_factory):
     """A run of the first demo task by another model."""
     folder = tmp_path_factory.mktemp("other")
     return write(folder, otherwise, "cora_demo", {"questions": 12}, "another-org/another-model")
 
 
 @pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+def models(tmp_path_factory):
     """Runs of other tasks of the harness."""
     return run_models(tmp_path_factory.mktemp("documents"))
 
 
 @pytest.fixture
-def copy(models: Models, tmp_path: Path) -> Path:
+def copy(models, tmp_path):
     """A copy of the first model's folder, to damage it."""
     return copytree(models.one, tmp_path / "copy")

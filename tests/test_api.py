@@ -26,20 +26,20 @@ print([name for name in ("lm_eval", "datasets", "torch", "transformers") if name
 """
 
 
-def test_the_package_imports_nothing_before_it_is_used_and_never_the_harness() -> None:
+def test_the_package_imports_nothing_before_it_is_used_and_never_the_harness():
     """The start-up module imports it with the harness."""
     found = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True).stdout
     assert found == "['lm_eval_cora']\n[]\n"
 
 
-def test_dir_lists_the_public_names() -> None:
+def test_dir_lists_the_public_names():
     assert set(dir(cora)) == {*cora.__all__, "__version__"}
     with pytest.raises(AttributeError, match="'scores_of'"):
         cora.scores_of  # noqa: B018
 
 
 @pytest.mark.parametrize("name", cora.__all__)
-def test_every_public_name_has_help(name: str) -> None:
+def test_every_public_name_has_help(name):
     found = getattr(cora, name)
     text = pydoc.plain(pydoc.render_doc(found))
     assert inspect.getdoc(found)
@@ -51,30 +51,30 @@ def test_every_public_name_has_help(name: str) -> None:
         assert all(one.annotation is not inspect.Parameter.empty for one in hints.parameters.values())
 
 
-def test_help_of_the_package_lists_the_functions() -> None:
+def test_help_of_the_package_lists_the_functions():
     text = pydoc.plain(pydoc.render_doc(cora))
     for name in ("score", "compare", "expand", "read", "read_runs"):
         assert f"{name}(" in text
 
 
-def test_every_column_is_an_argument_of_score() -> None:
+def test_every_column_is_an_argument_of_score():
     assert list(inspect.signature(cora.score).parameters) == ["data", *COLUMNS, "options"]
 
 
 # ---- reports and records of what `read_runs` returns
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     return put(tmp_path / "answers.jsonl", answers(questions=2))
 
 
 @pytest.mark.parametrize("name", ["new/report.html", "report.md", "REPORT.MD"])
-def test_the_report_is_that_of_the_command(name: str, file: Path, tmp_path: Path) -> None:
+def test_the_report_is_that_of_the_command(name, file, tmp_path):
     cora.write_report(cora.read_runs(file)[0], tmp_path / name, title="Mine")
     assert main(["report", str(file), "--title", "Mine", "-o", str(tmp_path / f"command{Path(name).suffix}")]) == 0
     assert (tmp_path / name).read_bytes() == (tmp_path / f"command{Path(name).suffix}").read_bytes()
 
 
-def test_the_records_name_the_submitter(file: Path, tmp_path: Path) -> None:
+def test_the_records_name_the_submitter(file, tmp_path):
     record, _ = cora.write_records(cora.read_runs(file), tmp_path, organization="Lab", relationship="first_party")
     source = json.loads(record.read_text())["source_metadata"]
     assert (source["source_organization_name"], source["evaluator_relationship"]) == ("Lab", "first_party")
@@ -82,7 +82,7 @@ def test_the_records_name_the_submitter(file: Path, tmp_path: Path) -> None:
         cora.write_records(cora.read_runs(file), tmp_path, relationship="none")  # type: ignore[arg-type]
 
 
-def test_scores_and_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
+def test_scores_and_files_that_cannot_be_used(file, tmp_path):
     scores = cora.read_runs(file)
     for wrong, told in (
         *(

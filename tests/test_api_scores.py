@@ -5,8 +5,6 @@ import random
 import re
 from functools import partial
 from math import nan
-from pathlib import Path
-from typing import Any
 
 import datasets
 import numpy as np
@@ -40,7 +38,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_every_kind_of_table_has_the_same_scores(kind: str) -> None:
+def test_every_kind_of_table_has_the_same_scores(kind):
     scores = cora.score(SOURCES[kind], **NAMES)
     # Both originals are right, one question is right in both variants: cora is 1 * (1 - (1 - 1/2)).
     assert (scores["mcqa"].value, scores["bmca@1.0"].value, scores["cora"].value) == (1.0, 0.5, 0.5)
@@ -50,7 +48,7 @@ def test_every_kind_of_table_has_the_same_scores(kind: str) -> None:
     assert (scores.questions, scores.answers) == (2, 4)
 
 
-def test_right_and_wrong_in_every_spelling_and_neither() -> None:
+def test_right_and_wrong_in_every_spelling_and_neither():
     for yes, no in [(True, False), (1, 0), (1.0, 0.0), ("1", "0"), ("true", "FALSE"), ("yes", "No")]:
         rows = [{"question": 1, "variant": n, "correct": yes if n else no} for n in range(4)]
         assert cora.score(rows)["acc"].value == cora.score(pd.DataFrame(rows))["acc"].value == 0.75
@@ -60,7 +58,7 @@ def test_right_and_wrong_in_every_spelling_and_neither() -> None:
             cora.score(rows)
 
 
-def test_printed_options_in_the_cells_of_a_csv_file(tmp_path: Path) -> None:
+def test_printed_options_in_the_cells_of_a_csv_file(tmp_path):
     rows = [{"question": "q", "variant": n, "picked": pick, "answer": "a"} for n, pick in enumerate("cab")]
     printed = [["a", "b", "c"], ["a", "b"], ["b", "a"]]
     for write in (json.dumps, str):
@@ -72,7 +70,7 @@ def test_printed_options_in_the_cells_of_a_csv_file(tmp_path: Path) -> None:
     assert cora.score(frame)["consistency_rate"].value == 0.0
 
 
-def test_skipped_variants_leave_out_what_they_could_change() -> None:
+def test_skipped_variants_leave_out_what_they_could_change():
     rows = [{"question": q, "variant": n, "correct": n == 0, "original": n == 0} for q in "ab" for n in range(3)]
     rows[2]["correct"] = None  # after a wrong answer: a is settled
     scores = cora.score(rows)
@@ -104,7 +102,7 @@ RIGHT = {"question": "q", "correct": True}
         (RIGHT, {"variant": 0}, "question 'q' has a second row with the variant '0'.*row 0"),
     ],
 )
-def test_rows_that_contradict_each_other(common: dict[str, Any], change: dict[str, Any], message: str) -> None:
+def test_rows_that_contradict_each_other(common, change, message):
     with pytest.raises(UserError, match=f"row 1: {message}"):
         cora.score([{**common, "variant": 0}, {**common, "variant": 1, **change}])
 
@@ -126,14 +124,14 @@ def test_rows_that_contradict_each_other(common: dict[str, Any], change: dict[st
         ([{"question": 1, "variant": 1, "correct": 1}, {"question": 1, "variant": 2}], {}, "row 1: .*'correct'"),
     ],
 )
-def test_bad_input_is_one_clear_error(data: Any, names: dict[str, str], message: str) -> None:
+def test_bad_input_is_one_clear_error(data, names, message):
     with pytest.raises(UserError, match=message) as caught:
         cora.score(data, **names)
     assert not str(caught.value).startswith("data_files")
 
 
 @pytest.mark.parametrize("printed", [False, True])
-def test_metrics_of_picks_are_undefined_with_skipped_variants(printed: bool) -> None:
+def test_metrics_of_picks_are_undefined_with_skipped_variants(printed):
     same = {"correct": True, "picked": "a", "kind": "x"} | ({"printed": ["a", "b"]} if printed else {})
     rows = [{**same, "question": q, "category": q, "variant": n, "original": not n} for q in "xy" for n in range(3)]
     rows[1] |= {"correct": None, "picked": None, "printed": None}
@@ -143,7 +141,7 @@ def test_metrics_of_picks_are_undefined_with_skipped_variants(printed: bool) -> 
     assert scores["mcqa"].value == 1.0
 
 
-def test_whole_numbers_are_equal_whatever_their_type(tmp_path: Path) -> None:
+def test_whole_numbers_are_equal_whatever_their_type(tmp_path):
     """pandas turns whole numbers into floats where a value is missing, and writes them so."""
     picks = [3, 4, 3, None]  # in q0 option 3 is right, 4 is wrong; in q1 3 is right, then there is an invalid answer
     rows = [{"question": n // 2, "variant": n % 2, "picked": pick, "answer": 3} for n, pick in enumerate(picks)]
@@ -167,7 +165,7 @@ def test_whole_numbers_are_equal_whatever_their_type(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["NA", "None", "nan", "N/A"])
-def test_a_text_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
+def test_a_text_that_may_be_a_missing_value(text, tmp_path):
     rows = [{"question": 1, "variant": n, "picked": text if n else "a", "answer": "a"} for n in range(2)]
     pd.DataFrame(rows).to_csv(tmp_path / "answers.csv")
     for source in (rows, tmp_path / "answers.csv"):
@@ -189,7 +187,7 @@ def test_a_text_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
         ({"variant": "Shuffled"}, r"variant: \['shuffled', 'Shuffled'\]"),
     ],
 )
-def test_texts_that_differ_in_form_only_are_noted(changes: dict[str, Any], note: str) -> None:
+def test_texts_that_differ_in_form_only_are_noted(changes, note):
     rows = [
         {"question": f"q{n // 2}", "variant": ROWS[n]["variant"], "picked": "Ice", "answer": "Ice"} for n in range(4)
     ]
@@ -198,7 +196,7 @@ def test_texts_that_differ_in_form_only_are_noted(changes: dict[str, Any], note:
     assert tells(cora.score([{**row, "answer": "A"} for row in rows]).notes[0], "no pick equals any right option")
 
 
-def test_nan_is_a_missing_value_everywhere(tmp_path: Path) -> None:
+def test_nan_is_a_missing_value_everywhere(tmp_path):
     rows = [{"question": 1, "variant": n, "picked": nan if n else 1.0, "answer": 1.0} for n in range(2)]
     (tmp_path / "answers.json").write_text(json.dumps(rows))
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "answers.parquet")
@@ -206,7 +204,7 @@ def test_nan_is_a_missing_value_everywhere(tmp_path: Path) -> None:
         assert cora.score(source)["invalid"].value == 0.5
 
 
-def test_nothing_but_skipped_variants_and_two_originals_by_their_kind() -> None:
+def test_nothing_but_skipped_variants_and_two_originals_by_their_kind():
     scores = cora.score([{"question": 1, "variant": 0, "correct": None, "original": True}])
     assert scores.questions == 0
     assert "no question is complete" in scores.undefined["cora"]
@@ -222,11 +220,11 @@ QUESTIONS = [
 ]
 
 
-def right(variant: cora.Variant) -> str:
+def right(variant):
     return f"The answer is ({'ABCDE'[variant.printed.index(variant.answer)]})."
 
 
-def test_read_scores_the_responses_to_prompts() -> None:
+def test_read_scores_the_responses_to_prompts():
     variants = cora.expand(QUESTIONS)
     scores = cora.read(variants, map(right, variants))
     assert (scores.questions, scores["cora"].value, scores["consistency_rate"].value) == (2, 1.0, 1.0)
@@ -234,7 +232,7 @@ def test_read_scores_the_responses_to_prompts() -> None:
     assert cora.read(variants, map(right, variants), reader="strict")["invalid"].value == 1.0
 
 
-def test_read_without_all_responses() -> None:
+def test_read_without_all_responses():
     variants = cora.expand(QUESTIONS)
     scores = cora.read(variants[:-1], ["A"] * (len(variants) - 1))
     assert scores.questions == 1
@@ -246,7 +244,7 @@ def test_read_without_all_responses() -> None:
 
 
 @pytest.mark.parametrize("call", [partial(cora.read, [], []), partial(cora.read_runs, "out")])
-def test_an_unknown_reader(call: Any) -> None:
+def test_an_unknown_reader(call):
     with user_error("expected 'flexible' or 'strict', got"):
         call(reader="Strict")
 
@@ -263,18 +261,18 @@ def test_an_unknown_reader(call: Any) -> None:
         ([*cora.expand(QUESTIONS), *cora.expand(QUESTIONS, "plus")], ["A"] * 43, "expected each variant once"),
     ],
 )
-def test_arguments_of_read_of_a_wrong_type(variants: Any, responses: Any, message: str) -> None:
+def test_arguments_of_read_of_a_wrong_type(variants, responses, message):
     with pytest.raises(UserError, match=message):
         cora.read(variants, responses)
 
 
-def test_runs_need_a_path() -> None:
+def test_runs_need_a_path():
     for paths in ((), ([],), ([["out"]],), (5,)):
         with user_error("read_runs: expected folders, files or results"):
             cora.read_runs(*paths)  # type: ignore[arg-type]
 
 
-def test_every_probe_is_expanded_and_read() -> None:
+def test_every_probe_is_expanded_and_read():
     for probe in ("divergent", "plus", "revas", "prompts", "order", "sampling"):
         variants = cora.expand(QUESTIONS, probe=probe)
         assert all(variant.question in variant.prompt for variant in variants)
@@ -284,7 +282,7 @@ def test_every_probe_is_expanded_and_read() -> None:
 
 
 @pytest.mark.parametrize("probe", ["divergent", "plus", "revas", "prompts", "order"])
-def test_repeats_change_no_metric_but_noise(probe: str) -> None:
+def test_repeats_change_no_metric_but_noise(probe):
     rows = [
         {"question": f"{number}?", "choices": list("wxyz")[: 3 + number % 2], "answer": number % 3}
         for number in range(12)

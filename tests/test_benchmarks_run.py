@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.scripts import Ran, run_all
+from tests.support.scripts import run_all
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "benchmarks").glob("*.py"))
@@ -41,7 +41,7 @@ NAMES = [file.stem for file in FILES if "__main__" in file.read_text()]
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+def ran(tmp_path_factory):
     folder = tmp_path_factory.mktemp("benchmarks")
     (folder / "labelled.jsonl").write_text(json.dumps(LABELLED) + "\n")
     given = {**TINY, "readers": [str(folder / "labelled.jsonl")]}
@@ -49,14 +49,14 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_benchmark_prints_numbers(name: str, ran: dict[str, Ran]) -> None:
+def test_a_benchmark_prints_numbers(name, ran):
     status, out, err = ran[name]
     assert status == 0, (out + err)[-4000:]
     assert re.search(r"\d", out)
 
 
 @pytest.mark.parametrize("name", [file.stem for file in FILES])
-def test_a_benchmark_does_not_hide_a_module(name: str) -> None:
+def test_a_benchmark_does_not_hide_a_module(name):
     """`python benchmarks/NAME.py` puts the folder first on the path."""
     assert name not in sys.stdlib_module_names
     elsewhere = [path for path in sys.path if Path(path).resolve() not in (ROOT, ROOT / "benchmarks")]

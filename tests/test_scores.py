@@ -2,7 +2,6 @@
 
 import pickle
 from math import isnan
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from lm_eval_cora.metrics.estimate import wilson
 from tests.support.messages import user_error
 
 
-def rows(correct: Any, **more: Any) -> list[dict[str, Any]]:
+def rows(correct, **more):
     return [
         {"question": f"q{number}", "variant": place, "correct": bool(hit), "original": not place, **more}
         for number, row in enumerate(correct)
@@ -25,11 +24,11 @@ CORRECT = [[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 1], [1, 1, 1, 0]]
 
 
 @pytest.fixture
-def scores() -> cora.Scores:
+def scores():
     return cora.score(rows(CORRECT))
 
 
-def test_a_mapping_of_estimates(scores: cora.Scores) -> None:
+def test_a_mapping_of_estimates(scores):
     assert scores["cora"] == metrics.cora(CORRECT)
     value, error = scores["cora"]
     low, high = scores["cora"].interval
@@ -42,7 +41,7 @@ def test_a_mapping_of_estimates(scores: cora.Scores) -> None:
         scores["bmca@1"]
 
 
-def test_an_undefined_metric_is_nan_with_a_reason(scores: cora.Scores) -> None:
+def test_an_undefined_metric_is_nan_with_a_reason(scores):
     assert isnan(scores["consistency_rate"].value)
     assert "'picked'" in scores.undefined["consistency_rate"]
     assert "'kind'" in scores.undefined["acc_min"]
@@ -53,7 +52,7 @@ def test_an_undefined_metric_is_nan_with_a_reason(scores: cora.Scores) -> None:
     assert "'original'" in cora.score(rows(CORRECT), original=None).undefined.get("cora", "'original'")
 
 
-def test_reasons_of_few_questions_and_of_one_kind() -> None:
+def test_reasons_of_few_questions_and_of_one_kind():
     few = cora.score([{"question": q, "variant": n, "kind": n, "correct": n < q} for q in range(4) for n in range(4)])
     assert few.undefined["acc_range_p"] == few.undefined["acc_range_by_chance"] == "it needs 10 questions"
     alike = [{"question": q, "variant": n, "kind": "one", "correct": n < q % 4} for q in range(12) for n in range(4)]
@@ -62,7 +61,7 @@ def test_reasons_of_few_questions_and_of_one_kind() -> None:
     assert cora.score(twice).undefined["acc_range_p"] == "a question has several variants of a kind"
 
 
-def test_the_curve_is_bmca_at_each_level(scores: cora.Scores) -> None:
+def test_the_curve_is_bmca_at_each_level(scores):
     curve = scores.bmca_curve()
     assert curve.level.tolist() == [level / 10 for level in range(11)]
     for row in curve.itertuples():
@@ -71,7 +70,7 @@ def test_the_curve_is_bmca_at_each_level(scores: cora.Scores) -> None:
     assert curve.value.tolist() == [1.0, 1.0, 1.0, 0.75, 0.75, 0.75, 0.5, 0.5, 0.25, 0.25, 0.25]
 
 
-def test_the_plot_has_the_curve_and_its_interval(scores: cora.Scores) -> None:
+def test_the_plot_has_the_curve_and_its_interval(scores):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
     axes = scores.plot(label="model")
@@ -83,7 +82,7 @@ def test_the_plot_has_the_curve_and_its_interval(scores: cora.Scores) -> None:
     pyplot.close(axes.figure)
 
 
-def test_text_and_html_show_the_metrics_and_escape_names() -> None:
+def test_text_and_html_show_the_metrics_and_escape_names():
     found = cora.score(rows(CORRECT, reader="<b>me</b>"))
     text, html = repr(found), found._repr_html_()
     assert all(part in text for part in ("4 questions with 4 variants", f"{found['cora'].value:.4f}", "undefined: "))
@@ -96,7 +95,7 @@ def test_text_and_html_show_the_metrics_and_escape_names() -> None:
 
 
 # ---- compare
-def test_a_difference_is_paired_by_question(scores: cora.Scores) -> None:
+def test_a_difference_is_paired_by_question(scores):
     better = cora.score(rows([[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 1], [1, 1, 1, 0]]))
     row = cora.compare(scores, better)["bmca@1.0"]
     # One of four questions is gained: 0.25, with sd 0.5 and standard error 0.5 / 2.
@@ -108,7 +107,7 @@ def test_a_difference_is_paired_by_question(scores: cora.Scores) -> None:
     assert cora.compare(better, scores)["cora"].value == -cora.compare(scores, better)["cora"].value
 
 
-def test_a_comparison_is_a_table(scores: cora.Scores) -> None:
+def test_a_comparison_is_a_table(scores):
     found = cora.compare(scores, scores)
     frame = found.to_frame().set_index("metric")
     assert frame.difference.abs().max() == 0.0
@@ -127,12 +126,12 @@ def test_a_comparison_is_a_table(scores: cora.Scores) -> None:
         (None, "compare: expected Scores, got NoneType"),
     ],
 )
-def test_scores_that_cannot_be_compared(scores: cora.Scores, other: Any, message: str) -> None:
+def test_scores_that_cannot_be_compared(scores, other, message):
     with pytest.raises(UserError, match=message):
         cora.compare(scores, other and cora.score(other))
 
 
-def test_variants_of_another_seed_are_not_compared() -> None:
+def test_variants_of_another_seed_are_not_compared():
     questions = [{"question": f"{n}?", "choices": ["Ice", "Fog", "Dew"], "answer": "Ice"} for n in range(3)]
     one, other = (cora.expand(questions, seed=seed) for seed in (0, 1))
     answers = ["A"] * len(one)
@@ -146,7 +145,7 @@ def test_variants_of_another_seed_are_not_compared() -> None:
         cora.compare(cora.read(one, answers), cora.score(rows(CORRECT)))
 
 
-def test_scores_are_pickled_and_computed_once(scores: cora.Scores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_pickled_and_computed_once(scores, monkeypatch):
     found = cora.score([*rows(CORRECT)[:-1], {**rows(CORRECT)[-1], "correct": None}])
     assert pickle.loads(pickle.dumps(found))["ci"] == found["ci"]
     first = scores["cora"]

@@ -12,7 +12,7 @@ TASKS = ROOT / "tasks"
 
 
 @pytest.fixture
-def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def copy(tmp_path, monkeypatch):
     """Copy the task files and make the script write to the copy."""
     folder = tmp_path / "tasks"
     for name, content in written(TASKS).items():
@@ -22,27 +22,27 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def written(folder: Path) -> dict[str, str]:
+def written(folder):
     """Return the content of each task file, by its path in the folder."""
     paths = folder.glob("[a-z]*/cora_*.yaml")
     return {str(path.relative_to(folder)): path.read_text() for path in paths}
 
 
-def test_the_task_files_are_those_of_the_script() -> None:
+def test_the_task_files_are_those_of_the_script():
     files = list(write_tasks.task_files())
     assert {str(path.relative_to(TASKS)): content for path, content in files} == written(TASKS)
     assert len({path for path, _ in files}) == len(files)
     assert set(write_tasks.BENCHMARKS) == {path.stem for path in (TASKS / "_benchmarks").glob("*.yaml")}
 
 
-def test_nothing_is_written_if_all_files_are_up_to_date(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_written_if_all_files_are_up_to_date(copy, capsys):
     write_tasks.main()
     assert capsys.readouterr().out == ""
     assert written(copy) == written(TASKS)
 
 
 @pytest.mark.parametrize("deleted", ["openbookqa/cora_openbookqa_order.yaml", "openbookqa/"])
-def test_deleted_files_are_written_again(deleted: str, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deleted_files_are_written_again(deleted, copy, capsys):
     names = sorted(name for name in written(copy) if name.startswith(deleted))
     for name in names:
         (copy / name).unlink()
@@ -55,7 +55,7 @@ def test_deleted_files_are_written_again(deleted: str, copy: Path, capsys: pytes
     assert written(copy) == expected
 
 
-def test_a_changed_file_is_corrected_and_keeps_its_version(copy: Path) -> None:
+def test_a_changed_file_is_corrected_and_keeps_its_version(copy):
     path = copy / "mmlu/cora_mmlu_plus.yaml"
     path.write_text("task: something_else\nmetadata: {version: 17}\n")
     write_tasks.main()

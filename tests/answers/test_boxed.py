@@ -18,6 +18,6 @@ BALANCED = st.recursive(
     BALANCED,
     st.sampled_from([r"\boxed{{{}}}", r"\fbox{{{}}}", r"$\boxed{{{}}}$.", "**\\boxed {{{}}}**\n"]),
 )
-def test_a_planted_answer_is_read_back(before: str, content: str, box: str) -> None:
+def test_a_planted_answer_is_read_back(before, content, box):
     # Without "<": markers of reasoning are tested above.
     assert BOXED.read(before.replace("<", "") + "\n" + box.format(content), {}, "strict").written == content.strip()

@@ -1,12 +1,10 @@
 """The flexible reader finds the option that a response chooses."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers import Reason
 from lm_eval_cora.answers.letter import BEST_ANSWER, LETTER
 from lm_eval_cora.questions.question import LETTERS
 from tests.support.responses import pairs
@@ -17,7 +15,7 @@ DYES = ("red dye", "green dye", "blue dye", "pink dye")
 PRINTED = [3, 0, 26, 1, 4]
 
 
-def found(response: str, options: Sequence[str] = WEATHER, printed: Sequence[int] = range(26)) -> Answer:
+def found(response, options=WEATHER, printed=range(26)):
     return LETTER.read(response, {"printed": printed[: len(options)], "choices": options}, "flexible")
 
 
@@ -33,15 +31,13 @@ AWKWARD = [
     st.sampled_from(["", "."]),
     st.booleans(),
 )
-def test_a_bare_letter_is_the_option_of_this_letter_whatever_the_options_say(
-    options: list[str], place: int, end: str, at_the_end: bool
-) -> None:
+def test_a_bare_letter_is_the_option_of_this_letter_whatever_the_options_say(options, place, end, at_the_end):
     doc = {"printed": [*PRINTED, 5][: len(options)], "choices": options}
     answer = (BEST_ANSWER if at_the_end else LETTER).read(LETTERS[place] + end, doc, "flexible")
     assert answer.position == (place if place < len(options) else None)
 
 
-READINGS: dict[tuple[str, ...], dict[int | Reason | None, tuple[str, ...]]] = {
+READINGS = {
     WEATHER: {
         # The letter is not the word "a".
         0: ("The answer is A because",),
@@ -332,7 +328,7 @@ READINGS: dict[tuple[str, ...], dict[int | Reason | None, tuple[str, ...]]] = {
     ("options", "response", "expected"),
     [(options, *case) for options, groups in READINGS.items() for case in pairs(groups)],
 )
-def test_an_option_is_chosen_or_none(options: Sequence[str], response: str, expected: int | Reason | None) -> None:
+def test_an_option_is_chosen_or_none(options, response, expected):
     answer = found(response, options)
     if isinstance(expected, int):
         assert (answer.position, answer.picked, answer.reason) == (expected, expected, None)
@@ -341,13 +337,13 @@ def test_an_option_is_chosen_or_none(options: Sequence[str], response: str, expe
         assert expected in (None, answer.reason)
 
 
-def test_equal_texts_are_one_option_only_if_they_have_the_same_identity() -> None:
+def test_equal_texts_are_one_option_only_if_they_have_the_same_identity():
     twice = ["rain", "rain", "snow"]
     assert found("It is rain.", twice, [7, 7, 2]).picked == 7
     assert [found(f"{letter}. rain", twice, [6, 7, 2]).picked for letter in "AB"] == [6, 7]
 
 
-def test_the_answer_has_the_identity_of_the_printed_option() -> None:
+def test_the_answer_has_the_identity_of_the_printed_option():
     assert found("The answer is C.", printed=PRINTED).picked == found("It is dew.", printed=PRINTED).picked == 26
 
 
@@ -365,12 +361,12 @@ SETTLED = {
 
 
 @pytest.mark.parametrize(("response", "settled"), pairs(SETTLED))
-def test_an_answer_at_the_beginning_is_settled_once_another_line_has_begun(response: str, settled: bool) -> None:
+def test_an_answer_at_the_beginning_is_settled_once_another_line_has_begun(response, settled):
     assert found(response).settled is settled
 
 
 @given(st.sampled_from("ABCDE"), st.text(max_size=40))
-def test_the_flexible_reader_does_not_contradict_the_strict_one(letter: str, rest: str) -> None:
+def test_the_flexible_reader_does_not_contradict_the_strict_one(letter, rest):
     response = f"{letter}\n\n{rest}"
     strict, flexible = LETTER.strict(response, {"printed": range(5)}), found(response)
     assert strict.position == "ABCDE".index(letter)
@@ -385,14 +381,14 @@ def test_the_flexible_reader_does_not_contradict_the_strict_one(letter: str, res
         ("The dye that was washed", "The dye that was washed twice and then dried in the sun"),
     ],
 )
-def test_the_text_beside_a_letter_may_differ_slightly(written: str, option: str) -> None:
+def test_the_text_beside_a_letter_may_differ_slightly(written, option):
     response = (
         f"It was washed twice and dried in the sun, and this is what remained in the end, so it is\n\nB. {written}"
     )
     assert found(response, ["another text", option, "7", "8"]).position == 1
 
 
-def test_a_small_letter_in_brackets_on_the_last_line_weighs_more_only_with_its_text() -> None:
+def test_a_small_letter_in_brackets_on_the_last_line_weighs_more_only_with_its_text():
     assert found("First\n\n(b) Fog").rule == "a line of its own at the end"
     assert found("We go on.\n\n(b)").rule == "a letter"
     assert found("Option A is cold. It follows that:\n(b)").reason is Reason.SEVERAL

@@ -13,7 +13,7 @@ OTHER_KEYS = ("letter", "prediction", "result", "response", "output")
 @pytest.mark.parametrize(
     "layout", ['{{"{0}": "B"}}', '{{"why": "A is gas.", "{0}": "B"}}', "{{'{0}': 'B', 'C': 'no'}}"]
 )
-def test_the_key_of_an_answer_decides(key: str, layout: str) -> None:
+def test_the_key_of_an_answer_decides(key, layout):
     text = layout.format(key)
     answer = read_answer(text, OPTIONS)
     assert (answer.position, answer.rule) == (1, "a value of JSON")
@@ -28,12 +28,12 @@ def test_the_key_of_an_answer_decides(key: str, layout: str) -> None:
         '{"answer": "A", "thought": "no"} Sorry. {"answer": "B"}',
     ],
 )
-def test_other_layouts(text: str) -> None:
+def test_other_layouts(text):
     assert (read_answer(text, OPTIONS).position, read_answer(text, OPTIONS).rule) == (1, "a value of JSON")
 
 
 @pytest.mark.parametrize(
     "text", ["B", "The answer is B.", '{"explanation": "A is gas."}', '"' * 1000, '{"a": ' * 100_000]
 )
-def test_without_a_key_of_an_answer(text: str) -> None:
+def test_without_a_key_of_an_answer(text):
     assert read_answer(text, OPTIONS).rule != "a value of JSON"

@@ -1,11 +1,10 @@
 import random
-from collections.abc import Iterable, Iterator
 
 import pytest
 
 pytest.importorskip("math_verify")
 
-from lm_eval_cora.answers.equivalence import EquivalenceChecker, Pair, Workers
+from lm_eval_cora.answers.equivalence import EquivalenceChecker, Workers
 from lm_eval_cora.workers import processors
 
 SAME = [
@@ -135,7 +134,7 @@ VERDICTS = [*((*case, True) for case in SAME), *((*case, False) for case in OTHE
 
 
 @pytest.fixture(scope="module")
-def checker() -> EquivalenceChecker:
+def checker():
     """All pairs of the tables, compared by one worker in random order and direction."""
     rng = random.Random(0)
     pairs = [(one, other) if rng.random() < 0.5 else (other, one) for one, other, _ in VERDICTS]
@@ -146,11 +145,11 @@ def checker() -> EquivalenceChecker:
 
 
 @pytest.mark.parametrize(("one", "other", "same"), VERDICTS)
-def test_verdicts_in_both_directions(checker: EquivalenceChecker, one: str, other: str, same: bool) -> None:
+def test_verdicts_in_both_directions(checker, one, other, same):
     assert (checker.verdict(one, other), checker.verdict(other, one)) == (same, same)
 
 
-def test_a_worker_gives_the_same_verdict_in_both_directions(checker: EquivalenceChecker) -> None:
+def test_a_worker_gives_the_same_verdict_in_both_directions(checker):
     rng = random.Random(1)
     pairs = [(one, other) for one, other, *_ in rng.sample(VERDICTS, 15)]
     # It is the running worker of the checker, which has remembered only the parts of each comparison.
@@ -160,11 +159,11 @@ def test_a_worker_gives_the_same_verdict_in_both_directions(checker: Equivalence
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Pair]:
+def asked(monkeypatch):
     """The pairs that reach a fake math-verify, which calls all of them equal."""
-    pairs: list[Pair] = []
+    pairs = []
 
-    def compare(_: Workers, given: Iterable[Pair], at_once: int) -> Iterator[bool]:
+    def compare(_, given, at_once):
         for pair in given:
             pairs.append(pair)
             yield True
@@ -173,7 +172,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Pair]:
     return pairs
 
 
-def test_each_distinct_pair_is_compared_once(asked: list[Pair]) -> None:
+def test_each_distinct_pair_is_compared_once(asked):
     checker = EquivalenceChecker()
     # Several notations and both directions of the same pair, but "2y" and "2 y" are different.
     checker.settle([("x+1", "2y"), ("2y", "x+1"), ("x + 1", "2y"), ("$x+1$", "2 y "), ("2y.", r"x\, +\, 1")] * 10)
@@ -185,7 +184,7 @@ def test_each_distinct_pair_is_compared_once(asked: list[Pair]) -> None:
     assert len(asked) == 3
 
 
-def test_math_verify_is_not_used_if_the_notation_is_enough(asked: list[Pair]) -> None:
+def test_math_verify_is_not_used_if_the_notation_is_enough(asked):
     checker = EquivalenceChecker()
     checker.settle(
         [("5", "5.0"), ("5", "6"), ("x+1", "$x + 1$"), ("", "x"), ("", ""), ("east", "seat"), ("101_2", "5_3")]
@@ -196,6 +195,6 @@ def test_math_verify_is_not_used_if_the_notation_is_enough(asked: list[Pair]) ->
     assert asked == []
 
 
-def test_notation_is_made_canonical_once() -> None:
+def test_notation_is_made_canonical_once():
     # "1,000," becomes "1,000", which would become "1000" if it was converted again.
     assert EquivalenceChecker().verdict("1,000,", "5") is False

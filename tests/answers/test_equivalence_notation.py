@@ -43,7 +43,7 @@ from lm_eval_cora.answers.equivalence import canonical, same_number, same_words
         ("...", ""),
     ],
 )
-def test_notation_without_meaning_is_removed(written: str, text: str) -> None:
+def test_notation_without_meaning_is_removed(written, text):
     assert canonical(written) == text
 
 
@@ -62,17 +62,17 @@ WHOLE = (
 
 
 @given(st.lists(st.sampled_from([*WHOLE, *".,;:~$ \n()+-−=<^_x12/", "text", "é"]), max_size=12).map("".join))
-def test_canonical_notation_is_idempotent(written: str) -> None:
+def test_canonical_notation_is_idempotent(written):
     assert canonical(canonical(written)) == canonical(written)
 
 
 @pytest.mark.parametrize("written", [r"5\\%", "10{ , }000", "10{, }000", "x * * 2", "x \\\n+ 1", r"1\~2"])
-def test_a_removal_does_not_create_text_that_would_be_removed(written: str) -> None:
+def test_a_removal_does_not_create_text_that_would_be_removed(written):
     assert canonical(canonical(written)) == canonical(written)
 
 
 @given(SOME_TEXT, SOME_TEXT)
-def test_any_texts_can_be_compared_in_both_directions(one: str, other: str) -> None:
+def test_any_texts_can_be_compared_in_both_directions(one, other):
     one, other = canonical(one), canonical(other)
     for same in (same_number, same_words):
         assert same(one, other) in (True, False, None)
@@ -84,7 +84,7 @@ def test_any_texts_can_be_compared_in_both_directions(one: str, other: str) -> N
 @pytest.mark.parametrize(
     "unit", ["1", "9,", ",000", "x", "a ", " ", "~", "{", "$", "\\", r"\left", r"\text{a}", ". ", "١"]
 )
-def test_a_hundred_thousand_characters_are_compared_in_linear_time(unit: str) -> None:
+def test_a_hundred_thousand_characters_are_compared_in_linear_time(unit):
     start = process_time()
     text = canonical(unit * (100_000 // len(unit)))
     for other in (text, "1", "one"):
@@ -100,7 +100,7 @@ def test_a_hundred_thousand_characters_are_compared_in_linear_time(unit: str) ->
         *("1_{%s}" % ("9" * 5_000), "%s_7" % ("1" * 5_000)),
     ],
 )
-def test_more_digits_than_python_reads_do_not_raise(text: str) -> None:
+def test_more_digits_than_python_reads_do_not_raise(text):
     # int() refuses more than 4,300.
     assert same_number(text, "2") in (False, None)
     assert same_number("2", text) in (False, None)
@@ -139,13 +139,13 @@ NO_NUMBER = ("", "x", "1e3", "1/0", "1_000", "inf", "½")
         *((text, "5", None) for text in NO_NUMBER),
     ],
 )
-def test_numbers(one: str, other: str, same: bool | None) -> None:
+def test_numbers(one, other, same):
     assert same_number(one, other) is same
     assert same_number(other, one) is same
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(1, 10**6))
-def test_fractions_are_equal_if_their_values_are(over: int, under: int) -> None:
+def test_fractions_are_equal_if_their_values_are(over, under):
     value = Fraction(over, under)
     written = rf"\frac{{{over}}}{{{under}}}"
     assert same_number(written, f"{value.numerator}/{value.denominator}") is True
@@ -154,8 +154,8 @@ def test_fractions_are_equal_if_their_values_are(over: int, under: int) -> None:
 
 
 @given(st.integers(-(10**12), 10**12), st.integers(-(10**12), 10**12), st.integers(0, 6))
-def test_decimals_of_six_places_are_equal_if_their_values_are(one: int, other: int, places: int) -> None:
-    def decimal(number: int) -> str:
+def test_decimals_of_six_places_are_equal_if_their_values_are(one, other, places):
+    def decimal(number):
         return f"{Decimal(number).scaleb(-places):f}"
 
     shift = 10**places
@@ -166,7 +166,7 @@ def test_decimals_of_six_places_are_equal_if_their_values_are(one: int, other: i
 
 
 @given(st.integers(0, 10**6), st.integers(2, 9), st.integers(2, 9))
-def test_numbers_in_two_bases_are_equal_if_their_values_are(number: int, one: int, other: int) -> None:
+def test_numbers_in_two_bases_are_equal_if_their_values_are(number, one, other):
     assert same_number(f"{base_repr(number, one)}_{one}", f"{base_repr(number, other)}_{{{other}}}") is True
     assert same_number(f"{base_repr(number, one)}_{one}", f"{base_repr(number + 1, other)}_{other}") is False
 
@@ -174,7 +174,7 @@ def test_numbers_in_two_bases_are_equal_if_their_values_are(number: int, one: in
 @given(
     st.text("0123456789", max_size=3), st.text("0123456789", max_size=4), st.text("0123456789", min_size=1, max_size=4)
 )
-def test_a_repeating_decimal_equals_its_fraction(whole: str, before: str, period: str) -> None:
+def test_a_repeating_decimal_equals_its_fraction(whole, before, period):
     exact = Fraction(
         int(whole + before + period or 0) - int(whole + before or 0), 10 ** len(before) * (10 ** len(period) - 1)
     )
@@ -197,6 +197,6 @@ def test_a_repeating_decimal_equals_its_fraction(whole: str, before: str, period
         ("east1", "east", None),
     ],
 )
-def test_words(one: str, other: str, same: bool | None) -> None:
+def test_words(one, other, same):
     assert same_words(canonical(one), canonical(other)) is same
     assert same_words(canonical(other), canonical(one)) is same

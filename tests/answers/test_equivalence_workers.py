@@ -9,10 +9,8 @@ import sys
 import time
 from contextlib import closing
 from itertools import count
-from pathlib import Path
 from threading import Event, Thread
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -34,15 +32,13 @@ HOSTILE = [
 ]
 
 
-def processor_time() -> float:
+def processor_time():
     """Return the processor time of all child processes that have ended, in seconds."""
     return os.times().children_user + os.times().children_system
 
 
 @POSIX
-def test_hostile_answers_are_not_run_and_do_not_block_the_checker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hostile_answers_are_not_run_and_do_not_block_the_checker(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     checker = EquivalenceChecker(Limits(cpu_seconds=1, wall_seconds=3_600))
     before = processor_time()
@@ -58,7 +54,7 @@ def test_hostile_answers_are_not_run_and_do_not_block_the_checker(
 
 
 @POSIX
-def test_memory_is_limited_and_later_pairs_are_compared() -> None:
+def test_memory_is_limited_and_later_pairs_are_compared():
     checker = EquivalenceChecker(Limits(cpu_seconds=60, wall_seconds=3_600, megabytes=400))
     before = processor_time()
     # Rounded values do not distinguish the two, and in full each needs 1.25 gigabytes.
@@ -72,11 +68,11 @@ SLOW = r"\sum_{n=1}^{10^9} n^n"
 """Takes minutes."""
 
 
-def test_wall_clock_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wall_clock_time_is_limited(monkeypatch):
     # The test has its own clock, which runs only while the slow pair is compared.
     now, slow, verdict = count(step=5), Event(), equivalence._Comparer._verdict
 
-    def timed(worker: Any, pair: tuple[str, str], replies: Any) -> bool | None:
+    def timed(worker, pair, replies):
         slow.set() if any("sum" in answer for answer in pair) else slow.clear()
         return verdict(worker, pair, replies)
 
@@ -89,7 +85,7 @@ def test_wall_clock_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [checker.verdict(*pair) for pair in [("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")]] == [True, None, True]
 
 
-def children() -> set[int]:
+def children():
     """Return the ids of the child processes of this process."""
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
     found = [line.split(maxsplit=2) for line in listed.splitlines()]
@@ -98,15 +94,15 @@ def children() -> set[int]:
 
 @POSIX
 @PS
-def test_a_worker_that_is_killed_is_replaced() -> None:
+def test_a_worker_that_is_killed_is_replaced():
     before = children()
-    verdicts: list[bool | None] = []
+    verdicts = []
     compared = Event()
     # A worker returns the verdicts of a whole share of pairs. The slow pair is the first one of the second share.
     share = [(f"x+{number}", f"{number}+x") for number in range(_PAIRS_AT_A_TIME)]
     pairs = [*share, (SLOW, "y"), ("x+2", "2+x"), ("x+2", "x+3")]
 
-    def ask() -> None:
+    def ask():
         for verdict in workers.compare(pairs, 1):
             verdicts.append(verdict)
             compared.set()
@@ -125,7 +121,7 @@ def test_a_worker_that_is_killed_is_replaced() -> None:
 
 
 @PS
-def test_a_checker_reuses_its_processes_replaces_dead_ones_and_ends_them() -> None:
+def test_a_checker_reuses_its_processes_replaces_dead_ones_and_ends_them():
     before = children()
     checker = EquivalenceChecker()
     checker.settle([("x+1", "1+x"), ("x+1", "x+2")])
@@ -141,7 +137,7 @@ def test_a_checker_reuses_its_processes_replaces_dead_ones_and_ends_them() -> No
 
 
 @PS
-def test_closing_does_not_wait_for_unread_verdicts() -> None:
+def test_closing_does_not_wait_for_unread_verdicts():
     before = children()
     with closing(Workers(2)) as workers:
         verdicts = workers.compare([("x+1", "1+x"), ("x+1", "x+2"), ("x+3", "x+2")], 2)
@@ -153,7 +149,7 @@ def test_closing_does_not_wait_for_unread_verdicts() -> None:
 @pytest.mark.skipif(
     not hasattr(os, "pidfd_open"), reason="needs pidfd_open (Linux) to wait for a process that is not a child"
 )
-def test_workers_end_with_the_process_that_started_them() -> None:
+def test_workers_end_with_the_process_that_started_them():
     code = (
         "import os, sys; from lm_eval_cora.answers.equivalence import Workers; "
         "workers = Workers(1); assert list(workers.compare([('x+1', '1+x')], 1)) == [True]; "
@@ -170,7 +166,7 @@ def test_workers_end_with_the_process_that_started_them() -> None:
 
 
 @POSIX
-def test_lower_limits_that_already_exist_are_kept() -> None:
+def test_lower_limits_that_already_exist_are_kept():
     # A batch system may set lower limits than ours, and raising them fails.
     code = (
         "from resource import *; setrlimit(RLIMIT_AS, (2**30, 2**30)); setrlimit(RLIMIT_CPU, (30, 30)); "
@@ -203,7 +199,7 @@ MARKED = [
 ]
 
 
-def test_only_plain_numbers_are_converted_and_no_part_of_an_answer_is_compiled(tmp_path: Path) -> None:
+def test_only_plain_numbers_are_converted_and_no_part_of_an_answer_is_compiled(tmp_path):
     # In a process in which `parse_expr` is disabled as in a worker.
     # Python calls audit hooks before it compiles a text. sympy compiles some texts that it generates itself.
     code = f"""
@@ -226,15 +222,13 @@ print(len([text for text in compiled if "31337" in text]))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_starting_is_retried_and_imports_no_files_in_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_starting_is_retried_and_imports_no_files_in_the_working_directory(tmp_path, monkeypatch):
     for name in ("json", "sympy", "re"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')")
     monkeypatch.chdir(tmp_path)
     start, failed = subprocess.Popen, []
 
-    def busy(*arguments: object, **more: object) -> object:
+    def busy(*arguments, **more):
         if not failed:
             failed.append(True)
             raise BlockingIOError("resource temporarily unavailable")

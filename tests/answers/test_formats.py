@@ -1,7 +1,7 @@
 """What all answer formats share."""
 
 from time import process_time
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
@@ -17,13 +17,13 @@ SOURCE = {"question_id": "q1", "kind": "x", "ordinal": 0, "variants": 1, "catego
 BOTH = [(name, reader) for name in FORMATS for reader in get_args(Reader)]
 
 
-def doc_of(name: str) -> dict[str, Any]:
+def doc_of(name):
     question = OpenQuestion("q1", "One half?", "0.5") if FORMATS[name].is_open else QUESTION
     like = {"template": Template("brief", "{question}")} if name in READ_AFTER else {}
     return FORMATS[name].exemplar(question, like, claimed=1)
 
 
-def test_each_format_has_its_own_description_and_an_instruction() -> None:
+def test_each_format_has_its_own_description_and_an_instruction():
     assert len({answer_format.description for answer_format in FORMATS.values()}) == len(FORMATS)
     assert all(answer_format.instruction for answer_format in FORMATS.values())
 
@@ -38,7 +38,7 @@ def test_each_format_has_its_own_description_and_an_instruction() -> None:
         "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>{}",
     ],
 )
-def test_each_reader_reads_the_target_of_an_exemplar(name: str, reader: Reader, around: str) -> None:
+def test_each_reader_reads_the_target_of_an_exemplar(name, reader, around):
     answer_format, doc = FORMATS[name], doc_of(name)
     answer = answer_format.read(around.format(answer_format.target(doc)), doc, reader)
     record = Record.of({**SOURCE, **doc, "ask": name}, answer, matches=answer.written == "0.5")
@@ -55,7 +55,7 @@ NOTHING = {
 
 @pytest.mark.parametrize(("name", "reader"), BOTH)
 @pytest.mark.parametrize(("around", "reason"), pairs(NOTHING))
-def test_reasons_that_all_formats_share(name: str, reader: Reader, around: str, reason: Reason) -> None:
+def test_reasons_that_all_formats_share(name, reader, around, reason):
     doc = doc_of(name)
     target = "A" * 30 if reason is Reason.EMPTY else FORMATS[name].target(doc)  # a short answer may end the reasoning
     assert FORMATS[name].read(around.format(target), doc, reader).reason is reason
@@ -72,7 +72,7 @@ PROSE = ("A ", "the answer is ", "A. Ice\n", "answer: ", "is ", "\\boxed{", "A, 
 
 
 @pytest.mark.parametrize(("name", "reader"), BOTH)
-def test_megabytes_are_read_in_linear_time(name: str, reader: Reader) -> None:
+def test_megabytes_are_read_in_linear_time(name, reader):
     doc = doc_of(name)
     for unit in PROSE if reader == "flexible" else UNITS:
         start = process_time()
@@ -82,7 +82,7 @@ def test_megabytes_are_read_in_linear_time(name: str, reader: Reader) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_wrong_and_invalid_answers_and_how_they_are_shown(name: str) -> None:
+def test_wrong_and_invalid_answers_and_how_they_are_shown(name):
     answer_format = FORMATS[name]
     doc = {**SOURCE, "ask": name, "printed": (0, 1), "choices": ("Ice", "Fog"), "answer": "1" if name == "boxed" else 0}
     invalid = Record.of(doc, Answer(reason=Reason.EMPTY))
@@ -108,7 +108,7 @@ WORD_I = {
 
 
 @pytest.mark.parametrize(("name", "reader"), [(name, reader) for name in WORD_I for reader in get_args(Reader)])
-def test_a_bare_i_is_a_letter_unless_a_lower_case_word_follows(name: str, reader: Reader) -> None:
+def test_a_bare_i_is_a_letter_unless_a_lower_case_word_follows(name, reader):
     doc = {"printed": range(9), "choices": [f"weather {number}" for number in range(9)]}
     written, *others = WORD_I[name]
     for letter in ("I", "I.", "(I)"):
@@ -140,9 +140,7 @@ INCOMPLETE = {
     [(*pair, complete) for complete, groups in ((True, COMPLETE), (False, INCOMPLETE)) for pair in pairs(groups)],
 )
 @pytest.mark.parametrize("opened", [False, True])
-def test_a_response_that_was_cut_off_counts_only_with_a_complete_answer(
-    ask: str, response: str, complete: bool, opened: bool
-) -> None:
+def test_a_response_that_was_cut_off_counts_only_with_a_complete_answer(ask, response, complete, opened):
     doc = {"ask": ask, "printed": [0, 1], "choices": ["Ice", "Fog"], "answer": 1}
     text = f"<think>{response}" if opened else response
     answer = FORMATS[ask].read(text, doc, "flexible", cut_off=True)

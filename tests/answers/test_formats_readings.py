@@ -2,7 +2,7 @@
 
 import pytest
 
-from lm_eval_cora.answers import Reader, Reason
+from lm_eval_cora.answers import Reason
 from lm_eval_cora.answers.boxed import _LONGEST
 from lm_eval_cora.answers.formats import FORMATS
 from tests.support.responses import pairs
@@ -11,7 +11,7 @@ WEATHER = ("Ice", "Fog", "Dew", "Sun")
 FIVE = ("Steam", "Fog", "Dew", "Ice", "Hail")
 PROPOSED = ("Pulmonary embolism",)
 
-READINGS: dict[tuple[str, Reader, tuple[str, ...]], dict[str | Reason | None, tuple[str, ...]]] = {
+READINGS = {
     ("letter", "strict", WEATHER): {
         "B": (
             "B",
@@ -381,9 +381,7 @@ READINGS: dict[tuple[str, Reader, tuple[str, ...]], dict[str | Reason | None, tu
     ("name", "reader", "options", "response", "expected"),
     [(*key, *case) for key, groups in READINGS.items() for case in pairs(groups)],
 )
-def test_an_answer_is_read_or_there_is_a_reason(
-    name: str, reader: Reader, options: tuple[str, ...], response: str, expected: str | Reason | None
-) -> None:
+def test_an_answer_is_read_or_there_is_a_reason(name, reader, options, response, expected):
     printed = range(len(options))
     answer = FORMATS[name].read(response, {"printed": printed, "choices": options}, reader)
     said = FORMATS[name].said(answer, printed, letters=True)

@@ -1,7 +1,5 @@
 """Labels other than A, B, C become letters where they stand like a label or are announced as one."""
 
-from typing import Any
-
 import pytest
 
 from lm_eval_cora import score
@@ -39,7 +37,7 @@ THIRD = {
 
 @pytest.mark.parametrize(("said", "labels"), pairs(THIRD))
 @pytest.mark.parametrize("before", ["", "1.5 + 1 = 2.5\n\n"])
-def test_a_label_is_read_and_its_place_is_that_of_the_whole_label(labels: str, said: str, before: str) -> None:
+def test_a_label_is_read_and_its_place_is_that_of_the_whole_label(labels, said, before):
     answer = read_answer(before + said, OPTIONS[: len(labels)], labels=tuple(labels))
     assert answer.position == 2
     assert answer.span is not None
@@ -50,11 +48,11 @@ def test_a_label_is_read_and_its_place_is_that_of_the_whole_label(labels: str, s
 @pytest.mark.parametrize(
     "said", ["I saw 3 apples.", "It has 3.5 g", "3%", "It is 13.", "The answer is 3.5", "about 3 of 4 people", "1,3"]
 )
-def test_a_number_is_no_label(said: str) -> None:
+def test_a_number_is_no_label(said):
     assert read_answer(said, OPTIONS, labels=tuple(DIGITS)).position is None
 
 
-def test_a_number_that_begins_the_text_of_an_option_is_no_label() -> None:
+def test_a_number_that_begins_the_text_of_an_option_is_no_label():
     apples = ["2 apples", "3 apples", "4 apples"]
     for labels in ((), ("1", "2", "3")):
         assert read_answer("The answer is 3 apples", apples, labels=labels).position == 1
@@ -73,34 +71,34 @@ READ = {
 @pytest.mark.parametrize(
     ("options", "said", "position"), [(options, *case) for options, groups in READ.items() for case in pairs(groups)]
 )
-def test_options_that_are_numbers_or_begin_with_one(options: list[str], said: str, position: int | None) -> None:
+def test_options_that_are_numbers_or_begin_with_one(options, said, position):
     assert read_answer(said, options, labels=("1", "2", "3", "4")).position == position
 
 
-def test_a_word_is_no_label() -> None:
+def test_a_word_is_no_label():
     assert read_answer("Ответ в том, что вода мокрая", OPTIONS[:4], labels=("а", "б", "в", "г")).position is None
     assert read_answer("이 보기는 나 자신", OPTIONS[:4], labels=tuple(HANGUL)).position is None
 
 
-def test_letters_that_do_not_begin_with_a_are_labels() -> None:
+def test_letters_that_do_not_begin_with_a_are_labels():
     rows = [{"question": "q", "kind": "original", "options": OPTIONS[:3], "labels": ["B", "C", "D"]}]
     scores = score([{**rows[0], "answer": "C", "response": "The answer is C."}])
     assert scores["acc"].value == 1
 
 
-def test_the_text_can_be_traced_back() -> None:
+def test_the_text_can_be_traced_back():
     text = Edited("第3项, IV")
     put_into_letters(text, ("3", "IV"))
     assert text.text == "第A项, B"
     assert [text.span(1, 2), text.span(5, 6)] == [(1, 2), (5, 7)]
 
 
-def test_both_readers_read_labels() -> None:
+def test_both_readers_read_labels():
     strict = read_answer("(3) because", OPTIONS, labels=tuple(DIGITS), reader="strict")
     assert (strict.position, strict.span) == (2, (0, 11))
 
 
 @pytest.mark.parametrize("labels", ["12345", ["1", "2"], ["1", "1", "2", "3", "4"], [*"12345", "5"], [1, 2], [""] * 5])
-def test_each_option_needs_a_label_of_its_own(labels: list[Any]) -> None:
+def test_each_option_needs_a_label_of_its_own(labels):
     with pytest.raises(UserError, match="read_answer: labels: expected a different label for each option, got"):
         read_answer("1", OPTIONS, labels=labels)

@@ -1,22 +1,19 @@
 """The formats that ask for the letter of one option, first or in a final sentence."""
 
-from collections.abc import Callable, Sequence
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers import Answer
 from lm_eval_cora.answers.letter import BEST_ANSWER, LETTER
 from lm_eval_cora.questions.question import LETTERS
 
 PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1
 
 
-def read_letter(response: str, printed: Sequence[int] = PRINTED) -> Answer:
+def read_letter(response, printed=PRINTED):
     return LETTER.read(response, {"printed": printed}, "strict")
 
 
-def read_best_answer(response: str, printed: Sequence[int] = PRINTED) -> Answer:
+def read_best_answer(response, printed=PRINTED):
     return BEST_ANSWER.read(response, {"printed": printed}, "strict")
 
 
@@ -30,9 +27,7 @@ WRAPPED = (
 
 
 @given(st.sampled_from(WRAPPED), st.integers(2, 26), st.data())
-def test_a_planted_letter_is_read_back(
-    planted: tuple[Callable[[str, Sequence[int]], Answer], str], options: int, data: st.DataObject
-) -> None:
+def test_a_planted_letter_is_read_back(planted, options, data):
     read, wrapped = planted
     identities = data.draw(st.permutations(range(options)))
     position = data.draw(st.integers(0, options - 1))

@@ -1,7 +1,5 @@
 """The end of reasoning in the notation of each family of models."""
 
-from collections.abc import Callable
-
 import pytest
 
 from lm_eval_cora.answers.letter import LETTER
@@ -16,13 +14,13 @@ ENDS = (
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("written", [str.lower, str.upper, str.title])
-def test_the_answer_follows_the_last_end_marker_in_upper_or_lower_case(end: str, written: Callable[[str], str]) -> None:
+def test_the_answer_follows_the_last_end_marker_in_upper_or_lower_case(end, written):
     end = written(end)
     assert after_reasoning(f"A{end} B < C{end}\n D") == "D"
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_an_incomplete_end_marker_does_not_end_the_reasoning(end: str) -> None:
+def test_an_incomplete_end_marker_does_not_end_the_reasoning(end):
     for part in (end[:-1], end[1:]):
         assert after_reasoning(f"1 {part} D") == f"1 {part} D"
 
@@ -38,7 +36,7 @@ def test_an_incomplete_end_marker_does_not_end_the_reasoning(end: str) -> None:
         ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     ],
 )
-def test_marks_of_reasoning(opens: str, closes: str) -> None:
+def test_marks_of_reasoning(opens, closes):
     reasoning = f"{opens}The answer is A."
     assert after_reasoning(f"{reasoning}{closes}B") == "B"
     assert is_reasoning(reasoning)
@@ -48,5 +46,5 @@ def test_marks_of_reasoning(opens: str, closes: str) -> None:
 
 
 @pytest.mark.parametrize("response", ["assistant\n\nB", "<|im_start|>assistant\nB", "<|assistant|>B", "B</think>"])
-def test_marks_of_a_turn_are_not_text(response: str) -> None:
+def test_marks_of_a_turn_are_not_text(response):
     assert after_reasoning(response).removesuffix("</think>") == "B"

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from functools import partial
 from itertools import islice, product
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
@@ -28,14 +28,14 @@ CHOICES = (
 )
 
 
-def doc_of(ask: str, choices: list[str]) -> dict[str, Any]:
+def doc_of(ask, choices):
     chosen = {"boxed": [], "yes_no": choices[:1]}.get(ask, choices)
     source = {"question_id": "q", "kind": "x", "ordinal": 0, "original": False, "variants": 1, "category": ""}
     return {**source, "ask": ask, "printed": list(range(len(chosen))), "choices": chosen, "answer": 0}
 
 
 @pytest.mark.parametrize("ask", FORMATS)
-def test_every_response_has_an_answer_or_a_reason(ask: str) -> None:
+def test_every_response_has_an_answer_or_a_reason(ask):
     for seed, choices in enumerate(CHOICES):
         doc = doc_of(ask, choices)
         responses = made_up(random.Random(f"{ask} {seed}"), choices)
@@ -52,7 +52,7 @@ def test_every_response_has_an_answer_or_a_reason(ask: str) -> None:
             assert all(one.invalid or one.rule for one in (record, strict)), response
 
 
-def test_a_response_outside_the_format_is_read_by_the_flexible_reader_only() -> None:
+def test_a_response_outside_the_format_is_read_by_the_flexible_reader_only():
     doc = doc_of("letter", CHOICES[0])
     flexible, strict = (read_response(doc, ["So the answer is B."], reader=reader) for reader in get_args(Reader))
     assert (flexible.picked, flexible.followed, flexible.excerpt) == (1, False, "")
@@ -86,9 +86,7 @@ OPTIONS = ["Steam", "Ice", "Fog"]
         ("boxed", "flexible", "5. The answer is $5$.", "5"),
     ],
 )
-def test_each_format_says_which_characters_decided(
-    thought: str, format: str, reader: Reader, response: str, decided: str
-) -> None:
+def test_each_format_says_which_characters_decided(thought, format, reader, response, decided):
     options = {"yes_no": OPTIONS[:1], "boxed": []}.get(format, OPTIONS)
     answer = cora.read_answer(thought + response, options, format=format, reader=reader)
     assert answer.reason is None
@@ -118,9 +116,7 @@ def test_each_format_says_which_characters_decided(
         ("boxed", "flexible", "If the answer is 5, go on.", {"answer is ": Reason.REJECTED}),
     ],
 )
-def test_each_format_says_what_was_found_and_why_it_does_not_count(
-    format: str, reader: Reader, response: str, void: dict[str, Reason | None]
-) -> None:
+def test_each_format_says_what_was_found_and_why_it_does_not_count(format, reader, response, void):
     options = {"yes_no": OPTIONS[:1], "boxed": []}.get(format, OPTIONS)
     answer = cora.read_answer(response, options, format=format, reader=reader)
     assert answer.value is None
@@ -132,7 +128,7 @@ BREAKS = ("\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029", r"\n", r"\r\n", 
 
 @pytest.mark.parametrize("reader", get_args(Reader))
 @pytest.mark.parametrize("ask", FORMATS)
-def test_all_line_breaks_are_equal_and_places_are_those_of_the_response(ask: str, reader: Reader) -> None:
+def test_all_line_breaks_are_equal_and_places_are_those_of_the_response(ask, reader):
     read = partial(cora.read_answer, options=doc_of(ask, CHOICES[0])["choices"], format=ask, reader=reader)
     random_ones = islice(made_up(random.Random(ask), CHOICES[0]), 30)
     for before in ("B", "Yes", "The best answer is B", "5", r"\boxed{5}", *random_ones):
@@ -145,12 +141,12 @@ def test_all_line_breaks_are_equal_and_places_are_those_of_the_response(ask: str
             assert marked[slice(*answer.span or (0, 0))] == decided, marked
 
 
-def test_commands_of_latex_are_no_line_breaks() -> None:
+def test_commands_of_latex_are_no_line_breaks():
     for written in (r"\nu", r"\neq 5", r"1 \\n", "1\frac{1}{2}", "2\vec{x}"):
         assert cora.read_answer(rf"\boxed{{{written}}}", [], format="boxed").written == written
 
 
-def test_an_answer_that_the_token_limit_cut_off_is_invalid() -> None:
+def test_an_answer_that_the_token_limit_cut_off_is_invalid():
     assert cora.read_answer("So the answer may be B, as", OPTIONS, cut_off=True).position is None
 
 
@@ -163,17 +159,17 @@ def test_an_answer_that_the_token_limit_cut_off_is_invalid() -> None:
         (("B", ["Steam"]), {}, "expected 2 to 26 for letter, got 1"),
     ],
 )
-def test_invalid_arguments(arguments: tuple[Any, Any], named: dict[str, Any], said: str) -> None:
+def test_invalid_arguments(arguments, named, said):
     with pytest.raises(UserError, match=said):
         cora.read_answer(*arguments, **named)
 
 
-def test_long_responses_are_cut_around_the_deciding_characters() -> None:
+def test_long_responses_are_cut_around_the_deciding_characters():
     assert around("x" * 9 + "B" + "y" * 9, (9, 10), 3) == ("…xxx", "B", "yyy…")
     assert around("B", None) == ("", "", "B")
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(capsys, monkeypatch):
     assert main(["read", "--options", *OPTIONS, "--response", "The answer is B."]) == 0
     assert capsys.readouterr().out == "answer: B. Ice\nrule: a label\n\nThe answer is >>>B<<<.\n"
     monkeypatch.setattr("sys.stdin", io.StringIO("Option A or option B."))

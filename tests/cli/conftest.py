@@ -1,23 +1,21 @@
 """A caller of commands, and the folder of runs and files of answers in which they run."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.support.programs import Cli
-from tests.support.written import Answers, answers, otherwise, put, varied, write, write_answers, write_by_hand
+from tests.support.written import answers, otherwise, put, varied, write, write_answers, write_by_hand
 
-GOOD: Answers = {"original": "1111111100" * 10, "x": "1111110100" * 10}
-WORSE: Answers = {"original": "1111111000" * 10, "x": "1110010100" * 10}
+GOOD = {"original": "1111111100" * 10, "x": "1111110100" * 10}
+WORSE = {"original": "1111111000" * 10, "x": "1110010100" * 10}
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+def cli(capsys):
     return Cli(capsys)
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     """Runs `one` and `two` of three questions, `three` of two tasks, `seed` with another seed, and files of answers."""
     folder = tmp_path_factory.mktemp("made")
     write(folder / "one", varied, "cora_demo", {"questions": 3}, "a/one")
@@ -38,6 +36,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _there(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _there(made, monkeypatch):
     """Run every test in the folder. Output goes elsewhere."""
     monkeypatch.chdir(made)

@@ -2,8 +2,6 @@
 
 import re
 from math import comb
-from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -13,13 +11,12 @@ from lm_eval_cora.cli import make_parser
 from lm_eval_cora.harness.dry_run import harness_arguments
 from tests.support.messages import tells
 from tests.support.pairs import pairs
-from tests.support.programs import Cli
 from tests.support.written import put, strict
 
 COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "guess", "tasks")
 
 
-def test_help_names_all_commands_and_theirs_has_examples(cli: Cli) -> None:
+def test_help_names_all_commands_and_theirs_has_examples(cli):
     for command in COMMANDS:
         assert command in cli.printed("--help")
         assert f"\nexamples:\n  lm-eval-cora {command} " in cli.printed(f"{command} --help")
@@ -49,13 +46,13 @@ FOR_CI = ["plan", "plan --difference 0", "plan --difference 0.1 --power 1", "gat
 
 
 @pytest.mark.parametrize("line", [*BAD_USAGE, *FOR_CI])
-def test_bad_usage(line: str, cli: Cli) -> None:
+def test_bad_usage(line, cli):
     assert cli(line) == (3 if line in FOR_CI else 2)
     assert cli.out == ""
     assert tells(cli.err, "usage: lm-eval-cora", "error: ")
 
 
-ERRORS: list[tuple[int, str, str]] = [
+ERRORS = [
     (1, "report missing", "missing: there is no such file or folder"),
     (1, "report one --label elsewhere=Small", "--label elsewhere=Small: expected PATH=NAME with one of the paths one"),
     (1, "report one --label one=", "expected PATH=NAME"),
@@ -108,7 +105,7 @@ ERRORS: list[tuple[int, str, str]] = [
 
 
 @pytest.mark.parametrize(("status", "line", "told"), ERRORS, ids=[line for _, line, _ in ERRORS])
-def test_an_error_is_one_line_and_writes_nothing(status: int, line: str, told: str, cli: Cli, made: Path) -> None:
+def test_an_error_is_one_line_and_writes_nothing(status, line, told, cli, made):
     before = sorted(made.iterdir())
     assert cli(line) == status
     assert cli.out == ""
@@ -118,7 +115,7 @@ def test_an_error_is_one_line_and_writes_nothing(status: int, line: str, told: s
     assert sorted(made.iterdir()) == before
 
 
-SUGGESTED: list[tuple[str, str, str | None]] = [
+SUGGESTED = [
     ("raport out", "'raport'", "'report'"),
     ("report out --formt=md", "--formt", "'--format'"),
     ("report out --format jsn", "'jsn'", "'json'"),
@@ -133,13 +130,13 @@ SUGGESTED: list[tuple[str, str, str | None]] = [
 
 
 @pytest.mark.parametrize(("line", "wrong", "meant"), SUGGESTED)
-def test_suggestions_if_something_is_close(line: str, wrong: str, meant: str | None, cli: Cli) -> None:
+def test_suggestions_if_something_is_close(line, wrong, meant, cli):
     assert cli(line) == 2
     assert tells(cli.err, "usage: lm-eval-cora", "error: ", wrong, *(["Did you mean ", meant] if meant else []))
     assert bool(meant) == ("Did you mean" in cli.err)
 
 
-def test_choices_as_each_python_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_choices_as_each_python_prints_them(capsys):
     parser = make_parser()
     for choices in ("'html', 'md', 'every-eval-ever'", "html, md, every-eval-ever"):  # since 3.12 without quotes
         with pytest.raises(SystemExit):
@@ -148,7 +145,7 @@ def test_choices_as_each_python_prints_them(capsys: pytest.CaptureFixture[str]) 
 
 
 # ---- tasks --check --metadata, as the harness parses it
-def checked(cli: Cli, *arguments: str) -> tuple[Any, ...]:
+def checked(cli, *arguments):
     """The tasks and the metadata that `tasks --check` passes to the dry run."""
     with patch("lm_eval_cora.harness.dry_run.dry_run", return_value={}) as dry_run:
         assert cli("tasks --check", *arguments) == 0
@@ -161,7 +158,7 @@ METADATA = [['{"cora": {"seed": 1}, "a": [1]}'], *(pytest.param(words, marks=pai
 
 
 @pytest.mark.parametrize("words", METADATA, ids=str)
-def test_metadata_is_read_as_the_harness_reads_it(words: list[str], cli: Cli) -> None:
+def test_metadata_is_read_as_the_harness_reads_it(words, cli):
     expected = harness_arguments(["--tasks", "x", "--metadata", *words]).metadata
     assert expected
     assert checked(cli, "one", "--metadata", *words) == (["one"], expected)
@@ -172,21 +169,21 @@ def test_metadata_is_read_as_the_harness_reads_it(words: list[str], cli: Cli) ->
 
 @pytest.mark.parametrize("command", ["tasks --check cora_demo", "run --model dummy --tasks cora_demo"])
 @pytest.mark.parametrize("metadata", ["{", "[1]", "5", "a", 'cora={"seed": 1}', "[" * 100_000], ids=lambda x: x[:20])
-def test_metadata_that_the_harness_refuses(command: str, metadata: str, cli: Cli) -> None:
+def test_metadata_that_the_harness_refuses(command, metadata, cli):
     assert cli(command, "--metadata", metadata) == 2
     assert cli.out == ""
     assert tells(cli.err, f"usage: lm-eval-cora {command.split()[0]}", """--metadata '{"cora": {"seed": 1}}'""")
 
 
-def test_metadata_of_several_values_with_json_is_refused(cli: Cli) -> None:
+def test_metadata_of_several_values_with_json_is_refused(cli):
     for more in ("seed=1", '{"cora": {"seed": 1}}'):
         cli("run --model dummy --tasks cora_demo --metadata", '{"cora": {"questions": 5}}', more)
         assert "--metadata: expected one JSON object, got 2 values" in cli.err
 
 
 # ---- score
-def test_scores(cli: Cli, tmp_path: Path) -> None:
-    common: dict[str, Any] = {"question_id": "q", "answer": "a"}
+def test_scores(cli, tmp_path):
+    common = {"question_id": "q", "answer": "a"}
     rows = [{**common, "kind": kind, "ordinal": n, "picked": "a" if n == 0 else None} for n, kind in enumerate("xy")]
     path = put(tmp_path / "answers.jsonl", [{**rows[0], "kind": "original"}, rows[1]])
     found = strict(cli.printed("score --json", path))
@@ -201,7 +198,7 @@ def test_scores(cli: Cli, tmp_path: Path) -> None:
 
 
 # ---- guess
-def test_guessing_is_table_7(cli: Cli) -> None:
+def test_guessing_is_table_7(cli):
     tails = [sum(comb(10, j) * 0.2**j * 0.8 ** (10 - j) for j in range(p, 11)) for p in range(11)]
     rows = [line.split("|") for line in cli.printed("guess").splitlines() if line.startswith("|")][2:]
     assert [float(row[2]) for row in rows] == pytest.approx(tails, abs=5e-8)

@@ -11,7 +11,7 @@ from tests.support.programs import CLOSED, FULL, KEPT, UNREAD, Command, Ended, r
 from tests.support.written import strict
 
 
-def program(command: str, options: str = "") -> subprocess.CompletedProcess[str]:
+def program(command, options=""):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     line = f"set -o pipefail; {sys.executable} {options} -m lm_eval_cora {command}"
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment, check=False)
@@ -39,19 +39,19 @@ Results = dict[str, dict[tuple[str, str], Ended]]
 
 
 @pytest.fixture(scope="module")
-def results(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+def results(made, tmp_path_factory):
     """What became of each command, by its streams."""
     folders = {streams: str(tmp_path_factory.mktemp("_".join(streams))) for streams in MORE_STREAMS}
     each = [(command, streams) for command, kinds in STREAMS_OF.items() for streams in kinds]
     commands = [Command(c.replace("MADE", str(made)).split(), folders[streams], *streams) for c, streams in each]
-    found: Results = {command: {} for command in STATUS}
+    found = {command: {} for command in STATUS}
     for (command, streams), result in zip(each, run(commands), strict=True):
         found[command][streams] = result
     return found
 
 
 @pytest.mark.parametrize("command", STATUS)
-def test_closed_streams_and_a_full_disk(command: str, results: Results, made: Path) -> None:
+def test_closed_streams_and_a_full_disk(command, results, made):
     usual = results[command][KEPT, KEPT]
     assert usual.status == STATUS[command]
     for streams, ended in results[command].items():
@@ -70,13 +70,13 @@ def test_closed_streams_and_a_full_disk(command: str, results: Results, made: Pa
             assert len(strict((made.parent / f"{'_'.join(streams)}0" / "scores.json").read_text())) == 1
 
 
-def test_a_closed_pipe() -> None:
+def test_a_closed_pipe():
     ended = program("guess --variants 1000 --json | head -n 1")
     assert ended.stdout.count("\n") == 1
     assert ended.stderr == ""
 
 
-def test_the_harness_is_not_imported_without_need() -> None:
+def test_the_harness_is_not_imported_without_need():
     ended = program("tasks", "-X importtime")
     assert ended.returncode == 0
     for name in ("lm_eval.api", "torch", "transformers", "matplotlib", "datasets"):

@@ -1,22 +1,19 @@
 """`lm-eval-cora compare`: two models, several, other tasks of the harness, and `--history`."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.support.messages import tells
-from tests.support.programs import Cli
 from tests.support.written import strict
 
 
-def test_two_models(cli: Cli) -> None:
+def test_two_models(cli):
     (found,) = strict(cli.printed("compare one two --json"))
     assert (found["before"]["model"], found["after"]["model"]) == ("a/one", "b/two")
     names = {line.split("|")[1].strip() for line in cli.printed("compare one two").splitlines() if line[:1] == "|"}
     assert {*found["metrics"], *found["kinds"], "kind of variant"} <= names
 
 
-def test_the_baseline_the_metric_and_labels(cli: Cli) -> None:
+def test_the_baseline_the_metric_and_labels(cli):
     printed = cli.printed("compare one two three --baseline c/three --metric acc --metric mcqa")
     assert tells(printed, "differences in acc", "a/one - c/three", "differences in mcqa")
     assert tells(cli.err, "only one model", "cora_demo_sampling")
@@ -24,7 +21,7 @@ def test_the_baseline_the_metric_and_labels(cli: Cli) -> None:
     assert (found["before"]["model"], found["after"]["model"]) == ("Large", "Small")
 
 
-def test_others_are_compared_if_one_model_cannot_be(cli: Cli) -> None:
+def test_others_are_compared_if_one_model_cannot_be(cli):
     assert cli("compare one two seed --json") == 1
     (found,) = strict(cli.out)
     assert found["after"]["model"] == "b/two"
@@ -35,7 +32,7 @@ def test_others_are_compared_if_one_model_cannot_be(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("suffix", "start"), [("html", b"<!DOCTYPE html>"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")]
 )
-def test_a_history_as_table_page_and_figure(suffix: str, start: bytes, cli: Cli, tmp_path: Path) -> None:
+def test_a_history_as_table_page_and_figure(suffix, start, cli, tmp_path):
     path = tmp_path / "new" / f"history.{suffix}"
     printed = cli.printed("compare --history one two -o", path)
     assert printed.startswith("cora_demo: CoRA of the versions\n\n| version ")
@@ -43,7 +40,7 @@ def test_a_history_as_table_page_and_figure(suffix: str, start: bytes, cli: Cli,
     assert f"wrote {path}" in cli.err
 
 
-def test_a_history_as_json(cli: Cli) -> None:
+def test_a_history_as_json(cli):
     (task,) = strict(cli.printed("compare --history one two --metric mcqa --json"))
     assert [version["version"] for version in task["versions"]] == ["a/one", "b/two"]
     assert task["versions"][1]["metrics"]["mcqa"]["difference"].keys() == {"value", "stderr", "low", "high"}

@@ -6,11 +6,10 @@ from pathlib import Path
 import yaml
 
 from tests.support.messages import tells
-from tests.support.programs import Cli
 from tests.support.written import strict
 
 
-def test_formats_of_one_file(cli: Cli, tmp_path: Path) -> None:
+def test_formats_of_one_file(cli, tmp_path):
     line, file = "export one --label 'one=Small one' --format", tmp_path / "new" / "x"
     told = {"csv": "Small one,cora_demo", "latex": "Small one & ", "markdown": "| Small one ", "model-index": "name:"}
     for name, part in told.items():
@@ -20,7 +19,7 @@ def test_formats_of_one_file(cli: Cli, tmp_path: Path) -> None:
         assert file.read_text(encoding="utf-8") == printed
 
 
-def test_records(cli: Cli, tmp_path: Path) -> None:
+def test_records(cli, tmp_path):
     line = "export one --label 'one=Small one' --organization 'Some Lab' --relationship third_party"
     printed = cli.printed(line, "--format", "every-eval-ever", "-o", tmp_path)
     (path,) = tmp_path.rglob("Small one/*[0-9a-f].json")
@@ -31,7 +30,7 @@ def test_records(cli: Cli, tmp_path: Path) -> None:
     assert (source["source_organization_name"], source["evaluator_relationship"]) == ("Some Lab", "third_party")
 
 
-def test_a_result_and_a_benchmark_of_the_hub(cli: Cli, tmp_path: Path) -> None:
+def test_a_result_and_a_benchmark_of_the_hub(cli, tmp_path):
     place = tmp_path / "model" / ".eval_results" / "cora.yaml"
     line = "export good.jsonl --format eval-results --dataset a/b --task-id answers"
     assert cli(line, "--percent", "-o", place) == 0
@@ -45,7 +44,7 @@ def test_a_result_and_a_benchmark_of_the_hub(cli: Cli, tmp_path: Path) -> None:
     assert tells(cli.err, "huggingface.js")
 
 
-def test_an_error_leaves_the_previous_file(cli: Cli, tmp_path: Path) -> None:
+def test_an_error_leaves_the_previous_file(cli, tmp_path):
     shutil.copy("gate.yaml", tmp_path / "x.yaml")
     assert cli("export good.jsonl --format eval-yaml --dataset ab -o", tmp_path / "x.yaml") == 3
     assert (tmp_path / "x.yaml").read_bytes() == Path("gate.yaml").read_bytes()

@@ -1,22 +1,20 @@
 """The commands `gate` and `plan`: exit statuses, files, and every kind of run."""
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 from lm_eval_cora.harness.asking import stop_early
 from tests.support.messages import tells
-from tests.support.programs import Cli
 from tests.support.stopping import Moody
 from tests.support.written import strict, write
 
 
-def test_a_policy_and_a_baseline(cli: Cli) -> None:
+def test_a_policy_and_a_baseline(cli):
     assert cli("gate good.jsonl --policy gate.yaml --baseline worse.jsonl") == 0
     assert cli("gate worse.jsonl --policy gate.yaml --baseline good.jsonl") == 1
     assert cli("gate good.jsonl --policy gate.yaml --baseline worse.jsonl --require mcqa>=0.8") == 2
 
 
-def test_the_table_and_the_files(cli: Cli, tmp_path: Path) -> None:
+def test_the_table_and_the_files(cli, tmp_path):
     junit, numbers = tmp_path / "new" / "gate.xml", tmp_path / "gate.json"
     line = "gate good.jsonl --require mcqa>=0.6 --require mcqa>=0.75 --baseline worse.jsonl --no-worse mcqa:0.05"
     assert cli(line, "--junit", junit, "--json", numbers) == 2
@@ -32,7 +30,7 @@ def test_the_table_and_the_files(cli: Cli, tmp_path: Path) -> None:
     assert strict(cli.out) == told
 
 
-def test_runs_of_the_harness(cli: Cli, tmp_path: Path) -> None:
+def test_runs_of_the_harness(cli, tmp_path):
     full, stopped, target = tmp_path / "full", tmp_path / "stopped", tmp_path / "target"
     write(full, Moody(3), "cora_demo", {"questions": 12}, "a/full")
     write(stopped, stop_early(Moody(3), "exact"), "cora_demo", {"questions": 12}, "a/stopped")
@@ -54,7 +52,7 @@ def test_runs_of_the_harness(cli: Cli, tmp_path: Path) -> None:
     assert tells(cli.err, "expected the runs of one model, got 3", "a/full")
 
 
-def test_a_plan(cli: Cli) -> None:
+def test_a_plan(cli):
     printed = cli.printed("plan --difference 0.05 --from good.jsonl --metric mcqa")
     assert tells(printed, "a difference of 0.05 with a probability of 0.8 (95% intervals)", "answers", "0.30 (assumed)")
     assert tells(cli.err, "100 questions in the run")

@@ -1,25 +1,22 @@
 """`lm-eval-cora leaderboard`: what it writes, and `--strict`."""
 
 from errno import ENOSPC
-from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.report.content import Report
 from tests.support.leaderboards import HOSTILE, put_record, record
 from tests.support.messages import tells
-from tests.support.programs import Cli
 from tests.support.written import put
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Path:
+def records(tmp_path):
     for number, (model, score) in enumerate([("org/a", 0.5), (HOSTILE, 0.7)], 1):
         put_record(tmp_path / "records", number, record(model, {"cora_x": score}))
     return tmp_path / "records"
 
 
-def test_a_page_and_a_csv_file_in_new_folders(records: Path, tmp_path: Path, cli: Cli) -> None:
+def test_a_page_and_a_csv_file_in_new_folders(records, tmp_path, cli):
     page, table = tmp_path / "site" / "index.html", tmp_path / "other" / "scores.csv"
     put_record(records, 3, "{")
     assert cli.printed("leaderboard --title 'All <models>'", records, "-o", page, "--csv", table) == ""
@@ -31,7 +28,7 @@ def test_a_page_and_a_csv_file_in_new_folders(records: Path, tmp_path: Path, cli
     assert cli.printed("leaderboard --csv -", records, "-o", tmp_path / "x.htm").startswith("model,task,")
 
 
-def test_strict_writes_nothing_if_anything_was_left_out(records: Path, tmp_path: Path, cli: Cli) -> None:
+def test_strict_writes_nothing_if_anything_was_left_out(records, tmp_path, cli):
     page = tmp_path / "index.html"
     assert cli("leaderboard --strict", records, "-o", page) == 0
     page.unlink()
@@ -41,7 +38,7 @@ def test_strict_writes_nothing_if_anything_was_left_out(records: Path, tmp_path:
     assert tells(cli.err, f"left out {broken}: ", "--strict: something was left out (1 note above)")
 
 
-def test_reports_are_written_and_linked(tmp_path: Path, cli: Cli) -> None:
+def test_reports_are_written_and_linked(tmp_path, cli):
     page, reports = tmp_path / "index.html", tmp_path / "new" / "reports"
     assert cli("leaderboard one -o", page, "--reports", reports) == 0
     (report,) = reports.iterdir()
@@ -50,12 +47,10 @@ def test_reports_are_written_and_linked(tmp_path: Path, cli: Cli) -> None:
     assert "<h1>a/one, cora_demo</h1>" in report.read_text()
 
 
-def test_no_report_is_left_if_a_later_one_cannot_be_written(
-    tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_no_report_is_left_if_a_later_one_cannot_be_written(tmp_path, made, monkeypatch, cli):
     pages = iter(["the first page"])
 
-    def render(report: Report) -> str:
+    def render(report):
         try:
             return next(pages)
         except StopIteration:

@@ -8,12 +8,11 @@ import pytest
 from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
-from tests.support.programs import Cli
 from tests.support.written import edit, lines_of, put, strict
 
 
 @pytest.mark.parametrize("format_name", ["md", "json", "csv"])
-def test_a_report_as_text(format_name: str, cli: Cli, tmp_path: Path) -> None:
+def test_a_report_as_text(format_name, cli, tmp_path):
     line = f"report one two --format {format_name}"
     printed = cli.printed(line)
     assert all(word in printed for word in ("cora_demo", "a/one", "b/two"))
@@ -25,9 +24,7 @@ def test_a_report_as_text(format_name: str, cli: Cli, tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == printed
 
 
-def test_a_report_as_a_page_or_as_the_name_of_the_file_says(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Path
-) -> None:
+def test_a_report_as_a_page_or_as_the_name_of_the_file_says(cli, tmp_path, monkeypatch, made):
     monkeypatch.chdir(tmp_path)
     assert cli("report", made / "one", "--title", "Mine & <yours>") == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -38,13 +35,13 @@ def test_a_report_as_a_page_or_as_the_name_of_the_file_says(
         assert (tmp_path / name).read_text(encoding="utf-8").lstrip().startswith(start)
 
 
-def test_warnings_are_on_stderr(cli: Cli, tmp_path: Path) -> None:
+def test_warnings_are_on_stderr(cli, tmp_path):
     path = put(tmp_path / "samples.jsonl", ["{", *lines_of(next(Path("one").rglob("samples_*.jsonl")))[1:]])
     strict(cli.printed("report --format json", path))
     assert tells(cli.err, "samples: left out 1 line: 1 not JSON")
 
 
-def test_text_that_cannot_be_encoded(cli: Cli, tmp_path: Path) -> None:
+def test_text_that_cannot_be_encoded(cli, tmp_path):
     """An escaped lone surrogate (half an emoji). The harness writes none, other programs do."""
     path = put(tmp_path / "samples.jsonl", lines_of(next(Path("one").rglob("samples_*.jsonl"))))
     edit(path, lambda line: line["doc"].update(category=f"{line['doc']['question_id']}\ud83d"))
@@ -52,13 +49,13 @@ def test_text_that_cannot_be_encoded(cli: Cli, tmp_path: Path) -> None:
         assert cli(f"report {path} --format {format_name} -o", tmp_path / format_name) == 0
 
 
-def test_labels_may_contain_equals_signs_and_spell_paths_differently(cli: Cli, made: Path) -> None:
+def test_labels_may_contain_equals_signs_and_spell_paths_differently(cli, made):
     found = strict(cli.printed(f"report ./one two {made}/good.jsonl --label one/=Small --label 'two=Large = big' "
                                f"--label {made}/good.jsonl=Good --format json"))  # fmt: skip
     assert [run["model"] for run in found] == ["Small", "Large = big", "Good"]
 
 
-def test_every_figure_as_three_files_of_a_width(cli: Cli, tmp_path: Path) -> None:
+def test_every_figure_as_three_files_of_a_width(cli, tmp_path):
     figures, page = tmp_path / "of" / "paper", tmp_path / "report.md"
     assert cli("report good.jsonl --width 7 -o", page, "--figures", figures) == 0
     assert page.is_file()

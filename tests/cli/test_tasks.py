@@ -1,26 +1,23 @@
 """`lm-eval-cora tasks`: the list, the folder, and the check."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lm_eval_cora.discovery.location import tasks_folder
 from tests.support.messages import tells
 from tests.support.names import NAMES
-from tests.support.programs import Cli
 from tests.support.simulated import TASKS, Simulated, knows, run
 from tests.support.written import put
 
 
-def listed(cli: Cli, *names: str) -> dict[str, list[str]]:
+def listed(cli, *names):
     """The rows of the list, by task."""
     rows = [line.split("|")[1:-1] for line in cli.printed("tasks", *names).splitlines() if line.startswith("| cora_")]
     return {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
 
 
-def test_the_list_of_tasks(cli: Cli) -> None:
+def test_the_list_of_tasks(cli):
     rows = listed(cli)
     assert sorted(rows) == NAMES
     assert rows["cora_medqa"] == ["1,273", "26"]
@@ -43,7 +40,7 @@ def test_the_list_of_tasks(cli: Cli) -> None:
         ("cora_demo", {"questions": 10}, {"limit": 0.3}),
     ],
 )
-def test_the_cost_of_a_run(task: str, options: dict[str, Any], arguments: dict[str, Any], cli: Cli) -> None:
+def test_the_cost_of_a_run(task, options, arguments, cli):
     more = [part for name, value in arguments.items() for part in (f"--{name}", value)]
     line, *_ = cli.printed(f"tasks --check {task} --metadata", json.dumps({"cora": options}), *more).splitlines()
     model = Simulated(knows)
@@ -52,7 +49,7 @@ def test_the_cost_of_a_run(task: str, options: dict[str, Any], arguments: dict[s
     assert (f", {variants:,} variants, " in line) == (len(model.prompts) > variants)
 
 
-def test_several_tasks_and_a_folder_of_the_user(cli: Cli, tmp_path: Path) -> None:
+def test_several_tasks_and_a_folder_of_the_user(cli, tmp_path):
     ours = f"include: {tasks_folder()}/demo/cora_demo.yaml"
     put(tmp_path / "mine.yaml", ["task: mine", ours, "metadata: {version: 1}"])
     line = """tasks --check cora_demo,cora_demo_order mine --metadata '{"cora": {"questions": 1}}' --include_path"""
@@ -60,7 +57,7 @@ def test_several_tasks_and_a_folder_of_the_user(cli: Cli, tmp_path: Path) -> Non
     assert names == ["cora_demo", "cora_demo_order", "mine"]
 
 
-def test_the_reading_of_the_first_question(cli: Cli, tmp_path: Path) -> None:
+def test_the_reading_of_the_first_question(cli, tmp_path):
     path = put(tmp_path / "my.csv", ["question;A;B;C;answer", "Frozen water?;Steam;Ice;Fog;2"])
     options = json.dumps({"cora": {"data_files": str(path)}})
     lines = cli.printed("tasks --check cora_local --metadata", options).splitlines()
@@ -72,7 +69,7 @@ def test_the_reading_of_the_first_question(cli: Cli, tmp_path: Path) -> None:
     assert tells(lines[-1], "decoupled_with_nota_shuffled: ", "Question: Frozen water?", "None of the above")
 
 
-def test_a_foreign_task_and_too_many_shots_end_the_check(cli: Cli, tmp_path: Path) -> None:
+def test_a_foreign_task_and_too_many_shots_end_the_check(cli, tmp_path):
     text = "task: foreign\ndataset_path: nobody/nothing\noutput_type: generate_until\ntest_split: test"
     put(tmp_path / "foreign.yaml", [text])
     assert cli("tasks --check foreign --include_path", tmp_path) == 1
@@ -81,8 +78,8 @@ def test_a_foreign_task_and_too_many_shots_end_the_check(cli: Cli, tmp_path: Pat
     assert "lm-eval-cora tasks: cora_demo: --num_fewshot 500" in cli.err
 
 
-def test_task_files_that_are_missing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> None:
+def test_task_files_that_are_missing(cli, monkeypatch):
+    def missing():
         raise FileNotFoundError("the task files are missing: looked for them everywhere")
 
     monkeypatch.setattr("lm_eval_cora.cli.tasks.task_list", missing)

@@ -11,7 +11,6 @@ from lm_eval_cora.decide.plan import METRICS, MODELS, Goal, as_json, as_table, c
 from lm_eval_cora.decide.sample_size import Contrast, questions_for_same, questions_needed
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run
 from tests.support.messages import tells, user_error
 from tests.support.stopping import Moody
 from tests.support.written import runs_by_hand, write
@@ -22,11 +21,11 @@ QUESTIONS = 6
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[Run]:
+def runs():
     return runs_by_hand({"one": ONE, "other": OTHER})
 
 
-def test_one_run(runs: list[Run]) -> None:
+def test_one_run(runs):
     (plan,), notes = make_plans(runs[:1], Goal(0.05, metric="mcqa"))
     assert (plan.task, plan.models, plan.metric) == ("answers", ("one",), "mcqa")
     # s1^2 = 0.8 * 0.2 * 300 / 299 = 0.16054. A share of 0.75 has 0.75 * 0.25 - 0.16 = 0.0275 more: s2^2 = 0.18804.
@@ -47,7 +46,7 @@ def test_one_run(runs: list[Run]) -> None:
     assert as_json(plans, Goal(0.05), [])["plans"][0]["requests_exact"] is plans[0].requests_exact is None
 
 
-def test_two_runs(runs: list[Run]) -> None:
+def test_two_runs(runs):
     (plan,), _ = make_plans(runs, Goal(0.05, power=0.9, level=0.99))
     contrast = Contrast.of(*(run.estimates["cora"] for run in reversed(runs)))  # the lower one first
     assert plan.questions == questions_needed(contrast, 0.05, 0.0, 0.9, 0.99)
@@ -69,13 +68,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_plans_that_cannot_be_made(name: str, runs: list[Run]) -> None:
+def test_plans_that_cannot_be_made(name, runs):
     goal, count, parts = REFUSED[name]
     with user_error(*parts):
         make_plans(runs[:count], goal)
 
 
-def test_models_that_cannot_be_planned_together() -> None:
+def test_models_that_cannot_be_planned_together():
     with user_error("one or two models, got 3: a, b, c"):
         make_plans(runs_by_hand({"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
     few = runs_by_hand({"a": {kind: marks[:20] for kind, marks in ONE.items()}, "b": OTHER})
@@ -87,7 +86,7 @@ def test_models_that_cannot_be_planned_together() -> None:
 
 # ---- runs of the harness
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_order"])
-def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) -> None:
+def test_the_requests_are_those_that_reach_the_model(task, tmp_path):
     full, stopped = Moody(3), Moody(3)
     for folder, model in ((tmp_path / "full", full), (tmp_path / "stopped", stop_early(stopped, "exact"))):
         write(folder, model, task, {"questions": QUESTIONS})
@@ -101,14 +100,14 @@ def test_the_requests_are_those_that_reach_the_model(task: str, tmp_path: Path) 
     assert tells(" ".join(notes), "6 questions in the run", f"{task}: the benchmark has 120 questions, too few", "find")
 
 
-def test_a_two_phase_run(tmp_path: Path) -> None:
+def test_a_two_phase_run(tmp_path):
     write(tmp_path, stop_early(Moody(3), target="whole:0.3"), "cora_demo", {"questions": 40})
     with user_error("run with --target does not show"):
         make_plans(read_runs([tmp_path]), Goal(0.05))
 
 
 # ---- typical models
-def test_typical_plans() -> None:
+def test_typical_plans():
     plans, notes = make_plans([], Goal(0.02))
     assert [plan.questions for plan in plans] == sorted(plan.questions for plan in plans)
     assert all(plan.requests_exact is not None and plan.requests_exact < plan.requests for plan in plans)
@@ -117,7 +116,7 @@ def test_typical_plans() -> None:
     assert {row[2] for row in as_table(plans, Goal(0.02)).rows} == {"0.30 (assumed)"}
 
 
-def test_plans_to_show_that_models_are_the_same(runs: list[Run], capsys: pytest.CaptureFixture[str]) -> None:
+def test_plans_to_show_that_models_are_the_same(runs, capsys):
     goal = Goal(0.1, level=0.9, same=True)
     (plan,), _ = make_plans(runs, goal)
     contrast = Contrast.of(*(run.estimates["cora"] for run in reversed(runs)))
@@ -131,7 +130,7 @@ def test_plans_to_show_that_models_are_the_same(runs: list[Run], capsys: pytest.
     assert "(90% intervals)" in capsys.readouterr().out
 
 
-def test_the_models_are_those_of_the_paper_and_of_the_documentation() -> None:
+def test_the_models_are_those_of_the_paper_and_of_the_documentation():
     # CoRA, tables 1 to 4, to the rounding of two digits.
     paper = {("GPT4o", "MedQA"): 0.75, ("MedL", "MedQA"): 0.33, ("Llam", "Arc-C"): 0.25, ("DSeek", "TruthfulQA"): 0.24}
     found = {(model.name, model.benchmark): estimate_of(model, "cora").value for model in MODELS}
@@ -144,7 +143,7 @@ def test_the_models_are_those_of_the_paper_and_of_the_documentation() -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_metrics_and_errors_of_typical_models(metric: str) -> None:
+def test_the_metrics_and_errors_of_typical_models(metric):
     model = MODELS[1]
     m, b = model.mcqa, model.bmca
     values = {"cora": m * (1 - m + b), "mcqa": m, "ci": 1 - m + b, "bmca@1.0": b}

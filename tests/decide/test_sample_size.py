@@ -21,12 +21,12 @@ CASES = [((0.74, 0.18), (0.76, 0.24), 0.6), ((0.85, 0.73), (0.88, 0.78), 0.5), (
 """(mcqa, bmca@1.0) of two models, and the share of questions that both answer alike."""
 
 
-def normal(spread: float) -> Contrast:
+def normal(spread):
     """A contrast with the interval value -+ z s / sqrt(N)."""
     return Contrast(spread, np.zeros(1))
 
 
-def test_values_by_hand() -> None:
+def test_values_by_hand():
     # ((1.959964 + 0.841621) * 0.5 / 0.1)^2 = 14.00793^2 = 196.2
     assert questions_needed(normal(0.5), 0.1, 0.0) == 197
     # ((1.959964 + 1.281552) * 0.5 / 0.1)^2 = 16.20758^2 = 262.7
@@ -44,7 +44,7 @@ def test_values_by_hand() -> None:
 @pytest.mark.parametrize(
     ("right", "questions", "bound", "needed"), [(0, 100, 0.02, 189), (40, 40, 0.95, 73), (0, 40, 0.005, 765)]
 )
-def test_questions_where_nothing_varies(right: int, questions: int, bound: float, needed: int) -> None:
+def test_questions_where_nothing_varies(right, questions, bound, needed):
     # Wilson's interval of 0 of N ends at 3.8415 / (N + 3.8415): 0.02 for 188.2, 0.005 for 764.4; 1 - 0.05 for 73.0.
     level = Level(share_of(np.arange(questions) < right), questions)
     value = right / questions
@@ -54,13 +54,13 @@ def test_questions_where_nothing_varies(right: int, questions: int, bound: float
         assert ((high <= bound) if value < bound else (low >= bound)) is decides
 
 
-def test_a_product_where_nothing_varies_needs_as_many_questions_as_a_share() -> None:
+def test_a_product_where_nothing_varies_needs_as_many_questions_as_a_share():
     for metric in (mcqa, cora, core):
         wrong = metric(ResponseTable.from_hits([[0] * 26] * 5))
         assert questions_needed(Level(wrong, 5), 0.0, 0.1) == 36  # Clopper and Pearson: 1 - 0.025^(1 / N)
 
 
-def test_the_intervals_are_those_that_are_printed() -> None:
+def test_the_intervals_are_those_that_are_printed():
     one, other = np.random.default_rng(0).random((2, 60)) < np.array([[0.6], [0.7]])
     for before, after in ((share_of(one), share_of(other)), (mean_of(one * 0.5), mean_of(other * 0.7))):
         change = difference(before, after)
@@ -81,14 +81,14 @@ def test_the_intervals_are_those_that_are_printed() -> None:
 
 
 @pytest.mark.parametrize("trials", [40, 100, 1_273])
-def test_a_share_at_its_bound_passes_with_at_most_the_probability_that_is_promised(trials: int) -> None:
+def test_a_share_at_its_bound_passes_with_at_most_the_probability_that_is_promised(trials):
     rights = np.arange(trials + 1)
     lows = np.array([Level(share_of(np.arange(trials) < k), trials).interval(k / trials, trials)[0] for k in rights])
     for bound in (0.0044, 0.0043, 0.041, 0.3, 0.5, 0.9, 0.97, 0.999):
         assert binom.pmf(rights, trials, bound)[lows >= bound].sum() <= 0.025
 
 
-def test_the_smallest_difference_is_the_inverse() -> None:
+def test_the_smallest_difference_is_the_inverse():
     for spread, questions in ((0.3, 100), (0.5, 1273)):
         found = sample_size.smallest_difference(normal(spread), questions, 0.9, 0.99)
         assert questions_needed(normal(spread), found, 0.0, 0.9, 0.99) == pytest.approx(questions, abs=1)
@@ -99,7 +99,7 @@ def test_the_smallest_difference_is_the_inverse() -> None:
     assert questions_needed(normal(0.001), 0.9, 0.0) == 2
 
 
-def test_the_same_by_hand() -> None:
+def test_the_same_by_hand():
     # Both ends are inside with 0.9 each: ((1.644854 + 1.281552) * 0.5 / 0.1)^2 = 14.63203^2 = 214.1
     assert questions_for_same(normal(0.5), 0.1) == 215
     # Half way, only the nearer end matters: ((1.644854 + 0.841621) * 0.5 / 0.05)^2 = 24.86475^2 = 618.3
@@ -110,7 +110,7 @@ def test_the_same_by_hand() -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_power_of_the_same_is_that_of_simulations(metric: str) -> None:
+def test_the_power_of_the_same_is_that_of_simulations(metric):
     chances = joint((0.74, 0.5), (0.74, 0.5), 0.8)
     contrast = Contrast.of(*(METRICS[metric](table) for table in tables(chances, 20_000)))
     needed = questions_for_same(contrast, 0.04)
@@ -120,7 +120,7 @@ def test_the_power_of_the_same_is_that_of_simulations(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("case", CASES)
-def test_the_power_is_that_of_simulations(case: Case, metric: str) -> None:
+def test_the_power_is_that_of_simulations(case, metric):
     chances = joint(*case)
     before, after = (METRICS[metric](table) for table in tables(chances, 20_000))
     gap = abs(after.value - before.value)
@@ -129,7 +129,7 @@ def test_the_power_is_that_of_simulations(case: Case, metric: str) -> None:
         assert share_found(metric, chances, needed, level) == pytest.approx(power, abs=0.02)
 
 
-def test_the_spread_of_another_share_is_exact() -> None:
+def test_the_spread_of_another_share_is_exact():
     for share, other in ((0.8, 0.75), (0.3, 0.4), (0.5, 0.45)):
         hits = np.arange(1_000) < 1_000 * share
         found = sample_size.spread_at((share * (1 - share)) ** 0.5, hits - share, other - share)
@@ -143,7 +143,7 @@ OF_CORA = [((0.74, 0.18), (0.75, 0.20), 0.6), ((0.85, 0.73), (0.84, 0.71), 0.5),
 
 
 @pytest.mark.parametrize(("metric", "case"), [*product(["mcqa"], OF_MCQA), *product(["cora"], OF_CORA)])
-def test_one_run_and_the_correlation(metric: str, case: Case) -> None:
+def test_one_run_and_the_correlation(metric, case):
     chances = joint(*case)
     before, after = (METRICS[metric](table) for table in tables(chances, 20_000))
     gap = abs(after.value - before.value)
@@ -152,7 +152,7 @@ def test_one_run_and_the_correlation(metric: str, case: Case) -> None:
     assert share_found(metric, chances, needed, 0.95) == pytest.approx(0.8, abs=0.02)
 
 
-def test_correlations() -> None:
+def test_correlations():
     rng = np.random.default_rng(0)
     one, other = rng.random((2, 50)) < 0.5
     assert correlation_of(share_of(one), share_of(other)) == pytest.approx(np.corrcoef(one, other)[0, 1])

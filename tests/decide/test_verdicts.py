@@ -2,10 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from math import hypot, isnan, nan, sqrt
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,7 +16,6 @@ from lm_eval_cora.decide.verdicts import Requirement, Verdict, as_json, as_junit
 from lm_eval_cora.metrics.estimate import clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.text import table_as_text
-from lm_eval_cora.runs.model_run import Run
 from tests.support.messages import tells, user_error
 from tests.support.oracles_errors import paired_interval
 from tests.support.shown import HOSTILE_NAMES
@@ -29,21 +26,21 @@ WORSE = {"original": "1111111000" * 10, "x": "1110010100" * 10}
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[Run]:
+def runs():
     return runs_by_hand({"good": GOOD, "worse": WORSE})
 
 
-def verdict_on(run: Run, requirement: str) -> Verdict:
+def verdict_on(run, requirement):
     (verdict,) = verdicts.verdicts_of([run], [], read_requirements([requirement], []))
     return verdict
 
 
-def loss_of(run: Run, baseline: Run, *no_worse: str, same: Sequence[str] = ()) -> Verdict:
+def loss_of(run, baseline, *no_worse, same=()):
     (verdict,) = verdicts.verdicts_of([run], [baseline], read_requirements([], no_worse, None, same))
     return verdict
 
 
-def test_the_ends_of_the_interval_decide() -> None:
+def test_the_ends_of_the_interval_decide():
     intervals = (0.45, 0.6), (0.3, 0.45), (0.3, 0.4499), (nan, nan)
     outcomes = ["pass", "undecided", "fail", "undecided"]
     assert [verdicts.decide(*ends, least=0.45) for ends in intervals] == outcomes
@@ -56,7 +53,7 @@ def test_the_ends_of_the_interval_decide() -> None:
 
 
 # mcqa is 0.8 of 100 questions: Clopper and Pearson's interval is from 0.708 to 0.873, Wilson's inside of it.
-def test_outcomes_by_the_interval(runs: list[Run]) -> None:
+def test_outcomes_by_the_interval(runs):
     for requirement, outcome in (
         *(("mcqa>=0.70", "pass"), ("mcqa>=0.72", "undecided"), ("mcqa>=0.86", "undecided"), ("mcqa>=0.88", "fail")),
         *(("mcqa<=0.88", "pass"), ("mcqa<=0.86", "undecided"), ("mcqa<=0.72", "undecided"), ("mcqa<=0.70", "fail")),
@@ -68,7 +65,7 @@ def test_outcomes_by_the_interval(runs: list[Run]) -> None:
         assert (found.questions_to_decide is not None) == (outcome == "undecided")
 
 
-def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
+def test_the_number_of_questions_that_would_decide(runs):
     found = verdict_on(runs[0], "mcqa>=0.75")
     assert found.questions_to_decide == 574
     assert tells(found.reason, "0.8000 with the 95% interval 0.7082 to 0.8733", "574 questions would decide it", "0.8")
@@ -76,20 +73,20 @@ def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
     assert verdict_on(runs[0], "mcqa>=0.708").questions_to_decide is None  # decided
 
 
-def test_questions_that_share_passages_come_with_their_passages(runs: list[Run]) -> None:
+def test_questions_that_share_passages_come_with_their_passages(runs):
     pairs = replace(runs[0], table=replace(runs[0].table, clusters=tuple(f"p{number // 2}" for number in range(100))))
     passages = questions_needed(Level(pairs.estimates["mcqa"], 50), 0.8, 0.75)
     assert verdict_on(pairs, "mcqa>=0.75").questions_to_decide == 2 * passages
 
 
-def test_so_many_questions_decide_with_the_probability_that_is_promised() -> None:
+def test_so_many_questions_decide_with_the_probability_that_is_promised():
     # A share of 0.8, and a bound of 0.75.
     needed = questions_needed(Level(share_of(np.arange(1_000) < 800), 1_000), 0.8, 0.75)
     passes = [right for right in range(needed + 1) if clopper_pearson(right, needed)[0] >= 0.75]
     assert binom.pmf(passes, needed, 0.8).sum() == pytest.approx(0.8, abs=0.03)
 
 
-def test_one_question_has_no_interval_and_none_has_no_value() -> None:
+def test_one_question_has_no_interval_and_none_has_no_value():
     run = run_by_hand({"original": "1", "x": "1"})
     none = replace(run, table=run.table.where(run.table.kind < 0))
     for one, reason in ((run, "1.0000 has no interval"), (none, "mcqa is undefined in this run")):
@@ -99,7 +96,7 @@ def test_one_question_has_no_interval_and_none_has_no_value() -> None:
 
 
 # ---- a baseline
-def test_losses_within_the_margin(runs: list[Run]) -> None:
+def test_losses_within_the_margin(runs):
     good, worse = runs
     change = difference(good.estimates["mcqa"], worse.estimates["mcqa"])
     # 30 of 100 questions change: 10 are lost in the original, none is gained.
@@ -115,7 +112,7 @@ def test_losses_within_the_margin(runs: list[Run]) -> None:
     assert (found.outcome, found.is_difference, itself.outcome, itself.value) == ("pass", True, "pass", 0.0)
 
 
-def test_the_same_within_a_margin(runs: list[Run]) -> None:
+def test_the_same_within_a_margin(runs):
     good, worse = runs
     change = difference(good.estimates["mcqa"], worse.estimates["mcqa"], z=1.6448536269514722)  # 10 of 100 lost
     found = loss_of(worse, good, same=["mcqa:0.2"])
@@ -136,7 +133,7 @@ def test_the_same_within_a_margin(runs: list[Run]) -> None:
     assert as_json([open_one], "m", [])["requirements"][0]["level"] == 0.9
 
 
-def test_four_more_right_answers_of_100_are_not_the_same_within_a_hundredth() -> None:
+def test_four_more_right_answers_of_100_are_not_the_same_within_a_hundredth():
     # 0 lost, 4 gained: Tango's 90% interval. The mid-p-value is 2 / 2^4 / 2 = 0.0625, below 0.1.
     few, more = ({"original": right, "x": right} for right in ("1" * 50 + "0" * 50, "1" * 54 + "0" * 46))
     found = loss_of(*runs_by_hand({"more": more, "few": few}), same=["mcqa:0.01"])
@@ -147,9 +144,7 @@ def test_four_more_right_answers_of_100_are_not_the_same_within_a_hundredth() ->
 
 @pytest.mark.parametrize("questions", [40, 100, 300])
 @pytest.mark.parametrize(("rare", "loss"), [(0.05, 0.5), (0.3, 0.125)])
-def test_rare_losses_at_the_margin_pass_with_at_most_the_probability_that_is_promised(
-    questions: int, rare: float, loss: float
-) -> None:
+def test_rare_losses_at_the_margin_pass_with_at_most_the_probability_that_is_promised(questions, rare, loss):
     passes, before = [], mean_of(np.full(questions, 0.9))
     for lost in range(questions + 1):
         after = mean_of(0.9 - loss * (np.arange(questions) < lost))
@@ -159,7 +154,7 @@ def test_rare_losses_at_the_margin_pass_with_at_most_the_probability_that_is_pro
     assert binom.pmf(passes, questions, rare).sum() <= 0.05
 
 
-def test_a_cautious_interval_by_hand() -> None:
+def test_a_cautious_interval_by_hand():
     # 10 of 100 lose 1/2: mean -0.05, m2 = 0.1 * 0.45^2 + 0.9 * 0.05^2 = 0.0225, m3 = -0.1 * 0.45^3 + 0.9 * 0.05^3
     # = -0.009, so the skew is -0.4. The low end solves d^2 = half^2 - 1.96^2 * 0.4 d / 100.
     before, after = mean_of(np.full(100, 0.5)), mean_of(np.where(np.arange(100) < 10, 0.0, 0.5))
@@ -169,7 +164,7 @@ def test_a_cautious_interval_by_hand() -> None:
     assert high == pytest.approx(max(half - 0.05, -0.05 + 1.05 * 3.841459 / 103.841459))  # or others gain
 
 
-def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
+def test_a_metric_that_should_be_low(tmp_path):
     paths = (tmp_path / "few.csv", 0.95), (tmp_path / "many.csv", 0.2)
     few, many = (the_run(write_answers(path, answers("m", knows, 100))) for path, knows in paths)
     assert loss_of(few, many, "invalid:0.01").outcome == "pass"
@@ -178,7 +173,7 @@ def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
         assert loss_of(many, few, f"invalid:{margin}").outcome == outcome
 
 
-def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run]) -> None:
+def test_requirements_that_a_run_cannot_be_compared_with(runs):
     for requirement, *parts in (
         ("coora>=0.5", "coora >= 0.5: answers has no metric 'coora'", "Did you mean 'cora'", "mcqa"),
         ("answer:cora>=0.5", "answer:cora >= 0.5: there is no such task", "Did you mean 'answers'"),
@@ -195,7 +190,7 @@ def test_requirements_that_a_run_cannot_be_compared_with(runs: list[Run]) -> Non
         loss_of(runs[0], short, "cora:0.05")
 
 
-def test_a_baseline_with_the_same_questions_in_another_file_or_without_them(runs: list[Run]) -> None:
+def test_a_baseline_with_the_same_questions_in_another_file_or_without_them(runs):
     one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
     margin = read_requirements([], ["mcqa:0.5"])
     assert verdicts.verdicts_of([one], [other], margin)[0].value == pytest.approx(0.1)
@@ -203,7 +198,7 @@ def test_a_baseline_with_the_same_questions_in_another_file_or_without_them(runs
         verdicts.verdicts_of([one, other], [replace(other, name="another", label="")], margin)
 
 
-def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:
+def test_each_task_of_the_run_has_a_verdict(runs):
     one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
     found = verdicts.verdicts_of([one, other], [], read_requirements(["mcqa>=0.7", "answers (b):mcqa>=0.9"], []))
     told = [f"{each.task}: {each.outcome}" for each in found]
@@ -212,7 +207,7 @@ def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:
     assert len(verdicts.verdicts_of([one, other], [], by_name)) == 2
 
 
-def test_a_benchmark_with_too_few_questions(runs: list[Run]) -> None:
+def test_a_benchmark_with_too_few_questions(runs):
     found = verdict_on(runs[0], "mcqa>=0.75")
     assert (found.outcome, found.questions_to_decide, found.questions_available) == ("undecided", 574, None)
     decided = replace(found, questions_to_decide=None, questions_available=1)
@@ -223,12 +218,12 @@ def test_a_benchmark_with_too_few_questions(runs: list[Run]) -> None:
 
 
 # ---- the table, JSON and JUnit XML
-def made_up(outcome: verdicts.Outcome, task: str = "cora_medqa", requirement: str = "cora >= 0.45") -> Verdict:
+def made_up(outcome, task="cora_medqa", requirement="cora >= 0.45"):
     needed = 500 if outcome == "undecided" else None
     return Verdict(requirement, task, "cora", outcome, 0.5, 0.03, 0.44, 0.56, False, 100, needed, None, "s")
 
 
-def test_junit() -> None:
+def test_junit():
     found = [made_up("pass"), made_up("fail"), made_up("undecided", "cora_mmlu")]
     root = ElementTree.fromstring(as_junit(found, "org/model"))
     assert root.tag == "testsuites"
@@ -245,7 +240,7 @@ def test_junit() -> None:
 
 
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES.values(), "\x00\x1b[2J\ud83d\ufffe", "]]>&amp;<!--"])
-def test_hostile_names(name: str) -> None:
+def test_hostile_names(name):
     found = [made_up("fail", task=name)]
     root = ElementTree.fromstring(as_junit(found, name))
     assert len(root.findall("./testsuite/testcase/failure")) == 1
@@ -256,7 +251,7 @@ def test_hostile_names(name: str) -> None:
     assert len(table_as_text(table.columns, table.rows).split("\n")) == 3
 
 
-def test_json_has_no_bare_nan() -> None:
+def test_json_has_no_bare_nan():
     undefined = replace(made_up("undecided"), **dict.fromkeys(("value", "stderr", "low", "high"), nan), signature=None)
     found = as_json([undefined], "m", ["a note"])
     assert (found["outcome"], found["exit_status"], found["notes"]) == ("undecided", 2, ["a note"])
@@ -266,7 +261,7 @@ def test_json_has_no_bare_nan() -> None:
     assert strict(json.dumps(found))
 
 
-def test_the_table_and_the_overall_outcome() -> None:
+def test_the_table_and_the_overall_outcome():
     table = as_table([made_up("pass"), made_up("undecided")], "m")
     assert table.title == "m: undecided"
     told = [(row[0], row[2], row[-1]) for row in table.rows]
@@ -290,7 +285,7 @@ READ = {
 
 
 @pytest.mark.parametrize("text", READ)
-def test_requirements(text: str) -> None:
+def test_requirements(text):
     key = {"no worse by": "no_worse", "same within": "same"}.get(READ[text].sign, "require")
     assert parse(text, key, "here") == READ[text]
 
@@ -303,12 +298,12 @@ def test_requirements(text: str) -> None:
         *("co ra>=0.45", "cora≥0.45", "cora>=٤", "1cora>=0.5", "two\nlines>=1:x", "\x00>=1", "\u202ecora>=1"),
     ],
 )
-def test_texts_that_are_not_requirements(text: str) -> None:
+def test_texts_that_are_not_requirements(text):
     with user_error("--require", "expected [TASK:]METRIC>=NUMBER", "'cora>=0.45'"):
         parse(text, "require", "--require")
 
 
-def test_texts_that_are_not_losses() -> None:
+def test_texts_that_are_not_losses():
     for text in ("cora", "cora:", "cora:-0.02", "cora:x", "cora>=0.02", ":0.02", "cora:0.02:", "cora:nan"):
         with user_error("--no-worse", "expected [TASK:]METRIC:MARGIN"):
             parse(text, "no_worse", "--no-worse")
@@ -316,13 +311,13 @@ def test_texts_that_are_not_losses() -> None:
         parse("cora:0", "same", "--same")
 
 
-def read(folder: Path, content: str | bytes) -> list[str]:
+def read(folder, content):
     path = folder / "gate.yaml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return [str(requirement) for requirement in read_requirements([], [], path)]
 
 
-def test_a_policy_and_the_command_line_without_repetition(tmp_path: Path) -> None:
+def test_a_policy_and_the_command_line_without_repetition(tmp_path):
     path, limits = tmp_path / "gate.yaml", "[cora >= 0.450, 'cora_medqa:mv <= 0.05']"
     path.write_text(f"# Our limits\nno_worse: [cora:0.1]\nrequire: {limits}\nsame: [mv:1]\n")
     requirements = read_requirements(["mv>=0.1", "cora>=0.45"], ["cora:0.2"], path, ["ci:0.1"])
@@ -353,6 +348,6 @@ WRONG = {
 
 
 @pytest.mark.parametrize("content", WRONG, ids=range(len(WRONG)))
-def test_files_that_are_not_policies(content: str | bytes, tmp_path: Path) -> None:
+def test_files_that_are_not_policies(content, tmp_path):
     with user_error(str(tmp_path), *WRONG[content]):
         read(tmp_path, content)

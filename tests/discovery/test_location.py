@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -50,7 +49,7 @@ TASKS = Path("lm_eval", "tasks")
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> Path:
+def harness(tmp_path):
     """A folder with a package `lm_eval` that only has a TaskManager, and the start-up module as it is installed."""
     folder = tmp_path / "site"
     (folder / TASKS).mkdir(parents=True)
@@ -61,7 +60,7 @@ def harness(tmp_path: Path) -> Path:
     return folder
 
 
-def python(code: str, *path: Path, **variables: str) -> tuple[Any, str]:
+def python(code, *path, **variables):
     """Run code in a new Python with the checkout on its path. Return its JSON output and its stderr."""
     environment = {key: value for key, value in os.environ.items() if key != SWITCH}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, (*path, REPOSITORY)))
@@ -70,7 +69,7 @@ def python(code: str, *path: Path, **variables: str) -> tuple[Any, str]:
     return json.loads(done.stdout), done.stderr
 
 
-def searched(harness: Path, *calls: str, before: str = "", **variables: str) -> list[list[str]]:
+def searched(harness, *calls, before="", **variables):
     """Return the folders that TaskManagers search while the start-up module is active."""
     code = (
         f"import json, sys\nfrom pathlib import Path\nimport _lm_eval_cora_startup\n{before}\n"
@@ -81,7 +80,7 @@ def searched(harness: Path, *calls: str, before: str = "", **variables: str) -> 
     return list(found)
 
 
-def test_the_folder_of_the_task_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_the_task_files(tmp_path, monkeypatch):
     assert tasks_folder() == Path(__file__).parents[2] / "tasks"  # in a checkout
     monkeypatch.setattr(location, "__file__", str(tmp_path / "lm_eval_cora" / "discovery" / "location.py"))
     (tmp_path / "tasks").mkdir()  # of another package
@@ -93,9 +92,9 @@ def test_the_folder_of_the_task_files(tmp_path: Path, monkeypatch: pytest.Monkey
     assert location.find_spec("csv", None, None) is None  # another start-up module may ask for any name
 
 
-def test_our_folder_is_searched_after_the_harness_and_before_the_users(harness: Path, tmp_path: Path) -> None:
+def test_our_folder_is_searched_after_the_harness_and_before_the_users(harness, tmp_path):
     (tmp_path / "link").symlink_to(OURS)
-    users: dict[str, list[str]] = {
+    users = {
         **{given: [str(OURS)] for given in ("[]", "''", "None")},
         **{given: [str(OURS), "mine"] for given in ("'mine'", "Path('mine')", f"['mine', {str(OURS / 'demo')!r}]")},
         "('mine', Path('yours'))": [str(OURS), "mine", "yours"],
@@ -111,7 +110,7 @@ def test_our_folder_is_searched_after_the_harness_and_before_the_users(harness: 
 
 
 @pytest.mark.parametrize("variables", [{}, {SWITCH: "0"}], ids=["on", "through the entry point"])
-def test_a_harness_that_discovers_packages_finds_us_by_itself(harness: Path, variables: dict[str, str]) -> None:
+def test_a_harness_that_discovers_packages_finds_us_by_itself(harness, variables):
     call = "type('Discovering', (TaskManager,), {'discovers': True})(include_path='mine')"
     assert searched(harness, call, **variables) == [[str(harness / TASKS), str(OURS), "mine"]]
 
@@ -126,7 +125,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_switch_and_changes(harness: Path, change: str) -> None:
+def test_the_switch_and_changes(harness, change):
     before, variables, is_found = CHANGES[change]
     if "damaged" in change:
         (harness / "lm_eval_cora").mkdir()
@@ -135,7 +134,7 @@ def test_the_switch_and_changes(harness: Path, change: str) -> None:
     assert searched(harness, "TaskManager()", before=before, **variables) == [expected]
 
 
-def test_the_harness_looks_as_if_it_had_been_loaded_without_us(harness: Path) -> None:
+def test_the_harness_looks_as_if_it_had_been_loaded_without_us(harness):
     code = """
 import copy, importlib.util, inspect, json, sys, _lm_eval_cora_startup
 spec = importlib.util.find_spec("lm_eval.tasks.manager")
@@ -150,7 +149,7 @@ print(json.dumps([*found, *loaders, inspect.getsource(manager.TaskManager)[:18]]
     assert python(code, harness) == (expected, "")
 
 
-def test_nothing_happens_without_the_harness(harness: Path) -> None:
+def test_nothing_happens_without_the_harness(harness):
     code = "import json, sys, _lm_eval_cora_startup\nimport csv\nprint(json.dumps([*sys.modules]))"
     modules, _ = python(code, harness)
     assert ("_lm_eval_cora_startup" in modules, "lm_eval_cora" in modules) == (True, False)
@@ -160,7 +159,7 @@ def test_nothing_happens_without_the_harness(harness: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["0", "len(sys.meta_path)"])
-def test_another_finder_that_asks_the_others(harness: Path, place: str) -> None:
+def test_another_finder_that_asks_the_others(harness, place):
     # Each of the two finders calls the other.
     before = f"""
 class Asking:
@@ -176,7 +175,7 @@ from lm_eval.tasks import manager
     assert searched(harness, "TaskManager()", depth, before=before) == [[str(harness / TASKS), str(OURS)], ["3"]]
 
 
-def test_the_classes_of_the_harness_stay_as_they_are(harness: Path) -> None:
+def test_the_classes_of_the_harness_stay_as_they_are(harness):
     # Other programs may use the classes to search their own folders.
     (harness / TASKS / "index.py").write_text(MANAGER)
     importing = "from lm_eval.tasks.index import TaskIndex\nclass TaskManager"
@@ -185,7 +184,7 @@ def test_the_classes_of_the_harness_stay_as_they_are(harness: Path) -> None:
     assert searched(harness, call, before="from lm_eval.tasks import index") == [["x"]]
 
 
-def test_what_goes_wrong_is_said_and_does_not_end_the_harness(harness: Path) -> None:
+def test_what_goes_wrong_is_said_and_does_not_end_the_harness(harness):
     code = """
 import json, _lm_eval_cora_startup
 from lm_eval_cora.discovery import location
@@ -205,13 +204,13 @@ print(json.dumps(TaskManager().searched))
         assert line.endswith('Pass --include_path "$(lm-eval-cora tasks --path)"')
 
 
-def test_an_error_of_the_harness_is_its_own(harness: Path) -> None:
+def test_an_error_of_the_harness_is_its_own(harness):
     (harness / TASKS / "manager.py").write_text("raise RuntimeError('theirs')")
     code = "import _lm_eval_cora_startup\ntry:\n    import lm_eval.tasks\nexcept RuntimeError:\n    print('true')"
     assert python(code, harness) == (True, "")
 
 
-def test_the_real_harness(tmp_path: Path) -> None:
+def test_the_real_harness(tmp_path):
     # An empty folder replaces the harness' own folder, because searching that takes half a minute.
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "mine.yaml").write_text("task: cora_demo\noutput_type: generate_until\n")
@@ -245,7 +244,7 @@ register_tag()
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_task_file_in_any_folder_names_fragments_and_columns(tmp_path: Path) -> None:
+def test_a_task_file_in_any_folder_names_fragments_and_columns(tmp_path):
     (tmp_path / "mine.yaml").write_text(DECLARED)
     results = run(knows, "mine", {}, tmp_path)
     assert scores(results, "mine")["cora"] == 1.0
@@ -254,7 +253,7 @@ def test_a_task_file_in_any_folder_names_fragments_and_columns(tmp_path: Path) -
     assert shots["samples"]["mine"][0]["arguments"][0][0].count("In train, which number") == 2
 
 
-def test_a_task_file_with_files_of_its_own(tmp_path: Path) -> None:
+def test_a_task_file_with_files_of_its_own(tmp_path):
     put(tmp_path / "rows.jsonl", [{"Stem": f"{n}?", "opts": ["Ice", "Fog"], "right": "Fog"} for n in range(3)])
     (tmp_path / "mine.yaml").write_text(
         "task: mine\ninclude: [!cora generate, !cora order]\n"
@@ -266,13 +265,13 @@ def test_a_task_file_with_files_of_its_own(tmp_path: Path) -> None:
     assert task.dump_config()["benchmark"]["name"] == "rows"
 
 
-def test_every_fragment_has_a_name_of_its_own() -> None:
+def test_every_fragment_has_a_name_of_its_own():
     files = [path for folder in ("_forms", "_benchmarks", "_probes") for path in (tasks_folder() / folder).iterdir()]
     paths = yaml.safe_load(f"!cora [{', '.join(path.stem for path in files)}]")
     assert paths == list(map(str, files))
 
 
-def test_an_unknown_fragment_is_named_with_its_place() -> None:
+def test_an_unknown_fragment_is_named_with_its_place():
     told = {"[generate, divergant]": r"'divergant'.*'divergent'(.|\n)*line 1", "{generate: 1}": "line 1"}
     for names, message in told.items():
         with pytest.raises(yaml.YAMLError, match=message):

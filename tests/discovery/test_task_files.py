@@ -1,7 +1,5 @@
 """The descriptions of the tasks, read without the harness."""
 
-from pathlib import Path
-
 import pytest
 
 from lm_eval_cora.discovery.location import tasks_folder
@@ -16,12 +14,12 @@ TASKS = {task.name: task for task in task_list()}
 
 
 @pytest.fixture(autouse=True)
-def _no_inventory(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_inventory(monkeypatch):
     """Skip the list of installed packages that the harness requests from pip: it takes longer than our runs."""
     monkeypatch.setattr("lm_eval.evaluator.add_env_info", lambda results: None)
 
 
-def test_the_tasks() -> None:
+def test_the_tasks():
     assert sorted(TASKS) == NAMES
     assert set(probes.PROBES) == set(PROBES) == {path.stem for path in (tasks_folder() / "_probes").iterdir()}
     for name, task in TASKS.items():
@@ -31,7 +29,7 @@ def test_the_tasks() -> None:
         assert task.form == "generate" or task.probe not in ONE_FORM
 
 
-def test_divergent_has_two_and_six_for_each_distractor() -> None:
+def test_divergent_has_two_and_six_for_each_distractor():
     options = {"medqa": (5, 5), "demo": (5, 5), "mmlu": (4, 4), "medmcqa": (4, 4), "arc_challenge": (3, 5)}
     more = {"truthfulqa": (2, 13), "mmlu_pro": (3, 10), "agieval": (4, 5), "local": (2, 26)}
     for benchmark, (fewest, most) in {**options, **more}.items():
@@ -39,14 +37,14 @@ def test_divergent_has_two_and_six_for_each_distractor() -> None:
             assert TASKS[name].docs_per_question() == (2 + 6 * (fewest - 1), 2 + 6 * (most - 1))
 
 
-def test_the_metrics_of_a_probe_can_be_called() -> None:
+def test_the_metrics_of_a_probe_can_be_called():
     for entries in map(probe_metrics, PROBES):
         assert all(callable(entry["aggregation"]) for entry in entries)
         assert len({entry["metric"] for entry in entries}) == len(entries)
 
 
 @pytest.mark.parametrize("orders", ["swap", "cyclic"])
-def test_a_run_has_the_features_of_its_task(orders: str, tmp_path: Path) -> None:
+def test_a_run_has_the_features_of_its_task(orders, tmp_path):
     """The two orders of two options are all rotations, too, but only `cyclic` prints the letter bias."""
     rows = [{"question": f"{n}?", "choices": ["Ice", "Fog"], "answer": n % 2} for n in range(3)]
     options = {"data_files": str(put(tmp_path / "q.jsonl", rows)), "orders": orders}

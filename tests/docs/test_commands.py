@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,7 @@ WITH_COMMANDS = [page for page in PAGES if any(block.comment.startswith("run") f
 
 
 @pytest.fixture(scope="module")
-def failures(made_up_hub: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def failures(made_up_hub, tmp_path_factory):
     """What went wrong with each page that has blocks to run, by the page's name."""
     programs = tmp_path_factory.mktemp("programs")
     (programs / "ours_alone.py").write_text(OURS_ALONE)
@@ -51,24 +50,24 @@ def failures(made_up_hub: Path, tmp_path_factory: pytest.TempPathFactory) -> dic
     return {page.name: (folder / f"{page.name}.failed").read_text("utf-8") for page, folder in folders.items()}
 
 
-def test_each_block_is_run_or_says_why_not() -> None:
+def test_each_block_is_run_or_says_why_not():
     for page, found in BLOCKS.items():
         wrong = [f"{page.name}:{block.line}: {why}" for block in found if (why := complaint(block))]
         assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
-def test_the_commands_of_a_page_work(page: Path, failures: dict[str, str]) -> None:
+def test_the_commands_of_a_page_work(page, failures):
     assert not failures[page.name], failures[page.name][-6000:]
 
 
-def page_of(folder: Path, text: str) -> Path:
+def page_of(folder, text):
     path = folder / "page.md"
     path.write_text(text)
     return path
 
 
-def test_blocks_of_a_page_share_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_a_page_share_names_and_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (
         "<!-- run -->\n```python\nwith open('made', 'w') as file:\n    x = file.write('12')\nprint(x)\n```\n"
@@ -95,9 +94,7 @@ def test_blocks_of_a_page_share_names_and_files(tmp_path: Path, monkeypatch: pyt
         ("```python\n1 / 0\n```", ZeroDivisionError),
     ],
 )
-def test_a_wrong_block_is_an_error_with_its_place(
-    text: str, error: type[Exception], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_block_is_an_error_with_its_place(text, error, tmp_path, capsys):
     with pytest.raises(error):
         run(page_of(tmp_path, f"# Page\n\n<!-- run -->\n{text}\n"))
     assert re.match(r"page.md:\d+: this block failed:", capsys.readouterr().err)
@@ -111,7 +108,7 @@ def test_a_wrong_block_is_an_error_with_its_place(
         *("<!-- running -->\n```python\n1\n```", "<!-- run -->\n\nText.\n\n```python\n1\n```"),
     ],
 )
-def test_blocks_without_a_mark_are_found(text: str) -> None:
+def test_blocks_without_a_mark_are_found(text):
     (block,) = blocks(f"Text.\n\n{text}\n")
     assert complaint(block)
     assert not runs(block)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import redirect_stderr
 from functools import cache
 from html.parser import HTMLParser
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +23,7 @@ from tests.support.markdown import ROOT, anchors, broken
 from tests.support.written import put
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    pass
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Sphinx API modifications")  # of the extensions
 SOURCES = [
@@ -37,7 +35,7 @@ TOP_LEVEL = [str(path.relative_to(ROOT).with_suffix("")) for path in SOURCES if 
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     """The folder of the site, built with the options of `make docs`."""
     folder = tmp_path_factory.mktemp("site")
     options = ["-d", str(tmp_path_factory.mktemp("doctrees")), ".", str(folder)]
@@ -53,13 +51,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Parts(HTMLParser):
     """The links of a page, and what it loads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         super().__init__()
         self.links = []
         self.loaded = []
         self.feed(path.read_text())
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         values = {name: value or "" for name, value in attrs}
         if tag == "a" and "href" in values:
             self.links.append(values["href"])
@@ -70,16 +68,16 @@ class Parts(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, Parts]:
+def pages(site):
     return {path: Parts(path) for path in sorted(site.rglob("*.html"))}
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_of_the_markdown_lead_somewhere(source: Path) -> None:
+def test_links_of_the_markdown_lead_somewhere(source):
     assert not broken(source)
 
 
-def test_every_page_is_on_the_site_and_in_the_menu(site: Path, pages: dict[Path, Parts]) -> None:
+def test_every_page_is_on_the_site_and_in_the_menu(site, pages):
     built = {str(path.relative_to(site).with_suffix("")) for path in pages}
     named = {str(path.relative_to(ROOT).with_suffix("")) for path in SOURCES}
     assert named <= built
@@ -88,13 +86,13 @@ def test_every_page_is_on_the_site_and_in_the_menu(site: Path, pages: dict[Path,
     assert {site / f"{name}.html" for name in named - {"docs/index"}} <= linked
 
 
-def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Parts]) -> None:
+def test_nothing_is_loaded_from_elsewhere(site, pages):
     assert not [link for parts in pages.values() for link in parts.loaded if re.match(r"(https?:)?//", link)]
     styles = "".join(path.read_text() for path in site.rglob("*.css"))
     assert not re.search(r"url\([\"']?(https?:)?//|@import", styles)
 
 
-def test_formulas_are_mathml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_formulas_are_mathml(tmp_path, monkeypatch):
     (tmp_path / "docs").mkdir()
     for name in ("conf.py", "_static"):
         (tmp_path / "docs" / name).symlink_to(ROOT / "docs" / name)
@@ -108,7 +106,7 @@ def test_formulas_are_mathml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert not re.search(r"MathJax\.js|cdn\.", html)
 
 
-def test_the_start_page_and_the_overview_for_language_models(site: Path) -> None:
+def test_the_start_page_and_the_overview_for_language_models(site):
     assert 'url=docs/index.html"' in (site / "index.html").read_text()
     for overview in (site / "llms.txt", site / "docs/llms.txt"):
         text = overview.read_text()
@@ -118,12 +116,12 @@ def test_the_start_page_and_the_overview_for_language_models(site: Path) -> None
         assert text.count("\n- ") == len(found)
 
 
-def test_anchors_are_those_of_code_hosts() -> None:
+def test_anchors_are_those_of_code_hosts():
     text = "# A b\n\n## SCORE (`_prompts`, `_order`)\n\n## A b\n\n## A_b-c: *d*, [e](f)!\n\n    # code\n"
     assert anchors(text) == {"a-b", "score-_prompts-_order", "a-b-1", "a_b-c-d-e"}
 
 
-def test_wrong_links_are_found(tmp_path: Path) -> None:
+def test_wrong_links_are_found(tmp_path):
     links = "[a](#one) [b](#two) [c](other.md) [d](page.md#one) [e](page.md#x) [f](https://x.org)"
     lines = ["# One\n", links, '![g](no.png) <img src="none.png">\n', "| [h](none.md) |", "|---|"]
     page = put(tmp_path / "page.md", lines)
@@ -131,12 +129,12 @@ def test_wrong_links_are_found(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, site: Path) -> Iterator[Page]:
+def page(browser, site):
     with opened(browser, site / "docs/index.html") as page:
         yield page
 
 
-def test_pages_have_no_errors_and_do_not_scroll_sideways(page: Page, site: Path) -> None:
+def test_pages_have_no_errors_and_do_not_scroll_sideways(page, site):
     wide = []
     for name in (*TOP_LEVEL, "search", "docs/example-report"):
         page.goto((site / f"{name}.html").as_uri())
@@ -148,7 +146,7 @@ def test_pages_have_no_errors_and_do_not_scroll_sideways(page: Page, site: Path)
 
 
 @pytest.mark.parametrize(("words", "target"), [("consistency rate", "docs/metrics"), ("num_fewshot", "docs/tasks")])
-def test_search_finds_the_page(page: Page, site: Path, words: str, target: str) -> None:
+def test_search_finds_the_page(page, site, words, target):
     page.goto((site / "docs/index.html").as_uri())
     page.locator("input.sidebar-search").fill(words)
     page.keyboard.press("Enter")
@@ -160,7 +158,7 @@ def test_search_finds_the_page(page: Page, site: Path, words: str, target: str) 
     page.wait_for_url(f"**/{target}.html*")
 
 
-def test_the_theme_follows_the_system(page: Page) -> None:
+def test_the_theme_follows_the_system(page):
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         color = page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -4,7 +4,6 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -18,25 +17,25 @@ PAGE = ROOT / "docs/deciding.md"
 
 
 @pytest.fixture(scope="module")
-def steps() -> list[dict[str, Any]]:
+def steps():
     (text,) = [block.code for block in blocks(PAGE.read_text()) if block.language == "yaml"]
     workflow = yaml.safe_load(text)
     assert workflow[True] == ["pull_request"]  # YAML 1.1 reads `on` as true
     return workflow["jobs"]["gate"]["steps"]
 
 
-def scripts(steps: list[dict[str, Any]]) -> list[str]:
+def scripts(steps):
     """The scripts of the steps, with the expressions of the CI system replaced by a word."""
     return [re.sub(r"\$\{\{.*?\}\}", "X", step["run"]) for step in steps if "run" in step]
 
 
-def test_each_step_does_one_thing_and_its_script_is_valid(steps: list[dict[str, Any]]) -> None:
+def test_each_step_does_one_thing_and_its_script_is_valid(steps):
     assert all(("run" in step) != ("uses" in step) for step in steps)
     for script in scripts(steps):
         subprocess.run(["bash", "-n", "-c", script], check=True)
 
 
-def test_the_commands_take_their_arguments(steps: list[dict[str, Any]]) -> None:
+def test_the_commands_take_their_arguments(steps):
     parser = make_parser()
     lines = [line for script in scripts(steps) for line in script.splitlines() if line.startswith("lm-eval-cora ")]
     read = [parser.parse_known_args(shlex.split(line.partition(" || ")[0])[1:]) for line in lines]
@@ -48,7 +47,7 @@ def test_the_commands_take_their_arguments(steps: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize(("status", "ends_with"), [(0, 0), (1, 1), (2, 0), (3, 3)])
-def test_an_undecided_gate_is_a_warning(steps: list[dict[str, Any]], status: int, ends_with: int) -> None:
+def test_an_undecided_gate_is_a_warning(steps, status, ends_with):
     (script,) = [script for script in scripts(steps) if "lm-eval-cora gate" in script]
     command = ["bash", "-e", "-c", f"lm-eval-cora() {{ return {status}; }}\n{script}"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -6,14 +6,13 @@ import pytest
 
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import Exported, KnowsOne
 from tests.support.simulated import knows, run
 from tests.support.written import save, strict
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+def runs(tmp_path_factory):
     """`cora_demo` answers one of two questions correctly, `_mc` has a cut question, `_revas` has undefined metrics."""
     folder = tmp_path_factory.mktemp("runs")
     save(folder, run(KnowsOne(), options={"questions": 2}))
@@ -24,7 +23,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 
 
 @pytest.fixture(scope="session")
-def exported(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Exported:
+def exported(runs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported")
     files = write_every_eval_ever(runs, folder)
     record, rows = (file.read_text(encoding="utf-8") for file in files)

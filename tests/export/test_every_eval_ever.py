@@ -2,8 +2,6 @@ import hashlib
 import json
 from dataclasses import replace
 from math import isnan, log
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,29 +13,28 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, bootstrap
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run
-from tests.support.exported import HOSTILE, Exported, cut
+from tests.support.exported import HOSTILE, cut
 from tests.support.facts import RECORD, ROW, ROWS_PATH
 from tests.support.simulated import knows, run
 from tests.support.study import four_options
 from tests.support.written import answers, put, save, strict, the_run
 
 
-def result(exported: Exported, task: str, metric: str) -> dict[str, Any]:
-    results: list[dict[str, Any]] = exported.record["evaluation_results"]
+def result(exported, task, metric):
+    results = exported.record["evaluation_results"]
     (found,) = [one for one in results if one["evaluation_result_id"] == f"{task}/{metric}"]
     return found
 
 
-def rows_of(exported: Exported, task: str) -> list[dict[str, Any]]:
+def rows_of(exported, task):
     return [row for row in exported.rows if row["evaluation_name"] == task]
 
 
-def faults(record: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
+def faults(record, rows):
     return [*RECORD(record, "record"), *(fault for place, row in enumerate(rows) for fault in ROW(row, f"row {place}"))]
 
 
-def export(runs: list[Run], folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def export(runs, folder):
     """The record and the rows of one model, which have the facts of the schema."""
     record, rows = (path.read_text(encoding="utf-8") for path in write_every_eval_ever(runs, folder))
     found = strict(record), [strict(line) for line in rows.splitlines()]
@@ -45,17 +42,17 @@ def export(runs: list[Run], folder: Path) -> tuple[dict[str, Any], list[dict[str
     return found
 
 
-def with_results(one: Run, **changed: Any) -> Run:
+def with_results(one, **changed):
     return replace(one, results={**one.results, **changed})
 
 
-def test_the_facts_of_the_schema(exported: Exported) -> None:
+def test_the_facts_of_the_schema(exported):
     assert faults(exported.record, exported.rows) == []
     assert list(RECORD({}, "record"))
     assert list(ROW({"interaction_type": "single_turn"}, "row"))
 
 
-def test_the_schema_of_the_package(exported: Exported) -> None:
+def test_the_schema_of_the_package(exported):
     schema = pytest.importorskip("every_eval_ever.schema")  # for Python 3.12 and newer
     jsonschema = pytest.importorskip("jsonschema")
     for name, values in (("eval", [exported.record]), ("instance_level_eval", exported.rows)):
@@ -63,7 +60,7 @@ def test_the_schema_of_the_package(exported: Exported) -> None:
         assert [error.message for value in values for error in validator.iter_errors(value)] == []
 
 
-def test_the_two_files_belong_together(exported: Exported) -> None:
+def test_the_two_files_belong_together(exported):
     record, rows = exported.files
     folder = exported.folder / "data" / "lm-eval-cora" / "some-org" / "some-model"
     assert sorted(folder.iterdir()) == sorted(exported.files)
@@ -77,7 +74,7 @@ def test_the_two_files_belong_together(exported: Exported) -> None:
     assert {row["model_id"] for row in exported.rows} == {"some-org/some-model"}
 
 
-def test_a_second_export_gives_the_same_files(exported: Exported, tmp_path: Path) -> None:
+def test_a_second_export_gives_the_same_files(exported, tmp_path):
     again = write_every_eval_ever(exported.runs, tmp_path)
     for path, former in zip(again, exported.files, strict=True):
         assert path.relative_to(tmp_path) == former.relative_to(exported.folder)
@@ -87,7 +84,7 @@ def test_a_second_export_gives_the_same_files(exported: Exported, tmp_path: Path
     assert other not in again
 
 
-def test_a_row_per_variant(exported: Exported) -> None:
+def test_a_row_per_variant(exported):
     """The rows of complete questions make up the result that they name."""
     for task, count, complete in (("cora_demo", 52, 52), ("cora_demo_mc", 26 + 5, 26), ("cora_demo_revas", 96, 96)):
         rows = rows_of(exported, task)
@@ -104,7 +101,7 @@ def test_a_row_per_variant(exported: Exported) -> None:
     assert row["metadata"].items() >= {"ordinal": "0", "kind": "original", "variants": "26"}.items()
 
 
-def test_every_score_is_the_estimate_to_the_last_digit(exported: Exported) -> None:
+def test_every_score_is_the_estimate_to_the_last_digit(exported):
     every = {f"{one.name}/{name}": estimate for one in exported.runs for name, estimate in one.estimates.items()}
     defined = {name: estimate for name, estimate in every.items() if not isnan(estimate.value)}
     found = {each["evaluation_result_id"]: each["score_details"] for each in exported.record["evaluation_results"]}
@@ -116,7 +113,7 @@ def test_every_score_is_the_estimate_to_the_last_digit(exported: Exported) -> No
     assert {name: uncertainty["standard_error"]["value"] for name, uncertainty in with_error.items()} == errors
 
 
-def test_errors_by_hand(exported: Exported) -> None:
+def test_errors_by_hand(exported):
     # One question is right in all variants, the other has only empty responses: sd / sqrt(2) = 0.5. Wilson's interval
     # for 1 of 2.
     details = result(exported, "cora_demo", "mcqa")["score_details"]
@@ -138,7 +135,7 @@ def test_errors_by_hand(exported: Exported) -> None:
     assert details["details"]["incomplete_questions"] == "1"
 
 
-def test_undefined_metrics_are_named(exported: Exported, tmp_path: Path) -> None:
+def test_undefined_metrics_are_named(exported, tmp_path):
     undefined = json.loads(exported.record["source_metadata"]["additional_details"]["undefined_results"])
     # No original is answered wrongly, so no question has a misleading option.
     assert {f"cora_demo_revas/recall_{kind}" for kind in ("right", "misleading_multi")} <= set(undefined)
@@ -150,7 +147,7 @@ def test_undefined_metrics_are_named(exported: Exported, tmp_path: Path) -> None
     assert not any("evaluation_result_id" in row for row in rows)
 
 
-def test_hostile_responses_arrive_whole(exported: Exported) -> None:
+def test_hostile_responses_arrive_whole(exported):
     by_right = grouped_by(rows_of(exported, "cora_demo"), lambda row: row["evaluation"]["is_correct"])
     assert len(by_right[True]) == len(by_right[False]) == 26
     for row in by_right[True]:
@@ -164,7 +161,7 @@ def test_hostile_responses_arrive_whole(exported: Exported) -> None:
         assert (row["metadata"]["invalid"], row["evaluation"]["score"]) == ("empty", 0.0)
 
 
-def test_the_question_the_prompt_and_the_hash(exported: Exported) -> None:
+def test_the_question_the_prompt_and_the_hash(exported):
     row = rows_of(exported, "cora_demo")[0]
     asked = row["input"]
     stem, *options = asked["raw"].split("\n")
@@ -179,7 +176,7 @@ def test_the_question_the_prompt_and_the_hash(exported: Exported) -> None:
     assert rows_of(exported, "cora_demo_mc")[0]["sample_hash"] == row["sample_hash"]
 
 
-def test_log_likelihoods(exported: Exported) -> None:
+def test_log_likelihoods(exported):
     row = rows_of(exported, "cora_demo_mc")[0]
     scored, right = dict(text.split(": ") for text in row["output"]["raw"]), row["input"]["reference"][0]
     # The simulated model gives its answer 1/2 and the others 1/8.
@@ -189,7 +186,7 @@ def test_log_likelihoods(exported: Exported) -> None:
     assert row["answer_attribution"][0].items() >= read.items()
 
 
-def test_yes_or_no_and_select_all(exported: Exported) -> None:
+def test_yes_or_no_and_select_all(exported):
     asked = grouped_by(rows_of(exported, "cora_demo_revas"), lambda row: row["metadata"]["ask"])
     assert {"yes_no", "select_all", "letter"} == asked.keys()
     # One of five options is right, and the model knows it.
@@ -200,7 +197,7 @@ def test_yes_or_no_and_select_all(exported: Exported) -> None:
         assert row["answer_attribution"][0]["extracted_value"] == row["input"]["reference"][0]
 
 
-def test_the_metric(exported: Exported) -> None:
+def test_the_metric(exported):
     level = result(exported, "cora_demo", "bmca@0.5")["metric_config"]
     assert (level["metric_id"], level["metric_parameters"]) == ("lm-eval-cora.bmca@0.5", {"level": 0.5})
     assert (level["min_score"], level["max_score"], level["metric_unit"]) == (0.0, 1.0, "proportion")
@@ -211,7 +208,7 @@ def test_the_metric(exported: Exported) -> None:
     assert (difference["min_score"], difference["max_score"]) == (-1.0, 1.0)
 
 
-def test_where_it_comes_from(exported: Exported) -> None:
+def test_where_it_comes_from(exported):
     one = result(exported, "cora_demo", "cora")
     location = {"location": "questions that come with the package lm-eval-cora"}
     assert one["source_data"] == {"dataset_name": "demo", "source_type": "other", "additional_details": location}
@@ -230,7 +227,7 @@ def test_where_it_comes_from(exported: Exported) -> None:
     assert record["evaluation_id"] == f"lm-eval-cora/some-org/some-model/{newest}"
 
 
-def test_data_of_the_hub(runs: list[Run], tmp_path: Path) -> None:
+def test_data_of_the_hub(runs, tmp_path):
     source = {"hub": "cais/mmlu", "config": "all", "split": "test"}
     first = replace(runs[0], data=Data("mmlu"))
     data = []
@@ -248,7 +245,7 @@ def test_data_of_the_hub(runs: list[Run], tmp_path: Path) -> None:
     assert (data[2]["source_type"], data[2]["additional_details"]) == ("other", {"data_files": '["mine.csv"]'})
 
 
-def test_the_back_end(runs: list[Run], tmp_path: Path) -> None:
+def test_the_back_end(runs, tmp_path):
     for model, arguments, kind, expected in (
         ("hf", {"pretrained": "x"}, "self_deployed", {"inference_engine": {"name": "transformers", "version": "5.0"}}),
         ("vllm", "pretrained=x", "self_deployed", {"inference_engine": {"name": "vllm"}}),
@@ -264,7 +261,7 @@ def test_the_back_end(runs: list[Run], tmp_path: Path) -> None:
         assert (info["id"], info["developer"]) == ("some-org/some-model", "some-org")
 
 
-def test_no_secrets_and_no_folders_of_the_user(runs: list[Run], tmp_path: Path) -> None:
+def test_no_secrets_and_no_folders_of_the_user(runs, tmp_path):
     arguments = {"pretrained": "/home/me/checkpoint-5", "token": "hf_hush", "api_key": "sk-hush", "tokenizer": "org/t"}
     one = with_results(runs[0], model_name="/home/me/checkpoint-5", config={"model": "hf", "model_args": arguments})
     files = write_every_eval_ever([one], tmp_path)
@@ -273,7 +270,7 @@ def test_no_secrets_and_no_folders_of_the_user(runs: list[Run], tmp_path: Path) 
     assert [word for word in ("hush", "/home/me", "org/t", '"developer"') if word in text] == ["org/t"]
 
 
-def test_folders_that_every_file_system_takes(runs: list[Run], tmp_path: Path) -> None:
+def test_folders_that_every_file_system_takes(runs, tmp_path):
     for name, folders in (
         *(("azure/openai/gpt:4", "azure/openai_gpt_4"), ("data/con", "_data/_con"), ("../..", "unknown/unknown")),
         (f"/models--o--m/snapshots/{'4' * 40}", "o/m"),
@@ -282,7 +279,7 @@ def test_folders_that_every_file_system_takes(runs: list[Run], tmp_path: Path) -
         assert record.parent == tmp_path / "data" / "lm-eval-cora" / folders
 
 
-def test_several_models_and_no_results_file(tmp_path: Path) -> None:
+def test_several_models_and_no_results_file(tmp_path):
     for model in ("org/one", "org/two"):
         save(tmp_path / "runs", run(knows, options={"questions": 1}), model)
     for path in (tmp_path / "runs").rglob("results_*.json"):
@@ -295,7 +292,7 @@ def test_several_models_and_no_results_file(tmp_path: Path) -> None:
         assert record["evaluation_results"][0]["source_data"]["dataset_name"] == "cora_demo"
 
 
-def test_without_a_complete_question(tmp_path: Path) -> None:
+def test_without_a_complete_question(tmp_path):
     save(tmp_path / "runs", run(knows, options={"questions": 1}))
     cut(tmp_path / "runs", lines=5)
     record, rows = export(read_runs([tmp_path / "runs"]), tmp_path)
@@ -304,7 +301,7 @@ def test_without_a_complete_question(tmp_path: Path) -> None:
     assert ["evaluation_result_id" in row for row in rows] == [False] * 5
 
 
-def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
+def test_a_statistic_without_an_upper_bound(tmp_path):
     questions = four_options(tmp_path, [0, 1, 2, 3] * 10)
     save(tmp_path / "runs", run(lambda _: "The best answer is A.", "cora_local_order", questions))
     record, _ = export(read_runs([tmp_path / "runs"]), tmp_path)
@@ -316,10 +313,8 @@ def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
     assert by_name["acc_range"]["metric_config"].items() >= expected.items()
 
 
-def test_an_export_that_fails_leaves_nothing_behind(
-    runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: Any) -> Any:
+def test_an_export_that_fails_leaves_nothing_behind(runs, tmp_path, monkeypatch):
+    def broken(*_):
         yield {"score": np.nan}  # not allowed in JSON
 
     monkeypatch.setattr("lm_eval_cora.export.every_eval_ever.rows", broken)
@@ -337,7 +332,7 @@ RIGHT = [{"question": q, "variant": n, "correct": n < q, "original": n == 0} for
 
 
 @pytest.mark.parametrize("rows", [answers(), RIGHT], ids=["picks", "right and wrong"])
-def test_a_valid_record_with_a_row_per_answer(rows: list[dict[str, object]], tmp_path: Path) -> None:
+def test_a_valid_record_with_a_row_per_answer(rows, tmp_path):
     (run,) = read_runs([put(tmp_path / "small.jsonl", rows)])
     record, lines = export([run], tmp_path / "out")
     assert record["model_info"]["id"] == "small"
@@ -348,7 +343,7 @@ def test_a_valid_record_with_a_row_per_answer(rows: list[dict[str, object]], tmp
     assert len({line["sample_id"] for line in lines}) == len(lines)
 
 
-def test_rows_say_what_the_file_says(tmp_path: Path) -> None:
+def test_rows_say_what_the_file_says(tmp_path):
     row = {"question": "q1", "picked": "Fog", "answer": "Ice", "printed": ["Ice", "Fog"], "reader": "mine"}
     lines = [{**row, "variant": "original"}, {**row, "variant": "shuffled", "picked": None}]
     _, (first, second) = export([the_run(put(tmp_path / "small.jsonl", lines))], tmp_path / "out")
@@ -360,6 +355,6 @@ def test_rows_say_what_the_file_says(tmp_path: Path) -> None:
     assert first["metadata"]["variant"] == "original"
 
 
-def test_a_skipped_variant_has_no_row(tmp_path: Path) -> None:
+def test_a_skipped_variant_has_no_row(tmp_path):
     rows = [{**row, "correct": None} if row["variant"] == 2 else row for row in RIGHT]
     assert len(export([the_run(put(tmp_path / "small.jsonl", rows))], tmp_path / "out")[1]) == 8

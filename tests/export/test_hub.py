@@ -1,7 +1,6 @@
 import re
 from dataclasses import replace
 from math import isnan, nan
-from typing import Any
 
 import huggingface_hub
 import pytest
@@ -16,7 +15,6 @@ from lm_eval_cora.export.hub import as_yaml, eval_results, eval_yaml, metric_of,
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import HOSTILE, asked_from
 from tests.support.messages import tells
 
@@ -24,18 +22,18 @@ HERE = {"dataset": "org/bench", "task_id": "cora_demo"}
 COMMIT = "5503434ddd753f426f4b38109466949a1217c2bb"
 
 
-def entry_of(run: Run, **how: Any) -> dict[str, Any]:
+def entry_of(run, **how):
     (entry,) = yaml.safe_load(eval_results([run], **HERE, **how)[0])
     return dict(entry)
 
 
-def with_estimate(run: Run, name: str, estimate: Estimate) -> Run:
+def with_estimate(run, name, estimate):
     changed = replace(run)
     changed.__dict__["_computed"] = {**run.estimates, **run.studies, name: estimate}
     return changed
 
 
-def test_the_content_of_an_entry(runs: list[Run]) -> None:
+def test_the_content_of_an_entry(runs):
     run = replace(runs[0], results={**runs[0].results, "date": 1737000000.9})
     entry = entry_of(run)
     assert entry["dataset"] == {"id": "org/bench", "task_id": "cora_demo"}
@@ -50,7 +48,7 @@ def test_the_content_of_an_entry(runs: list[Run]) -> None:
         assert "date" not in entry_of(replace(runs[0], results={**runs[0].results, "date": date}))
 
 
-def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
+def test_the_hub_reads_an_entry(runs):
     if (parse := getattr(huggingface_hub, "parse_eval_result_entries", None)) is None:
         pytest.skip("this version of huggingface_hub cannot read .eval_results")
     source = {"source_url": "https://hf.co/spaces/a/b", "source_name": "Logs", "source_user": "me"}
@@ -62,7 +60,7 @@ def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
     assert huggingface_hub.eval_result_entries_to_yaml([found]) == [entry]
 
 
-def test_the_revision_is_a_commit_of_the_same_dataset(runs: list[Run]) -> None:
+def test_the_revision_is_a_commit_of_the_same_dataset(runs):
     for hub, revision, written in (
         *(("org/bench", COMMIT, COMMIT), ("org/bench", "main", None), ("org/bench", None, None)),
         *(("org/other", COMMIT, None), (["org/bench", "org/other"], COMMIT, None)),
@@ -70,7 +68,7 @@ def test_the_revision_is_a_commit_of_the_same_dataset(runs: list[Run]) -> None:
         assert entry_of(asked_from(runs[0], hub=hub, revision=revision))["dataset"].get("revision") == written
 
 
-def test_questions_of_another_dataset_are_named(runs: list[Run]) -> None:
+def test_questions_of_another_dataset_are_named(runs):
     other, same = asked_from(runs[0], hub="org/other"), asked_from(runs[0], hub="org/bench")
     assert "; questions from org/other; " in entry_of(other)["notes"]
     assert tells(eval_results([other], **HERE)[1], "cora_demo", "org/other", "org/bench")
@@ -79,7 +77,7 @@ def test_questions_of_another_dataset_are_named(runs: list[Run]) -> None:
         assert eval_results([run], **HERE)[1] == ""
 
 
-def test_percent(runs: list[Run]) -> None:
+def test_percent(runs):
     share, percent = (entry_of(runs[0], metric="acc", percent=percent) for percent in (False, True))
     assert percent["value"] == pytest.approx(100 * share["value"])
     numbers = re.compile(r"standard error (\S+); 95% interval (\S+) to (\S+);")
@@ -94,7 +92,7 @@ def test_percent(runs: list[Run]) -> None:
         entry_of(run, metric="confidence_ratio", percent=True)
 
 
-def test_notes_without_a_standard_error_and_of_a_sample_in_two_phases(runs: list[Run]) -> None:
+def test_notes_without_a_standard_error_and_of_a_sample_in_two_phases(runs):
     notes = entry_of(with_estimate(runs[0], "cora", Estimate(0.25, nan)))["notes"]
     assert notes.startswith("cora of cora_demo (lm-eval-cora); 2 questions; signature ")
     table, signature = replace(runs[0].table, not_begun=98), "cora|task:cora_demo@3|target:whole:0.1|v1"
@@ -103,7 +101,7 @@ def test_notes_without_a_standard_error_and_of_a_sample_in_two_phases(runs: list
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_names(runs: list[Run], text: str) -> None:
+def test_hostile_names(runs, text):
     source = {"source_url": "https://a.b", "source_name": text, "source_user": text}
     run = replace(asked_from(runs[0], hub="org/bench", config=text, split=text), label=text, signature=f"cora|{text}")
     cleaned = " ".join(text.replace("\x00", "\ufffd").split())
@@ -118,7 +116,7 @@ def test_hostile_names(runs: list[Run], text: str) -> None:
     assert written.count("\n") == 8
 
 
-def test_the_metric(runs: list[Run]) -> None:
+def test_the_metric(runs):
     leading = {run.name: metric_of(run, "") for run in runs}
     assert leading == {"cora_demo": "cora", "cora_demo_mc": "cora", "cora_demo_revas": "acc_h@original"}
     assert metric_of(runs[0], "mcqa") == "mcqa"
@@ -128,7 +126,7 @@ def test_the_metric(runs: list[Run]) -> None:
         metric_of(with_estimate(runs[0], "cora", Estimate(nan, nan)), "cora")
 
 
-def test_the_task(runs: list[Run]) -> None:
+def test_the_task(runs):
     assert run_to_file(runs, "cora_demo_mc").name == "cora_demo_mc"
     assert run_to_file(runs[:1]).name == "cora_demo"
     both = [replace(runs[0], data=Data("my", digest), label=f"my {digest}") for digest in ("1a2b3c4d", "5e6f7a8b")]
@@ -144,8 +142,8 @@ def test_the_task(runs: list[Run]) -> None:
             run_to_file(wrong, task)
 
 
-def test_wrong_places(runs: list[Run]) -> None:
-    wrong: list[tuple[str, str, str]] = [
+def test_wrong_places(runs):
+    wrong = [
         *(("dataset", "bench", "--dataset 'bench': .*ORG/NAME"), ("task_id", " ", "--task-id ' ': .*org/bench")),
         *(("dataset", text, "--dataset") for text in ("a/b/c", "a/b\n", "a/b..c", f"a/{'b' * 100}")),
         *(("task_id", "a\nb", "--task-id"), ("source_url", "www.x.y", "--source-url 'www.x.y'")),
@@ -159,7 +157,7 @@ def test_wrong_places(runs: list[Run]) -> None:
 
 
 # ---- model cards
-def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:
+def test_every_defined_metric_comes_back_from_a_card(runs):
     card = ModelCard(f"---\n{model_index(runs)}---\n# Some model\n")
     found = {(one.metric_args["task"], one.metric_type): one for one in card.data.eval_results}
     every = {(one.name, name): estimate for one in runs for name, estimate in one.estimates.items()}
@@ -171,12 +169,12 @@ def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:
         assert found[key].metric_args.get("stderr") == (None if isnan(estimate.stderr) else estimate.stderr)
 
 
-def card_of(runs: list[Run]) -> dict[str, Any]:
+def card_of(runs):
     (model,) = yaml.safe_load(model_index(runs))["model-index"]
     return dict(model)
 
 
-def test_the_content_of_a_card(runs: list[Run]) -> None:
+def test_the_content_of_a_card(runs):
     model = card_of(runs)
     assert model["name"] == "some-org/some-model"
     (data,) = model["results"]  # one dataset
@@ -187,7 +185,7 @@ def test_the_content_of_a_card(runs: list[Run]) -> None:
     assert metric["args"]["signature"].startswith("cora|task:cora_demo@6|")
 
 
-def test_data_in_a_card(runs: list[Run]) -> None:
+def test_data_in_a_card(runs):
     """Of the Hub, and of one name, which are separate."""
     source = {"hub": "org/math", "config": ["algebra", "geometry"], "split": "test", "revision": "abc"}
     (data,) = card_of([asked_from(replace(runs[0], data=Data("math")), **source)])["results"]
@@ -200,7 +198,7 @@ def test_data_in_a_card(runs: list[Run]) -> None:
         assert {metric["args"]["data"] for metric in data["metrics"]} == {digest}
 
 
-def test_cards_that_cannot_be_made(runs: list[Run]) -> None:
+def test_cards_that_cannot_be_made(runs):
     with pytest.raises(UserError, match=r" 2: other, some-org/some-model"):
         model_index([runs[0], replace(runs[1], model="other")])
     table = runs[0].table
@@ -209,14 +207,13 @@ def test_cards_that_cannot_be_made(runs: list[Run]) -> None:
 
 
 # ---- eval.yaml
-def content_of(runs: list[Run], metric: str = "") -> dict[str, Any]:
+def content_of(runs, metric=""):
     text, note = eval_yaml(runs, dataset="org/bench", metric=metric)
     assert text.startswith(f"# {note}\n")
-    content: dict[str, Any] = yaml.safe_load(text)
-    return content
+    return yaml.safe_load(text)
 
 
-def test_the_content_of_an_eval_yaml(runs: list[Run]) -> None:
+def test_the_content_of_an_eval_yaml(runs):
     content = content_of([asked_from(run, hub="org/bench", config="five", split="test") for run in runs])
     assert list(content) == ["name", "description", "evaluation_framework", "tasks"]
     assert content["name"] == "bench: consistency"
@@ -229,7 +226,7 @@ def test_the_content_of_an_eval_yaml(runs: list[Run]) -> None:
     assert content_of(runs[:2], "mcqa")["description"].count("value is mcqa. Share of questions whose original") == 2
 
 
-def test_the_tasks_of_an_eval_yaml(runs: list[Run]) -> None:
+def test_the_tasks_of_an_eval_yaml(runs):
     """Questions that are not on the Hub have no configuration; several models are one task, different data several."""
     for run in (runs[0], asked_from(runs[0], data_files="my.jsonl", split="test")):
         assert content_of([run])["tasks"] == [{"id": "cora_demo"}]
@@ -238,7 +235,7 @@ def test_the_tasks_of_an_eval_yaml(runs: list[Run]) -> None:
     assert [task["id"] for task in content_of(both)["tasks"]] == ["cora_demo/french", "cora_demo/german"]
 
 
-def test_tasks_that_cannot_be_listed(runs: list[Run]) -> None:
+def test_tasks_that_cannot_be_listed(runs):
     several = asked_from(runs[0], hub="org/bench", config=["algebra", "geometry"])
     other = asked_from(runs[0], hub="org/other")
     for found, dataset, metric, told in (
@@ -255,14 +252,14 @@ def test_tasks_that_cannot_be_listed(runs: list[Run]) -> None:
 TRICKY = ["08", "1e3", "0o7", "on", "null", "2026-11-24", "- a: b", "a: b # c", "&x", "*x", "!!python/none", "", "%"]
 
 
-def test_texts_come_back_in_quotes() -> None:
+def test_texts_come_back_in_quotes():
     value = [{"texts": [*TRICKY, *HOSTILE], "number": 0.5, "nested": {"text": "on"}}]
     assert yaml.safe_load(as_yaml(value)) == value
     assert as_yaml({"id": "08", "value": 1e-9}) == 'id: "08"\nvalue: 1.0e-09\n'
 
 
 @given(st.text(max_size=20))
-def test_any_printable_text_is_one_line_of_yaml(text: str) -> None:
+def test_any_printable_text_is_one_line_of_yaml(text):
     line = printable(text)
     written = as_yaml({"a": line})
     assert written.encode().count(b"\n") == 1

@@ -5,7 +5,7 @@ from itertools import chain
 from lm_eval_cora.export.output_formats import FORMATS, OPTIONS
 
 
-def test_the_help_has_every_option_of_every_format() -> None:
+def test_the_help_has_every_option_of_every_format():
     declared = list(chain(*OPTIONS.values()))
     assert {*declared} == {name for each in FORMATS.values() for name in each.options}
     assert len({*declared}) == len(declared)

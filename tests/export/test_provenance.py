@@ -1,13 +1,11 @@
 """The source of the questions of a run."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from lm_eval_cora.export.provenance import Dataset, dataset_of, evaluation_name
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.runs.model_run import Run
 
 MMLU = {"name": "mmlu", "hub": "cais/mmlu", "config": "all", "split": "test"}
 ON_THE_HUB = Dataset("mmlu", hub=("cais/mmlu",), configs=("all",), split="test")
@@ -15,7 +13,7 @@ RIDDLES = {"hub": "org/riddles", "split": "validation", "question": "riddle"}
 FROM_THE_USER = Dataset("riddles", hub=("org/riddles",), split="validation")
 FILE = Dataset("my", files=("my.csv",))
 
-SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], str, Dataset]] = {
+SOURCES = {
     "declared": ({"benchmark": MMLU}, {}, "mmlu", ON_THE_HUB),
     "revision of the user": ({"benchmark": MMLU}, {"revision": "abc"}, "mmlu", replace(ON_THE_HUB, revision="abc")),
     "declared by the user": ({"benchmark": {"open": True}}, RIDDLES, "riddles", FROM_THE_USER),
@@ -28,13 +26,13 @@ SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], str, Dataset]] = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_the_source_of_the_questions(name: str, runs: list[Run]) -> None:
+def test_the_source_of_the_questions(name, runs):
     config, options, benchmark, expected = SOURCES[name]
     results = {"configs": {runs[0].name: {**config, "metadata": {"cora": options}}}}
     assert dataset_of(replace(runs[0], results=results, data=Data(benchmark, "1a2b3c4d"))) == expected
 
 
-def test_names_of_evaluations(runs: list[Run]) -> None:
+def test_names_of_evaluations(runs):
     one = runs[0]
     assert evaluation_name(one) == "cora_demo"
     assert evaluation_name(replace(one, part="strict")) == "cora_demo/strict"

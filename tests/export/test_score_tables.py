@@ -4,12 +4,10 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from lm_eval_cora.export.score_tables import as_latex, escaped, tables_as_markdown
-from lm_eval_cora.runs.model_run import Run
 from tests.support.messages import tells
 from tests.support.shown import HOSTILE_NAMES
 from tests.support.written import run_by_hand, runs_by_hand
@@ -22,11 +20,11 @@ MODELS = {
 
 
 @pytest.fixture
-def three() -> list[Run]:
+def three():
     return runs_by_hand(MODELS)
 
 
-def rows_of(latex: str) -> list[list[str]]:
+def rows_of(latex):
     """The rows of all tables, the heading first, split where LaTeX splits them."""
     bodies = re.findall(r"\\toprule\n(.*?)\\bottomrule", latex, re.DOTALL)
     lines = [line for body in bodies for line in body.splitlines() if line != r"\midrule"]
@@ -34,17 +32,17 @@ def rows_of(latex: str) -> list[list[str]]:
     return [re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in lines]
 
 
-def columns_of(latex: str) -> list[int]:
+def columns_of(latex):
     return [len(spec) for spec in re.findall(r"\\begin\{tabular\}\{(l?r*)\}", latex)]
 
 
-def cells_of(markdown: str) -> list[list[str]]:
+def cells_of(markdown):
     """The rows of a Markdown table without the ruler. A bar in a cell has a backslash."""
     lines = [line for line in markdown.splitlines() if line.startswith("|") and not line.startswith("|:")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
-def test_scores_with_errors_and_bold(three: list[Run]) -> None:
+def test_scores_with_errors_and_bold(three):
     head, *rows = rows_of(as_latex(three))
     assert head == ["model", "cora", r"95\% of cora", "mcqa", "bmca@1.0", "acc"]
     assert [row[0] for row in rows] == ["good", "alike", "bad"]
@@ -63,7 +61,7 @@ def test_scores_with_errors_and_bold(three: list[Run]) -> None:
     assert "Bold" in markdown.splitlines()[-1]
 
 
-def test_a_table_per_task_with_caption_and_label(three: list[Run]) -> None:
+def test_a_table_per_task_with_caption_and_label(three):
     latex = as_latex([*three, *(replace(run, name="other_task") for run in three)])
     first, second = re.findall(r"\\caption\{(.*)\}\n", latex)
     assert tells(first, "answers, 50 questions.", "Value ± standard error", "Bold")
@@ -72,7 +70,7 @@ def test_a_table_per_task_with_caption_and_label(three: list[Run]) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-def test_hostile_names_stay_in_their_cell(name: str) -> None:
+def test_hostile_names_stay_in_their_cell(name):
     runs = runs_by_hand({HOSTILE_NAMES[name]: MODELS["good"], "bad": MODELS["bad"]})
     rows = rows_of(as_latex(runs))
     assert len(rows) == 3
@@ -87,7 +85,7 @@ def test_hostile_names_stay_in_their_cell(name: str) -> None:
     assert "<" not in tables_as_markdown(runs)
 
 
-def test_all_special_characters_are_escaped() -> None:
+def test_all_special_characters_are_escaped():
     assert escaped("\\") == r"\textbackslash{}"
     assert escaped("&%$#_{}") == r"\&\%\$\#\_\{\}"
     assert escaped("~^<>|") == r"\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}\textbar{}"
@@ -95,7 +93,7 @@ def test_all_special_characters_are_escaped() -> None:
     assert escaped("\u202e\x00\x1b naïve 日本") == "\ufffd\ufffd\ufffd naïve 日本"
 
 
-def test_undefined_scores(three: list[Run]) -> None:
+def test_undefined_scores(three):
     """With one question there are no errors; without an original there is no CoRA."""
     single = as_latex([run_by_hand({"original": "1", "a": "0"})])
     assert rows_of(single)[1][1] == "$0.000$"
@@ -107,7 +105,7 @@ def test_undefined_scores(three: list[Run]) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX: apt-get install texlive-latex-recommended")
-def test_the_tables_compile(three: list[Run], runs: list[Run], tmp_path: Path) -> None:
+def test_the_tables_compile(three, runs, tmp_path):
     hostile = runs_by_hand({name: MODELS["bad"] for name in HOSTILE_NAMES.values() if name.isascii()})
     text = "\n".join(map(as_latex, (three, runs, hostile)))
     head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\usepackage[T1]{fontenc}\n\\begin{document}\n"
@@ -117,7 +115,7 @@ def test_the_tables_compile(three: list[Run], runs: list[Run], tmp_path: Path) -
     assert done.returncode == 0, done.stdout[-2000:]
 
 
-def test_models_that_were_not_asked_the_same_are_not_bold(three: list[Run]) -> None:
+def test_models_that_were_not_asked_the_same_are_not_bold(three):
     short = run_by_hand({kind: marks[:30] for kind, marks in MODELS["good"].items()}, "short")
     both = [three[0], short]
     assert r"\mathbf" not in as_latex(both)

@@ -1,8 +1,5 @@
 """Fixtures for runs of the command with a local server."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -15,7 +12,7 @@ from tests.support.simulated import quickly
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def quick(monkeypatch):
     # Use only the task files of the demo, and do not wait between attempts. A token is a byte, as on the server, which
     # would be asked for those of each prompt.
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")  # otherwise each request searches the environment twice
@@ -30,12 +27,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     with Server() as running:
         yield running
 
 
 @pytest.fixture
-def run(tmp_path: Path, server: Server, capsys: Any, caplog: Any) -> Runs:
+def run(tmp_path, server, capsys, caplog):
     caplog.set_level("INFO", "lm_eval")
     return Runs(tmp_path / "out", server, capsys, caplog)

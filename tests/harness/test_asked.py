@@ -1,9 +1,6 @@
 import json
-from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -13,7 +10,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.asked import AskedTask, _prompt_of, label_in, labels_in, read_question
+from lm_eval_cora.harness.asked import _prompt_of, label_in, labels_in, read_question
 from lm_eval_cora.harness.scoring import score_response
 from tests.support.commands import NAME
 from tests.support.rows import write as write_rows
@@ -28,24 +25,24 @@ OURS = [TASKS / "of", TASKS / "demo"]
 class Hashed(Simulated):
     """Answers each request by a hash of its text. Equal answers mean equal requests."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(knows)
-        self.asked: list[tuple[str, str]] = []
+        self.asked = []
 
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+    def loglikelihood(self, requests, disable_tqdm=False):
         self.asked += [request.args for request in requests]
         return [(-float(int(sha256(repr(one.args).encode()).hexdigest()[:8], 16)), False) for one in requests]
 
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+    def generate_until(self, requests, disable_tqdm=False):
         self.asked += [(request.args[0], str(request.args[1])) for request in requests]
         return ["AB"[int(sha256(one.args[0].encode()).hexdigest()[:8], 16) % 2] for one in requests]
 
-    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+    def apply_chat_template(self, chat_history, add_generation_prompt=True):
         return "".join(f"<{turn['role']}>{turn['content'].strip()}" for turn in chat_history)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A folder with the rows of a task and of its exemplars."""
     for name, first in (("test", 0), ("dev", 100)):
         options = {n: [f"{word} {n}" for word in WORDS[n % 4 : n % 4 + 3]] for n in range(first, first + 8)}
@@ -54,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write(folder: Path, name: str = "mine_en", **changes: Any) -> str:
+def write(folder, name="mine_en", **changes):
     config = {
         "task": name,
         "dataset_path": "json",
@@ -72,18 +69,17 @@ def write(folder: Path, name: str = "mine_en", **changes: Any) -> str:
     return name
 
 
-def loaded(folder: Path, name: str = "cora_of_mc", **options: Any) -> AskedTask:
+def loaded(folder, name="cora_of_mc", **options):
     manager = TaskManager(include_path=[folder, *OURS], include_defaults=False, metadata={"cora": options})
-    found: AskedTask = manager.load([name])["tasks"][name]
-    return found
+    return manager.load([name])["tasks"][name]
 
 
-def evaluated(folder: Path, task: str, of: str, **arguments: Any) -> tuple[Mapping[str, Any], Hashed]:
+def evaluated(folder, task, of, **arguments):
     model = Hashed()
     return run(model, task, {"task": of}, [folder, *OURS], bootstrap_iters=0, **arguments), model
 
 
-STYLES: dict[str, dict[str, Any]] = {
+STYLES = {
     "letters": {},
     "a description and other delimiters": {
         "description": "Weather.\n\n",
@@ -118,7 +114,7 @@ STYLES: dict[str, dict[str, Any]] = {
     ("style", "shots", "chat"),
     [("letters", 0, False), *((style, 2, chat) for style in STYLES for chat in (False, True))],
 )
-def test_the_original_is_the_request_of_the_task(folder: Path, style: str, shots: int, chat: bool) -> None:
+def test_the_original_is_the_request_of_the_task(folder, style, shots, chat):
     name = write(folder, **STYLES[style])
     how = {"num_fewshot": shots, "apply_chat_template": chat, "fewshot_as_multiturn": chat, "limit": 3}
     how["system_instruction"] = "Be brief." if style == "letters" else None
@@ -130,7 +126,7 @@ def test_the_original_is_the_request_of_the_task(folder: Path, style: str, shots
     assert len(contexts) == 3 if shots else 1  # all variants of a question have the same exemplars
 
 
-def test_turns_for_a_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_for_a_server(folder, monkeypatch):
     as_json = lambda _, turns, **__: JsonChatStr(json.dumps(turns))  # noqa: E731
     monkeypatch.setattr(Hashed, "apply_chat_template", as_json)
     name, how = write(folder), {"num_fewshot": 2, "apply_chat_template": True, "fewshot_as_multiturn": True, "limit": 2}
@@ -142,7 +138,7 @@ def test_turns_for_a_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert any("One of A or B:" in each[-1]["content"] for each in turns)
 
 
-def test_questions_that_are_left_out_draw_their_exemplars_too(folder: Path) -> None:
+def test_questions_that_are_left_out_draw_their_exemplars_too(folder):
     text = LETTERS.replace("C. {{o[2]}}", "C. {{ o[t] if q[-2] == '1' and t != 2 else o[2] }}")
     name, how = write(folder, doc_to_text=text), {"num_fewshot": 2}
     _, their_model = evaluated(folder, name, name, **how)
@@ -153,7 +149,7 @@ def test_questions_that_are_left_out_draw_their_exemplars_too(folder: Path) -> N
     assert set(their_model.asked) - left_out <= set(our_model.asked)
 
 
-def test_written_letters(folder: Path) -> None:
+def test_written_letters(folder):
     settings = {"max_gen_toks": 9, "until": ["\n\n"]}
     written = {"output_type": "generate_until", "doc_to_choice": None, "metric_list": [{"metric": "exact_match"}]}
     name = write(folder, **written, doc_to_target="{{'ABC'[t]}}", generation_kwargs=settings)
@@ -165,7 +161,7 @@ def test_written_letters(folder: Path) -> None:
         loaded(folder, task=name)
 
 
-def test_texts_are_asked_in_our_prompt(folder: Path) -> None:
+def test_texts_are_asked_in_our_prompt(folder):
     name = write(folder, doc_to_text="Question: {{q}}\nAnswer:", doc_to_choice="{{o}}")
     task = loaded(folder, "cora_of", task=name)
     task.set_config("num_fewshot", 1)
@@ -175,7 +171,7 @@ def test_texts_are_asked_in_our_prompt(folder: Path) -> None:
     assert "A. ice 0\nB. fog 0\nC. dew 0" in task.fewshot_context(first, 1)
 
 
-def test_the_tasks_of_a_group_are_categories_and_stand_in_the_signature(folder: Path) -> None:
+def test_the_tasks_of_a_group_are_categories_and_stand_in_the_signature(folder):
     write(folder, "one_en"), write(folder, "two_en")
     group = {"group": "both", "task": ["one_en", "two_en"], "metadata": {"version": 1}}
     (folder / "both.yaml").write_text(yaml.safe_dump(group), encoding="utf-8")
@@ -189,7 +185,7 @@ def test_the_tasks_of_a_group_are_categories_and_stand_in_the_signature(folder: 
     assert len(asked) == 16
 
 
-def test_none_of_the_above_in_the_language_of_the_task(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_none_of_the_above_in_the_language_of_the_task(folder, caplog):
     french = loaded(folder, task=write(folder, "mine_fra_Latn", doc_to_text=FRENCH))
     assert any("Aucune des réponses ci-dessus" in doc["choices"] for doc in french.test_docs())
     assert french.cost().endswith("\n  language: French, from the name; `nota_text` changes it")
@@ -207,7 +203,7 @@ def test_none_of_the_above_in_the_language_of_the_task(folder: Path, caplog: pyt
     assert loaded(folder, task=unknown, nota_text="Nė vienas")
 
 
-def test_labels_of_another_script_are_read(folder: Path) -> None:
+def test_labels_of_another_script_are_read(folder):
     text = "{{q}}\n1) {{o[0]}}\n2) {{o[1]}}\n3) {{o[2]}}\nAnswer:"
     name = write(folder, doc_to_text=text, doc_to_choice=["1", "2", "3"])
     docs = loaded(folder, "cora_of", task=name, questions=1).test_docs()
@@ -218,9 +214,7 @@ def test_labels_of_another_script_are_read(folder: Path) -> None:
     assert score_response(sample, ["3."]).picked == 2
 
 
-def test_a_list_of_labels_follows_if_it_is_not_a_part_of_the_question(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_list_of_labels_follows_if_it_is_not_a_part_of_the_question(folder, caplog):
     task = loaded(folder, task=write(folder, description="Write A, B or C."))
     with caplog.at_level("WARNING"):
         task.prepare(None)
@@ -232,7 +226,7 @@ def test_a_list_of_labels_follows_if_it_is_not_a_part_of_the_question(
 
 
 @pytest.mark.parametrize("task", sorted(path.stem for path in (TASKS / "of").glob("*.yaml")))
-def test_every_probe_runs_with_the_exemplars_of_the_task(folder: Path, task: str) -> None:
+def test_every_probe_runs_with_the_exemplars_of_the_task(folder, task):
     found, _ = evaluated(folder, task, write(folder), num_fewshot=1, limit=1)
     samples = found["samples"][task]
     assert len({sample["doc"]["question_id"] for sample in samples}) == 1
@@ -242,7 +236,7 @@ def test_every_probe_runs_with_the_exemplars_of_the_task(folder: Path, task: str
     assert asked - {"yes_no", "select_all"} == ({"best_answer"} if task == "cora_of_prompts" else {"letter"})
 
 
-def test_the_short_form_and_its_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_short_form_and_its_report(folder, capsys):
     words = ["--model", NAME, "--include_path", str(folder), "--output_path", str(folder / "out"), "--log_samples"]
     options = ["--metadata", '{"cora": {"questions": 2}}']
     with quickly():
@@ -257,14 +251,14 @@ def test_the_short_form_and_its_report(folder: Path, capsys: pytest.CaptureFixtu
     assert {row.split(",")[1] for row in rows[1:]} == {"cora_of (mine_en)", "cora_of (two_en)"}
 
 
-def test_warnings_of_equal_options_and_of_options_in_the_stem(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_warnings_of_equal_options_and_of_options_in_the_stem(folder, caplog):
     text = "{{q}} {{o|join(', ')}}\nA. {{o[0]}}\nB. {{o[1]}}\nC. {{o[1] if t == 0 else o[2]}}\nAnswer:"
     loaded(folder, task=write(folder, doc_to_text=text))
     told = [record.getMessage() for record in caplog.records if "of 8 questions of mine_en have" in record.getMessage()]
     assert [message.partition("have ")[2][:16] for message in told] == ["all their option", "options that are"]
 
 
-def test_docs_that_cannot_be_read_are_left_out(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_docs_that_cannot_be_read_are_left_out(folder, caplog):
     text = LETTERS.replace("B. {{o[1]}}", "{{'B)' if q[-2] == '4' else 'B.'}} {{o[1]}}")
     name, how = write(folder, doc_to_text=text), {"num_fewshot": 2}
     _, their_model = evaluated(folder, name, name, **how)
@@ -276,7 +270,7 @@ def test_docs_that_cannot_be_read_are_left_out(folder: Path, caplog: pytest.LogC
     assert kept <= set(our_model.asked), "the other docs keep their exemplars"
 
 
-WRONG: list[tuple[dict[str, Any], str]] = [
+WRONG = [
     ({"doc_to_text": "{{q}}\nAnswer:"}, "Doc 0: .*the task scores A, B, C, but its prompt does not print such"),
     ({"doc_to_text": "t"}, r"Doc 0: .*expected one prompt, got one for each option"),
     ({"doc_to_target": "{{'D'}}"}, "Doc 0: .*expected one of the 3 options as target, got"),
@@ -292,12 +286,12 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "message"), WRONG)
-def test_what_cannot_be_asked(folder: Path, changes: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_asked(folder, changes, message):
     with pytest.raises(UserError, match=f"^mine_en: .*{message}"):
         loaded(folder, task=write(folder, **changes))
 
 
-def test_exemplars_that_the_task_cannot_print(folder: Path) -> None:
+def test_exemplars_that_the_task_cannot_print(folder):
     task = loaded(folder, "cora_of_order", task=write(folder))
     task.prepare(None)
     task._tasks["mine_en"].fewshot_context = None
@@ -305,7 +299,7 @@ def test_exemplars_that_the_task_cannot_print(folder: Path) -> None:
         task.fewshot_context(task.test_docs()[0], 2)
 
 
-def test_a_prompt_that_is_a_function_has_the_same_digest_in_each_process(folder: Path) -> None:
+def test_a_prompt_that_is_a_function_has_the_same_digest_in_each_process(folder):
     task = loaded(folder, task=write(folder))
     asked = next(iter(task._asked.values()))
     asked.task.config.doc_to_text = read_question
@@ -313,13 +307,13 @@ def test_a_prompt_that_is_a_function_has_the_same_digest_in_each_process(folder:
     assert "0x" not in _prompt_of(asked).prompt
 
 
-TASKS_OF_A_USER: dict[str, dict[str, Any]] = {
+TASKS_OF_A_USER = {
     "one_en": {},
     "delimiter_en": {"target_delimiter": "\n"},
     "texts_en": {"doc_to_text": "{{q}}\nAnswer:", "doc_to_choice": "{{o}}"},
     "one_fra_Latn": {"doc_to_text": FRENCH},
 }
-REFUSED: list[tuple[dict[str, Any], str]] = [
+REFUSED = [
     ({}, "cora_of_mc: expected a task of the harness: --metadata"),
     ({"task": "cora_of"}, "option 'task': cora_of asks tasks of the harness"),
     ({"task": "one_eng"}, r"the harness has no task 'one_eng'. Did you mean 'one_en'\?"),
@@ -331,7 +325,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "message"), REFUSED)
-def test_options_that_are_refused(folder: Path, options: dict[str, Any], message: str) -> None:
+def test_options_that_are_refused(folder, options, message):
     for name, changes in TASKS_OF_A_USER.items():
         write(folder, name, **changes)
     ours = partial(TaskManager, include_defaults=False)
@@ -341,14 +335,14 @@ def test_options_that_are_refused(folder: Path, options: dict[str, Any], message
         loaded(folder, "cora_demo", task="one_en")
 
 
-def test_labels() -> None:
+def test_labels():
     found = [label_in(answer) for answer in ("A", " B", "(C)", "4.", "(D)all of it", "Yes, it is", "ice")]
     assert found == ["A", "B", "C", "4", "D", "Yes", "ice"]
     assert labels_in(["(A)ice", "(B)fog"]) == ["A", "B"]
     assert labels_in(["ice", "fog"]) == labels_in(["B", "A"]) == []
 
 
-def test_passages_are_clusters(folder: Path) -> None:
+def test_passages_are_clusters(folder):
     for path in (folder / "test.jsonl", folder / "dev.jsonl"):
         rows = map(json.loads, path.read_text().splitlines())
         write_rows(path, *({**row, "passage": "Water." if n % 2 else None} for n, row in enumerate(rows)))

@@ -4,9 +4,7 @@ import json
 from collections import Counter, defaultdict
 from contextlib import nullcontext
 from math import inf, nan
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import datasets
 import pytest
@@ -29,11 +27,11 @@ SEED = 8
 class Watched(Moody):
     """Records all calls. It fails after a number of requests, and stores each answer as back ends do."""
 
-    def __init__(self, seed: int = SEED, dies_after: int | None = None) -> None:
+    def __init__(self, seed=SEED, dies_after=None):
         super().__init__(seed)
         self.dies_after = dies_after
 
-    def _each(self, method: str, requests: list[Any]) -> list[Any]:
+    def _each(self, method, requests):
         self.calls.append(list(requests))
         found = []
         for request in requests:
@@ -43,43 +41,43 @@ class Watched(Moody):
             self.cache_hook.add_partial(method, request.args, found[-1])
         return found
 
-    def answer(self, method: str, request: Any) -> Any:
+    def answer(self, method, request):
         if "question_id" not in request.doc:  # of another task
             return f"said to {request.args[0]}"
         said = self.rule(request.doc)
         return said if method == "generate_until" else self._score(said, request.args[1].strip())
 
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
+    def generate_until(self, requests, disable_tqdm=False):
         return self._each("generate_until", requests)
 
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
+    def loglikelihood(self, requests, disable_tqdm=False):
         return self._each("loglikelihood", requests)
 
     @property
-    def requests(self) -> list[Any]:
+    def requests(self):
         return [request for call in self.calls for request in call]
 
     @property
-    def arguments(self) -> list[str]:
+    def arguments(self):
         return [json.dumps(request.args) for request in self.requests]
 
 
 class Reader(Watched):
     """Answers by the prompt alone, so that the same prompt gets the same answer."""
 
-    def answer(self, method: str, request: Any) -> Any:
+    def answer(self, method, request):
         doc = request.doc
         skill = 1.0 if chance(self.seed, doc["question"]) < 0.4 else 0.7
         said = knows(doc) if chance(self.seed, request.args[0]) < skill else LETTERS[len(doc["printed"]) - 1]
         return said if method == "generate_until" else self._score(said, request.args[1].strip())
 
 
-def waves_by_hand(results: dict[str, Any], task: str) -> list[set[tuple[str, int]]]:
+def waves_by_hand(results, task):
     """The expected requests of each wave, from the answers of a full run: until an answer is wrong."""
-    right: dict[str, list[tuple[int, bool]]] = defaultdict(list)
+    right = defaultdict(list)
     for sample in sorted(results["samples"][task], key=lambda sample: place_of(sample["doc"], HARDEST)):
         right[sample["doc"]["question_id"]].append((sample["doc"]["ordinal"], sample["acc"] == 1))
-    waves: dict[int, set[tuple[str, int]]] = defaultdict(set)
+    waves = defaultdict(set)
     for question, variants in right.items():
         hits = [hit for _, hit in variants]
         for wave, (ordinal, _) in enumerate(variants):
@@ -89,11 +87,11 @@ def waves_by_hand(results: dict[str, Any], task: str) -> list[set[tuple[str, int
     return [waves[wave] for wave in sorted(waves)]
 
 
-def variants_of(requests: list[Any]) -> set[tuple[str, int]]:
+def variants_of(requests):
     return {(request.doc["question_id"], request.doc["ordinal"]) for request in requests}
 
 
-def same_scores(task: str, found: dict[str, Any], full: dict[str, Any]) -> None:
+def same_scores(task, found, full):
     """Check the values and standard errors that stay exact with early stopping."""
     names = [f"{name}{end}" for name in known(task) for end in ("", "_stderr")]
     assert {name: found[name] for name in names} == {name: full[name] for name in names}
@@ -103,7 +101,7 @@ def same_scores(task: str, found: dict[str, Any], full: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "task", ["cora_demo", "cora_demo_mc", "cora_demo_plus", "cora_demo_order_mc", "cora_demo_prompts"]
 )
-def test_each_wave_contains_only_necessary_requests_and_the_others_are_marked(task: str) -> None:
+def test_each_wave_contains_only_necessary_requests_and_the_others_are_marked(task):
     plain, model = Watched(), Watched()
     everything = run(plain, task, QUESTIONS)
     samples = run(stop_early(model), task, QUESTIONS)["samples"][task]
@@ -130,12 +128,12 @@ def test_each_wave_contains_only_necessary_requests_and_the_others_are_marked(ta
             assert json.loads(json.dumps(sample["resps"])) == [[str(SKIPPED)]] * len(others)
 
 
-def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
+def test_the_questions_of_several_tasks_are_asked_side_by_side():
     tasks = ["cora_demo", "cora_demo_plus"]
     plain, model = Reader(), Reader()
     everything, found = run(plain, tasks, {"questions": 3}), run(stop_early(model), tasks, {"questions": 3})
     by_hand = [waves_by_hand(everything, task) for task in tasks]
-    expected: list[set[str]] = []
+    expected = []
     for wave in range(max(map(len, by_hand))):
         asked = {
             json.dumps(request.args)
@@ -151,7 +149,7 @@ def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
 
 
 # ---- skipped requests
-def test_a_response_with_the_text_of_the_marker_is_not_skipped() -> None:
+def test_a_response_with_the_text_of_the_marker_is_not_skipped():
     everything, model = run(lambda _: str(SKIPPED), options=QUESTIONS), Watched()
     assert not [sample for sample in everything["samples"]["cora_demo"] if sample["resps"] == [[str(SKIPPED)]]]
     whole = scores(everything)
@@ -167,9 +165,9 @@ def test_a_response_with_the_text_of_the_marker_is_not_skipped() -> None:
 
 
 @pytest.mark.parametrize("score", [(nan, False), (-inf, False), (inf, True), (None, False), None, ()])
-def test_scores_equal_the_full_run_for_every_likelihood(score: Any) -> None:
+def test_scores_equal_the_full_run_for_every_likelihood(score):
     class Broken(Watched):
-        def answer(self, method: str, request: Any) -> Any:
+        def answer(self, method, request):
             key = (request.doc["question_id"], request.doc["ordinal"], request.args[1])
             return score if chance(*key) < 0.15 else super().answer(method, request)
 
@@ -180,7 +178,7 @@ def test_scores_equal_the_full_run_for_every_likelihood(score: Any) -> None:
 
 # ---- caches
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
-def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path: Path) -> None:
+def test_a_cache_around_is_refused_before_the_first_request(task, tmp_path):
     model = Watched()
     with pytest.raises(UserError, match="stop_early\\(CachingLM"):
         run(stop_early(model), task, options=QUESTIONS, use_cache=str(tmp_path / "cache"))
@@ -194,9 +192,7 @@ def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path:
 
 
 @pytest.mark.parametrize(("task", "requests"), [("cora_demo", 20), ("cora_demo_mc", 77)])
-def test_a_cache_inside_holds_the_answers_of_a_killed_run_and_no_markers(
-    task: str, requests: int, tmp_path: Path
-) -> None:
+def test_a_cache_inside_holds_the_answers_of_a_killed_run_and_no_markers(task, requests, tmp_path):
     undisturbed, resumed, idle, whole, plain = Watched(), Watched(), Watched(), Watched(), Watched()
     expected = scored(stop_early(undisturbed), task, options=QUESTIONS)
     assert len(undisturbed.requests) > requests + 5
@@ -231,14 +227,14 @@ metadata: {{version: 1}}
 
 
 @pytest.mark.parametrize("make", [stop_early, AskingLM, lambda lm: stop_early(lm, budget=60)])
-def test_other_tasks_are_not_affected(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_tasks_are_not_affected(make, tmp_path, monkeypatch):
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     texts = ["one", "two", "one", "", "two", "one"]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     (tmp_path / "yaml").mkdir()
     (tmp_path / "yaml" / "foreign.yaml").write_text(FOREIGN.format(file=tmp_path / "rows.jsonl"))
 
-    def foreign(model: Watched) -> list[Any]:
+    def foreign(model):
         return [request for request in model.requests if "question_id" not in request.doc]
 
     plain, model = Watched(), Watched()
@@ -255,9 +251,9 @@ def test_other_tasks_are_not_affected(make: Any, tmp_path: Path, monkeypatch: py
 
 # ---- repeated requests
 @pytest.fixture
-def repeated(tmp_path: Path) -> dict[str, Any]:
+def repeated(tmp_path):
     """Questions with two options, two of which differ only in their id, and one with three options."""
-    rows: list[dict[str, Any]] = [
+    rows = [
         {"id": f"q{n}", "question": f"Is {n % 5} even?", "choices": ["yes it is", "no"], "answer": n % 5 % 2}
         for n in range(7)
     ]
@@ -273,9 +269,7 @@ def repeated(tmp_path: Path) -> dict[str, Any]:
         *(("cora_local", "do_sample=True,temperature=0.7"), ("cora_local", "temperature=0.7")),
     ],
 )
-def test_identical_requests_are_asked_once_unless_they_are_sampled(
-    task: str, settings: str | None, repeated: dict[str, Any]
-) -> None:
+def test_identical_requests_are_asked_once_unless_they_are_sampled(task, settings, repeated):
     plain, model = Reader(), Reader()
     everything = run(plain, task, repeated, gen_kwargs=settings)
     found = run(AskingLM(model), task, repeated, gen_kwargs=settings)
@@ -287,7 +281,7 @@ def test_identical_requests_are_asked_once_unless_they_are_sampled(
     assert ours == theirs
 
 
-def test_scores_are_exact_with_repeated_prompts_and_early_stopping(repeated: dict[str, Any]) -> None:
+def test_scores_are_exact_with_repeated_prompts_and_early_stopping(repeated):
     everything = scored(Reader(1), "cora_local", options=repeated)
     found = scored(stop_early(model := Reader(1)), "cora_local", options=repeated)
     assert max(Counter(model.arguments).values()) == 1

@@ -2,8 +2,6 @@
 
 import json
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -23,13 +21,13 @@ from tests.support.stopping import known
 QUESTIONS = {"questions": 6}
 
 
-def half(doc: dict[str, Any]) -> str:
+def half(doc):
     """Right in every second question, except in one variant of each."""
     good = sum(map(ord, doc["question_id"])) % 2 or doc["original"]
     return knows(doc) if good and doc["ordinal"] != 7 else "Z"
 
 
-def test_answers_of_one_run_are_not_used_in_the_next() -> None:
+def test_answers_of_one_run_are_not_used_in_the_next():
     # The model may change between two runs: a later checkpoint, or another adapter.
     model = Simulated(knows)
     wrapped = stop_early(model)
@@ -40,7 +38,7 @@ def test_answers_of_one_run_are_not_used_in_the_next() -> None:
     assert len(model.prompts) == asked + 6
 
 
-def test_a_failed_run_does_not_affect_the_next() -> None:
+def test_a_failed_run_does_not_affect_the_next():
     model = Simulated(knows)
     wrapped = stop_early(model, budget=200)
     with patch.object(model, "generate_until", side_effect=RuntimeError), pytest.raises(RuntimeError):
@@ -48,11 +46,11 @@ def test_a_failed_run_does_not_affect_the_next() -> None:
     assert scored(wrapped, "cora_demo_mc", options=QUESTIONS)["mcqa"] == 1.0
 
 
-def test_the_same_task_serves_several_models() -> None:
+def test_the_same_task_serves_several_models():
     tasks = manager(**QUESTIONS).load(["cora_demo"])
     tasks["tasks"]["cora_demo"].set_config("num_fewshot", 0)
     models = [stop_early(Simulated(half)), stop_early(Simulated(half)), Simulated(half)]
-    found: list[Any] = [evaluate(lm=model, task_dict=tasks, log_samples=False) for model in models]
+    found = [evaluate(lm=model, task_dict=tasks, log_samples=False) for model in models]
     first, second, full = found
     assert second["results"] == first["results"]
     assert full["results"]["cora_demo"] == run(Simulated(half), options=QUESTIONS)["results"]["cora_demo"]
@@ -64,11 +62,11 @@ def test_the_same_task_serves_several_models() -> None:
 class NumbersAlone(Filter):
     """A user's own filter, which expects a pair of numbers as each response."""
 
-    def apply(self, resps: Any, docs: Any) -> list[Any]:
+    def apply(self, resps, docs):
         return [[(float(pairs[0][0]), bool(pairs[0][1]))] for pairs in resps]
 
 
-def test_a_users_filter_never_sees_skipped_requests(tmp_path: Path) -> None:
+def test_a_users_filter_never_sees_skipped_requests(tmp_path):
     both = "filter: [{function: numbers-alone}, {function: take_first}]"
     own_task(tmp_path, f"filter_list: [{{name: none, {both}}}]", "own", "demo/cora_demo_mc")
     folders = [TASKS, tmp_path]
@@ -79,7 +77,7 @@ def test_a_users_filter_never_sees_skipped_requests(tmp_path: Path) -> None:
     assert found["cora_stderr"] == full["cora_stderr"] > 0
 
 
-def test_the_report_reads_the_first_response_if_the_harness_padded_a_rank(tmp_path: Path) -> None:
+def test_the_report_reads_the_first_response_if_the_harness_padded_a_rank(tmp_path):
     results = run(stop_early(Simulated(half)), options=QUESTIONS, log_samples=True)
     lines = results["samples"]["cora_demo"]
     padded = max(number for number, line in enumerate(lines) if line["resps"] == [[SKIPPED]])
@@ -104,7 +102,7 @@ def test_the_report_reads_the_first_response_if_the_harness_padded_a_rank(tmp_pa
         (1, 1, ""),
     ],
 )
-def test_batch_sizes_that_need_one_long_list_are_refused(schedule: float, ranks: int, told: str) -> None:
+def test_batch_sizes_that_need_one_long_list_are_refused(schedule, ranks, told):
     model = Simulated(knows)
     vars(model).update(batch_size="auto", batch_schedule=schedule, _world_size=ranks)
     with pytest.raises(UserError, match=told) if told else nullcontext():
@@ -112,14 +110,14 @@ def test_batch_sizes_that_need_one_long_list_are_refused(schedule: float, ranks:
     assert model.prompts == []
 
 
-def test_missing_responses_of_a_model_are_an_error() -> None:
+def test_missing_responses_of_a_model_are_an_error():
     model = Simulated(knows)
     model.generate_until = lambda requests: ["A"] * (len(requests) - 1)  # type: ignore[method-assign]
     with pytest.raises(ValueError, match="expected 6 responses, got 5"):
         run(stop_early(model), options=QUESTIONS)
 
 
-def test_a_budget_alone_has_every_metric_of_its_sample() -> None:
+def test_a_budget_alone_has_every_metric_of_its_sample():
     results = run(stop_early(model := Simulated(half), None, budget=60), options=QUESTIONS)
     assert len(model.prompts) == 52  # 60 requests are enough for two questions of 26
     same = run(half, options={"questions": 2})
@@ -130,14 +128,14 @@ def test_a_budget_alone_has_every_metric_of_its_sample() -> None:
 
 
 @pytest.mark.parametrize(("target", "told"), [(0.5, "is below 0.5"), (0.0001, "is not below 0.0001")])
-def test_the_log_says_whether_a_target_was_met(target: float, told: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_says_whether_a_target_was_met(target, told, caplog):
     with caplog.at_level("INFO", "lm_eval"):
         model = Simulated(lambda doc: knows(doc) if sum(map(ord, doc["question_id"])) % 2 else "Z")
         results = run(stop_early(model, target_stderr=target), options=QUESTIONS)
     assert f"cora_demo: the standard error of cora, {scores(results)['cora_stderr']:.4f}, {told}" in caplog.text
 
 
-def test_a_budget_alone_needs_no_scores() -> None:
+def test_a_budget_alone_needs_no_scores():
     model = Simulated(half)
     results = run(stop_early(model, None, budget=60), options=QUESTIONS, predict_only=True)
     assert "|budget:60|v" in signature_of(results)  # no number of questions
@@ -148,7 +146,7 @@ def test_a_budget_alone_needs_no_scores() -> None:
 
 
 # ---- progress, with a clock of the test
-def test_the_time_is_told_once_when_enough_of_it_has_passed(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_time_is_told_once_when_enough_of_it_has_passed(caplog):
     caplog.set_level("INFO", "lm_eval.cora")
     Progress(1, bar=False, clock=iter((0.0, 100.0)).__next__).count()
     assert caplog.messages == []  # the run has ended
@@ -163,7 +161,7 @@ def test_the_time_is_told_once_when_enough_of_it_has_passed(caplog: pytest.LogCa
 class Hooked(Simulated):
     """Passes each answer to a cache, as the harness' back ends do."""
 
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+    def generate_until(self, requests, disable_tqdm=False):
         self.hidden = disable_tqdm
         answers = super().generate_until(requests)
         for request, answer in zip(requests, answers, strict=True):
@@ -171,7 +169,7 @@ class Hooked(Simulated):
         return answers
 
 
-def test_a_back_end_tells_of_each_answer_and_its_own_hook_is_put_back() -> None:
+def test_a_back_end_tells_of_each_answer_and_its_own_hook_is_put_back():
     model = Hooked(knows)
     hook, progress = model.cache_hook, Progress(5, bar=False)
     with counting(model, progress):
@@ -180,8 +178,8 @@ def test_a_back_end_tells_of_each_answer_and_its_own_hook_is_put_back() -> None:
     assert model.cache_hook is hook
 
 
-def test_one_bar_covers_all_waves(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[tuple[int, ...]] = []
+def test_one_bar_covers_all_waves(capsys, monkeypatch):
+    shown = []
     monkeypatch.setattr(Progress, "after_a_wave", lambda _, *counts: shown.append(counts))
     model = Hooked(lambda doc: "Z" if doc["kind"] == "original" and doc["question_id"] < "demo-0060" else knows(doc))
     run(stop_early(model, "exact"), options={"questions": 6})

@@ -1,9 +1,7 @@
 """The option `repeats`: every repeat is sent, none is counted, and no cache merges them."""
 
 import random
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from lm_eval.api.model import CachingLM
@@ -22,13 +20,13 @@ REPEATS = {"questions": 6, "repeats": 2}
 class Fickle(Simulated):
     """Picks B in three of ten answers."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         dice = random.Random(3)
         super().__init__(lambda doc: "B" if dice.random() < 0.3 else knows(doc))
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_order", "cora_demo_prompts"])
-def test_every_repeat_is_sent_in_a_call_of_its_own_and_counts_for_noise_alone(task: str) -> None:
+def test_every_repeat_is_sent_in_a_call_of_its_own_and_counts_for_noise_alone(task):
     model = Fickle()
     found = run(AskingLM(model), task, REPEATS)
     first, *again_calls = model.calls
@@ -55,28 +53,28 @@ def test_every_repeat_is_sent_in_a_call_of_its_own_and_counts_for_noise_alone(ta
 class Merging(Simulated):
     """Scores equal contexts of a call once, as the harness' local models do, and prefers a random letter each time."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(knows)
         self.dice = random.Random(1)
 
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+    def loglikelihood(self, requests, disable_tqdm=False):
         preferred = {context: self.dice.choice("ABC") for context in dict.fromkeys(one.args[0] for one in requests)}
         return [self._score(preferred[one.args[0]], one.args[1].strip()) for one in requests]
 
 
-def test_a_back_end_that_merges_equal_contexts_of_a_call() -> None:
+def test_a_back_end_that_merges_equal_contexts_of_a_call():
     task = "cora_demo_order_mc"
     found = scored(AskingLM(Merging()), task, {"questions": 60, "repeats": 4})
     assert found["noise"] == pytest.approx(2 / 3, abs=0.06)
 
 
-def test_a_doc_of_another_task_that_looks_like_a_repeat() -> None:
-    request: Any = SimpleNamespace(args=("x", {"do_sample": False}), doc={"kind": "repeat"}, task_name="other")
+def test_a_doc_of_another_task_that_looks_like_a_repeat():
+    request = SimpleNamespace(args=("x", {"do_sample": False}), doc={"kind": "repeat"}, task_name="other")
     assert repeat_number(request) == 0
     assert key_for("generate_until", request) == key_of("generate_until", request.args)
 
 
-def test_reports_and_comparisons(tmp_path: Path) -> None:
+def test_reports_and_comparisons(tmp_path):
     with_repeats = write(tmp_path / "a", AskingLM(Fickle()), "cora_demo", REPEATS)
     without = write(tmp_path / "b", AskingLM(Fickle()), "cora_demo", {"questions": 6})
     one, other = the_run(with_repeats.folder), the_run(without.folder)
@@ -94,7 +92,7 @@ def test_reports_and_comparisons(tmp_path: Path) -> None:
     assert the_run(with_repeats.folder).estimates == one.estimates
 
 
-def test_an_interrupted_run_keeps_repeats_apart(tmp_path: Path) -> None:
+def test_an_interrupted_run_keeps_repeats_apart(tmp_path):
     model, idle, found = Fickle(), Fickle(), []
     for asked in (model, idle):
         cache = AnswerCache(Simulated(knows), str(tmp_path / "answers.db"))
@@ -115,7 +113,7 @@ def test_an_interrupted_run_keeps_repeats_apart(tmp_path: Path) -> None:
         (lambda _: Fickle(), "cora_demo_mc", "may score equal prompts once. Use lm-eval-cora run"),
     ],
 )
-def test_what_would_merge_or_skip_repeats_is_refused(make: Any, task: str, told: str, tmp_path: Path) -> None:
+def test_what_would_merge_or_skip_repeats_is_refused(make, task, told, tmp_path):
     with pytest.raises(UserError, match=r"option 'repeats': ") as refused:
         run(make(str(tmp_path / "cache.db")), task, REPEATS)
     assert told in str(refused.value)
@@ -131,6 +129,6 @@ def test_what_would_merge_or_skip_repeats_is_refused(make: Any, task: str, told:
         ("cora_demo", {"repeats": -1}, "expected a whole number from 0"),
     ],
 )
-def test_options_that_do_not_fit(task: str, options: dict[str, Any], told: str) -> None:
+def test_options_that_do_not_fit(task, options, told):
     with pytest.raises(UserError, match=told):
         run(knows, task, REPEATS | options)

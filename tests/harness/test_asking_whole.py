@@ -2,8 +2,6 @@
 
 import re
 from collections import defaultdict
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,13 +17,13 @@ from tests.support.written import everything, put, the_run, write
 FOUR = {"cora", "ci", "mcqa", "bmca@1.0"}
 
 
-def printed(results: dict[str, Any], task: str = "cora_demo") -> set[str]:
+def printed(results, task="cora_demo"):
     return {name for name in scores(results, task) if not name.endswith("_stderr")}
 
 
-def phases_by_hand(model: Moody, full: dict[str, Any]) -> Phases:
+def phases_by_hand(model, full):
     """Count the questions of a run from the variants that it asked, and from the answers of a full run."""
-    right: dict[str, dict[int, bool]] = defaultdict(dict)
+    right = defaultdict(dict)
     for sample in full["samples"]["cora_demo"]:
         right[sample["doc"]["question_id"]][sample["doc"]["ordinal"]] = sample["acc"] == 1
     docs = [sample["doc"] for sample in full["samples"]["cora_demo"]]
@@ -45,12 +43,12 @@ def phases_by_hand(model: Moody, full: dict[str, Any]) -> Phases:
 
 
 @pytest.fixture(scope="module")
-def full() -> dict[str, Any]:
+def full():
     return run(Moody(8), log_samples=True)
 
 
 @pytest.mark.parametrize("width", [0.2, 0.04])
-def test_the_estimates_are_those_of_the_questions_asked(full: dict[str, Any], width: float) -> None:
+def test_the_estimates_are_those_of_the_questions_asked(full, width):
     model = Moody(8)
     results = run(stop_early(model, target=f"whole:{width}"))
     phases = phases_by_hand(model, full)
@@ -70,7 +68,7 @@ def test_the_estimates_are_those_of_the_questions_asked(full: dict[str, Any], wi
     assert len(model.asked) == len(set(model.asked))
 
 
-def test_a_tiny_target_gives_the_values_of_stop_exact_without_an_error() -> None:
+def test_a_tiny_target_gives_the_values_of_stop_exact_without_an_error():
     model, exact = Moody(8), Moody(8)
     found = scored(stop_early(model, target="whole:0.0001"), options={"questions": 60})
     expected = scored(stop_early(exact), options={"questions": 60})
@@ -82,7 +80,7 @@ def test_a_tiny_target_gives_the_values_of_stop_exact_without_an_error() -> None
 
 
 @pytest.mark.parametrize("task", ["cora_demo_mc", "cora_demo_order"])
-def test_every_form_and_probe_that_can_stop(task: str) -> None:
+def test_every_form_and_probe_that_can_stop(task):
     model, exact = Moody(8), Moody(8)
     results = run(stop_early(model, target="whole:0.05"), task)
     expected = scored(stop_early(exact), task)
@@ -93,13 +91,13 @@ def test_every_form_and_probe_that_can_stop(task: str) -> None:
     assert len(model.prompts) < len(exact.prompts)
 
 
-def test_a_model_that_is_always_wrong_is_asked_the_originals_only() -> None:
+def test_a_model_that_is_always_wrong_is_asked_the_originals_only():
     found = scored(stop_early(model := Simulated(lambda doc: "?"), target="whole:0.01"), options={"questions": 30})
     assert found["cora"] == found["mcqa"] == found["bmca@1.0"] == found["cora_stderr"] == 0
     assert len(model.prompts) == 30
 
 
-def test_the_log_says_what_the_errors_are_about(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_says_what_the_errors_are_about(caplog):
     with caplog.at_level("INFO", "lm_eval"):
         for how in ({"target": "whole:0.2"}, {"target_stderr": 0.05}, {"budget": 500}):
             run(stop_early(Moody(8), **how), options={"questions": 40})
@@ -115,7 +113,7 @@ def test_the_log_says_what_the_errors_are_about(caplog: pytest.LogCaptureFixture
 
 
 # ---- from the files
-def test_reports_show_the_same_estimates_and_comparisons_are_refused(tmp_path: Path) -> None:
+def test_reports_show_the_same_estimates_and_comparisons_are_refused(tmp_path):
     target = "whole:0.04"
     sampled = write(tmp_path / "a", stop_early(Moody(8), target=target), "cora_demo", {})
     again = write(tmp_path / "b", stop_early(Moody(9), target=target), "cora_demo", {}, "an-org/another")
@@ -143,7 +141,7 @@ def test_reports_show_the_same_estimates_and_comparisons_are_refused(tmp_path: P
         cora.compare(read, full)
 
 
-def test_samples_of_two_runs_are_not_merged(tmp_path: Path) -> None:
+def test_samples_of_two_runs_are_not_merged(tmp_path):
     for seed in (9, 7):
         options = {"questions": 10, "seed": seed}
         written = write(tmp_path, stop_early(Moody(8), target="whole:0.2"), "cora_demo", options)
@@ -160,16 +158,14 @@ def test_samples_of_two_runs_are_not_merged(tmp_path: Path) -> None:
         ("cora_demo_sampling", {}, {"target_stderr": 0.1}, "--target-stderr needs the metric cora"),
     ],
 )
-def test_runs_that_cannot_be_sampled_are_refused_before_the_first_request(
-    task: str, arguments: dict[str, Any], how: dict[str, Any], told: str
-) -> None:
+def test_runs_that_cannot_be_sampled_are_refused_before_the_first_request(task, arguments, how, told):
     model = Simulated(knows)
     with pytest.raises(UserError, match=told):
         run(stop_early(model, **how), task, **arguments)
     assert model.prompts == []
 
 
-def test_the_error_of_single_questions_is_no_target_where_they_share_passages(tmp_path: Path) -> None:
+def test_the_error_of_single_questions_is_no_target_where_they_share_passages(tmp_path):
     rows = [{"question": f"{n}?", "choices": list("abc"), "answer": 0, "cluster": str(n // 2)} for n in range(8)]
     options = {"data_files": str(put(tmp_path / "rows.jsonl", rows))}
     with pytest.raises(UserError, match=r"cora_local: --target-stderr .*share passages.*Use --budget"):
@@ -181,7 +177,7 @@ def test_the_error_of_single_questions_is_no_target_where_they_share_passages(tm
     assert run(stop_early(Moody(8), target_stderr=0.2), "cora_local", alone)
 
 
-def test_whole_questions_of_a_limit_are_the_benchmark() -> None:
+def test_whole_questions_of_a_limit_are_the_benchmark():
     asking = stop_early(model := Moody(8), None, target="whole:0.0001")
     assert asking.described == "--stop exact --target whole:0.0001"
     assert scored(asking, limit=2)["mcqa_stderr"] == 0
@@ -190,9 +186,7 @@ def test_whole_questions_of_a_limit_are_the_benchmark() -> None:
 
 # ---- budgets
 @pytest.mark.parametrize(("stop", "budget", "biased"), [("exact", 200, 1), (None, 200, 0), ("exact", 1_040, 0)])
-def test_a_budget_with_few_questions_and_early_stopping_warns_of_its_bias(
-    stop: str | None, budget: int, biased: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_budget_with_few_questions_and_early_stopping_warns_of_its_bias(stop, budget, biased, caplog):
     with caplog.at_level("WARNING", "lm_eval"):
         run(stop_early(Moody(8), stop, budget=budget), options={"questions": 40})
     told = (

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -38,7 +37,6 @@ from lm_eval_cora.harness.served import patient
 from tests.support.documented import forked, from_start
 from tests.support.messages import tells
 from tests.support.programs import KEPT, UNREAD, redirected
-from tests.support.server import Server
 from tests.support.simulated import TASKS, Simulated, knows
 from tests.support.simulated import run as run_simulated
 
@@ -55,7 +53,7 @@ APIS = [
 ]
 
 
-def built(name: str, **arguments: Any) -> Any:
+def built(name, **arguments):
     """A model of the harness, built without network access."""
     arguments = {"base_url": "http://127.0.0.1:1/v1/x", "tokenizer_backend": None, **arguments}
     if name == "anthropic-chat-completions":
@@ -64,7 +62,7 @@ def built(name: str, **arguments: Any) -> Any:
 
 
 @pytest.mark.parametrize(("name", "chat", "seeds"), APIS)
-def test_the_payload_of_each_api(name: str, chat: bool, seeds: bool) -> None:
+def test_the_payload_of_each_api(name, chat, seeds):
     model = built(name)
     assert (formats_chats(model), needs_seeds(model)) == (chat, seeds)
     leave_out_empty_stops(model)
@@ -86,9 +84,9 @@ def test_the_payload_of_each_api(name: str, chat: bool, seeds: bool) -> None:
         json.dumps(payload)
 
 
-def test_models_of_this_process_and_of_a_user_that_take_no_turns() -> None:
+def test_models_of_this_process_and_of_a_user_that_take_no_turns():
     class Own(get_model("local-completions")):  # type: ignore[misc]
-        def _create_payload(self, messages: Any, **_: Any) -> dict[str, Any]:
+        def _create_payload(self, messages, **_):
             return {"prompt": "> " + messages[0]}
 
     own = Own(model="tiny", base_url="http://127.0.0.1:1/v1/x", tokenizer_backend=None)
@@ -106,7 +104,7 @@ class VLLM(Simulated):
     data_parallel_size = 1
 
 
-def test_replicas_of_vllm_need_seeds_as_well() -> None:
+def test_replicas_of_vllm_need_seeds_as_well():
     model = VLLM(knows)
     assert not needs_seeds(model)
     model.data_parallel_size = 2
@@ -116,7 +114,7 @@ def test_replicas_of_vllm_need_seeds_as_well() -> None:
 
 
 @pytest.mark.parametrize("template", ["", "{{ messages[0].content }}"])
-def test_a_tokenizer_without_a_chat_template_is_found_before_the_model_is_loaded(tmp_path: Path, template: str) -> None:
+def test_a_tokenizer_without_a_chat_template_is_found_before_the_model_is_loaded(tmp_path, template):
     transformers, tokenizers = pytest.importorskip("transformers"), pytest.importorskip("tokenizers")
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer(tokenizers.models.BPE()))
     tokenizer.chat_template = template or None
@@ -127,7 +125,7 @@ def test_a_tokenizer_without_a_chat_template_is_found_before_the_model_is_loaded
         check_chat_template(name, {"pretrained": str(given), "revision": "main"})
 
 
-def test_a_tokenizer_that_cannot_be_loaded_for_the_first_chat_turn() -> None:
+def test_a_tokenizer_that_cannot_be_loaded_for_the_first_chat_turn():
     check_chats("simulated", Simulated(knows))
     with pytest.raises(
         UserError, match=r"--apply_chat_template: --model dummy: .* Leave out --apply_chat_template, or"
@@ -135,9 +133,7 @@ def test_a_tokenizer_that_cannot_be_loaded_for_the_first_chat_turn() -> None:
         check_chats("dummy", get_model("dummy")())  # whose tokenizer is on the Hub
 
 
-def test_a_hub_that_cannot_be_reached(
-    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_hub_that_cannot_be_reached(server, monkeypatch, caplog):
     for offline, port in ((True, 1), (False, server.port), (False, 1)):  # nothing listens to port 1
         assert caplog.messages == []
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
@@ -146,7 +142,7 @@ def test_a_hub_that_cannot_be_reached(
     assert tells(caplog.text, "127.0.0.1:1 cannot be reached", "HF_HUB_OFFLINE=1")
 
 
-def test_vllm_with_enable_thinking_cannot_score() -> None:
+def test_vllm_with_enable_thinking_cannot_score():
     model = VLLM(knows)
     check_scoring(model, ["cora_demo_mc"])
     model.enable_thinking = True
@@ -156,7 +152,7 @@ def test_vllm_with_enable_thinking_cannot_score() -> None:
 
 
 @pytest.mark.parametrize("how", [{}, {"stop": None, "max_gen_toks": (8, 64)}], ids=str)
-def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
+def test_replicas_that_are_loaded_for_each_wave(how):
     model = VLLM(knows)
     check_replicas("cora_demo", model, "--stop exact")
     model.data_parallel_size = 2
@@ -166,7 +162,7 @@ def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
     assert run_simulated(model, options={"questions": 1})  # in one call
 
 
-def test_a_back_end_that_samples_despite_greedy_settings() -> None:
+def test_a_back_end_that_samples_despite_greedy_settings():
     assert is_always_random(built("openai-chat-completions", model="gpt-5-mini"))
     assert not any(is_always_random(built(name)) for name, _, _ in APIS)
 
@@ -179,21 +175,19 @@ def test_a_back_end_that_samples_despite_greedy_settings() -> None:
         ("openai-chat-completions", "http://127.0.0.1:1/v1/x", True, "ValueError: API key not found.*OPENAI_API_KEY"),
     ],
 )
-def test_a_server_that_cannot_be_asked(
-    name: str, address: str, chat: bool, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_cannot_be_asked(name, address, chat, told, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UserError, match=told):
         check_writing(built(name, base_url=address), chat=chat)
 
 
-def run_plainly(server: Server, *tasks: str) -> None:
+def run_plainly(server, *tasks):
     """A run with `lm_eval` alone."""
     chat = {"model_args": server.chat, "apply_chat_template": True}
     run_simulated("local-chat-completions", list(tasks), {"questions": 1}, **chat)
 
 
-def test_plain_lm_eval_refuses_a_chat_api_that_should_score_and_sends_no_empty_stop(server: Server) -> None:
+def test_plain_lm_eval_refuses_a_chat_api_that_should_score_and_sends_no_empty_stop(server):
     with pytest.raises(UserError, match="chat APIs do not return log-probabilities"):
         run_plainly(server, "cora_demo", "cora_demo_mc")
     assert server.payloads == []
@@ -202,7 +196,7 @@ def test_plain_lm_eval_refuses_a_chat_api_that_should_score_and_sends_no_empty_s
     assert not any("stop" in payload for payload in server.payloads)
 
 
-def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model() -> None:
+def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model():
     check_vllm("vllm", {"enable_thinking": True}, [], "")
     check_vllm("vllm", {"data_parallel_size": 2}, ["cora_demo_mc"], "")
     check_vllm("sglang", {"data_parallel_size": 2, "enable_thinking": True}, ["cora_demo_mc"], "--stop exact")
@@ -212,7 +206,7 @@ def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model() -> None:
         check_vllm("vllm", {"data_parallel_size": 2}, [], "--stop exact")
 
 
-def test_small_batches_for_an_engine_with_its_own_batching_cause_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_small_batches_for_an_engine_with_its_own_batching_cause_a_warning(caplog):
     model = VLLM(knows)
     for size in ({}, {"batch_size": "auto"}, {"batch_size": 1}):
         assert caplog.messages == []
@@ -226,7 +220,7 @@ def test_small_batches_for_an_engine_with_its_own_batching_cause_a_warning(caplo
 class Broken(Simulated):
     """A model whose constructor fails."""
 
-    def __init__(self, pretrained: str, **_: Any) -> None:
+    def __init__(self, pretrained, **_):
         raise OSError(f"{pretrained} is not a local folder\nand is not a valid model identifier")
 
 
@@ -239,7 +233,7 @@ NOT_BUILT = [
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("arguments", "told"), NOT_BUILT)
-def test_a_model_that_cannot_be_built_is_one_line(arguments: list[str], told: str, capsys: Any) -> None:
+def test_a_model_that_cannot_be_built_is_one_line(arguments, told, capsys):
     command = ["run", "--model", *arguments, "--tasks", "cora_demo", "--include_path", str(TASKS)]
     assert main(command) == 1
     err = capsys.readouterr().err
@@ -250,7 +244,7 @@ def test_a_model_that_cannot_be_built_is_one_line(arguments: list[str], told: st
 
 
 # ---- the disk
-def test_an_output_path_that_cannot_be_written_to(tmp_path: Path) -> None:
+def test_an_output_path_that_cannot_be_written_to(tmp_path):
     (tmp_path / "file").write_text("")
     for name in ("folder", "scores.json"):
         check_output(str(tmp_path / "new" / name))
@@ -259,7 +253,7 @@ def test_an_output_path_that_cannot_be_written_to(tmp_path: Path) -> None:
             check_output(str(path))
 
 
-def test_a_cache_that_cannot_be_opened(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_opened(tmp_path):
     (tmp_path / "text.db").write_text("a text of some length, which is not a database" * 40)
     (tmp_path / "folder.db").mkdir()
     for _ in range(2):
@@ -279,7 +273,7 @@ def test_a_cache_that_cannot_be_opened(tmp_path: Path) -> None:
     ],
     ids=["output", "cache", "long name"],
 )
-def test_the_disk_is_checked_before_the_model_is_built(tmp_path: Path, arguments: list[str], capsys: Any) -> None:
+def test_the_disk_is_checked_before_the_model_is_built(tmp_path, arguments, capsys):
     (tmp_path / "file").write_text("")
     given = [text.format(file=tmp_path / "file") for text in arguments]
     command = ["run", "--model", "broken-on-purpose", "--tasks", "cora_demo", "--include_path", str(TASKS), *given]
@@ -288,11 +282,11 @@ def test_the_disk_is_checked_before_the_model_is_built(tmp_path: Path, arguments
     assert arguments[0] in err.splitlines()[-1]
 
 
-def test_a_folder_with_other_weights_has_another_file(tmp_path: Path) -> None:
+def test_a_folder_with_other_weights_has_another_file(tmp_path):
     weights = tmp_path / "weights.bin"
     weights.write_text("one")
 
-    def named(**more: Any) -> str:
+    def named(**more):
         return default_cache("out", "hf", {"pretrained": str(tmp_path), "dtype": "float32", **more}, [])
 
     first = named()
@@ -305,11 +299,11 @@ def test_a_folder_with_other_weights_has_another_file(tmp_path: Path) -> None:
     assert Path(default_cache("out/x.json", "hf", {}, [])).parent == Path("out")
 
 
-def test_nobody_reads_the_table(tmp_path: Path) -> None:
+def test_nobody_reads_the_table(tmp_path):
     arguments = ["--model", "dummy", "--tasks", "cora_demo", "--include_path", str(TASKS), "--limit", "1"]
     with tempfile.TemporaryFile() as err:
 
-        def run() -> int:
+        def run():
             sys.stderr = redirected(2, KEPT, err)  # type: ignore[assignment]
             with patch("sys.stdout", redirected(1, UNREAD, err)) as out:
                 status = main(["run", *arguments, "--output_path", str(tmp_path)])

@@ -2,9 +2,7 @@
 
 import copy
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from lm_eval.api.model import LM, CachingLM
@@ -23,35 +21,35 @@ class Elsewhere(Simulated):
 
     rank, world_size, device, tokenizer_name = 2, 4, "cuda:2", "org__model"
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(knows)
-        self.noted: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.noted = []
         self.batch_sizes = {0: 16, 1: 8}
         self.tokenizer = object()
         self.config = SimpleNamespace(_name_or_path="org/model")
 
-    def _note(self, name: str, *arguments: Any, **named: Any) -> Any:
+    def _note(self, name, *arguments, **named):
         self.noted.append((name, arguments, named))
         return name, arguments, named
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name):
         if name in CALLED:
             return partial(self._note, name)
         return super().__getattribute__(name)
 
-    def get_model_info(self) -> dict[str, Any]:
+    def get_model_info(self):
         return {"model_num_parameters": 7, "model_dtype": "torch.bfloat16"}
 
 
 class Alone(Simulated):
     """A minimal model, at the top of a module so that it can be pickled."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(knows)
 
 
 @pytest.fixture(params=["forwarding", "stop_early", "everything", "cached"])
-def layer(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Any, Elsewhere]:
+def layer(request, tmp_path):
     model = Elsewhere()
     return {
         "forwarding": lambda: ForwardingLM(model),
@@ -61,7 +59,7 @@ def layer(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Any, Elsewher
     }[request.param](), model
 
 
-def test_all_that_the_base_class_has_is_passed_on_by_name() -> None:
+def test_all_that_the_base_class_has_is_passed_on_by_name():
     # Python does not call `__getattr__` for these. If a later harness has one more, this test must fail.
     constructors = {"create_from_arg_string", "create_from_arg_obj"}
     members = {name for name in vars(LM) if not name.startswith("_")} - constructors
@@ -70,7 +68,7 @@ def test_all_that_the_base_class_has_is_passed_on_by_name() -> None:
     assert not missing
 
 
-def test_all_attributes_of_an_instance_of_the_base_class_are_the_models(layer: tuple[Any, Elsewhere]) -> None:
+def test_all_attributes_of_an_instance_of_the_base_class_are_the_models(layer):
     proxy, model = layer
     plain = {name for name in vars(Simulated(knows)) if not name.startswith("_")} - {"rule", "prompts", "calls"}
     assert plain == {"cache_hook"}  # fails if a later harness has one more
@@ -79,7 +77,7 @@ def test_all_attributes_of_an_instance_of_the_base_class_are_the_models(layer: t
     assert proxy.cache_hook is hook
 
 
-def test_members_are_the_models(layer: tuple[Any, Elsewhere]) -> None:
+def test_members_are_the_models(layer):
     proxy, model = layer
     assert isinstance(proxy, LM)
     assert behind(proxy) is behind(model) is model
@@ -92,11 +90,11 @@ def test_members_are_the_models(layer: tuple[Any, Elsewhere]) -> None:
         assert model.noted.pop() == (name, (["a"],), {"more": 1})
 
 
-def test_whole_texts_are_scored_by_the_model() -> None:
+def test_whole_texts_are_scored_by_the_model():
     assert stop_early(Elsewhere()).loglikelihood_rolling([1]) == ("loglikelihood_rolling", ([1],), {})
 
 
-def test_what_a_model_lacks_its_layer_lacks() -> None:
+def test_what_a_model_lacks_its_layer_lacks():
     for proxy in (ForwardingLM(Alone()), stop_early(Alone()), AskingLM(Alone())):
         for name in ("batch_sizes", "tokenizer", "config", "generate", "__len__", "_no_such_thing"):
             assert not hasattr(proxy, name)
@@ -114,8 +112,8 @@ LOCAL = {"batch_sizes": {0: 16, 1: 8}, "get_model_info": lambda: {"model_num_par
     ("has", "name"),
     [({}, "Alone"), (LOCAL, "Alone"), ({**LOCAL, "config": SimpleNamespace(_name_or_path="org/model")}, "org/model")],
 )
-def test_the_results_name_the_model_and_what_it_says_of_itself(has: dict[str, Any], name: str, tmp_path: Path) -> None:
-    def made() -> Alone:
+def test_the_results_name_the_model_and_what_it_says_of_itself(has, name, tmp_path):
+    def made():
         model = Alone()
         vars(model).update(has)
         return model
@@ -130,7 +128,7 @@ def test_the_results_name_the_model_and_what_it_says_of_itself(has: dict[str, An
 
 
 @pytest.mark.parametrize("make", [ForwardingLM, stop_early, AskingLM])
-def test_a_layer_can_be_copied(make: Any) -> None:
+def test_a_layer_can_be_copied(make):
     # Before `__init__` there is no model, and `__getattr__` must not search for it forever.
     model = Alone()
     proxy = make(model)
@@ -141,7 +139,7 @@ def test_a_layer_can_be_copied(make: Any) -> None:
     assert behind(deep).prompts == []
 
 
-def test_a_model_that_is_stopped_already_is_refused() -> None:
+def test_a_model_that_is_stopped_already_is_refused():
     for model in (stop_early(Alone()), AskingLM(Alone())):
         with pytest.raises(UserError, match="already wrapped"):
             stop_early(model)

@@ -1,9 +1,7 @@
 import csv
 import json
 import logging
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock, patch
 
 import datasets
@@ -13,7 +11,6 @@ from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import slim
 from lm_eval_cora.harness.docs import chosen_docs, doc_to_text, load_benchmark, process_docs
-from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells
@@ -27,15 +24,15 @@ AGIEVAL = on_the_hub(benchmark("agieval"), hub=("hails/agieval-sat-en", "hails/a
 PLAIN = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
 
 
-def loaded(benchmark: Benchmark, **options: Any) -> list[Any]:
+def loaded(benchmark, **options):
     return list(load_benchmark(benchmark=benchmark, options=Options(**options))[0])
 
 
-def ids(benchmark: Benchmark = DEMO, **options: Any) -> list[str]:
+def ids(benchmark=DEMO, **options):
     return [question.id for question in loaded(benchmark, **options)]
 
 
-def test_a_sample_is_seeded_and_nested_and_keeps_the_order(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_sample_is_seeded_and_nested_and_keeps_the_order(caplog):
     everything = ids()
     few, more, other = ids(questions=10), ids(questions=20), ids(questions=10, seed=1)
     assert (len(everything), len(few)) == (120, 10)
@@ -46,13 +43,13 @@ def test_a_sample_is_seeded_and_nested_and_keeps_the_order(caplog: pytest.LogCap
     assert tells(caplog.text, "demo: option 'questions': ", "500", "120")
 
 
-def test_categories() -> None:
+def test_categories():
     assert {one.rpartition("-")[0] for one in ids(categories=("physics", "history"))} == {"physics", "history"}
     with pytest.raises(UserError, match=r"'phisics'.*: astronomy, "):
         ids(categories=("phisics",))
 
 
-def test_local_and_questions_with_option_references(tmp_path: Path) -> None:
+def test_local_and_questions_with_option_references(tmp_path):
     referring = {**PLAIN, "choices": ["Ice", "All of the above"]}
     path, only = write(tmp_path / "my.jsonl", PLAIN, referring), write(tmp_path / "only.jsonl", referring)
     assert ids(LOCAL, data_files=(path,)) == ["row-0", "row-1"]
@@ -62,7 +59,7 @@ def test_local_and_questions_with_option_references(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
-def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tmp_path: Path) -> None:
+def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix, tmp_path):
     choices = ["None", "N/A", "0", '"שלום" $\\frac{1}{2}$\nline two ']
     printed = ["None", "N/A", "0", '"שלום" $\\frac{1}{2}$ line two']
     row = {"question": "x" * 30_000 + "\n{{ 7 * 7 }}", "subject": "null", "choices": choices, "answer": 3}
@@ -81,9 +78,7 @@ def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tm
     assert doc_to_text(doc).endswith(end)
 
 
-def test_a_hub_set_is_checked_and_says_what_it_got(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_hub_set_is_checked_and_says_what_it_got(monkeypatch, caplog):
     options = [{"key": key, "value": f"Vitamin {key}"} for key in "ABCDE"]
     row = {"question": "Which vitamin is missing in scurvy?", "options": options, "answer_idx": "C"}
     twice = {**row, "options": [{"key": key, "value": "Vitamin"} for key in "ABCDE"]}
@@ -97,7 +92,7 @@ def test_a_hub_set_is_checked_and_says_what_it_got(
     assert "'Which vitamin is missing in scurvy?' -> 'Vitamin C'" in caplog.text
 
 
-def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_asked_of_the_hub(monkeypatch):
     rows = [{"question": "Which?", "options": {"A": "Ice", "B": "Fog"}, "answer_idx": "A"}]
     monkeypatch.setattr(datasets, "load_dataset", hub := Mock(return_value=rows))
     ids(on_the_hub(MEDQA, revision="abc"))
@@ -113,14 +108,14 @@ def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"hub": ("lavita/renamed",)}, r"medqa: cannot load 'lavita/renamed' \(config .*, split 'test'\) from"),
     ],
 )
-def test_what_the_hub_no_longer_offers(changed: dict[str, Any], message: str) -> None:
+def test_what_the_hub_no_longer_offers(changed, message):
     with pytest.raises(UserError, match=message) as error:
         ids(on_the_hub(MEDQA, **changed))
     assert str(error.value).count("--metadata") == 1
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_benchmark_in_several_parts_and_a_local_copy_of_it(tmp_path: Path) -> None:
+def test_a_benchmark_in_several_parts_and_a_local_copy_of_it(tmp_path):
     # A part that is missing is an error, not a smaller benchmark.
     with pytest.raises(UserError, match=r"agieval: cannot load 'hails/.*-lsat-xy'(?s:.*)--metadata"):
         ids(on_the_hub(AGIEVAL, hub=(AGIEVAL.source.hub[0], "hails/agieval-lsat-xy")))
@@ -139,7 +134,7 @@ def test_a_benchmark_in_several_parts_and_a_local_copy_of_it(tmp_path: Path) -> 
     assert loaded(AGIEVAL, data_files=(write(tmp_path / "mine.jsonl", *mixed),)) == from_the_hub
 
 
-def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_local_copy_replaces_the_hub(tmp_path, caplog):
     options = {key: f"Vitamin {key}" for key in "ABCDE"}
     path = write(tmp_path / "test.jsonl", {"question": "Scurvy?", "options": options, "answer_idx": "C"})
     (question,) = loaded(MEDQA, data_files=(path,))
@@ -148,7 +143,7 @@ def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCapture
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_benchmark_of_several_configurations_has_them_in_its_ids(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_benchmark_of_several_configurations_has_them_in_its_ids(caplog):
     both = loaded(benchmark("mmlu_redux", {"config": ("anatomy", "virology")}))
     assert [one.id for one in both] == [f"{part}-test-{n}" for part in ("anatomy", "virology") for n in range(3)]
     assert [one.category for one in both] == ["anatomy"] * 3 + ["virology"] * 3
@@ -158,7 +153,7 @@ def test_a_benchmark_of_several_configurations_has_them_in_its_ids(caplog: pytes
     assert loaded(benchmark("mmlu_redux", {"config": ("virology",)})) == both[3:]
 
 
-def test_columns_of_another_source_point_to_the_task_for_them(tmp_path: Path) -> None:
+def test_columns_of_another_source_point_to_the_task_for_them(tmp_path):
     path = write(tmp_path / "mine.jsonl", {"question": "Which?", "A": "Ice", "B": "Fog", "answer": "A"})
     with pytest.raises(UserError) as error:
         ids(MEDQA, data_files=(path,))
@@ -171,7 +166,7 @@ GATED = type("DatasetNotFoundError", (Exception,), {})("Dataset 'Idavidrein/gpqa
 CAUSED = RuntimeError("An error occurred while generating the dataset")
 CAUSED.__cause__ = ValueError("column names\ndon't match")
 
-REFUSED: dict[str, tuple[Any, Benchmark, tuple[str, ...]]] = {
+REFUSED = {
     "out of reach": (
         ConnectionError("Couldn't reach it"),
         on_the_hub(MEDQA, revision="main"),
@@ -208,7 +203,7 @@ REFUSED: dict[str, tuple[Any, Benchmark, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_wrong_with_the_rows_of_the_hub(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_wrong_with_the_rows_of_the_hub(what, monkeypatch):
     rows, source, parts = REFUSED[what]
     hub = Mock(side_effect=rows) if isinstance(rows, Exception) else Mock(return_value=rows)
     monkeypatch.setattr(datasets, "load_dataset", hub)
@@ -225,9 +220,7 @@ def test_what_is_wrong_with_the_rows_of_the_hub(what: str, monkeypatch: pytest.M
         ({"hub": ("a/one", "a/two"), "split": "test"}, "one and 1 more", ["one-test-0", "two-test-0"]),
     ],
 )
-def test_ids_of_two_parts_do_not_meet(
-    declared: dict[str, Any], name: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ids_of_two_parts_do_not_meet(declared, name, expected, monkeypatch):
     key = {"id": 1} if "id" in declared else {}
     monkeypatch.setattr(datasets, "load_dataset", lambda path, *_, **__: [{**key, **PLAIN, "question": f"{path}?"}])
     both = benchmark("hub", declared)
@@ -246,7 +239,7 @@ HOW = """--metadata '{"cora": {"data_files": "my.jsonl"}}'"""
         (LOCAL, ("my.jsonl", "my.jsonl"), ("my.jsonl is named twice",)),
     ],
 )
-def test_what_is_wrong_with_files(source: Benchmark, files: tuple[str, ...], parts: Any, tmp_path: Path) -> None:
+def test_what_is_wrong_with_files(source, files, parts, tmp_path):
     write(tmp_path / "my.jsonl", PLAIN)
     write(tmp_path / "empty.jsonl")
     with pytest.raises(UserError) as error:
@@ -255,7 +248,7 @@ def test_what_is_wrong_with_files(source: Benchmark, files: tuple[str, ...], par
 
 
 # ---- the docs of a run
-def test_equal_settings_become_one_object_and_prompts_go_if_nobody_reads_them() -> None:
+def test_equal_settings_become_one_object_and_prompts_go_if_nobody_reads_them():
     instances = [SimpleNamespace(arguments=(f"prompt {n}", {"until": [], "limit": n // 2})) for n in range(4)]
     for freed in (False, True):
         slim(instances, freed)
@@ -265,14 +258,14 @@ def test_equal_settings_become_one_object_and_prompts_go_if_nobody_reads_them() 
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_revas"])
-def test_prompts_are_kept_for_samples_and_scores_do_not_depend_on_them(task: str) -> None:
+def test_prompts_are_kept_for_samples_and_scores_do_not_depend_on_them(task):
     logged = run(knows, task, {"questions": 2}, log_samples=True)
     for sample in logged["samples"][task]:
         assert "Question: " in sample["arguments"][0][0]
     assert scored(knows, task, {"questions": 2}, log_samples=False) == scores(logged, task)
 
 
-def test_prompts_are_freed_after_the_inference() -> None:
+def test_prompts_are_freed_after_the_inference():
     for logged in (True, False):
         model = Simulated(knows)
         with patch.object(model, "generate_until", wraps=model.generate_until) as asked:
@@ -293,7 +286,7 @@ def test_prompts_are_freed_after_the_inference() -> None:
         ({"world_size": 4}, "mine: expected at least one variant per process, got 3 variants for 4 processes"),
     ],
 )
-def test_docs_that_cannot_be_chosen(asked: dict[str, Any], message: str) -> None:
+def test_docs_that_cannot_be_chosen(asked, message):
     with pytest.raises(UserError, match=message):
         chosen_docs("mine", [{"question_id": name} for name in "abc"], **asked)
 
@@ -311,11 +304,11 @@ def test_docs_that_cannot_be_chosen(asked: dict[str, Any], message: str) -> None
     ],
     ids=str,
 )
-def test_whole_questions_are_chosen(asked: dict[str, Any], chosen: list[int]) -> None:
+def test_whole_questions_are_chosen(asked, chosen):
     docs = [{"question_id": question} for question in "aabccc"]
     assert chosen_docs("mine", docs, **asked) == chosen
 
 
-def test_a_sample_of_variants_has_whole_questions() -> None:
+def test_a_sample_of_variants_has_whole_questions():
     found = scored(knows, "cora_demo_plus", {"variants": 1}, limit=3)
     assert float(found["acc"]) == 1

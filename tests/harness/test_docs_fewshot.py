@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import datasets
 import pytest
@@ -22,19 +21,19 @@ from tests.support.simulated import knows, run, scored, signature_of
 GOLDEN = Path(__file__).parents[1] / "prompts"
 
 
-def asked(task: str, options: dict[str, Any] | None = None, **arguments: Any) -> list[tuple[dict[str, Any], Any]]:
+def asked(task, options=None, **arguments):
     """Doc and context of each variant."""
     samples = run(knows, task, options, **arguments)["samples"][task]
     return [(sample["doc"], sample["arguments"][0][0]) for sample in samples]
 
 
-def shots_of(prompt: str) -> str:
+def shots_of(prompt):
     """The part of a prompt before the instruction and the question."""
     before, _, _ = prompt.rpartition("Question: ")
     return before.rpartition("Answer the multiple choice")[0] or before
 
 
-def by_question(prompts: list[tuple[dict[str, Any], Any]]) -> dict[str, list[Any]]:
+def by_question(prompts):
     groups = groupby(prompts, key=lambda pair: pair[0]["question_id"])
     return {question: [prompt for _, prompt in members] for question, members in groups}
 
@@ -44,7 +43,7 @@ def by_question(prompts: list[tuple[dict[str, Any], Any]]) -> dict[str, list[Any
 @pytest.mark.parametrize(
     "benchmark", ["mmlu", "arc_challenge", "truthfulqa", "medqa", "medmcqa", "mmlu_pro", "agieval", "demo"]
 )
-def test_num_fewshot_works_everywhere(benchmark: str, form: str) -> None:
+def test_num_fewshot_works_everywhere(benchmark, form):
     groups = by_question(asked(f"cora_{benchmark}{form}", {"questions": 3}, num_fewshot=3))
     assert len(groups) == 3
     for prompts in groups.values():
@@ -64,7 +63,7 @@ def test_num_fewshot_works_everywhere(benchmark: str, form: str) -> None:
 
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize(("task", "split"), [("cora_mmlu", "dev"), ("cora_agieval", "In")])
-def test_exemplars_are_of_the_questions_own_subject(task: str, split: str) -> None:
+def test_exemplars_are_of_the_questions_own_subject(task, split):
     for doc, prompt in asked(task, num_fewshot=2):
         # The made-up stems name split and subject: "In dev astronomy, which number follows 3?"
         topic = f"dev {doc['category']}" if split == "dev" else doc["category"]
@@ -74,8 +73,8 @@ def test_exemplars_are_of_the_questions_own_subject(task: str, split: str) -> No
 
 
 @pytest.mark.usefixtures("hub")
-def test_another_seed_draws_others() -> None:
-    def draw(seed: int, fewshot_seed: int) -> list[str]:
+def test_another_seed_draws_others():
+    def draw(seed, fewshot_seed):
         prompts = asked("cora_medqa", {"seed": seed}, num_fewshot=3, fewshot_random_seed=fewshot_seed)
         return [shots_of(prompt) for _, prompt in prompts]
 
@@ -86,7 +85,7 @@ def test_another_seed_draws_others() -> None:
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_local_copy_is_its_own_pool(tmp_path: Path) -> None:
+def test_a_local_copy_is_its_own_pool(tmp_path):
     row = {"subject": "algebra", "answer": 0}
     rows = ({**row, "question": f"{n} + 1?", "choices": [f"{n + 1}", "0", "-1", "-2"]} for n in range(1, 5))
     for doc, prompt in asked("cora_mmlu", {"data_files": write(tmp_path / "copy.jsonl", *rows)}, num_fewshot=3):
@@ -98,7 +97,7 @@ def test_a_local_copy_is_its_own_pool(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("form", ["generate", "loglikelihood"])
 @pytest.mark.parametrize("chat", ["plain", "singleturn", "multiturn"])
-def test_prompts_with_shots_are_kept_whole(form: str, chat: str) -> None:
+def test_prompts_with_shots_are_kept_whole(form, chat):
     task = "cora_mmlu" if form == "generate" else "cora_mmlu_mc"
     arguments = {"apply_chat_template": chat != "plain", "fewshot_as_multiturn": chat == "multiturn"}
     prompts = asked(task, {"questions": 1}, num_fewshot=2, system_instruction="Be brief.", **arguments)
@@ -115,15 +114,13 @@ def test_prompts_with_shots_are_kept_whole(form: str, chat: str) -> None:
         *(("cora_demo", shots, "expected a whole number from 0") for shots in (1.5, "2", -1)),
     ],
 )
-def test_shots_that_cannot_be_had(task: str, shots: Any, message: str) -> None:
+def test_shots_that_cannot_be_had(task, shots, message):
     with pytest.raises(UserError, match=f"{task}: --num_fewshot {shots!r}: {message}"):
         run(lambda _: pytest.fail("a request was made"), task, {"questions": 2}, num_fewshot=shots)
 
 
 @pytest.mark.usefixtures("hub")
-def test_the_default_number_is_used_as_far_as_there_are_exemplars(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_default_number_is_used_as_far_as_there_are_exemplars(tmp_path, caplog):
     # A user's file with three questions of one subject and one of another: these have two and no exemplars.
     rows = [{"question": f"{n}?", "subject": "law", "choices": ["1", "2", "3", "4"], "answer": 0} for n in range(3)]
     path = write(tmp_path / "mine.jsonl", *rows, {**rows[0], "subject": "art"})
@@ -140,7 +137,7 @@ def test_the_default_number_is_used_as_far_as_there_are_exemplars(
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_fewshot_split_is_only_needed_for_shots(tmp_path: Path) -> None:
+def test_a_fewshot_split_is_only_needed_for_shots(tmp_path):
     source = "name: medqa, hub: lavita/medical-qa-datasets, config: med-qa-en-5options-source, split: test"
     columns = "fewshot_split: dev, choices: options, answer: answer_idx"
     own_task(tmp_path, f"benchmark: {{{source}, {columns}}}", of="medqa/cora_medqa")
@@ -152,8 +149,8 @@ def test_a_fewshot_split_is_only_needed_for_shots(tmp_path: Path) -> None:
     assert tells(str(error.value), f"{told}{where}", "'split'")
 
 
-def test_the_signature_names_the_shots_and_their_seed() -> None:
-    def signature(**arguments: Any) -> str:
+def test_the_signature_names_the_shots_and_their_seed():
+    def signature(**arguments):
         results = run(knows, "cora_demo", {"questions": 2}, **arguments)
         return str(signature_of(results))
 
@@ -170,7 +167,7 @@ MMLU = benchmark("mmlu")
 
 
 @pytest.mark.usefixtures("hub")
-def test_exemplars_come_from_the_fewshot_split_and_from_the_scored_one_where_there_is_none() -> None:
+def test_exemplars_come_from_the_fewshot_split_and_from_the_scored_one_where_there_is_none():
     asked = Question("x", "Which?", ("Ice", "Fog"), 0, "sat-en")
     of_medqa = load_exemplars(options=Options(questions=1), benchmark=benchmark("medqa"))
     assert {one.id for one in of_medqa.draw(asked, 8, 0)} == {f"train-{n}" for n in range(8)}
@@ -178,9 +175,7 @@ def test_exemplars_come_from_the_fewshot_split_and_from_the_scored_one_where_the
     assert {one.id for one in of_agieval.draw(asked, 5, 0)} == {f"sat-en-test-{n}" for n in range(5)}
 
 
-def test_exemplars_of_a_local_copy_are_scored_questions_and_a_warning_says_so(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_exemplars_of_a_local_copy_are_scored_questions_and_a_warning_says_so(tmp_path, caplog):
     row = {"question": "Which?", "subject": "law", "choices": ["Ice", "Fog", "Dew", "Hail"], "answer": 0}
     options = Options(data_files=(write(tmp_path / "mine.jsonl", row),))
     load_exemplars(options=options, benchmark=on_the_hub(MMLU, fewshot_split=None))
@@ -189,9 +184,7 @@ def test_exemplars_of_a_local_copy_are_scored_questions_and_a_warning_says_so(
     assert tells(caplog.text, "mmlu: exemplars", "scored", "'dev'")
 
 
-def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(tmp_path, caplog, monkeypatch):
     row = {"question": "Which?", "subject": "law", "choices": ["Ice", "Fog", "Dew", "Fog"], "answer": 0}
     write(tmp_path / "test.jsonl", row)
     write(tmp_path / "train.jsonl", row, {**row, "answer": 1}, {**row, "question": "Why?"})
@@ -204,7 +197,7 @@ def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(
     assert tells(line, "mmlu: left out 1 of 3 ", "option", "(row 1)")
 
 
-def test_notes_on_exemplars_are_given(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_notes_on_exemplars_are_given(monkeypatch, caplog):
     rows = [{"choices": ["Ice", "Fog", "Dew"], "question": f"{n}?", "answer": "ABC"[n % 3]} for n in range(12)]
     splits = {"test": rows, "train": [{**row, "answer": 1} for row in rows]}
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, split, **__: splits[split])

@@ -1,6 +1,6 @@
 """Errors for unknown tasks, and for arguments that the harness' parser refuses."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from tests.support.simulated import TASKS, quickly
 
 
 @pytest.fixture(autouse=True)
-def quick() -> Iterator[None]:
+def quick():
     with quickly():
         yield
 
@@ -22,10 +22,10 @@ Said = Callable[[str, Path], str]
 
 
 @pytest.fixture(params=["tasks", "run"])
-def error(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Said:
+def error(request, capsys):
     """Returns the error of a command for unknown tasks."""
 
-    def error_of(names: str, folder: Path) -> str:
+    def error_of(names, folder):
         check, dummy = ["tasks", "--check", *names.split(",")], ["run", "--model", "dummy", "--tasks", names]
         assert main([*(dummy if request.param == "run" else check), "--include_path", str(folder)]) == 1
         out, err = capsys.readouterr()
@@ -37,19 +37,19 @@ def error(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) ->
     return error_of
 
 
-def test_a_name_like_it_is_suggested(error: Said, tmp_path: Path) -> None:
+def test_a_name_like_it_is_suggested(error, tmp_path):
     assert tells(error("cora_medqqa", tmp_path), "'cora_medqqa'", "Did you mean 'cora_medqa'")
     assert tells(error("medqua", tmp_path), "'medqua'", "Did you mean 'cora_medqa'")
     assert tells(error("cora_scoree", tmp_path), "Did you mean 'cora_score'")
     assert "mean" not in error("zzzz", tmp_path)
 
 
-def test_each_unknown_name_has_its_own_suggestion(error: Said, tmp_path: Path) -> None:
+def test_each_unknown_name_has_its_own_suggestion(error, tmp_path):
     line = error("cora_dmeo,cora_demo,cora_mmluu", tmp_path)
     assert tells(line, "'cora_dmeo'", "mean 'cora_demo'", "'cora_mmluu'", "mean 'cora_mmlu'")
 
 
-def test_a_task_of_the_users_own_is_suggested(error: Said, tmp_path: Path) -> None:
+def test_a_task_of_the_users_own_is_suggested(error, tmp_path):
     (tmp_path / "riddles.yaml").write_text(f"task: my_riddles\ninclude: {TASKS}/demo/cora_demo.yaml\n")
     assert tells(error("my_ridles", tmp_path), "Did you mean 'my_riddles'?")
 
@@ -64,7 +64,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_file_that_the_harness_cannot_read_is_named(error: Said, tmp_path: Path, name: str) -> None:
+def test_a_file_that_the_harness_cannot_read_is_named(error, tmp_path, name):
     text, reason = BROKEN[name]
     path = tmp_path / "below" / "some.yaml"
     path.parent.mkdir()
@@ -72,12 +72,12 @@ def test_a_file_that_the_harness_cannot_read_is_named(error: Said, tmp_path: Pat
     assert tells(error("mine", tmp_path), "'mine'", str(path), reason)
 
 
-def test_a_file_with_another_ending_is_named(error: Said, tmp_path: Path) -> None:
+def test_a_file_with_another_ending_is_named(error, tmp_path):
     (tmp_path / "mine.yml").write_text("task: mine\n")
     assert tells(error("mine", tmp_path), "'mine'", "mine.yml", ".yaml")
 
 
-def test_files_about_other_tasks_are_not_blamed(error: Said, tmp_path: Path) -> None:
+def test_files_about_other_tasks_are_not_blamed(error, tmp_path):
     (tmp_path / "one.yaml").write_text("task: mine_too\ninclude: nowhere.yaml\n")
     (tmp_path / "two.yaml").write_text("# task: mine\ninclude: nowhere.yaml\n")
     (tmp_path / "three.yaml").write_bytes(b"task: \xff\xfe\n")
@@ -87,7 +87,7 @@ def test_files_about_other_tasks_are_not_blamed(error: Said, tmp_path: Path) -> 
     assert "nowhere.yaml" not in line
 
 
-def test_a_path_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_that_is_wrong(tmp_path, capsys):
     broken = tmp_path / "broken.yaml"
     broken.write_text('task: mine\ndoc_to_text: "\n')
     for path, told in ((tmp_path / "none.yaml", "no file"), (broken, "line 2")):
@@ -99,13 +99,13 @@ def test_a_path_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 # ---- arguments
-def test_the_options_of_the_harness() -> None:
+def test_the_options_of_the_harness():
     runs = HarnessCLI()._subparsers.choices["run"]
     taken = {action.dest for action in runs._actions}
     assert {option.removeprefix("--") for option in harness_options()} >= taken - {"help"}
 
 
-def test_arguments_that_the_harness_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_that_the_harness_refuses(capsys):
     for arguments, told in (
         (["--tasks", "x", "--sing"], "unrecognized arguments: --sing"),
         (["--tasks", "x", "--num_fewshot", "few"], "'few'"),
@@ -118,7 +118,7 @@ def test_arguments_that_the_harness_refuses(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err == ""
 
 
-def test_the_harness_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_harness_help_is_printed(capsys):
     with pytest.raises(SystemExit, match=r"^0$"):
         harness_arguments([])
     assert "--num_fewshot" in capsys.readouterr().out

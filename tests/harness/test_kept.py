@@ -3,7 +3,6 @@
 from contextlib import closing
 from math import nan
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -18,7 +17,7 @@ from tests.support.messages import tells
 from tests.support.simulated import Simulated
 
 
-def requests(count: int, **settings: Any) -> list[Instance]:
+def requests(count, **settings):
     given = {"until": [], "max_gen_toks": 8, **settings}
     return [Instance("generate_until", {"number": n}, (f"prompt {n}", given), 0) for n in range(count)]
 
@@ -28,11 +27,11 @@ class Counting(Simulated):
 
     data_parallel_size = 1
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(lambda doc: f"answer {doc['number']}")
 
     @property
-    def sizes(self) -> list[int]:
+    def sizes(self):
         return [*map(len, self.calls)]
 
 
@@ -44,9 +43,7 @@ VLLM = type("VLLM", (Counting,), {})
     [(Counting, 1, [5000]), (VLLM, 1, [2048, 2048, 904]), (VLLM, 2, [5000])],
     ids=["answers one by one", "answers at the end", "loads the model for each call"],
 )
-def test_a_back_end_that_answers_at_the_end_is_asked_in_parts(
-    tmp_path: Path, back_end: type[Counting], replicas: int, sizes: list[int]
-) -> None:
+def test_a_back_end_that_answers_at_the_end_is_asked_in_parts(tmp_path, back_end, replicas, sizes):
     model = back_end()
     model.data_parallel_size = replicas
     asked = requests(5000)
@@ -55,7 +52,7 @@ def test_a_back_end_that_answers_at_the_end_is_asked_in_parts(
     assert answers == [f"answer {n}" for n in range(5000)]
 
 
-def test_a_second_run_asks_for_nothing_and_the_harness_reads_the_same_file(tmp_path: Path) -> None:
+def test_a_second_run_asks_for_nothing_and_the_harness_reads_the_same_file(tmp_path):
     path = str(tmp_path / "a.db")
     first = AnswerCache(Counting(), path)
     answers = first.generate_until(requests(30))
@@ -72,7 +69,7 @@ def test_a_second_run_asks_for_nothing_and_the_harness_reads_the_same_file(tmp_p
 
 
 @pytest.mark.parametrize("settings", [{"do_sample": True, "temperature": 0.7}, {"temperature": 0.7}], ids=str)
-def test_samples_are_neither_kept_nor_read(tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_samples_are_neither_kept_nor_read(tmp_path, settings):
     model = Counting()
     cache = AnswerCache(model, str(tmp_path / "a.db"))
     for _ in range(2):
@@ -81,7 +78,7 @@ def test_samples_are_neither_kept_nor_read(tmp_path: Path, settings: dict[str, A
     assert (model.sizes, cache.kept) == ([3, 3], 0)
 
 
-def test_an_answer_is_kept_as_soon_as_the_back_end_has_it_unless_there_is_none(tmp_path: Path) -> None:
+def test_an_answer_is_kept_as_soon_as_the_back_end_has_it_unless_there_is_none(tmp_path):
     model = Counting()
     cache = AnswerCache(model, str(tmp_path / "a.db"))
     one, other, third = requests(3)
@@ -93,7 +90,7 @@ def test_an_answer_is_kept_as_soon_as_the_back_end_has_it_unless_there_is_none(t
     assert model.sizes == [1]
 
 
-def test_a_full_disk_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_ends_no_run(tmp_path, caplog):
     cache = AnswerCache(Counting(), str(tmp_path / "a.db"))
     cache.generate_until(requests(5))
     cache._file.execute("PRAGMA max_page_count = 5")
@@ -107,7 +104,7 @@ def test_a_full_disk_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         assert 5 <= again.kept == kept < 2_000
 
 
-def test_a_file_that_is_damaged_or_in_use_is_left_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_is_damaged_or_in_use_is_left_as_it_is(tmp_path, caplog):
     cache = str(tmp_path / "a")
     (tmp_path / "a_rank0.db").write_text("a text of some length, which is not a database" * 40)
     with closing(open_cache(Counting(), cache)) as first:
@@ -120,7 +117,7 @@ def test_a_file_that_is_damaged_or_in_use_is_left_as_it_is(tmp_path: Path, caplo
     assert tells(caplog.text, *told)
 
 
-def test_a_file_system_without_locks_is_one_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_system_without_locks_is_one_error(tmp_path, caplog):
     with (
         patch.object(FileLock, "acquire", side_effect=NotImplementedError("no locks here")),
         pytest.raises(UserError, match=r"a_rank0\.db: cannot lock .*no locks here\. Use another file.*--no_cache"),
@@ -129,7 +126,7 @@ def test_a_file_system_without_locks_is_one_error(tmp_path: Path, caplog: pytest
     assert caplog.messages == []
 
 
-def test_a_row_that_cannot_be_read_is_asked_again(tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_read_is_asked_again(tmp_path):
     with closing(AnswerCache(Counting(), str(tmp_path / "a.db"))) as cache:
         cache.generate_until(requests(3))
         cache._file.execute("UPDATE unnamed SET value = 'x' WHERE rowid = 2")
@@ -137,6 +134,6 @@ def test_a_row_that_cannot_be_read_is_asked_again(tmp_path: Path) -> None:
         assert cache.lm.sizes == [3, 1]
 
 
-def test_what_is_an_answer() -> None:
+def test_what_is_an_answer():
     assert all(map(is_answer, ("B", "", (-1.0, True), [0, False])))
     assert not any(map(is_answer, (NoAnswer(""), None, (nan, False), (), ("B",))))

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -22,14 +21,14 @@ SEED = 3
 class Writes(Simulated):
     """Writes words up to the token limit. A token is a word with the space before it."""
 
-    def __init__(self, tokenizer: bool = True) -> None:
+    def __init__(self, tokenizer=True):
         super().__init__(self.say)
-        self.asked: list[tuple[int, str]] = []
+        self.asked = []
         self.tokens = 0
         if tokenizer:
             self.tok_encode = lambda text, **_: [0] * len(text.split(" "))
 
-    def say(self, doc: dict[str, Any]) -> str:
+    def say(self, doc):
         said = Moody(SEED).say(doc)
         place = "ABCDE".find(said)
         if place < 0:
@@ -39,7 +38,7 @@ class Writes(Simulated):
         start = reasons if chance("reasons", doc["question_id"], doc["ordinal"]) < 0.2 else ""
         return f"{start}{STYLES[style](said, doc['choices'][place])}\n\n" + "This explains it at length. " * 20
 
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+    def generate_until(self, requests, disable_tqdm=False):
         answers = []
         for request in requests:
             limit = request.args[1]["max_gen_toks"]
@@ -50,12 +49,12 @@ class Writes(Simulated):
         return answers
 
 
-def values_of(model: Any) -> dict[str, Any]:
+def values_of(model):
     return scored(model, "cora_demo", QUESTIONS)
 
 
 @pytest.mark.parametrize("tokenizer", [True, False])
-def test_the_scores_are_those_of_the_longest_limit(tokenizer: bool) -> None:
+def test_the_scores_are_those_of_the_longest_limit(tokenizer):
     whole, steps = Writes(tokenizer), Writes(tokenizer)
     expected = values_of(stop_early(whole, None, max_gen_toks=LIMITS[-1:]))
     values = values_of(stop_early(steps, None, max_gen_toks=LIMITS))
@@ -67,7 +66,7 @@ def test_the_scores_are_those_of_the_longest_limit(tokenizer: bool) -> None:
     assert steps.tokens < whole.tokens
 
 
-def test_a_run_that_stops_early_has_the_scores_of_the_longest_limit() -> None:
+def test_a_run_that_stops_early_has_the_scores_of_the_longest_limit():
     model = Writes()
     expected = values_of(stop_early(Writes(), None, max_gen_toks=LIMITS[-1:]))
     values = values_of(stop_early(model, "exact", max_gen_toks=LIMITS))
@@ -79,11 +78,11 @@ def test_a_run_that_stops_early_has_the_scores_of_the_longest_limit() -> None:
 class Ends(Simulated):
     """Ends by itself after few tokens, or says nothing at all, as a server that takes out unfinished reasoning does."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, said):
         super().__init__(lambda _: said)
 
     @property
-    def limits(self) -> list[int]:
+    def limits(self):
         return [request.args[1]["max_gen_toks"] for call in self.calls for request in call]
 
 
@@ -103,23 +102,21 @@ class Ends(Simulated):
         ("", "cora_demo", (100,), {100: 26}),
     ],
 )
-def test_only_what_may_be_cut_off_is_asked_for_again(
-    said: str, task: str, limits: tuple[int, ...], sent: dict[int, int]
-) -> None:
+def test_only_what_may_be_cut_off_is_asked_for_again(said, task, limits, sent):
     model = Ends(said)
     results = run(stop_early(model, None, max_gen_toks=limits), task, {"questions": 1})
     assert Counter(model.limits) == sent
     assert results["configs"][task]["generation_kwargs"]["max_gen_toks"] == limits[-1]
 
 
-def test_what_a_model_hides_is_not_known_to_be_whole() -> None:
+def test_what_a_model_hides_is_not_known_to_be_whole():
     model = Ends("B")
     model.think_end_token = "</think>"
     run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo", {"questions": 1})
     assert set(model.limits) == {8, 16}
 
 
-def test_the_log_says_how_many_were_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_says_how_many_were_asked_for_again(caplog):
     caplog.set_level("INFO")
     run(stop_early(Ends(""), None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})
     assert "sent 26 requests with at most 4 tokens, 26 again with at most 8 tokens" in caplog.text
@@ -135,12 +132,12 @@ def test_the_log_says_how_many_were_asked_for_again(caplog: pytest.LogCaptureFix
         ({"max_gen_toks": (4, 8), "budget": 100}, "--max_gen_toks 4,8: .* --budget 100"),
     ],
 )
-def test_limits_that_cannot_be_used_are_an_error(arguments: dict[str, Any], message: str) -> None:
+def test_limits_that_cannot_be_used_are_an_error(arguments, message):
     with pytest.raises(UserError, match=message):
         stop_early(Ends("A"), None, **arguments)
 
 
-def test_a_response_that_is_no_text_ends_nothing() -> None:
+def test_a_response_that_is_no_text_ends_nothing():
     model = Ends("A")
     model.rule = lambda _: None  # type: ignore[assignment, return-value]
     values = scored(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})
@@ -165,14 +162,12 @@ TOKENS = {"tok_encode": lambda text, **_: [0] * len(text.split())}
         ("Q", {}, Response("a", cut_off=True), True, False),
     ],
 )
-def test_what_is_known_about_a_response(
-    prompt: str, model: dict[str, Any], response: str, cut_off: bool | None, opened: bool
-) -> None:
+def test_what_is_known_about_a_response(prompt, model, response, cut_off, opened):
     request = SimpleNamespace(args=(prompt, {"max_gen_toks": 8}))
     marked = annotated(SimpleNamespace(**model), request, response)
     assert (marked, marked.cut_off, marked.opened) == (str(response), cut_off, opened)
 
 
 @pytest.mark.parametrize("response", [SKIPPED, None, 3.5])
-def test_what_is_no_response_is_not_marked(response: Any) -> None:
+def test_what_is_no_response_is_not_marked(response):
     assert annotated(None, SimpleNamespace(args=("", {})), response) is response

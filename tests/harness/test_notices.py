@@ -1,10 +1,9 @@
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from lm_eval.models.api_models import JsonChatStr
 
-from lm_eval_cora.answers import Reader, Reason
+from lm_eval_cora.answers import Reason
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.notices import (
     Conditions,
@@ -20,7 +19,7 @@ from lm_eval_cora.metrics.stopping import Moments, Phases
 from tests.support.messages import tells
 
 
-def test_cost() -> None:
+def test_cost():
     asked = [({"question_id": f"q{n // 2}"}, "x" * 4000, 1) for n in range(3)]
     assert describe_cost(asked) == "2 questions, 3 requests, about 3,000 prompt tokens"
     assert describe_cost(asked, ranks=8).endswith("about 3,000 prompt tokens on this rank, one of 8")
@@ -35,7 +34,7 @@ def test_cost() -> None:
     assert describe_cost(letters) == "1 question, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
 
 
-def test_what_was_left_out() -> None:
+def test_what_was_left_out():
     whole, cut = (Record(f"q{m}", m, 0, "original", (0, 1), 0, picked=0) for m in (1, 2))
     assert describe_incomplete(ResponseTable.from_records([whole])) == ""
     line = describe_incomplete(ResponseTable.from_records([whole, cut, whole]))
@@ -44,42 +43,42 @@ def test_what_was_left_out() -> None:
     assert ", so no metric is defined" in describe_incomplete(ResponseTable.from_records([cut]))
 
 
-def test_times_are_short() -> None:
+def test_times_are_short():
     told = [duration(seconds) for seconds in (7, 59.4, 60, 200, 16_533)]
     assert told == ["7 s", "59 s", "1 min", "3 min", "4 h 36 min"]
 
 
-def test_the_bias_of_a_budget_is_told_if_it_paid_for_few_questions() -> None:
+def test_the_bias_of_a_budget_is_told_if_it_paid_for_few_questions():
     few, enough = Moments(15, 130, 11, 126, 3, 78), Moments(300, 2600, 220, 2520, 60, 1560)
     assert tells(describe_bias(few, 1273), "only 15 questions", "mcqa by about 0.017, bmca@1.0 by 0.029")
     assert describe_bias(few, 15) == describe_bias(enough, 1273) == ""  # all questions, or enough of them
 
 
-def test_a_sample_in_two_phases() -> None:
+def test_a_sample_in_two_phases():
     text = describe_whole(Phases(questions=1273, asked=1273, right=940, followed=650, always=150))
     assert text.startswith("asked 1,273 of 1,273 originals and followed 650 of the 940 right ones, drawn by the seed.")
     assert text.endswith("all 1,273 questions of this run; cora is 0.3094 to 0.3291 (± 0.0098)")
 
 
 # ---- advice on invalid answers
-def records(valid: int, *reasons: Reason, **about: Any) -> list[Record]:
+def records(valid, *reasons, **about):
     answered = [Record("q", 1, 0, "original", (0, 1), 0, picked=0, **about) for _ in range(valid)]
     return answered + [replace(*records(1, **about), picked=None, reason=reason) for reason in reasons]
 
 
-def advice(reason: Reason, chat: bool = True, reader: Reader = "flexible", limit: int | None = None, **a: Any) -> str:
+def advice(reason, chat=True, reader="flexible", limit=None, **a):
     """The advice on a run of one invalid answer."""
     (line,) = advise_on_invalid(records(0, reason, **a), Conditions(chat, reader, limit))
     return line
 
 
-def test_a_tenth_of_invalid_answers_causes_no_line() -> None:
+def test_a_tenth_of_invalid_answers_causes_no_line():
     assert advise_on_invalid(records(9, Reason.EMPTY), Conditions(True)) == []
     assert advise_on_invalid(records(8, Reason.EMPTY), Conditions(True)) != []  # 1 of 9
     assert advise_on_invalid([], Conditions(True)) == []
 
 
-def test_the_most_frequent_reason_is_named() -> None:
+def test_the_most_frequent_reason_is_named():
     (line,) = advise_on_invalid(records(1, Reason.EMPTY, Reason.REFUSED, Reason.REFUSED), Conditions(True))
     assert line.startswith("75% of the answers are invalid, so the scores say little about what the model knows. ")
     assert "The most frequent reason: refused (2 of 4). " in line
@@ -99,15 +98,15 @@ def test_the_most_frequent_reason_is_named() -> None:
         (Reason.SEVERAL, True, "These responses do not choose one option"),
     ],
 )
-def test_the_line_names_the_option_that_helps(reason: Reason, chat: bool, switch: str) -> None:
+def test_the_line_names_the_option_that_helps(reason, chat, switch):
     assert switch in advice(reason, chat)
 
 
-def test_a_response_is_shown_and_its_control_characters_are_escaped() -> None:
+def test_a_response_is_shown_and_its_control_characters_are_escaped():
     assert r"for example 'So\n\x1b[31m \ud83d')" in advice(Reason.NO_LETTER, excerpt="So\n\x1b[31m \ud83d")
 
 
-def test_the_advice_depends_on_the_answer_format_and_the_reader() -> None:
+def test_the_advice_depends_on_the_answer_format_and_the_reader():
     assert "--reader flexible" in advice(Reason.NO_LETTER, reader="strict")
     assert "--reader flexible" not in advice(Reason.OUT_OF_RANGE, reader="strict")
     assert "Reply with the letters first" in advice(Reason.UNCLEAR, ask="select_all")
@@ -115,7 +114,7 @@ def test_the_advice_depends_on_the_answer_format_and_the_reader() -> None:
     assert "first." not in advice(Reason.SEVERAL, ask="best_answer")
 
 
-def test_each_answer_format_is_judged_separately() -> None:
+def test_each_answer_format_is_judged_separately():
     # One invalid answer of 31 is below the threshold, one of two is above it.
     yes_no = [*records(1, ask="yes_no"), *records(0, Reason.NO_YES_OR_NO, ask="yes_no")]
     (line,) = advise_on_invalid(records(29) + yes_no, Conditions(True))
@@ -123,22 +122,22 @@ def test_each_answer_format_is_judged_separately() -> None:
     assert tells(line, "neither yes nor no (1 of 2)", "--system_instruction 'Reply with yes or no first.'")
 
 
-def test_a_higher_limit_is_not_advised_if_the_limit_is_high() -> None:
+def test_a_higher_limit_is_not_advised_if_the_limit_is_high():
     assert "max_gen_toks=4096" in advice(Reason.CUT_OFF, limit=1024)
     assert "max_gen_toks=" not in advice(Reason.CUT_OFF, limit=4096)
     assert "the limit is already 4,096 tokens" in advice(Reason.CUT_OFF, limit=4096)
     assert "max_gen_toks" not in advice(Reason.OUT_OF_RANGE, limit=32)
 
 
-def test_a_response_that_ended_without_a_best_answer_needs_an_instruction_not_a_higher_limit() -> None:
-    how: dict[str, Any] = {"limit": 1024, "ask": "best_answer"}
+def test_a_response_that_ended_without_a_best_answer_needs_an_instruction_not_a_higher_limit():
+    how = {"limit": 1024, "ask": "best_answer"}
     complete, unknown = (advice(Reason.NO_BEST_ANSWER, cut_off=cut_off, **how) for cut_off in (False, None))
     assert "--system_instruction 'End with: The best answer is <letter>.'" in complete
     assert "max_gen_toks" not in complete
     assert "max_gen_toks=4096" in unknown
 
 
-def test_a_run_that_the_limit_cut_off_says_so_first() -> None:
+def test_a_run_that_the_limit_cut_off_says_so_first():
     lost = records(0, *[Reason.CUT_OFF] * 3, cut_off=True)
     first, *_ = advise_on_invalid([*lost, *records(2)], Conditions(True, limit=32))
     assert first.startswith("3 of 5 responses were cut off by the limit of 32 tokens, and 3 of these have no answer")
@@ -152,5 +151,5 @@ def test_a_run_that_the_limit_cut_off_says_so_first() -> None:
     ("came", "help_"),
     [("a refusal", "more tokens do not help"), ("a tool call", "Switch tool calls off"), ("no text", "server's log")],
 )
-def test_what_came_instead_of_text_is_named(came: str, help_: str) -> None:
+def test_what_came_instead_of_text_is_named(came, help_):
     assert tells(advice(Reason.EMPTY, came=came), f"instead of text came {came}", help_)

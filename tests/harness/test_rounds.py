@@ -1,11 +1,9 @@
 """The number of questions to ask: the strategies alone, against other arithmetic, and in the harness."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from math import inf, sqrt
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from lm_eval_cora.harness.rounds import (
     FIRST_LOOK,
     Observed,
     Planned,
-    Rounds,
     cora_error,
     in_turn,
     looks,
@@ -42,16 +39,16 @@ MORE = 4
 """Pseudo-count per outcome. The target must also be met with these added."""
 
 
-def sums(always: int, once: int, never: int) -> Moments:
+def sums(always, once, never):
     """The sums over questions with these outcomes."""
     return Moments(always + once + never, right=always + once, always=always)
 
 
-def agenda_of(task: str, questions: int, requests: int = 26) -> list[Planned]:
+def agenda_of(task, questions, requests=26):
     return [Planned(task, f"q{number}", requests) for number in range(questions)]
 
 
-def error_of_the_metric(always: int, once: int, never: int) -> float:
+def error_of_the_metric(always, once, never):
     if always + once + never < 2:
         return inf
     # Wrong in the original: whether a later variant was right does not matter.
@@ -61,11 +58,11 @@ def error_of_the_metric(always: int, once: int, never: int) -> float:
 
 # ---- the error
 @given(COUNTS, COUNTS, COUNTS)
-def test_the_error_is_that_of_the_metric_for_the_same_questions(always: int, once: int, never: int) -> None:
+def test_the_error_is_that_of_the_metric_for_the_same_questions(always, once, never):
     assert cora_error(sums(always, once, never)) == pytest.approx(error_of_the_metric(always, once, never), rel=1e-9)
 
 
-def test_the_error_worked_out_by_hand() -> None:
+def test_the_error_worked_out_by_hand():
     # Two always right, one in the original only, one never: the means of x and 1 - x + y are 3/4, and in quarters their
     # deviations u are 1, 1, 1, -3 and v are 1, 1, -3, 1. So l = 3/4 (u + v) is 3/8, 3/8, -3/8, -3/8. The bootstrap's
     # variance is E[l^2] / 4 + 2 E[l u v] / 16 + (5/256 - 1/256 + 3 (9/256 + 1/256)) / 64 = 9/256 + 3/512 + 17/8192.
@@ -75,7 +72,7 @@ def test_the_error_worked_out_by_hand() -> None:
 
 # ---- the tests of the error
 @given(st.integers(1, 100_000))
-def test_the_looks_increase_and_end_with_all_questions(questions: int) -> None:
+def test_the_looks_increase_and_end_with_all_questions(questions):
     schedule = list(looks(questions))
     assert schedule[-1] == questions
     assert schedule[0] == min(questions, FIRST_LOOK)
@@ -89,7 +86,7 @@ def test_the_looks_increase_and_end_with_all_questions(questions: int) -> None:
 COSTS = st.lists(st.integers(1, 30), min_size=1, max_size=60)
 
 
-def spent_by(rounds: Rounds, spend: Callable[[Planned], int]) -> Iterator[tuple[Sequence[Planned], int]]:
+def spent_by(rounds, spend):
     """Run all rounds; return each batch, and the number of requests after it."""
     spent, observed = 0, None
     while (batch := send(rounds, observed)) is not None:
@@ -99,10 +96,10 @@ def spent_by(rounds: Rounds, spend: Callable[[Planned], int]) -> Iterator[tuple[
 
 
 @given(COSTS, st.integers(1, 2_000), st.integers(0, 10_000), st.sampled_from(["least", "most", "some"]))
-def test_a_budget_is_never_exceeded_and_used_up(costs: list[int], budget: int, seed: int, way: str) -> None:
+def test_a_budget_is_never_exceeded_and_used_up(costs, budget, seed, way):
     agenda = [Planned("t", f"q{index}", cost) for index, cost in enumerate(costs)]
 
-    def spend(question: Planned) -> int:
+    def spend(question):
         share = {"least": 0.0, "most": 0.999999}.get(way, chance(seed, question.question))
         return 1 + int(share * question.requests)
 
@@ -124,7 +121,7 @@ def test_a_budget_is_never_exceeded_and_used_up(costs: list[int], budget: int, s
         assert left < agenda[len(asked)].requests or left < 0.02 * budget
 
 
-def test_a_rest_below_two_percent_is_left() -> None:
+def test_a_rest_below_two_percent_is_left():
     played = list(spent_by(within_budget(agenda_of("t", 2_000), 26_000), lambda question: 13))
     # 26,000 / 26 = 1,000 questions, which spend half of it; the other half pays for 500, and so on. After the sixth
     # round 1,968 questions have spent 13 * 1,968 = 25,584; the other 416 are less than 2% of 26,000.
@@ -133,7 +130,7 @@ def test_a_rest_below_two_percent_is_left() -> None:
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.integers(30, 3_000))
-def test_tasks_have_the_same_number_of_questions_until_one_has_no_more(sizes: list[int], budget: int) -> None:
+def test_tasks_have_the_same_number_of_questions_until_one_has_no_more(sizes, budget):
     tasks = [agenda_of(f"t{number}", size, 26 + number) for number, size in enumerate(sizes)]
     agenda = in_turn(tasks)
     assert sorted(agenda) == sorted(planned for task in tasks for planned in task)
@@ -148,7 +145,7 @@ def test_tasks_have_the_same_number_of_questions_until_one_has_no_more(sizes: li
     assert shares == {f"t{number}": counts[f"t{number}"] for number in range(len(sizes))}
 
 
-def test_a_large_task_does_not_get_more_of_a_budget_than_a_small_one() -> None:
+def test_a_large_task_does_not_get_more_of_a_budget_than_a_small_one():
     # MMLU and TruthfulQA: in proportion to their sizes 10,000 requests paid for 389 and 23 questions.
     agenda = in_turn([agenda_of("mmlu", 14_042, 20), agenda_of("tqa", 817, 20)])
     assert shares_of_budget(agenda, 10_000) == {"mmlu": 250, "tqa": 250}
@@ -156,14 +153,12 @@ def test_a_large_task_does_not_get_more_of_a_budget_than_a_small_one() -> None:
 
 
 # ---- a precision
-def asked_until_precise(
-    sizes: dict[str, int], target: float, come_out: Callable[[Planned], str]
-) -> dict[str, list[int]]:
+def asked_until_precise(sizes, target, come_out):
     """The number of questions of each task after each round."""
     agendas = {task: agenda_of(task, size) for task, size in sizes.items()}
     rounds, observed = until_precise(in_turn([*agendas.values()]), target), None
-    done: dict[str, list[Planned]] = {task: [] for task in sizes}
-    counts: dict[str, list[int]] = {task: [] for task in sizes}
+    done = {task: [] for task in sizes}
+    counts = {task: [] for task in sizes}
     while (batch := send(rounds, observed)) is not None:
         assert batch
         for task in {question.task for question in batch}:
@@ -180,9 +175,9 @@ SIZES = st.dictionaries(st.sampled_from("abc"), st.integers(1, 600), min_size=1)
 
 @given(SIZES, st.floats(0.005, 0.08), st.integers(0, 1_000))
 @settings(max_examples=25)
-def test_each_task_ends_at_the_first_look_that_is_precise(sizes: dict[str, int], target: float, seed: int) -> None:
+def test_each_task_ends_at_the_first_look_that_is_precise(sizes, target, seed):
     @cache
-    def come_out(question: Planned) -> str:
+    def come_out(question):
         level = chance(seed, question.task)
         return OUTCOMES[(chance(seed, *question) > level) + (chance(seed, *question, 2) > level)]
 
@@ -198,7 +193,7 @@ def test_each_task_ends_at_the_first_look_that_is_precise(sizes: dict[str, int],
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
-def test_a_look_at_which_all_came_out_the_same_does_not_end_it(outcome: str) -> None:
+def test_a_look_at_which_all_came_out_the_same_does_not_end_it(outcome):
     # Their error is 0. With four more of each it is about sqrt(8 / 112) / sqrt(112) = 0.025 after 100 questions, and
     # sqrt(8) / (n + 12) < 0.01 from n = 271 on: at the look 309.
     counts = asked_until_precise({"t": 1_000}, 0.01, lambda question: outcome)
@@ -206,15 +201,15 @@ def test_a_look_at_which_all_came_out_the_same_does_not_end_it(outcome: str) -> 
 
 
 @pytest.mark.parametrize("unscored", [0, 1])
-def test_a_question_is_always_right_only_if_all_its_variants_are(unscored: int) -> None:
-    task: Any = None
+def test_a_question_is_always_right_only_if_all_its_variants_are(unscored):
+    task = None
     question = QuestionState(task, True, original=True, unscored=unscored, requests=3)
     observed = collect([Planned("t", "q", 3)], {("t", "q"): question}, lambda numbers: numbers)
     assert observed.sums == {"t": (1, 3, 1, 3, *((0, 0) if unscored else (1, 3)))}
 
 
-def test_the_variants_of_a_question_may_be_on_several_ranks() -> None:
-    task: Any = None
+def test_the_variants_of_a_question_may_be_on_several_ranks():
+    task = None
     ranks = [
         {("t", "q"): QuestionState(task, True, original=True, requests=1)},
         {("t", "q"): QuestionState(task, True, wrong=1, requests=2)},
@@ -229,12 +224,12 @@ def test_the_variants_of_a_question_may_be_on_several_ranks() -> None:
 
 
 # ---- through the harness
-def questions_of(model: Moody) -> set[str]:
+def questions_of(model):
     return {question for question, _ in model.asked}
 
 
 @pytest.mark.parametrize(("task", "budget"), [("cora_demo", 26), ("cora_demo", 200), ("cora_demo_mc", 400)])
-def test_a_budget_buys_whole_questions_of_the_sample_that_the_seed_draws(task: str, budget: int) -> None:
+def test_a_budget_buys_whole_questions_of_the_sample_that_the_seed_draws(task, budget):
     model, other = Moody(8), Moody(8)
     found = run(stop_early(model, budget=budget), task, options={"seed": 3})
     asked = len(questions_of(model))
@@ -247,7 +242,7 @@ def test_a_budget_buys_whole_questions_of_the_sample_that_the_seed_draws(task: s
     assert budget - len(model.prompts) < (130 if task.endswith("_mc") else 26)
 
 
-def test_a_budget_is_shared_by_the_tasks_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_budget_is_shared_by_the_tasks_of_a_run(caplog):
     tasks = ["cora_demo", "cora_demo_plus"]
     with caplog.at_level("INFO", "lm_eval"):
         results = run(stop_early(model := Moody(8), budget=150), tasks)
@@ -263,7 +258,7 @@ def test_a_budget_is_shared_by_the_tasks_of_a_run(caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.parametrize("target", [0.05, 0.015])
-def test_a_target_is_met_or_all_questions_are_asked(target: float) -> None:
+def test_a_target_is_met_or_all_questions_are_asked(target):
     found = scored(stop_early(model := Moody(8), target_stderr=target))
     asked = len(questions_of(model))
     assert asked in looks(120)
@@ -274,7 +269,7 @@ def test_a_target_is_met_or_all_questions_are_asked(target: float) -> None:
 
 # ---- the interval at the end
 @pytest.mark.parametrize(("m", "b"), [(0.74, 0.18), (0.34, 0.05), (0.85, 0.73)])
-def test_the_interval_at_the_stop_covers_the_truth_in_95_of_100_runs(m: float, b: float) -> None:
+def test_the_interval_at_the_stop_covers_the_truth_in_95_of_100_runs(m, b):
     """The shares, mcqa and bmca@1.0, are those of models in the CoRA paper's tables."""
     rng = np.random.default_rng(20_240_607)
     agenda = agenda_of("t", 1_100)

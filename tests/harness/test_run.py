@@ -3,11 +3,9 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import lm_eval.models  # noqa: F401  # before a model is registered: otherwise the harness registers no others
@@ -28,18 +26,18 @@ EXACT = ["cora", "ci", "mcqa", "bmca@1.0"]
 
 
 @pytest.fixture(autouse=True)
-def quick() -> Iterator[None]:
+def quick():
     KnowsSome.built = []
     with quickly():
         yield
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
+def run(tmp_path, capsys):
     return Commands(tmp_path, capsys)
 
 
-def foreign(folder: Path) -> None:
+def foreign(folder):
     rows = [{"question": "1 + 1?", "answer": "2"}] * 2
     loader = f"from datasets import Dataset\nrows = lambda **_: {{'test': Dataset.from_list({rows})}}\n"
     (folder / "foreign.py").write_text(loader)
@@ -49,13 +47,13 @@ def foreign(folder: Path) -> None:
     )
 
 
-def is_right(sample: dict[str, Any]) -> bool:
+def is_right(sample):
     """Compare letters, without our reader."""
     said, doc = sample["resps"][0][0], sample["doc"]
     return len(said) == 1 and doc["printed"]["ABCDE".index(said)] == doc["answer"]
 
 
-def asked_of(samples: list[dict[str, Any]]) -> set[tuple[str, int]]:
+def asked_of(samples):
     """The requests of a run that stops at the first wrong answer, from the answers of a full run."""
     asked, settled = set(), set()
     for sample in sorted(samples, key=lambda one: (ORDER.index(one["doc"]["kind"]), one["doc"]["ordinal"])):
@@ -68,7 +66,7 @@ def asked_of(samples: list[dict[str, Any]]) -> set[tuple[str, int]]:
 
 
 # ---- early stopping
-def test_it_stops_at_the_first_miss_and_prints_the_four_of_the_full_run(run: Commands) -> None:
+def test_it_stops_at_the_first_miss_and_prints_the_four_of_the_full_run(run):
     full, stopped = run.plain(questions=12), run.ours("--stop", "exact", questions=12)
     assert stopped.code == 0
     values, printed = full.results["cora_demo"], stopped.results["cora_demo"]
@@ -91,7 +89,7 @@ in_full_and_stopped = pytest.mark.parametrize("options", [(), ("--stop", "exact"
 
 
 @in_full_and_stopped
-def test_the_results_name_the_model_as_a_plain_run_does(run: Commands, options: tuple[str, ...]) -> None:
+def test_the_results_name_the_model_as_a_plain_run_does(run, options):
     arguments = ["--model_args", "skill=high,pretrained=some-org/some-model", "--batch_size", "3"]
     plain, ours = run.plain(*arguments, questions=1), run.ours(*arguments, *options, questions=1)
     assert plain.header == ours.header
@@ -110,7 +108,7 @@ ALL_ARGUMENTS = {
 
 
 @pytest.mark.parametrize("name", ALL_ARGUMENTS)
-def test_all_arguments_of_the_harness_reach_it(run: Commands, name: str) -> None:
+def test_all_arguments_of_the_harness_reach_it(run, name):
     arguments = ALL_ARGUMENTS[name]
     plain, ours = run.plain(*arguments), run.ours(*arguments)
     assert ours.code == 0
@@ -132,9 +130,7 @@ def test_all_arguments_of_the_harness_reach_it(run: Commands, name: str) -> None
 @pytest.mark.parametrize(
     ("named", "read"), [("cora_demo,foreign", False), ("cora_demo*", True), ("grouped", True), ("nowhere", True)]
 )
-def test_the_task_files_of_the_harness_are_read_only_if_needed(
-    run: Commands, tmp_path: Path, named: str, read: bool
-) -> None:
+def test_the_task_files_of_the_harness_are_read_only_if_needed(run, tmp_path, named, read):
     foreign(tmp_path)
     (tmp_path / "grouped.yaml").write_text("group: grouped\ntask: [foreign]\n")
     with patch("lm_eval.tasks.TaskManager", side_effect=partial(TaskManager, include_defaults=False)) as manager:
@@ -142,7 +138,7 @@ def test_the_task_files_of_the_harness_are_read_only_if_needed(
     assert manager.called is read
 
 
-def test_a_config_file(run: Commands, tmp_path: Path) -> None:
+def test_a_config_file(run, tmp_path):
     path, ours = tmp_path / "config.yaml", "stop: exact\nmax_gen_toks: 64\ntarget-stderr: null\nno_cache: true\n"
     path.write_text(theirs := "gen_kwargs: {until: [x]}\nlimit: 2\nmodel_args: {skill: read}\n")
     plain, ran = run.plain("--config", path), run.ours("--config", path)
@@ -167,7 +163,7 @@ def test_a_config_file(run: Commands, tmp_path: Path) -> None:
         ("metadata: [{cora: {seed: 1}}]", "config.yaml: metadata: expected an object"),
     ],
 )
-def test_wrong_options_in_a_config_file(run: Commands, tmp_path: Path, line: str, told: str) -> None:
+def test_wrong_options_in_a_config_file(run, tmp_path, line, told):
     (tmp_path / "config.yaml").write_text(line)
     ran = run.ours("--config", tmp_path / "config.yaml")
     assert ran.code in (1, 2)
@@ -176,7 +172,7 @@ def test_wrong_options_in_a_config_file(run: Commands, tmp_path: Path, line: str
 
 
 @pytest.mark.parametrize("task", ["cora_demo_sampling", "cora_demo_revas"])
-def test_a_task_that_cannot_be_stopped_is_asked_in_full(run: Commands, task: str, caplog: Any) -> None:
+def test_a_task_that_cannot_be_stopped_is_asked_in_full(run, task, caplog):
     plain = run.plain(tasks=task, questions=2)
     assert f"{task}: --stop" not in caplog.text
     ours = run.ours("--stop", "exact", tasks=task, questions=2)
@@ -191,7 +187,7 @@ def test_a_task_that_cannot_be_stopped_is_asked_in_full(run: Commands, task: str
 
 
 @in_full_and_stopped
-def test_a_cache(run: Commands, tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_a_cache(run, tmp_path, options):
     cache = tmp_path / "answers" / "cache"
     undisturbed = run.plain()
     first, without = run.ours("--use_cache", cache, *options), run.ours(*options)
@@ -213,7 +209,7 @@ def test_a_cache(run: Commands, tmp_path: Path, options: tuple[str, ...]) -> Non
 
 FILTER = "filter: [{function: take_first}]"
 TWO_FILTERS = f"filter_list: [{{name: one, {FILTER}}}, {{name: two, {FILTER}}}]\n"
-MISTAKES: list[tuple[str, list[Any], str]] = [
+MISTAKES = [
     ("cora_nothing", [], "cora_nothing"),
     ("cora_demo", ["--metadata", '{"cora": {"question": 1}}'], "option 'question'"),
     ("cora_demo", ["--budget", 25], "25"),  # a question needs 26 requests
@@ -234,7 +230,7 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=str)
-def test_a_mistake_is_reported_before_the_model_is_built(run: Commands, tmp_path: Path, mistake: Any) -> None:
+def test_a_mistake_is_reported_before_the_model_is_built(run, tmp_path, mistake):
     own_task(tmp_path, TWO_FILTERS, "two_filters")
     own_task(tmp_path, "repeats: 2", "repeated")
     foreign(tmp_path)
@@ -249,7 +245,7 @@ def test_a_mistake_is_reported_before_the_model_is_built(run: Commands, tmp_path
     assert not list(ran.folder.rglob("*.json*"))
 
 
-def test_limits_of_tokens(run: Commands) -> None:
+def test_limits_of_tokens(run):
     ran, plain = run.ours("--max_gen_toks", "8,64,512"), run.plain()
     assert ran.file["configs"]["cora_demo"]["generation_kwargs"]["max_gen_toks"] == 512
     assert ran.results["cora_demo"]["acc,none"] == plain.results["cora_demo"]["acc,none"]
@@ -258,7 +254,7 @@ def test_limits_of_tokens(run: Commands) -> None:
     assert 90 < len(set(prompts)) <= len(prompts) < 1.2 * len(set(prompts))
 
 
-def test_an_error_of_the_model_leaves_its_class_as_it_was(run: Commands) -> None:
+def test_an_error_of_the_model_leaves_its_class_as_it_was(run):
     failed = run.ours("--stop", "exact", "--model_args", "skill=none")
     assert failed.code == 1
     assert "RuntimeError: out of memory. 0 answers" in failed.err.splitlines()[-1]
@@ -266,7 +262,7 @@ def test_an_error_of_the_model_leaves_its_class_as_it_was(run: Commands) -> None
     assert run.ours("--stop", "exact").code == 0
 
 
-def test_ctrl_c_says_what_is_kept(run: Commands) -> None:
+def test_ctrl_c_says_what_is_kept(run):
     stopped = run.ours("--model_args", "skill=stopped")
     assert stopped.code == 130
     assert "stopped by Ctrl-C. 0 answers are kept in" in stopped.err.splitlines()[-1]
@@ -276,7 +272,7 @@ def test_ctrl_c_says_what_is_kept(run: Commands) -> None:
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), OSError(28, "no space")])
-def test_what_happens_to_a_model_is_an_error(run: Commands, error: OSError) -> None:
+def test_what_happens_to_a_model_is_an_error(run, error):
     # Not mistaken for a closed pipe (`| head`), which is not an error, nor for an error of standard output.
     with patch.object(KnowsSome, "generate_until", side_effect=error):
         failed = run.ours()
@@ -284,7 +280,7 @@ def test_what_happens_to_a_model_is_an_error(run: Commands, error: OSError) -> N
     assert f"the run ended: {type(error).__name__}" in failed.err.splitlines()[-1]
 
 
-def test_results_that_cannot_be_written_are_an_error_after_the_table(run: Commands) -> None:
+def test_results_that_cannot_be_written_are_an_error_after_the_table(run):
     with patch.object(Path, "write_text", side_effect=OSError(28, "No space left on device")):
         failed = run.ours()
     assert failed.code == 1
@@ -294,7 +290,7 @@ def test_results_that_cannot_be_written_are_an_error_after_the_table(run: Comman
 
 
 @pytest.mark.parametrize("name", ["of_the_file", "given"])
-def test_a_cache_that_a_file_of_settings_names_lies_inside_too(run: Commands, tmp_path: Path, name: str) -> None:
+def test_a_cache_that_a_file_of_settings_names_lies_inside_too(run, tmp_path, name):
     (tmp_path / "settings.yaml").write_text(f"use_cache: {tmp_path}/of_the_file\n")
     given = ("--use_cache", tmp_path / "given") if name == "given" else ()
     assert run.ours("--config", tmp_path / "settings.yaml", *given, "--stop", "exact", questions=1).code == 0
@@ -303,7 +299,7 @@ def test_a_cache_that_a_file_of_settings_names_lies_inside_too(run: Commands, tm
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_folders_of_the_users_own_in_a_file_of_settings(several: bool, tmp_path: Path) -> None:
+def test_folders_of_the_users_own_in_a_file_of_settings(several, tmp_path):
     names = ["mine", "yours"][: 1 + several]
     for name in names:
         (tmp_path / name).mkdir()
@@ -316,7 +312,7 @@ def test_folders_of_the_users_own_in_a_file_of_settings(several: bool, tmp_path:
     assert main([*given, "--tasks", tasks, "--metadata", '{"cora": {"questions": 1}}']) == 0
 
 
-def test_verbose_logs_each_wave_and_shows_the_traceback(run: Commands, caplog: pytest.LogCaptureFixture) -> None:
+def test_verbose_logs_each_wave_and_shows_the_traceback(run, caplog):
     run.ours("--stop", "exact")
     assert "wave 1: " not in caplog.text
     run.ours("--stop", "exact", "--verbose")

@@ -7,7 +7,6 @@ import pickle
 from dataclasses import replace
 from logging import CRITICAL
 from pathlib import Path
-from typing import Any
 
 import datasets
 import pytest
@@ -19,15 +18,15 @@ from lm_eval_cora.harness.scoring import digest_of, in_signature, metric_keys, s
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, Data
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.runs.model_run import Run, not_comparable
+from lm_eval_cora.runs.model_run import not_comparable
 from lm_eval_cora.runs.signature import signature_parts
 from lm_eval_cora.variants.template import Template
 from tests.support.building import build
 from tests.support.rows import write as write_rows
 from tests.support.simulated import knows, run
-from tests.support.written import Written, lines_of, put, the_run, write
+from tests.support.written import lines_of, put, the_run, write
 
-DOC: dict[str, Any] = {
+DOC = {
     "question_id": "q1",
     "kind": "shuffled",
     "ordinal": 1,
@@ -41,19 +40,19 @@ DOC: dict[str, Any] = {
 }
 
 
-def test_a_record_holds_what_the_metrics_need() -> None:
-    about: dict[str, Any] = {"category": "physics", "position": 1, "followed": True, "rule": "a letter at the start"}
+def test_a_record_holds_what_the_metrics_need():
+    about = {"category": "physics", "position": 1, "followed": True, "rule": "a letter at the start"}
     expected = Record("q1", 8, 1, "shuffled", (1, 0), 0, picked=0, reason=None, **about)
     assert score_response(DOC, ["(B) since"]) == expected
 
 
 @pytest.mark.parametrize("results", [[], [None], [[]], [["", "B"]], [float("nan")], [{}], ["\ud83d"], [b"B"]])
-def test_whatever_a_filter_hands_on_is_scored(results: list[Any]) -> None:
+def test_whatever_a_filter_hands_on_is_scored(results):
     assert score_response(DOC, results).picked is None
     assert score_response(DOC, [["B", "A"]]).correct  # a filter may hand on lists
 
 
-def test_what_a_line_of_the_samples_file_says() -> None:
+def test_what_a_line_of_the_samples_file_says():
     # As the harness writes it: values that are not JSON as their str().
     names = ["acc", "cora", "consistency_rate", "invalid"]
     every = {"B": {"acc": 1.0, "consistency_rate": "0"}, "Based on": {"acc": 0.0, "invalid": "no letter"}}
@@ -63,7 +62,7 @@ def test_what_a_line_of_the_samples_file_says() -> None:
         assert list(line) == [f"{name}{end}" for name in names for end in ("", "_stderr")]
 
 
-def test_records_travel_between_ranks() -> None:
+def test_records_travel_between_ranks():
     row = dict(spread(score_response(DOC, ["B"]), metric_keys(["acc", "cora"])).items())
     back = pickle.loads(pickle.dumps(row))
     assert back["acc"] == 1.0
@@ -74,7 +73,7 @@ def test_records_travel_between_ranks() -> None:
     assert back["cora"].record == row["cora"].record
 
 
-def test_a_sample_holds_only_what_says_something_about_one_variant() -> None:
+def test_a_sample_holds_only_what_says_something_about_one_variant():
     keys = metric_keys(["acc", "cora", "consistency_rate", "invalid", "ties"])
     row = spread(score_response(DOC, ["B"]), keys)
     # As the harness uses it: names and values of all metrics, and a sample that is updated with them.
@@ -85,7 +84,7 @@ def test_a_sample_holds_only_what_says_something_about_one_variant() -> None:
     assert list(sample) == ["doc_id", "acc", "consistency_rate", "invalid", "ties", "rule"]
 
 
-def test_an_undefined_value_is_nan_everywhere() -> None:
+def test_an_undefined_value_is_nan_everywhere():
     value = Undefined()
     assert f"{value}" == "nan"
     assert json.dumps({"cora": value}) == '{"cora": "nan"}'
@@ -99,7 +98,7 @@ def test_an_undefined_value_is_nan_everywhere() -> None:
 ROW = {"id": "q1", "question": "Frozen water?", "choices": ["Ice", "Fog"], "answer": 0, "category": "physics"}
 
 
-def test_the_digest_does_not_depend_on_the_order_of_the_rows() -> None:
+def test_the_digest_does_not_depend_on_the_order_of_the_rows():
     rows = [{**ROW, "id": f"q{number}"} for number in range(5)]
     assert questions_digest(rows) == questions_digest(rows[::-1])
     assert len({questions_digest(rows[:count]) for count in range(6)}) == 6
@@ -109,7 +108,7 @@ def test_the_digest_does_not_depend_on_the_order_of_the_rows() -> None:
     assert len({questions_digest([{**ROW, **change}]) for change in changes}) == len(changes)
 
 
-def of(**options: Any) -> Data:
+def of(**options):
     """The data of a run of the demo, or of `cora_local` on rows."""
     task = "cora_local_order" if "data_files" in options else "cora_demo_order"
     results = run(knows, task, options)
@@ -120,13 +119,13 @@ def of(**options: Any) -> Data:
     return data
 
 
-def test_the_options_that_choose_questions_leave_the_digest() -> None:
+def test_the_options_that_choose_questions_leave_the_digest():
     assert of() == of(questions=2, seed=3) == of(categories=["physics"]) == of(skip_option_references=True)
     assert of().name == "demo"
 
 
-def test_the_digest_of_a_users_file_is_that_of_its_questions(tmp_path: Path) -> None:
-    def written(name: str, *stems: str) -> str:
+def test_the_digest_of_a_users_file_is_that_of_its_questions(tmp_path):
+    def written(name, *stems):
         (path := tmp_path / name).parent.mkdir(exist_ok=True)
         return write_rows(path, *({**ROW, "id": stem, "question": stem} for stem in stems))
 
@@ -138,7 +137,7 @@ def test_the_digest_of_a_users_file_is_that_of_its_questions(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("task", ["cora_demo_order", "cora_demo_order_mc"])
-def test_the_data_and_the_signature_stand_in_the_results_without_scores_too(task: str) -> None:
+def test_the_data_and_the_signature_stand_in_the_results_without_scores_too(task):
     runs = [run(knows, task, {"questions": 2}, predict_only=alone) for alone in (False, True)]
     scored, bare = (results["configs"][task]["metadata"] for results in runs)
     assert Data.of(bare) == Data.of(scored) == of()
@@ -146,7 +145,7 @@ def test_the_data_and_the_signature_stand_in_the_results_without_scores_too(task
     assert "intervals" not in bare
 
 
-def test_a_name_that_no_file_can_hold(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_name_that_no_file_can_hold(tmp_path, caplog):
     task = build("cora_demo_order")
     assert isinstance(task._benchmark, Benchmark)
     task._benchmark = replace(task._benchmark, name="my\udce9|x")
@@ -157,20 +156,20 @@ def test_a_name_that_no_file_can_hold(tmp_path: Path, caplog: pytest.LogCaptureF
     (tmp_path / "results.json").write_text(json.dumps(data.in_metadata(), ensure_ascii=False), encoding="utf-8")
 
 
-def test_a_table_in_memory_is_named_by_its_type() -> None:
+def test_a_table_in_memory_is_named_by_its_type():
     assert in_signature("data_files", (Path("/a/b.csv"), datasets.Dataset.from_list([ROW]))) == "b.csv,Dataset"
 
 
-def test_the_digest_of_templates_is_that_of_their_texts() -> None:
+def test_the_digest_of_templates_is_that_of_their_texts():
     brief, other = Template("brief", "{question}"), Template("brief", "{question}!")
     assert digest_of([brief, other]) == digest_of([replace(other, name="long"), brief]) != digest_of([brief])
 
 
-def test_passages_are_units_in_results_samples_and_signature(tmp_path: Path) -> None:
+def test_passages_are_units_in_results_samples_and_signature(tmp_path):
     rows = [{**ROW, "id": f"q{n}", "question": f"Frozen water {n}?", "cluster": f"p{n // 3}"} for n in range(12)]
     data, task = put(tmp_path / "rows.jsonl", rows), "cora_local_order"
 
-    def evaluated(name: str, **options: Any) -> tuple[Written, Run]:
+    def evaluated(name, **options):
         given = {"data_files": str(data), **options}
         written = write(tmp_path / name, lambda doc: "A" if doc["question_id"] < "q6" else knows(doc), task, given)
         return written, the_run(written.folder)

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from itertools import count, cycle
 from types import SimpleNamespace
-from typing import Any
 
 import aiohttp
 import pytest
@@ -24,21 +23,20 @@ from lm_eval_cora.harness.served import (
     responses_in,
 )
 from tests.support.messages import tells
-from tests.support.served import Runs
-from tests.support.server import Server, text_of
+from tests.support.server import text_of
 
 pytestmark = pytest.mark.usefixtures("quick")
 M = 26
 
 
-def succeeds(ran: tuple[int, str]) -> str:
+def succeeds(ran):
     """Check the exit status; return the output."""
     code, err = ran
     assert code == 0, err
     return err
 
 
-def fails(ran: tuple[int, str]) -> str:
+def fails(ran):
     """Check the exit status; return the last line of the output, the error."""
     code, err = ran
     *_, line = err.splitlines()
@@ -48,7 +46,7 @@ def fails(ran: tuple[int, str]) -> str:
     return line
 
 
-def healthy(number: int, payload: dict[str, Any]) -> None:
+def healthy(number, payload):
     """A server without faults."""
 
 
@@ -58,7 +56,7 @@ at_once_and_one_by_one = pytest.mark.parametrize("more", ["", ",num_concurrent=8
 
 @both
 @at_once_and_one_by_one
-def test_each_prompt_is_sent_once_and_no_empty_stop(run: Runs, server: Server, protocol: str, more: str) -> None:
+def test_each_prompt_is_sent_once_and_no_empty_stop(run, server, protocol, more):
     succeeds(run(protocol=protocol, more=more))
     assert len(server.asked()) == len(set(server.asked())) == M
     assert all(payload.get("stop") != [] for payload in server.payloads)
@@ -66,7 +64,7 @@ def test_each_prompt_is_sent_once_and_no_empty_stop(run: Runs, server: Server, p
 
 
 @at_once_and_one_by_one
-def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run: Runs, server: Server, more: str) -> None:
+def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run, server, more):
     succeeds(run(protocol="completions", tasks="cora_demo_mc", more=more))
     # "A" is token 65, 65 % 7 = 2, so -1.5; "B" -2; "C" -2.5; "D" -3; "E" -3.5, and " " before each -2.5.
     for sample in run.samples("cora_demo_mc"):
@@ -83,9 +81,7 @@ CANNOT = [
 
 @pytest.mark.parametrize(("protocol", "scores", "why"), CANNOT)
 @at_once_and_one_by_one
-def test_tasks_that_score_are_refused_by_servers_that_cannot(
-    run: Runs, server: Server, protocol: str, scores: bool, why: str, more: str
-) -> None:
+def test_tasks_that_score_are_refused_by_servers_that_cannot(run, server, protocol, scores, why, more):
     server.scores = scores
     line = fails(run(protocol=protocol, tasks="cora_demo_mc,cora_demo,cora_demo_plus_mc", more=more))
     assert tells(line, "cora_demo_mc, cora_demo_plus_mc: answers are scored", why, "--tasks cora_demo,cora_demo_plus")
@@ -93,7 +89,7 @@ def test_tasks_that_score_are_refused_by_servers_that_cannot(
     assert not list(run.folder.rglob("results_*"))
 
 
-def test_a_server_or_model_that_is_not_there_is_one_line(run: Runs, server: Server) -> None:
+def test_a_server_or_model_that_is_not_there_is_one_line(run, server):
     advice = "status 404. Check the name of the model and the address of the server. The server said: "
     assert tells(fails(run(more=",model=other")), "a first request to ", advice, "does not exist")
     assert len(server.payloads) == 1
@@ -103,11 +99,11 @@ def test_a_server_or_model_that_is_not_there_is_one_line(run: Runs, server: Serv
 
 
 # ---- faults
-def every_third(*faults: str) -> Any:
+def every_third(*faults):
     """Every third request fails in its first attempt, by one of these after the other."""
     seen, following = Counter[str](), cycle(faults)
 
-    def of(number: int, payload: dict[str, Any]) -> str | None:
+    def of(number, payload):
         text = json.dumps(payload)
         seen[text] += 1
         return next(following) if number % 3 == 1 and seen[text] == 1 else None
@@ -116,7 +112,7 @@ def every_third(*faults: str) -> Any:
 
 
 @at_once_and_one_by_one
-def test_faults_that_pass_change_nothing(run: Runs, server: Server, more: str) -> None:
+def test_faults_that_pass_change_nothing(run, server, more):
     succeeds(run(more=more))
     undisturbed = run.results()
     server.payloads.clear()
@@ -130,13 +126,11 @@ def test_faults_that_pass_change_nothing(run: Runs, server: Server, more: str) -
 
 @both
 @at_once_and_one_by_one
-def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time(
-    run: Runs, server: Server, more: str, protocol: str
-) -> None:
+def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time(run, server, more, protocol):
     faults = ["no choices", "null", *["no content"] * (protocol == "chat")]
-    failing: dict[str, str] = {}
+    failing = {}
 
-    def of(number: int, payload: dict[str, Any]) -> str | None:
+    def of(number, payload):
         if number > 4 and len(failing) < len(faults):
             failing.setdefault(json.dumps(payload), faults[len(failing)])
         return failing.get(json.dumps(payload))
@@ -153,7 +147,7 @@ def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time
 
 
 @at_once_and_one_by_one
-def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run: Runs, server: Server, more: str) -> None:
+def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run, server, more):
     options = ("--batch_size", "4")
     for tasks in ("cora_demo_mc", "cora_demo"):
         kept = {"protocol": "completions", "tasks": tasks, "more": more}
@@ -168,7 +162,7 @@ def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run: Runs, se
         assert len(server.asked()) <= asked + 1  # the test request for log-probabilities
 
 
-def test_an_empty_list_of_choices_where_letters_are_scored(run: Runs, server: Server) -> None:
+def test_an_empty_list_of_choices_where_letters_are_scored(run, server):
     for more in ("", ",num_concurrent=8"):
         server.fault = lambda _, payload: "no choices" if bytes(payload["prompt"][0]).endswith(b" C") else None
         succeeds(run("--no_cache", protocol="completions", tasks="cora_demo_mc", more=more))
@@ -177,7 +171,7 @@ def test_an_empty_list_of_choices_where_letters_are_scored(run: Runs, server: Se
 
 # ---- a run that dies
 @at_once_and_one_by_one
-def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, server: Server, more: str) -> None:
+def test_requests_that_fail_for_good_end_the_run_after_all_others(run, server, more):
     succeeds(run("--no_cache"))
     doomed = {server.asked()[number] for number in (5, 12, 20)}
     server.fault = lambda number, payload: "status 500" if text_of(payload) in doomed else None
@@ -190,9 +184,7 @@ def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, ser
 
 @at_once_and_one_by_one
 @pytest.mark.parametrize("status", [401, 422])
-def test_a_server_that_refuses_the_first_ten_requests_ends_the_run(
-    run: Runs, server: Server, more: str, status: int
-) -> None:
+def test_a_server_that_refuses_the_first_ten_requests_ends_the_run(run, server, more, status):
     server.fault = lambda number, payload: f"status {status}" if number else None
     line = fails(run(more=more))
     assert f"status {status} (10 of 10)" in line or more
@@ -201,28 +193,28 @@ def test_a_server_that_refuses_the_first_ten_requests_ends_the_run(
 
 
 @at_once_and_one_by_one
-def test_a_request_that_is_refused_does_not_end_the_run(run: Runs, server: Server, more: str) -> None:
+def test_a_request_that_is_refused_does_not_end_the_run(run, server, more):
     server.fault = lambda number, payload: "status 400" if number > 12 else None
     assert "status 400 (14 of 26)" in fails(run(more=more))
     assert len(server.payloads) == 1 + M
 
 
 @pytest.mark.parametrize("shots", [0, 1])
-def test_the_first_request_has_the_roles_of_the_run(run: Runs, server: Server, shots: int) -> None:
+def test_the_first_request_has_the_roles_of_the_run(run, server, shots):
     succeeds(run("--system_instruction", "Be brief.", "--num_fewshot", shots))
     first, second = ([message["role"] for message in payload["messages"]] for payload in server.payloads[:2])
     assert first == second == ["system", "user", *(["assistant", "user"] * shots)]
     assert server.payloads[0]["messages"][0]["content"] == "Be brief."
 
 
-def test_a_lost_connection_is_not_explained_by_an_earlier_message(server: Server) -> None:
+def test_a_lost_connection_is_not_explained_by_an_earlier_message(server):
     model = patient(LocalChatCompletion)(model="tiny", base_url="http://127.0.0.1:1/v1/chat/completions")
     model.tally.note_message("too many requests")
     model._delay(ConnectionRefusedError(), 6, 1)
     assert model.tally.describe() == "100.0% of the requests failed: no connection to the server (1 of 1)"
 
 
-def test_two_runs_and_two_models_do_not_share_a_file(run: Runs, server: Server) -> None:
+def test_two_runs_and_two_models_do_not_share_a_file(run, server):
     err = succeeds(run())
     (file,) = run.folder.glob("answers_*_rank0.db")
     assert f"answers are kept in {file} (0 so far)" in err
@@ -243,7 +235,7 @@ def test_two_runs_and_two_models_do_not_share_a_file(run: Runs, server: Server) 
 
 @at_once_and_one_by_one
 @pytest.mark.parametrize("options", [[], ["--stop", "exact"]], ids=["in full", "stopped"])
-def test_a_server_that_dies_half_way_and_comes_back(run: Runs, server: Server, options: list[str], more: str) -> None:
+def test_a_server_that_dies_half_way_and_comes_back(run, server, options, more):
     questions, fault, told = (6, *["status 503"] * 2) if options else (1, "hang up", "no connection to the server")
     succeeds(run(*options, "--no_cache", more=more, questions=questions))
     undisturbed, total, start = run.results(), len(server.asked()), len(server.payloads)
@@ -257,11 +249,11 @@ def test_a_server_that_dies_half_way_and_comes_back(run: Runs, server: Server, o
     assert run.results() == undisturbed
 
 
-def test_a_timeout(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeout(run, monkeypatch):
     # Raised instead of a request: on a busy machine a short limit would affect other requests, too.
     post, sent = aiohttp.ClientSession.post, count()
 
-    def posted(*arguments: Any, **named: Any) -> Any:
+    def posted(*arguments, **named):
         if next(sent) == 9:
             raise asyncio.TimeoutError
         return post(*arguments, **named)
@@ -276,7 +268,7 @@ SAMPLING = "cora_demo_sampling"
 
 
 @both
-def test_each_sample_is_sent_with_a_seed_of_its_own(run: Runs, server: Server, protocol: str) -> None:
+def test_each_sample_is_sent_with_a_seed_of_its_own(run, server, protocol):
     err = succeeds(run(tasks=SAMPLING, questions=8, protocol=protocol))
     seeds = Counter(payload["seed"] for payload in server.payloads[1:])
     assert sorted(seeds.values()) == [8] * 5
@@ -284,14 +276,14 @@ def test_each_sample_is_sent_with_a_seed_of_its_own(run: Runs, server: Server, p
     assert not list(run.folder.glob("answers_*")) or run.kept() == 0
 
 
-def test_a_server_that_ignores_seeds_is_told_of(run: Runs, server: Server) -> None:
+def test_a_server_that_ignores_seeds_is_told_of(run, server):
     server.honours_seeds = False
     assert "the seed or the temperature" in run(tasks=SAMPLING, questions=8)[1]
     options = {"cora": {"questions": 8, "request_seeds": False}}
     assert "No seeds were sent" in run("--metadata", json.dumps(options), tasks=SAMPLING)[1]
 
 
-def test_no_cache_keeps_nothing(run: Runs) -> None:
+def test_no_cache_keeps_nothing(run):
     succeeds(run("--no_cache"))
     assert not list(run.folder.glob("answers_*"))
     assert "contradict" in fails(run("--no_cache", "--use_cache", run.folder / "mine"))
@@ -316,21 +308,19 @@ CALL = {"function": {"name": "reply", "arguments": '{"letter": "B"}'}}
         ({"content": 3}, "stop", "3", False, "JSON that is not text"),
     ],
 )
-def test_how_an_answer_ended(
-    message: dict[str, Any], finish: str | None, text: str, cut_off: bool | None, came: str
-) -> None:
+def test_how_an_answer_ended(message, finish, text, cut_off, came):
     (response,) = responses_in({"choices": [{"index": 0, "message": message, "finish_reason": finish}]})
     assert (str(response), response.cut_off, response.came) == (text, cut_off, came)
     assert (message["content"] or "") == text
 
 
-def test_answers_are_in_the_order_of_their_indices() -> None:
+def test_answers_are_in_the_order_of_their_indices():
     choices = [{"index": 1, "text": "B", "finish_reason": "length"}, {"index": 0, "message": {"content": "A"}}]
     found = responses_in({"choices": choices}, "</think>")
     assert [(str(one), one.cut_off, one.opened) for one in found] == [("A", None, False), ("B", True, True)]
 
 
-def test_a_back_end_of_plain_lm_eval_tells_how_answers_end() -> None:
+def test_a_back_end_of_plain_lm_eval_tells_how_answers_end():
     model = LocalChatCompletion.__new__(LocalChatCompletion)
     model.think_end_token = None
     for _ in range(2):  # once for each task
@@ -341,7 +331,7 @@ def test_a_back_end_of_plain_lm_eval_tells_how_answers_end() -> None:
 
 
 @pytest.mark.parametrize("output", [None, "B", {"choices": None}, {"choices": ["B"]}, {"choices": [{"index": "0"}]}])
-def test_an_output_in_an_unknown_format_has_no_responses(output: Any) -> None:
+def test_an_output_in_an_unknown_format_has_no_responses(output):
     assert responses_in(output) == []
 
 
@@ -351,7 +341,7 @@ def test_an_output_in_an_unknown_format_has_no_responses(output: Any) -> None:
     [[*range(0, 58, 2), 60], [300 * number for number in range(10)]],  # 29 attempts in 56 seconds, 10 in 45 minutes
     ids=["many", "slow"],
 )
-def test_a_server_is_given_up_after_ten_attempts_in_a_row_that_took_a_minute(seconds: list[int]) -> None:
+def test_a_server_is_given_up_after_ten_attempts_in_a_row_that_took_a_minute(seconds):
     tally = FailureCount()
     for second in seconds:
         assert not tally.gave_up
@@ -359,7 +349,7 @@ def test_a_server_is_given_up_after_ten_attempts_in_a_row_that_took_a_minute(sec
     assert tally.gave_up
 
 
-def test_an_answer_in_between_starts_the_minute_again() -> None:
+def test_an_answer_in_between_starts_the_minute_again():
     tally = FailureCount()
     for second in range(0, 600, 10):
         tally.note_attempt(second, patience=60)
@@ -368,7 +358,7 @@ def test_an_answer_in_between_starts_the_minute_again() -> None:
     assert not tally.gave_up
 
 
-def test_a_server_that_wants_another_limit_of_tokens() -> None:
+def test_a_server_that_wants_another_limit_of_tokens():
     tally = FailureCount()
     tally.failed["status 400"] += 1
     for said, is_advised in (("'max_tokens': use 'max_completion_tokens'", True), ("max_completion_tokens: 0", False)):
@@ -376,7 +366,7 @@ def test_a_server_that_wants_another_limit_of_tokens() -> None:
         assert ("--model openai-chat-completions" in tally.describe_first()) is is_advised
 
 
-def failed(**attributes: Any) -> Exception:
+def failed(**attributes):
     error = RuntimeError()
     vars(error).update(attributes)
     return error
@@ -400,5 +390,5 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("error", "kind", "again"), KINDS, ids=repr)
-def test_kinds_of_failures(error: Exception, kind: str, again: bool) -> None:
+def test_kinds_of_failures(error, kind, again):
     assert kind_of(error) == (kind, again)

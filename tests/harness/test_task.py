@@ -1,7 +1,5 @@
 """The task files: all names, that each task can be built, and its prompts."""
 
-from pathlib import Path
-
 import datasets
 import pytest
 import yaml
@@ -11,7 +9,6 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval_cora import metrics
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.questions.benchmark import Source
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
@@ -35,7 +32,7 @@ from tests.support.rows import write
 from tests.support.simulated import TASKS, knows, run, scored, scores, signature_of
 
 
-def test_exactly_these_names_are_registered() -> None:
+def test_exactly_these_names_are_registered():
     # The harness silently skips a broken YAML file, so the whole list is compared.
     assert manager().all_tasks == sorted([*GROUPS, *NAMES])
     assert {path.stem for path in (TASKS / "_benchmarks").iterdir()} == {*BENCHMARKS, *WITH_FEWER_PROBES, "math"}
@@ -43,13 +40,13 @@ def test_exactly_these_names_are_registered() -> None:
 
 
 @pytest.fixture
-def local_file(tmp_path: Path) -> str:
+def local_file(tmp_path):
     row = {"question": "Frozen water?", "choices": ["Steam", "Ice", "Fog"], "answer": "Ice"}
     return write(tmp_path / "mine.jsonl", row)
 
 
 @pytest.fixture
-def hub(hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hub(hub, monkeypatch):
     """Most tests of this file read the same data sets."""
     monkeypatch.setattr(datasets, "load_dataset", rows_in(hub))
     return hub
@@ -57,14 +54,14 @@ def hub(hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("of", dict.fromkeys(map(benchmark_of, BUILT)))
-def test_every_task_builds_and_renders(of: str, local_file: str) -> None:
+def test_every_task_builds_and_renders(of, local_file):
     options = {"local": {"data_files": local_file}, **NEEDED}.get(of, {})
     tasks = manager(**options).load([name for name in BUILT if benchmark_of(name) == of])["tasks"]
     for name, task in tasks.items():
         check_task(name, task)
 
 
-def check_task(name: str, task: CoraTask) -> None:
+def check_task(name, task):
     form = "multiple_choice" if name.endswith("_mc") else "generate_until"
     docs = task.eval_docs
     nota_text = "Keine der oben genannten Antworten" if "global_mmlu" in name else "None of the above"
@@ -118,21 +115,21 @@ def check_task(name: str, task: CoraTask) -> None:
 
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("group", ["cora_plus", "cora_revas"])
-def test_the_groups_of_the_papers_two_benchmarks_run(group: str) -> None:
+def test_the_groups_of_the_papers_two_benchmarks_run(group):
     results = run(knows, group, {"questions": 2})
     tasks = {f"cora_{name}_{probe_of(group)}" for name in ("medmcqa", "mmlu")}
     assert results["n-shot"] == dict.fromkeys(tasks | {group}, 0)
     assert {scores(results, task)["acc"] for task in tasks} == {1.0}
 
 
-def test_the_group_is_the_four_benchmarks_of_the_paper() -> None:
+def test_the_group_is_the_four_benchmarks_of_the_paper():
     loaded = yaml.safe_load((TASKS / "_groups" / "cora.yaml").read_text())
     assert loaded["task"] == ["cora_mmlu", "cora_arc_challenge", "cora_truthfulqa", "cora_medqa"]
     assert {path.stem for path in (TASKS / "_groups").iterdir()} == set(GROUPS)
 
 
 @pytest.mark.usefixtures("hub")
-def test_the_group_of_score_runs_its_eight_with_its_settings() -> None:
+def test_the_group_of_score_runs_its_eight_with_its_settings():
     results = run(knows, "cora_score", {"questions": 2})
     tasks = [f"cora_{name}_{probe}" for name in ("agieval", "mmlu_pro") for probe in ("order", "prompts", "sampling")]
     tasks += ["cora_math_prompts", "cora_math_sampling"]
@@ -145,7 +142,7 @@ def test_the_group_of_score_runs_its_eight_with_its_settings() -> None:
 
 
 @pytest.mark.usefixtures("hub")
-def test_the_group_runs() -> None:
+def test_the_group_runs():
     results = run(knows, "cora", {"questions": 2})
     shots = {"cora_mmlu": 5, "cora_arc_challenge": 25, "cora_truthfulqa": 0, "cora_medqa": 0}
     assert {task: results["n-shot"][task] for task in shots} == shots
@@ -166,7 +163,7 @@ ENDS = {"_norm": {"normalised": "True"}, "_multi": {"several": "True"}, "_always
 
 
 @pytest.mark.parametrize("probe", PROBES)
-def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe: str) -> None:
+def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe):
     for entry in load_yaml(TASKS / "_probes" / f"{probe}.yaml")["metric_list"]:
         name, at, parameter = entry["metric"].partition("@")
         name = NAMED_OTHERWISE.get(name + at, name)
@@ -198,13 +195,13 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe: str) -> None
         assert {key: str(value) for key, value in entry.items() if key not in about} == expected
 
 
-def test_no_file_sets_zero_shots() -> None:
+def test_no_file_sets_zero_shots():
     # The harness would then ignore --num_fewshot.
     assert not [path for path in TASKS.rglob("*.yaml") if "num_fewshot: 0" in path.read_text()]
 
 
 @pytest.mark.parametrize("path", sorted(TASKS.glob("[a-z]*/*.yaml")), ids=lambda path: path.stem)
-def test_a_task_file_is_three_lines_and_has_a_readme(path: Path) -> None:
+def test_a_task_file_is_three_lines_and_has_a_readme(path):
     # And a fourth line if the paper used shots.
     shots = {"num_fewshot"} if path.stem in SHOTS else set()
     assert len(path.read_text().splitlines()) == 3 + len(shots)
@@ -212,7 +209,7 @@ def test_a_task_file_is_three_lines_and_has_a_readme(path: Path) -> None:
     assert (path.parent / "README.md").is_file()
 
 
-def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
+def test_a_doc_says_what_the_samples_file_needs(tmp_path):
     row = {"id": 7, "question": "Which?", "choices": ["Ice", "All of the above"], "answer": 0, "category": "c"}
     doc = build("cora_local", data_files=write(tmp_path / "my.jsonl", row)).eval_docs[1]
     assert doc == {
@@ -232,25 +229,25 @@ def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("hub")
-def test_medqa_is_the_published_test_split() -> None:
+def test_medqa_is_the_published_test_split():
     source = Source(("lavita/medical-qa-datasets",), ("med-qa-en-5options-source",), "test", "train")
     assert benchmark("medqa").source == source
     config = build("cora_medqa").dump_config()["benchmark"]
     assert {config["hub"], config["config"], config["split"]} == {*source.hub, *source.config, source.split}
 
 
-def test_generation_is_greedy_and_short() -> None:
+def test_generation_is_greedy_and_short():
     # Room for "Sure! Based on the information provided, the correct answer is:" and the letter.
     expected = {"do_sample": False, "temperature": 0.0, "max_gen_toks": 32, "until": []}
     assert build("cora_demo").config.generation_kwargs == expected
 
 
-def test_docs_are_expanded_once() -> None:
+def test_docs_are_expanded_once():
     task = build("cora_demo")
     assert task.eval_docs is task.eval_docs
 
 
-def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture) -> None:
+def test_metadata_that_is_not_ours_is_not_read(caplog):
     # The harness puts all keys of --model_args into the metadata.
     foreign = {"seed": 5, "revision": "main", "benchmark": "mmlu", "hub_path": "x", "options": "y", "dtype": "float32"}
     tasks = TaskManager(include_path=TASKS, include_defaults=False, metadata=foreign)
@@ -260,7 +257,7 @@ def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture)
     assert "'benchmark'" not in caplog.text
 
 
-def test_seed_and_nota_text_reach_the_docs() -> None:
+def test_seed_and_nota_text_reach_the_docs():
     default, seeded = build("cora_demo").eval_docs, build("cora_demo", seed=1).eval_docs
     assert default[0] == seeded[0]
     assert [doc["printed"] for doc in default] != [doc["printed"] for doc in seeded]
@@ -302,24 +299,24 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("lines", "told"), REFUSED)
-def test_a_task_file_that_is_wrong_is_an_error_before_anything_runs(lines: str, told: str, tmp_path: Path) -> None:
+def test_a_task_file_that_is_wrong_is_an_error_before_anything_runs(lines, told, tmp_path):
     with pytest.raises(UserError, match=f"mine: {told}"):
         own_task(tmp_path, lines).load(["mine"])
 
 
-def test_a_task_file_without_a_benchmark_is_refused(tmp_path: Path) -> None:
+def test_a_task_file_without_a_benchmark_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"mine: expected `benchmark` in the task file"):
         own_task(tmp_path, f"include: [{TASKS}/_forms/generate.yaml, {TASKS}/_probes/order.yaml]").load(["mine"])
 
 
-def test_a_task_file_of_ones_own_may_choose_among_the_metrics(tmp_path: Path) -> None:
+def test_a_task_file_of_ones_own_may_choose_among_the_metrics(tmp_path):
     entry = f"{{metric: bmca@0.75, aggregation: {OURS}.bmca, level: 0.75}}"
     own_task(tmp_path, f"metric_list: [{entry}]\nmetadata: {{version: 1, cora: {{questions: 2}}}}")
     assert scored(knows, "mine", None, tmp_path)["bmca@0.75"] == 1.0
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_pinned_revision_is_signed(tmp_path: Path) -> None:
+def test_a_pinned_revision_is_signed(tmp_path):
     own_task(tmp_path, "metadata: {version: 1, cora: {revision: 0a1b2c3}}", of="medqa/cora_medqa")
     signature = signature_of(run(knows, "mine", None, tmp_path), "mine")
     assert "|shots:0|revision:0a1b2c3|seed:0|" in signature
@@ -327,7 +324,7 @@ def test_a_pinned_revision_is_signed(tmp_path: Path) -> None:
     assert "revision" not in signature
 
 
-def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
+def test_exemplars_in_a_wording_of_ones_own(tmp_path):
     own_task(tmp_path, "fewshot_config: {doc_to_text: !function lm_eval_cora.harness.docs.doc_to_text}")
     results = run(knows, "mine", {"questions": 1}, tmp_path, num_fewshot=2)
     assert results["samples"]["mine"][0]["arguments"][0][0].count("and nothing else on the first line") == 3

@@ -3,10 +3,8 @@
 import ast
 import json
 import shlex
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import patch
 
 import lm_eval.models
@@ -33,17 +31,17 @@ from tests.support.written import put
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands]:
+def run(tmp_path, capsys):
     KnowsSome.built = []
     with quickly():
         yield Commands(tmp_path, capsys)
 
 
-def told(metadata: Mapping[str, Any], model_args: Mapping[str, Any] | str | None = None) -> str:
+def told(metadata, model_args=None):
     """The error for a run with this metadata; empty if there is none."""
     model = metadata if isinstance(model_args, str) else {**(model_args or {}), **metadata}
 
-    def simple_evaluate(task_manager: Any, model_args: Any) -> None:  # where `check_metadata` looks for the arguments
+    def simple_evaluate(task_manager, model_args):  # where `check_metadata` looks for the arguments
         check_metadata("mine", {"version": 1, **model})
 
     try:
@@ -53,14 +51,14 @@ def told(metadata: Mapping[str, Any], model_args: Mapping[str, Any] | str | None
     return ""
 
 
-def pasted(message: str) -> Any:
+def pasted(message):
     """The metadata in an error message, parsed as a shell does."""
     words = shlex.split(message.partition("Pass ")[2])
     assert words[0] == "--metadata"
     return json.loads(words[1])
 
 
-CORRECTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+CORRECTED = [
     ({"questions": 10}, {"cora": {"questions": 10}}),
     ({"questions": 10, "cora": {"seed": 1}, "other": 5}, {"cora": {"seed": 1, "questions": 10}, "other": 5}),
     ({"seed": 3}, {"cora": {"seed": 3}}),
@@ -75,7 +73,7 @@ CORRECTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("given", "expected"), CORRECTED, ids=str)
-def test_the_error_prints_what_to_paste(given: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_the_error_prints_what_to_paste(given, expected):
     message = told(given)
     assert tells(message, "mine: ", "--metadata", "'cora'")
     assert pasted(message) == expected
@@ -87,17 +85,17 @@ def test_the_error_prints_what_to_paste(given: dict[str, Any], expected: dict[st
 @pytest.mark.parametrize(
     "given", [{}, {"cora": {"seed": 1}}, {"max_seq_lengths": [1]}, {"corazon": 1}, {"cora_": 1}, {"options": 1}]
 )
-def test_other_metadata_is_no_error(given: dict[str, Any]) -> None:
+def test_other_metadata_is_no_error(given):
     assert told(given) == ""
 
 
 @pytest.mark.parametrize("text", ['{"cora": {"questions": 2}}', '{"cora": {"questions": 2, "nota_text": "a=b"}}'])
-def test_the_text_of_a_config_file_is_refused(text: str) -> None:
+def test_the_text_of_a_config_file_is_refused(text):
     message = told(simple_parse_args_string(text))  # as the harness reads it
     assert tells(message, "mine: ", "--config", '{"cora": {"questions": 2', "quotes")
 
 
-def test_model_arguments_are_no_mistake() -> None:
+def test_model_arguments_are_no_mistake():
     every = dict.fromkeys(Options.names(), 1)
     assert told({"cora": {}}, every) == ""
     assert pasted(told({"questions": 2}, {"seed": 1, "revision": "main"})) == {"cora": {"questions": 2}}
@@ -107,8 +105,8 @@ def test_model_arguments_are_no_mistake() -> None:
     assert pasted(told({"data_files": Path("my.jsonl")})) == {"cora": {"data_files": "my.jsonl"}}
 
 
-def test_names_that_a_back_end_takes_are_ambiguous() -> None:
-    taken: set[str] = set()
+def test_names_that_a_back_end_takes_are_ambiguous():
+    taken = set()
     for path in Path(lm_eval.models.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name == "__init__":
@@ -118,7 +116,7 @@ def test_names_that_a_back_end_takes_are_ambiguous() -> None:
 
 
 @pytest.mark.parametrize("name", ["questions", "data_files", "CORA"])
-def test_a_task_that_is_loaded_by_hand_refuses_what_no_back_end_takes(name: str) -> None:
+def test_a_task_that_is_loaded_by_hand_refuses_what_no_back_end_takes(name):
     manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={name: {}, "pretrained": "x"})
     with pytest.raises(UserError) as caught:
         manager.load(["cora_demo"])
@@ -127,15 +125,13 @@ def test_a_task_that_is_loaded_by_hand_refuses_what_no_back_end_takes(name: str)
 
 
 @pytest.mark.parametrize("name", sorted(AMBIGUOUS & Options.names()))
-def test_a_task_that_is_loaded_by_hand_warns_of_what_a_back_end_takes(
-    name: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_task_that_is_loaded_by_hand_warns_of_what_a_back_end_takes(name, caplog):
     check_metadata("mine", {"version": 1, name: 5})
     assert tells(caplog.text, f"mine: {name!r} ", "metadata", "{'cora': {...}}")
 
 
-def test_a_run_in_python_tells_model_arguments_apart() -> None:
-    def evaluate(metadata: dict[str, Any], **more: Any) -> Any:
+def test_a_run_in_python_tells_model_arguments_apart():
+    def evaluate(metadata, **more):
         manager = TaskManager(include_path=TASKS, include_defaults=False, metadata=metadata)
         with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.evaluator.set_torch_seed"):
             return simple_evaluate(model=Simulated(knows), tasks=["cora_demo"], task_manager=manager, **more)
@@ -152,7 +148,7 @@ PAIRS = [pytest.param(text, marks=pairs) for text in ("questions=10", "cora.ques
 
 
 @pytest.mark.parametrize("given", ['{"questions": 10}', '{"seed": 1}', *PAIRS])
-def test_both_commands_refuse_before_the_first_request(run: Commands, given: str) -> None:
+def test_both_commands_refuse_before_the_first_request(run, given):
     with pytest.raises(UserError, match=r"cora_demo: .*--metadata .*{\"cora\": {\""):
         run.plain("--metadata", given, questions=0)
     assert not [prompt for model in KnowsSome.built for prompt in model.prompts]
@@ -168,7 +164,7 @@ MMLU_PRO = benchmark("mmlu_pro")
 
 
 @pytest.mark.parametrize("benchmark", [MMLU_PRO, AGIEVAL, MATH], ids=lambda benchmark: benchmark.name)
-def test_scores_templates_are_those_of_the_installed_harness(benchmark: Any) -> None:
+def test_scores_templates_are_those_of_the_installed_harness(benchmark):
     # Read from the file of the harness: the texts are not part of this project.
     path = templates._SCORE / benchmark.score_templates / "prompt_templates.json"
     file = json.loads(path.read_text(encoding="utf-8"))
@@ -181,7 +177,7 @@ def test_scores_templates_are_those_of_the_installed_harness(benchmark: Any) -> 
     assert dropped == ([] if benchmark is MATH else [3])
 
 
-def test_other_benchmarks_use_the_templates_of_this_package() -> None:
+def test_other_benchmarks_use_the_templates_of_this_package():
     assert templates_of(DEMO, Options()) == own_templates() == templates_of(None, Options())
 
 
@@ -194,9 +190,7 @@ def test_other_benchmarks_use_the_templates_of_this_package() -> None:
         ({"prompt_robustness": "x"}, "TypeError"),
     ],
 )
-def test_the_error_names_a_harness_without_templates(
-    change: dict[str, Any] | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_error_names_a_harness_without_templates(change, said, tmp_path, monkeypatch):
     if change is not None:
         path = templates._SCORE / "mmlu_pro" / "prompt_templates.json"
         (tmp_path / "mmlu_pro").mkdir()
@@ -216,7 +210,7 @@ def test_the_error_names_a_harness_without_templates(
         ('[{"prompt": "{question}"}]', r"template 1: expected \{options\} 1 times, it stands there 0"),
     ],
 )
-def test_an_invalid_file_of_the_user_is_an_error(text: str | None, said: str, tmp_path: Path) -> None:
+def test_an_invalid_file_of_the_user_is_an_error(text, said, tmp_path):
     path = tmp_path / "mine.json"
     if text is not None:
         path.write_text(text)
@@ -224,7 +218,7 @@ def test_an_invalid_file_of_the_user_is_an_error(text: str | None, said: str, tm
         build("cora_demo_prompts", templates=str(path))
 
 
-def test_a_file_for_maths_has_no_options(tmp_path: Path) -> None:
+def test_a_file_for_maths_has_no_options(tmp_path):
     path = put(tmp_path / "mine.json", [[{"prompt": r"{question} The answer in a $\boxed{{box}}$, please."}]])
     template = templates_of(MATH, Options(templates=str(path))).fixed
     assert template.render("1 + 1?", ()) == r"1 + 1? The answer in a $\boxed{box}$, please."
@@ -240,27 +234,25 @@ def test_a_file_for_maths_has_no_options(tmp_path: Path) -> None:
         ("cora_demo_order_mc", {"templates": "x.json"}, "templates"),
     ],
 )
-def test_an_option_that_the_probe_ignores_is_refused(task: str, options: dict[str, Any], named: str) -> None:
+def test_an_option_that_the_probe_ignores_is_refused(task, options, named):
     with pytest.raises(UserError, match=rf"{task}: option '{named}': the probe '\w+' "):
         build(task, **options)
 
 
 @pytest.mark.usefixtures("hub")
-def test_all_orders_of_many_options_are_refused() -> None:
+def test_all_orders_of_many_options_are_refused():
     with pytest.raises(UserError, match=r"cora_mmlu_pro_order: question '\d+' has 6 options, .* swap or cyclic"):
         build("cora_mmlu_pro_order", orders="all")
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_probe_that_alters_options_on_questions_without(tmp_path: Path) -> None:
+def test_a_probe_that_alters_options_on_questions_without(tmp_path):
     parts = ", ".join(f"{TASKS}/{part}.yaml" for part in ("_forms/generate", "_benchmarks/math", "_probes/divergent"))
     with pytest.raises(UserError, match=r"mine: question 'algebra-test-0'.* 'divergent' alters options"):
         own_task(tmp_path, f"include: [{parts}]").load(["mine"])
 
 
-def test_a_template_that_does_not_ask_for_what_is_read_is_reported(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_template_that_does_not_ask_for_what_is_read_is_reported(tmp_path, caplog):
     good = {"name": "good", "prompt": "{question}{options} The best answer is <letter>."}
     path = put(tmp_path / "mine.json", [[good, {"name": "silent", "prompt": "{question}{options}"}]])
     templates_of(DEMO, Options(templates=str(path)))

@@ -3,7 +3,6 @@
 from collections import Counter
 from itertools import pairwise
 from math import inf
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,26 +26,26 @@ from tests.support.stopping import chance
 VARIANTS = 26
 
 
-def agenda(task: str, questions: int) -> list[Planned]:
+def agenda(task, questions):
     return [Planned(task, f"q{number}", VARIANTS) for number in range(questions)]
 
 
 class Answers:
     """A model with given shares of right originals and of right ones that are always right."""
 
-    def __init__(self, seed: int, m: float = 0.7, r: float = 0.4) -> None:
+    def __init__(self, seed, m=0.7, r=0.4):
         self.seed, self.m, self.r = seed, m, r
-        self.known: dict[tuple[str, str], QuestionOutcome] = {}
-        self.parts: dict[tuple[str, str], list[str]] = {}
-        self.batches: list[list[Planned]] = []
+        self.known = {}
+        self.parts = {}
+        self.batches = []
 
-    def right(self, planned: Planned) -> bool:
+    def right(self, planned):
         return chance(self.seed, planned.key) < self.m
 
-    def always(self, planned: Planned) -> bool:
+    def always(self, planned):
         return self.right(planned) and chance(self.seed, planned.key, "always") < self.r
 
-    def take(self, batch: Any) -> Observed:
+    def take(self, batch):
         self.batches.append(list(batch))
         for planned in batch:
             self.parts.setdefault(planned.key, []).append(planned.part)
@@ -57,14 +56,14 @@ class Answers:
                 self.known[planned.key] = QuestionOutcome(VARIANTS if always else 5, True, right, always)
         return Observed(sum(one.requests for one in self.known.values()), outcomes=dict(self.known))
 
-    def phases(self, questions: list[Planned]) -> Phases:
+    def phases(self, questions):
         own = [planned for planned in questions if planned.key in self.known]
         followed = [planned for planned in own if self.parts[planned.key] == ["original", "all"]]
         right, always = sum(map(self.right, own)), sum(map(self.always, followed))
         return Phases(len(questions), len(own), right, len(followed), always)
 
 
-def played(questions: list[Planned], target: float, answers: Answers) -> Answers:
+def played(questions, target, answers):
     rounds, observed = until_whole(questions, target), None
     while (batch := send(rounds, observed)) is not None:
         assert batch  # an empty batch would never end
@@ -72,7 +71,7 @@ def played(questions: list[Planned], target: float, answers: Answers) -> Answers
     return answers
 
 
-def width(phases: Phases) -> float:
+def width(phases):
     low, high = estimate("cora", phases).interval
     return (high - low) / 2
 
@@ -81,9 +80,7 @@ def width(phases: Phases) -> float:
 @given(st.integers(1, 400), st.floats(0.005, 0.3), st.integers(0, 1_000), st.floats(0, 1), st.floats(0, 1))
 @example(101, 0.25, 1, 1 / 128, 0.0)  # 100 of 101 questions asked, and one is right
 @settings(max_examples=40, deadline=None)
-def test_the_first_questions_are_asked_and_the_first_right_ones_are_followed(
-    count: int, target: float, seed: int, m: float, r: float
-) -> None:
+def test_the_first_questions_are_asked_and_the_first_right_ones_are_followed(count, target, seed, m, r):
     questions = agenda("t", count)
     answers = played(questions, target, Answers(seed, m, r))
     asked = [planned for planned in questions if planned.key in answers.parts]
@@ -97,21 +94,21 @@ def test_the_first_questions_are_asked_and_the_first_right_ones_are_followed(
     assert phases.is_complete or width(phases) <= target
 
 
-def test_a_tiny_target_has_all_originals_asked_and_all_right_ones_followed() -> None:
+def test_a_tiny_target_has_all_originals_asked_and_all_right_ones_followed():
     answers = played(questions := agenda("t", 300), 1e-6, Answers(1))
     phases, right = answers.phases(questions), sum(map(answers.right, questions))
     assert (phases.asked, phases.right, phases.followed, width(phases)) == (300, right, right, 0)
 
 
 @pytest.mark.parametrize(("m", "r"), [(0.0, 0.0), (1.0, 1.0), (1.0, 0.0)])
-def test_questions_that_are_all_alike_do_not_end_a_run_at_the_first_test(m: float, r: float) -> None:
+def test_questions_that_are_all_alike_do_not_end_a_run_at_the_first_test(m, r):
     # The estimated error is 0. With a pseudo-count of 4 for each outcome it is not.
     questions = agenda("t", 2_000)
     phases = played(questions, 0.02, Answers(1, m, r)).phases(questions)
     assert first_sizes(2_000).asked < phases.asked < 2_000
 
 
-def test_each_task_ends_on_its_own() -> None:
+def test_each_task_ends_on_its_own():
     questions = [planned for pair in zip(agenda("a", 900), agenda("b", 900), strict=True) for planned in pair]
     together = played(questions, 0.02, Answers(3))
     for task in "ab":
@@ -124,7 +121,7 @@ def test_each_task_ends_on_its_own() -> None:
 
 
 # ---- sizes
-def test_the_sizes_are_from_a_list_that_does_not_depend_on_the_answers() -> None:
+def test_the_sizes_are_from_a_list_that_does_not_depend_on_the_answers():
     possible = set(possible_sizes(14_042))
     for seed in range(5):
         questions = agenda("t", 14_042)
@@ -140,16 +137,14 @@ def test_the_sizes_are_from_a_list_that_does_not_depend_on_the_answers() -> None
 
 @given(st.integers(30, 60), st.floats(0.05, 0.95), st.floats(0.05, 0.95), st.floats(1, 20), st.floats(0.02, 0.1))
 @settings(max_examples=15, deadline=None)
-def test_the_cheapest_sizes_are_those_of_a_search(
-    questions: int, m: float, r: float, following: float, target: float
-) -> None:
+def test_the_cheapest_sizes_are_those_of_a_search(questions, m, r, following, target):
     asked = 20
     right = max(1, round(m * asked))
     phases = Phases(questions, asked, right, right, round(r * right))
     m = (right + 8) / (asked + 12)  # four more of each of the three outcomes
     r = (phases.always + 4) / (phases.followed + 8)
 
-    def error(n1: float, n2: float) -> float:
+    def error(n1, n2):
         of_m = m * (1 - m) * (1 / n1 - 1 / questions)
         of_r = r * (1 - r) * max(0.0, 1 / n2 - 1 / (m * questions))
         return (
@@ -169,7 +164,7 @@ def test_the_cheapest_sizes_are_those_of_a_search(
         assert 1.96 * error(found.asked, found.followed) <= target * 1.001
 
 
-def test_the_samples_grow_to_the_next_size_on_the_way_to_the_cheapest_ones() -> None:
+def test_the_samples_grow_to_the_next_size_on_the_way_to_the_cheapest_ones():
     phases = Phases(questions=1273, asked=100, right=70, followed=50, always=20)
     best = cheapest(phases, (1, 8), 0.02)
     found = next_sizes(phases, (1, 8), 0.02)
@@ -185,7 +180,7 @@ def test_the_samples_grow_to_the_next_size_on_the_way_to_the_cheapest_ones() -> 
     "text",
     ["0.01", "whole", "whole:", "whole:0", "whole:-1", "whole:0.5", "whole:x", "whole:nan", "stderr:0.1", "", 0.1],
 )
-def test_a_target_that_cannot_be_read_names_the_form(text: Any) -> None:
+def test_a_target_that_cannot_be_read_names_the_form(text):
     with pytest.raises(UserError, match=r"--target .*expected whole:E, such as whole:0.01.*--target-stderr") as error:
         parse_target(text)
     assert repr(text) in str(error.value)

@@ -11,7 +11,7 @@ from tests.support.tables import A, B, C, asked, assert_is, hits, table_of
 TEMPLATES = ["brief", "long", "single_letter_only"]
 
 
-def test_the_aggregated_row() -> None:
+def test_the_aggregated_row():
     # Templates: brief 2/2, long 1/2; the third, 0/2, is dropped from the accuracies only.
     prompts = hits(["110", "100"], TEMPLATES)
     # Positions, with two options: A 1/2, B 2/2.
@@ -31,7 +31,7 @@ def test_the_aggregated_row() -> None:
     assert_is(row.cr_prompts_order, 5 / 12, 1 / 4)
 
 
-def test_the_aggregated_row_without_questions() -> None:
+def test_the_aggregated_row_without_questions():
     nothing = ResponseTable.from_records(())
     for probes in ({}, {"order": nothing}, {"prompts": hits(["111"], TEMPLATES), "order": nothing}):
         row = metrics.aggregated(**probes)
@@ -39,7 +39,7 @@ def test_the_aggregated_row_without_questions() -> None:
         assert (row.predictions, row.questions) == (0, 0)
 
 
-def test_the_error_if_all_answers_are_right_is_that_of_the_accuracy_with_the_fewest_questions() -> None:
+def test_the_error_if_all_answers_are_right_is_that_of_the_accuracy_with_the_fewest_questions():
     row = metrics.aggregated(order=table_of([asked("p", [A, B], 2), asked("q", [A, B, C], 3)]))
     # One question has C. Wilson's interval of 1 of 1 is z^2 / (1 + z^2) wide: 3.841459 / 4.841459 / (2 * 1.959964).
     assert tuple(row.acc_mean) == pytest.approx((1.0, 0.202415), abs=1e-6)

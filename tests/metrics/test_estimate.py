@@ -27,12 +27,12 @@ from lm_eval_cora.metrics.estimate import (
     unvaried,
     wilson,
 )
-from lm_eval_cora.metrics.responses import Floats, ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles_errors as slow
 from tests.support.oracles_errors import bootstrap_error, samples, splits
 
 
-def test_each_stratum_has_one_draw_less_than_questions() -> None:
+def test_each_stratum_has_one_draw_less_than_questions():
     sums = bootstrap(lambda weights: np.stack([w.sum(axis=1) for w in weights], axis=1), [2, 7, 30])
     assert sums.shape == (REPLICATES, 3)
     assert REPLICATES == 5_000
@@ -40,7 +40,7 @@ def test_each_stratum_has_one_draw_less_than_questions() -> None:
 
 
 @pytest.mark.parametrize("questions", [2, 3, 10, 300])
-def test_the_variance_of_a_mean_is_that_of_the_sample(questions: int) -> None:
+def test_the_variance_of_a_mean_is_that_of_the_sample(questions):
     # s / sqrt(n) with ddof 1; n draws would give sqrt((n - 1) / n) times as much, 5% less for n = 10.
     values = np.random.default_rng(questions).random(questions)
     means = bootstrap(lambda weights: (weights[0] @ values / (questions - 1))[:, None], [questions])
@@ -48,10 +48,10 @@ def test_the_variance_of_a_mean_is_that_of_the_sample(questions: int) -> None:
     assert means.mean() == pytest.approx(values.mean(), abs=4 * means.std() / REPLICATES**0.5)
 
 
-def test_large_tables_are_drawn_in_parts_and_the_seed_is_fixed() -> None:
+def test_large_tables_are_drawn_in_parts_and_the_seed_is_fixed():
     sizes = []
 
-    def first(weights: list[Floats]) -> Floats:
+    def first(weights):
         sizes.append(len(weights[0]))
         return weights[0][:, :1]
 
@@ -68,17 +68,17 @@ Rows = Sequence[Sequence[float]]
 SHARES = (0.0, 0.05, 0.1, 0.5, 0.9, 1.0)
 
 
-def products(rows: Rows) -> list[Estimate]:
+def products(rows):
     """A product for each pair of columns."""
     columns = np.array(rows).T
     return [product_of(*columns[place : place + 2]) for place in range(0, len(columns), 2)]
 
 
-def pairs_of(columns: int, most: int) -> st.SearchStrategy[list[tuple[float, ...]]]:
+def pairs_of(columns, most):
     return st.lists(st.tuples(*[st.sampled_from(SHARES)] * columns), min_size=2, max_size=most)
 
 
-def test_the_oracle_has_every_bootstrap_sample() -> None:
+def test_the_oracle_has_every_bootstrap_sample():
     rows = [(0.0, 1.0), (0.0, 1.0), (0.5, 0.25), (1.0, 0.0)]
     means = [np.mean(drawn, axis=0) for drawn in product(rows, repeat=4)]  # 4^4 samples, equally likely
     assert samples(rows)[0].sum() == pytest.approx(1)
@@ -87,7 +87,7 @@ def test_the_oracle_has_every_bootstrap_sample() -> None:
 
 
 @given(pairs_of(2, most=6))
-def test_the_error_of_a_product_is_that_of_all_bootstrap_samples(rows: Rows) -> None:
+def test_the_error_of_a_product_is_that_of_all_bootstrap_samples(rows):
     (found,) = products(rows)
     expected = bootstrap_error(lambda a, b: a * b, rows)
     if expected > 1e-9:  # else it is that of a sample that does not vary
@@ -98,7 +98,7 @@ def test_the_error_of_a_product_is_that_of_all_bootstrap_samples(rows: Rows) -> 
 
 
 @given(pairs_of(4, most=5))
-def test_the_error_of_a_difference_of_products_is_that_of_all_bootstrap_samples(rows: Rows) -> None:
+def test_the_error_of_a_difference_of_products_is_that_of_all_bootstrap_samples(rows):
     before, after = products(rows)
     expected = bootstrap_error(lambda a, b, c, d: c * d - a * b, rows)
     found = difference(before, after)
@@ -109,7 +109,7 @@ def test_the_error_of_a_difference_of_products_is_that_of_all_bootstrap_samples(
 
 @pytest.mark.parametrize("questions", [10, 14, 25, 60])
 @pytest.mark.parametrize("part", [1.0, 0.8, 0.5])
-def test_the_error_of_a_mean_of_some_questions_is_close_to_all_bootstrap_samples(questions: int, part: float) -> None:
+def test_the_error_of_a_mean_of_some_questions_is_close_to_all_bootstrap_samples(questions, part):
     # Subsets of ten or more questions, of which 10% to 90% are right.
     size, places = max(10, round(part * questions)), np.arange(questions)
     for right in {1, size // 4, size // 2, size - 1}:
@@ -119,7 +119,7 @@ def test_the_error_of_a_mean_of_some_questions_is_close_to_all_bootstrap_samples
         assert mean_of(values.astype(float), inside).stderr == pytest.approx(expected, rel=0.05), right
 
 
-def test_the_error_of_a_pooled_share_is_close_to_all_bootstrap_samples() -> None:
+def test_the_error_of_a_pooled_share_is_close_to_all_bootstrap_samples():
     # Three kinds of questions with 14 or 26 variants, ten of them.
     for counts in ((5, 3, 2), (1, 8, 1), (3, 4, 3), (8, 1, 1), (2, 2, 6)):
         for right in ((14, 0, 13), (7, 26, 0), (1, 20, 26), (14, 26, 24)):
@@ -129,7 +129,7 @@ def test_the_error_of_a_pooled_share_is_close_to_all_bootstrap_samples() -> None
 
 
 @pytest.mark.parametrize("least", [1e-300, 1e-160, 1e-20])
-def test_tiny_numbers_keep_their_error(least: float) -> None:
+def test_tiny_numbers_keep_their_error(least):
     # Probabilities of 1, 2 and 3 times a tiny number: the error of the mean is sd / sqrt(3) = 1 / sqrt(3) of it.
     values = np.array([1.0, 2.0, 3.0]) * least
     assert mean_of(values).stderr == pytest.approx(least / sqrt(3))
@@ -140,17 +140,17 @@ def test_tiny_numbers_keep_their_error(least: float) -> None:
 
 
 @pytest.mark.parametrize("values", [[1.0] * 5, [0.0] * 2, [0.1] * 7, [1 / 3] * 49])
-def test_a_sample_that_does_not_vary_has_no_influences(values: list[float]) -> None:
+def test_a_sample_that_does_not_vary_has_no_influences(values):
     for found in (mean_of(np.array(values)), ratio_of(np.array(values) * 0.7, np.full(len(values), 0.7))):
         assert not found.influence.any()
         assert found.ends is not None
 
 
-def test_a_ratio_that_overflows_is_undefined() -> None:
+def test_a_ratio_that_overflows_is_undefined():
     assert np.isnan(ratio_of(np.ones(3), np.full(3, 1e-320), between=(0.0, float("inf"))).value)
 
 
-def assert_is(found: tuple[float, float], expected: tuple[float, float], within: float = 1e-6) -> None:
+def assert_is(found, expected, within=1e-6):
     assert found == pytest.approx(expected, rel=0, abs=within)
 
 
@@ -159,14 +159,14 @@ def assert_is(found: tuple[float, float], expected: tuple[float, float], within:
     ("successes", "trials", "low", "high"),
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
-def test_wilson_agrees_with_published_intervals(successes: int, trials: int, low: float, high: float) -> None:
+def test_wilson_agrees_with_published_intervals(successes, trials, low, high):
     # Newcombe 1998, Statistics in Medicine 17, 857, table I, method 3.
     assert_is(wilson(successes, trials), (low, high), within=5e-5)
     assert_is(wilson(trials - successes, trials), (1 - high, 1 - low), within=5e-5)
 
 
 # ---- Tango
-def test_published_intervals_of_a_paired_difference() -> None:
+def test_published_intervals_of_a_paired_difference():
     # Airway reactivity before and after a transplantation, 7 and 1 changes of 21: Fagerland, Lydersen and Laake 2014.
     assert_is(tango(lost=7, gained=1, questions=21), (-0.517, -0.026), within=5e-4)
     # 25 and 28 changes of 618, at 90%: the R package PropCIs.
@@ -174,20 +174,20 @@ def test_published_intervals_of_a_paired_difference() -> None:
 
 
 @pytest.mark.parametrize("questions", [1, 2, 5, 30])
-def test_interval_of_a_paired_difference_agrees_with_its_oracle(questions: int) -> None:
+def test_interval_of_a_paired_difference_agrees_with_its_oracle(questions):
     for lost, gained, _ in list(splits(questions, 3))[:: 1 + 2 * questions]:
         assert_is(tango(lost, gained, questions), slow.paired_interval(lost, gained, questions), within=1e-6)
 
 
 # ---- Means of several answers
 @pytest.mark.parametrize("right", ["22020", "20120", "222"])
-def test_the_same_number_from_the_same_answers_has_the_same_interval(right: str) -> None:
+def test_the_same_number_from_the_same_answers_has_the_same_interval(right):
     table = ResponseTable.from_hits([np.arange(2) < int(hits) for hits in right])
     one, same = metrics.acc(table), metrics.mcqa_plus(table)
     assert (*one, *one.interval) == pytest.approx((*same, *same.interval))
 
 
-def test_a_mean_has_the_interval_of_a_share_with_the_same_error() -> None:
+def test_a_mean_has_the_interval_of_a_share_with_the_same_error():
     # 0.25 with the error 0.05: 0.25 * 0.75 / 0.0025 = 75 trials.
     assert trials_with_error(0.25, 0.05) == pytest.approx(75)
     assert_is(bounded(0.25, 0.05), wilson(18.75, 75))
@@ -198,7 +198,7 @@ def test_a_mean_has_the_interval_of_a_share_with_the_same_error() -> None:
     assert_is(bounded(1.0, 2.0, (0.0, inf)), (0.0, 1 + 2 * IN_95_PERCENT))
 
 
-def test_a_sample_that_does_not_vary_by_hand() -> None:
+def test_a_sample_that_does_not_vary_by_hand():
     # w = 3.8415 / 43.8415 = 0.0876 of the questions may have 0 or 1 instead of 0.25.
     rare = 3.8414588 / 43.8414588
     assert_is(unvaried(0.25, 40), (0.25 - 0.25 * rare, 0.25 + 0.75 * rare))
@@ -206,7 +206,7 @@ def test_a_sample_that_does_not_vary_by_hand() -> None:
     assert_is(unvaried(0.0, 40, (-1.0, 1.0)), tango(0, 0, 40))
 
 
-def test_one_further_question_as_far_as_the_farthest_by_hand() -> None:
+def test_one_further_question_as_far_as_the_farthest_by_hand():
     # 1, 1, 1, 0.5 of the mean 0.875: deviations 0.125 and -0.375, variance 0.1875 / 3, error 0.125.
     found = mean_of(np.array([1.0, 1.0, 1.0, 0.5]))
     assert found.stderr == pytest.approx(0.125)
@@ -214,14 +214,14 @@ def test_one_further_question_as_far_as_the_farthest_by_hand() -> None:
     assert_is(found.interval, bounded(0.875, found.cautious_stderr))
 
 
-def test_clopper_and_pearson_by_hand() -> None:
+def test_clopper_and_pearson_by_hand():
     # 0 of 10: (1 - p)^10 = 0.025. 10 of 10: p^10 = 0.025.
     assert_is(clopper_pearson(0, 10), (0, 1 - 0.025**0.1))
     assert_is(clopper_pearson(10, 10), (0.025**0.1, 1))
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])
-def test_each_end_of_clopper_and_pearson_is_wrong_with_at_most_its_tail(trials: int) -> None:
+def test_each_end_of_clopper_and_pearson_is_wrong_with_at_most_its_tail(trials):
     for share in np.linspace(0.01, 0.99, 40):
         chances = [comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(trials + 1)]
         ends = [clopper_pearson(k, trials) for k in range(trials + 1)]
@@ -229,7 +229,7 @@ def test_each_end_of_clopper_and_pearson_is_wrong_with_at_most_its_tail(trials: 
         assert sum(chance for chance, (_, high) in zip(chances, ends, strict=True) if high < share) <= 0.025
 
 
-def test_a_higher_level_has_a_wider_interval() -> None:
+def test_a_higher_level_has_a_wider_interval():
     # cora of questions that are right in all variants, in the original only, or wrong in the original
     before, after = (product_of(*np.repeat(OUTCOMES, counts, axis=0).T) for counts in ((5, 3, 4), (5, 2, 5)))
     levels = (0.1, 0.5, 1.0, 1.96, 3.0, 6.0)
@@ -246,7 +246,7 @@ def test_a_higher_level_has_a_wider_interval() -> None:
         assert -1 <= lows[-1] <= highs[-1] <= 1
 
 
-def test_an_interval_of_its_own_is_kept() -> None:
+def test_an_interval_of_its_own_is_kept():
     assert Estimate(0.5, 0.1, ends=(0.2, 0.9)).interval == (0.2, 0.9)
     assert Estimate(0.5, 0.1).interval == pytest.approx((0.304, 0.696), abs=1e-5)
     assert not any(map(isfinite, Estimate(0.5, float("nan")).interval))

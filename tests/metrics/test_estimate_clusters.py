@@ -1,6 +1,5 @@
 """Clusters as the units of errors: by hand, an oracle, and repeated questions, which tell nothing more."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import isnan, nan, sqrt
 
@@ -18,11 +17,11 @@ from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
 from tests.support.tables import MADE, QUESTIONS, estimates, found_in, made, questions, table_of
 
 
-def in_clusters(table: ResponseTable, *names: str) -> ResponseTable:
+def in_clusters(table, *names):
     return replace(table, clusters=names)
 
 
-def test_a_share_by_hand() -> None:
+def test_a_share_by_hand():
     # Right: 2 of 2 and 1 of 2, so 3/4. The sums of the deviations are 1/2 and -1/2: sqrt(2 (1/4 + 1/4)) / 4 = 1/4.
     table = in_clusters(ResponseTable.from_hits([[1], [1], [0], [1]]), "a", "a", "b", "b")
     found = metrics.mcqa(table)
@@ -33,7 +32,7 @@ def test_a_share_by_hand() -> None:
     assert table.size == "4 questions in 2 passages"
 
 
-def test_a_difference_by_hand() -> None:
+def test_a_difference_by_hand():
     # The sums of the differences are 2, 0 and 1 of 6 questions: sd 1, sqrt(3 (1 + 1 + 0) / 2) / 6 = 0.2887, t = 1.7321.
     names = ("a", "a", "b", "b", "c", "c")
     before, after = (
@@ -48,7 +47,7 @@ def test_a_difference_by_hand() -> None:
     assert change.high == 1
 
 
-def test_a_part_of_the_questions_by_hand() -> None:
+def test_a_part_of_the_questions_by_hand():
     # Of the clusters a, b and c only a and b have questions that count: 2 / (2 - 1) instead of 3 / (3 - 1).
     table = in_clusters(ResponseTable.from_hits([[1]] * 6), *"aabbcc")
     values, members = np.array([1.0, 0, 0, 0, 0, 0]), np.array([True, True, True, True, False, False])
@@ -58,7 +57,7 @@ def test_a_part_of_the_questions_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("names", "units"), [("aaaa", 0), ("aabb", 2)])
-def test_clusters_that_do_not_vary(names: str, units: int) -> None:
+def test_clusters_that_do_not_vary(names, units):
     found = metrics.mcqa(in_clusters(ResponseTable.from_hits([[1]] * 4), *names))
     assert found.value == 1
     if units:  # the lower end is that of Wilson's interval for 2 of 2 with a quantile of 12.7
@@ -69,13 +68,13 @@ def test_clusters_that_do_not_vary(names: str, units: int) -> None:
 
 # ---- tables of every probe
 @pytest.mark.parametrize("probe", MADE)
-def test_a_cluster_for_each_question_changes_nothing(probe: str) -> None:
+def test_a_cluster_for_each_question_changes_nothing(probe):
     chosen, table = made(probe)
     own = estimates(chosen, in_clusters(table, *map(str, range(QUESTIONS))))
     assert repr(own) == repr(found_in(probe))
 
 
-def repeated(table: ResponseTable, times: int) -> ResponseTable:
+def repeated(table, times):
     """Repeat each question several times. The copies of a question are a cluster."""
     rows = np.concatenate([np.tile(part, times) for part in np.split(np.arange(len(table.kind)), table.starts[1:])])
     question = table.question[table.pairs[:, :1]]
@@ -98,7 +97,7 @@ OF_IDS = ("acc_pride", "subset_sizes", "timeouts", "questions", "picks")  # coun
 
 
 @pytest.mark.parametrize("probe", MADE)
-def test_repeated_questions_in_clusters_tell_nothing_more(probe: str) -> None:
+def test_repeated_questions_in_clusters_tell_nothing_more(probe):
     chosen, table = made(probe)
     found, checked = estimates(chosen, repeated(table, 3)), 0
     for name, alone in found_in(probe).items():
@@ -111,7 +110,7 @@ def test_repeated_questions_in_clusters_tell_nothing_more(probe: str) -> None:
     assert checked > 10
 
 
-def test_repeated_questions_in_the_aggregated_row() -> None:
+def test_repeated_questions_in_the_aggregated_row():
     table = table_of(questions(30, "sampling", (4,), 7))
     for macro in (False, True):
         alone, more = aggregated(sampling=table, macro=macro), aggregated(sampling=repeated(table, 3), macro=macro)
@@ -122,7 +121,7 @@ def test_repeated_questions_in_the_aggregated_row() -> None:
 @pytest.mark.parametrize(
     "metric", [metrics.acc_range_p, metrics.position_p_value, metrics.recall_spread, metrics.acc_range_by_chance]
 )
-def test_the_tests_have_clusters_as_units(metric: Callable[[ResponseTable], Estimate]) -> None:
+def test_the_tests_have_clusters_as_units(metric):
     rng = np.random.default_rng(3)
     kinds = {"kinds": tuple(f"answer_at_{letter}" for letter in "ABCD"), "kind": np.tile(np.arange(4), 45)}
     kinds |= {"options": np.full(180, 4), "position": rng.integers(0, 4, 180)}
@@ -135,7 +134,7 @@ def test_the_tests_have_clusters_as_units(metric: Callable[[ResponseTable], Esti
 
 
 # ---- categories, notes, and functions of the user
-def test_categories_of_one_cluster_are_pooled() -> None:
+def test_categories_of_one_cluster_are_pooled():
     table = ResponseTable.from_hits([[1], [0]] * 6, categories=("x",) * 4 + ("y",) * 8)
     table = in_clusters(table, *"aaaabbbccddd")
     assert note_on_small_categories(table).startswith("1 category has one cluster of questions")
@@ -148,7 +147,7 @@ def test_categories_of_one_cluster_are_pooled() -> None:
     assert isnan(metrics.macro_acc(one).stderr)
 
 
-def test_few_clusters_have_a_note() -> None:
+def test_few_clusters_have_a_note():
     table = ResponseTable.from_hits([[1], [0]] * 40)
     assert not note_on_few_clusters(table)
     assert not note_on_few_clusters(in_clusters(table, *(f"{n % 20}" for n in range(80))))
@@ -163,21 +162,21 @@ def test_few_clusters_have_a_note() -> None:
     assert one == "80 questions in 1 passage: without a second one, no error is known"
 
 
-def test_a_metric_of_the_user_has_clusters_as_units() -> None:
+def test_a_metric_of_the_user_has_clusters_as_units():
     own = {"metric": "own", "aggregation": lambda table: metrics.estimate.mean_of(table.hits / table.sizes)}
     table = in_clusters(ResponseTable.from_hits([[1], [0], [0], [1]]), *"aabc")
     assert compute(own, table).units == 16 / 6
     assert table.clustered(Estimate(1.0, nan)).units == 0
 
 
-def test_unequal_clusters_have_the_error_of_a_jackknife_and_few_degrees_of_freedom() -> None:
+def test_unequal_clusters_have_the_error_of_a_jackknife_and_few_degrees_of_freedom():
     rng, sizes = np.random.default_rng(0), [40, 20, 10, *[3] * 9]
     names = np.repeat(np.arange(12), sizes)
     rights = rng.random((len(names), 4)) < rng.random(12)[names][:, None]
     columns = {"kinds": tuple("abcd"), "kind": np.tile(np.arange(4), len(names))}
     table = in_clusters(ResponseTable.from_hits(rights, **columns), *map(str, names))
 
-    def jackknife(values: np.ndarray) -> float:
+    def jackknife(values):
         """Standard error from the means without each cluster."""
         return sqrt(11) * float(np.std([values[names != name].mean() for name in range(12)]))
 
@@ -193,7 +192,7 @@ def test_unequal_clusters_have_the_error_of_a_jackknife_and_few_degrees_of_freed
         assert abs(end - share.value) == pytest.approx(z * sqrt(end * (1 - end) / trials))
 
 
-def test_letter_tests_need_as_many_options_in_a_passage() -> None:
+def test_letter_tests_need_as_many_options_in_a_passage():
     sizes = np.tile([4, 5], 60)
     places = np.random.default_rng(0).integers(0, np.repeat(sizes, sizes))
     columns = {"position": places, "options": np.repeat(sizes, sizes)}

@@ -13,7 +13,7 @@ OF_A_TEST = ("recall_spread_by_chance", "acc_range", "macro_acc_range", "positio
 
 
 @pytest.mark.parametrize("probe", MADE)
-def test_every_estimate_with_an_error_has_influences_or_an_interval_of_its_own(probe: str) -> None:
+def test_every_estimate_with_an_error_has_influences_or_an_interval_of_its_own(probe):
     for name, estimate in found_in(probe).items():
         if name.startswith(OF_A_TEST):
             assert isnan(estimate.stderr), name
@@ -26,7 +26,7 @@ def test_every_estimate_with_an_error_has_influences_or_an_interval_of_its_own(p
 
 
 @pytest.mark.parametrize("probe", MADE)
-def test_influences_give_the_error(probe: str) -> None:
+def test_influences_give_the_error(probe):
     means = 0
     for name, estimate in found_in(probe).items():
         if estimate.influence is None:
@@ -55,7 +55,7 @@ def test_influences_give_the_error(probe: str) -> None:
 
 
 @pytest.mark.parametrize("probe", MADE)
-def test_influences_agree_with_leaving_a_question_out(probe: str) -> None:
+def test_influences_agree_with_leaving_a_question_out(probe):
     (chosen, table), whole = made(probe), found_in(probe)
     kept = {name for name, estimate in whole.items() if estimate.influence is not None}
     assert len(kept) > 5
@@ -81,7 +81,7 @@ def test_influences_agree_with_leaving_a_question_out(probe: str) -> None:
 
 
 @pytest.mark.parametrize("probe", MADE)
-def test_the_mean_of_the_outcomes_is_the_value(probe: str) -> None:
+def test_the_mean_of_the_outcomes_is_the_value(probe):
     shares = 0
     for name, estimate in found_in(probe).items():
         if estimate.outcomes is None or isnan(estimate.value):
@@ -94,7 +94,7 @@ def test_the_mean_of_the_outcomes_is_the_value(probe: str) -> None:
     assert shares >= 1
 
 
-def test_a_share_of_some_questions() -> None:
+def test_a_share_of_some_questions():
     found = share_of(np.array([True, False, True]), np.array([True, True, False]))
     assert found.value == 0.5
     assert found.outcomes[:2].tolist() == [1, 0]

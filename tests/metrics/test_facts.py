@@ -1,11 +1,9 @@
 """Facts of metrics, metrics on arrays, and skipped variants: a metric is defined only if they cannot change it."""
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from math import isnan, nan
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,15 +14,14 @@ from hypothesis import strategies as st
 from lm_eval_cora import metrics
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import probe_metrics
-from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.facts import Facts, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.variants.probes import PROBES
-from tests.support.tables import Members, questions, table_of
+from tests.support.tables import questions, table_of
 
 
-def test_each_metric_has_a_meaning_of_one_sentence() -> None:
+def test_each_metric_has_a_meaning_of_one_sentence():
     for function in {entry["aggregation"] for probe in PROBES for entry in probe_metrics(probe)}:
         meaning = facts_of(function).meaning
         assert meaning[:1].isupper(), function
@@ -32,7 +29,7 @@ def test_each_metric_has_a_meaning_of_one_sentence() -> None:
         assert "\n" not in meaning
 
 
-def test_a_function_of_the_user_has_the_defaults() -> None:
+def test_a_function_of_the_user_has_the_defaults():
     assert facts_of(lambda table: table) == Facts()
 
 
@@ -54,12 +51,12 @@ METRICS = [
         pd.DataFrame([[True, False], [True, True]]).astype("boolean"),
     ],
 )
-def test_every_kind_of_array(correct: Any) -> None:
+def test_every_kind_of_array(correct):
     assert metrics.cora(correct) == metrics.cora(ResponseTable.from_hits([[1, 0], [1, 1]]))
 
 
 @pytest.mark.parametrize("empty", [[], np.zeros((0, 3))])
-def test_no_questions(empty: Any) -> None:
+def test_no_questions(empty):
     assert all(isnan(metric(empty).value) for metric in METRICS)
 
 
@@ -77,7 +74,7 @@ def test_no_questions(empty: Any) -> None:
         (None, "shape"),
     ],
 )
-def test_wrong_arrays(correct: Any, message: str) -> None:
+def test_wrong_arrays(correct, message):
     with pytest.raises(ValueError, match=message):
         metrics.acc(correct)
 
@@ -89,7 +86,7 @@ def test_wrong_arrays(correct: Any, message: str) -> None:
         *((value, "original: expected the position") for value in (1.5, "0", True)),
     ],
 )
-def test_an_original_that_is_not_a_position_in_each_row(original: Any, message: str) -> None:
+def test_an_original_that_is_not_a_position_in_each_row(original, message):
     with pytest.raises(ValueError, match=message):
         metrics.cora([[1, 1, 1, 1], [1, 1]], original=original)
     with pytest.raises(ValueError, match=r"original: expected the position .* got -1\. If the rows have no original"):
@@ -97,17 +94,17 @@ def test_an_original_that_is_not_a_position_in_each_row(original: Any, message: 
 
 
 @pytest.mark.parametrize("level", [nan, "abc", None, -0.1, 1.1])
-def test_a_level_that_is_not_a_share(level: Any) -> None:
+def test_a_level_that_is_not_a_share(level):
     with pytest.raises(ValueError, match="expected a share from 0 to 1"):
         metrics.bmca([[1, 1]], level)
 
 
-def test_the_original_may_be_another_variant() -> None:
+def test_the_original_may_be_another_variant():
     # Originals 1, 1, 1, 1, all right in 2 of 4: cora is 1 * (1 - (1 - 2/4)).
     assert metrics.cora(np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]]), original=np.int64(2)).value == 0.5
 
 
-def test_skipped_values() -> None:
+def test_skipped_values():
     masked = np.ma.masked_array([[1, 1], [1, 0]], mask=[[0, 0], [0, 1]])
     assert isnan(metrics.acc(masked).value)
     assert metrics.mcqa(masked).value == 1.0
@@ -116,7 +113,7 @@ def test_skipped_values() -> None:
     assert isnan(metrics.cora([[True, False], [None, False]]).value)
 
 
-def test_kinds_and_the_original() -> None:
+def test_kinds_and_the_original():
     assert ResponseTable.from_hits([[1], [0]]).kinds == ("original",)
     without = ResponseTable.from_hits([[1, 1]], original=None)
     assert without.kinds == ("variant",)
@@ -125,7 +122,7 @@ def test_kinds_and_the_original() -> None:
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=1, max_size=5))
-def test_the_same_as_records(correct: list[list[bool]]) -> None:
+def test_the_same_as_records(correct):
     """Oracle: the table that the harness' Records make."""
     table = ResponseTable.from_records(
         Record(
@@ -149,7 +146,7 @@ MOST_NOT_ASKED = 4
 """So a table has at most 4 ** 4 = 256 completions."""
 
 
-def partly_asked(seed: int) -> Members:
+def partly_asked(seed):
     """Return up to three questions of up to four variants, some of which were skipped."""
     rng, left, members = random.Random(seed), MOST_NOT_ASKED, []
     original_first = rng.random() < 0.5  # as in real runs
@@ -164,23 +161,21 @@ def partly_asked(seed: int) -> Members:
     return members
 
 
-def one(
-    name: str, ordinal: int, variants: int, printed: tuple[int, ...], picked: int | None, kind: str = "shuffled"
-) -> Record:
+def one(name, ordinal, variants, printed, picked, kind="shuffled"):
     position, kind = None if picked is None else printed.index(picked), kind if ordinal else "original"
     asked = (name, variants, ordinal, kind, printed, 0)
     return Record(*asked, picked=picked, position=position, original=not ordinal)
 
 
-def skipped(record: Record) -> Record:
+def skipped(record):
     return replace(record, picked=None, position=None, skipped=True)
 
 
-def completions(members: Members) -> Iterator[ResponseTable]:
+def completions(members):
     """Yield the tables with all possible answers to the skipped variants: each printed option, or an invalid one."""
     begun = (records for records in members if not all(record.skipped for record in records))
 
-    def answers(record: Record) -> list[Record]:
+    def answers(record):
         if not record.skipped:
             return [record]
         asked = replace(record, skipped=False)
@@ -190,17 +185,17 @@ def completions(members: Members) -> Iterator[ResponseTable]:
         yield ResponseTable.from_records(chosen)
 
 
-def is_undefined(estimate: Estimate) -> bool:
+def is_undefined(estimate):
     return isnan(estimate.value) and isnan(estimate.stderr)
 
 
-def same(one: Estimate, other: Estimate) -> bool:
+def same(one, other):
     return np.allclose(tuple(one), tuple(other), rtol=1e-12, atol=1e-12, equal_nan=True)
 
 
 @settings(max_examples=60)
 @given(st.integers(0, 10_000))
-def test_a_defined_metric_equals_that_of_every_full_run(seed: int) -> None:
+def test_a_defined_metric_equals_that_of_every_full_run(seed):
     members = partly_asked(seed)
     table = table_of(members)
     printed = {entry["metric"]: (entry, compute(entry, table)) for entry in ENTRIES}
@@ -213,7 +208,7 @@ def test_a_defined_metric_equals_that_of_every_full_run(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["cora", "ci", "mcqa"])
-def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name: str) -> None:
+def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name):
     # Each question has a wrong variant, so y = 0 and b = 0. cora = m (1 - m + b) is 0 if both originals are wrong
     # (m = 0), 0 if both are right (1 * 0), and 1/2 * 1/2 = 1/4 if one is right. The value is unknown although both
     # extremes are equal.
@@ -224,7 +219,7 @@ def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name
     assert is_undefined(compute(entry, ResponseTable.from_hits([[nan, 0], [nan, 0]])))
 
 
-def test_the_metrics_of_a_run_that_stops_at_the_first_miss() -> None:
+def test_the_metrics_of_a_run_that_stops_at_the_first_miss():
     # All right; first miss at the second variant, at the third, at the original. x = 1 1 1 0, y = 1 0 0 0: m = 3/4,
     # b = 1/4, ci = 1/2, cora = 3/8.
     table = ResponseTable.from_hits([[1, 1, 1, 1], [1, 0, nan, nan], [1, 1, 0, nan], [0, nan, nan, nan]])
@@ -238,7 +233,7 @@ def test_the_metrics_of_a_run_that_stops_at_the_first_miss() -> None:
 
 # ---- questions and records
 @pytest.mark.parametrize("ask", ["letter", "best_answer", "yes_no", "select_all", "boxed"])
-def test_a_skipped_record_of_each_answer_format(ask: Any) -> None:
+def test_a_skipped_record_of_each_answer_format(ask):
     asked = one("q0", 0, 2, (0, 1), 0)
     said = {"boxed": {"written": "7", "matches": True}, "select_all": {"selected": (0,)}, "yes_no": {"selected": (0,)}}
     picks = {"picked": None, "position": None} if ask in said else {}

@@ -18,34 +18,33 @@ from lm_eval_cora.metrics.kinds import (
     note_on_small_categories,
     strata_of,
 )
-from lm_eval_cora.metrics.responses import Bools, ResponseTable
 from tests.support.tables import hits, of_kinds
 
 
-def names(*sizes: int) -> list[str]:
+def names(*sizes):
     """Return a category for each question: sizes 2, 1 give c0, c0, c1."""
     return [f"c{number}" for number, size in enumerate(sizes) for _ in range(size)]
 
 
-def grouped(*sizes: int) -> list[list[list[int]]]:
+def grouped(*sizes):
     table = hits(["10"] * sum(sizes), categories=names(*sizes))
     return [[members.tolist() for members in stratum] for stratum in strata_of(table, macro=True)]
 
 
-def random_answers(rng: np.random.Generator, questions: int, kinds: int, missing: float) -> tuple[Bools, Bools]:
+def random_answers(rng, questions, kinds, missing):
     """(N, G) right answers, and whether a question has a kind. It has the first one."""
     present = rng.random((questions, kinds)) >= missing
     present[:, 0] = True
     return rng.random((questions, kinds)) < 0.6, present
 
 
-def errors(table: ResponseTable, *, positions: bool = False, macro: bool = True) -> list[float]:
+def errors(table, *, positions=False, macro=True):
     influence = KindAccuracies.of(table, positions=positions, macro=macro).influence()
     return np.sqrt(np.diag(covariance_of(influence))).tolist()
 
 
 # ---- categories with one question
-def test_which_categories_are_pooled() -> None:
+def test_which_categories_are_pooled():
     assert grouped(2, 3) == [[[0, 1]], [[2, 3, 4]]]
     assert grouped(1, 2, 1) == [[[0], [3]], [[1, 2]]]
     assert grouped(3, 1, 2) == [[[3], [4, 5]], [[0, 1, 2]]]  # the only one, with the smallest other category
@@ -54,14 +53,14 @@ def test_which_categories_are_pooled() -> None:
     assert grouped() == []
 
 
-def test_if_all_categories_have_one_question_the_macro_error_is_the_plain_one() -> None:
+def test_if_all_categories_have_one_question_the_macro_error_is_the_plain_one():
     # s / sqrt(N): C categories of 1 question, (1/C) sqrt(C s^2) = s / sqrt(C).
     table = hits(["110", "100", "111", "000", "011", "110"], categories=names(*[1] * 6))
     assert macro_acc(table).stderr == pytest.approx(acc_mean(table).stderr)
     assert errors(table) == pytest.approx(errors(table, macro=False))
 
 
-def test_the_error_with_categories_of_one_question() -> None:
+def test_the_error_with_categories_of_one_question():
     # law 1, 0; art 1. Both use the variance of 1, 0, 1: s^2 = 1/3. (1/2) sqrt(1/3 / 2 + 1/3 / 1) = sqrt(1/8).
     table = hits(["11", "00", "11"], categories=["law", "law", "art"])
     assert tuple(macro_acc(table)) == pytest.approx((0.75, sqrt(1 / 8)))
@@ -73,7 +72,7 @@ def test_the_error_with_categories_of_one_question() -> None:
     assert errors(table) == pytest.approx([sqrt(13 / 12) / 4] * 2)
 
 
-def test_the_note_on_categories_with_one_question() -> None:
+def test_the_note_on_categories_with_one_question():
     rows = ["10", "01", "11", "10"]
     assert note_on_small_categories(hits(rows, categories=names(2, 2))) == ""
     assert note_on_small_categories(hits(rows[:1], categories=names(1))) == ""
@@ -85,7 +84,7 @@ def test_the_note_on_categories_with_one_question() -> None:
 
 # ---- weights
 @given(st.integers(0, 10**6), st.booleans())
-def test_weights_are_numbers_of_copies(seed: int, positions: bool) -> None:
+def test_weights_are_numbers_of_copies(seed, positions):
     rng = np.random.default_rng(seed)
     (right, present), categories = random_answers(rng, 6, 3, missing=0.4), np.repeat(["a", "b"], 3)
     weight = rng.integers(0, 3, 6)
@@ -99,7 +98,7 @@ def test_weights_are_numbers_of_copies(seed: int, positions: bool) -> None:
     assert found == pytest.approx(expected, nan_ok=True)
 
 
-def test_number_of_trials() -> None:
+def test_number_of_trials():
     # The second kind: 3 of 4 questions. By category: c0 has 1 and c1 has 2 of them, so 2^2 / (1/1 + 1/2) = 8/3; the
     # first kind 2^2 / (1/2 + 1/2) = 4.
     present = np.array([[1, 1], [1, 0], [1, 1], [1, 1]], dtype=np.bool_)
@@ -114,7 +113,7 @@ def test_number_of_trials() -> None:
 # ---- covariance
 @pytest.mark.parametrize("positions", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.4])
-def test_the_covariance_agrees_with_a_bootstrap(positions: bool, missing: float) -> None:
+def test_the_covariance_agrees_with_a_bootstrap(positions, missing):
     rng = np.random.default_rng(4)
     sizes = 40, 60
     table = of_kinds(*random_answers(rng, 100, 3, missing), names(*sizes))
@@ -127,7 +126,7 @@ def test_the_covariance_agrees_with_a_bootstrap(positions: bool, missing: float)
     assert np.abs(found - expected).max() < 0.1 * np.diag(expected).max()
 
 
-def test_the_covariance_by_hand() -> None:
+def test_the_covariance_by_hand():
     # Kinds 1, 1, 0, 0 and 1, 0, 0, 0: variances 1/3 and 1/4. Products of the deviations:
     # 3/8, -1/8, 1/8, 1/8: covariance 1/2 / 3 = 1/6. All / 4.
     table = hits(["11", "10", "00", "00"])
@@ -135,7 +134,7 @@ def test_the_covariance_by_hand() -> None:
     assert covariance_of(influence).tolist() == [pytest.approx([1 / 12, 1 / 24]), pytest.approx([1 / 24, 1 / 16])]
 
 
-def test_critical_values() -> None:
+def test_critical_values():
     # The influences of two questions, or of ten: each kind differs from 0 in two of them, in opposite directions.
     for influence in (np.array([[2.0]]), np.ones((1, 5))):
         assert critical_value(np.concatenate([influence, -influence])) == pytest.approx(IN_95_PERCENT, abs=0.03)
@@ -144,7 +143,7 @@ def test_critical_values() -> None:
         assert critical_value(np.concatenate([influence, -influence])) == pytest.approx(2.569, abs=0.03)
 
 
-def test_the_mean_range_of_normal_draws() -> None:
+def test_the_mean_range_of_normal_draws():
     # E |X - Y| = sqrt(2 / pi) sd(X - Y), and the variance of X - Y is 1 + 4 - 2 * 0.5 = 4.
     pair = normal_draws(np.array([[1.0, 0.5], [0.5, 4.0]]))
     assert np.ptp(pair, axis=1).mean() == pytest.approx(2 * sqrt(2 / pi), rel=0.02)

@@ -5,9 +5,8 @@ from math import isnan, pi, sqrt
 import numpy as np
 import pytest
 
-from lm_eval_cora.answers.records import Record, read_likelihoods
+from lm_eval_cora.answers.records import read_likelihoods
 from lm_eval_cora.metrics import (
-    Estimate,
     acc_permuted,
     acc_pride,
     difference,
@@ -20,34 +19,34 @@ from lm_eval_cora.metrics.estimate import wilson
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import Question
-from lm_eval_cora.variants.order import Orders, order
+from lm_eval_cora.variants.order import order
 from tests.support.letters import PRIOR, planted, scored
 from tests.support.tables import hits, table_of
 
 LETTERS = [f"answer_at_{letter}" for letter in "ABC"]
 
 
-def table(*members: list[Record]) -> ResponseTable:
+def table(*members):
     return table_of(members)
 
 
-def twins(count: int, *chances: list[float], answer: int = 0) -> list[list[Record]]:
+def twins(count, *chances, answer=0):
     return [scored(f"q{number}", chances, answer) for number in range(count)]
 
 
 # ---- values worked out by hand
-def test_permuted_takes_the_highest_mean_over_the_orders() -> None:
+def test_permuted_takes_the_highest_mean_over_the_orders():
     """Options X, Y, Z print as XYZ, YZX, ZXY. X has 0.5, 0.3 and 0.2; Y has 0.3, 0.6 and 0.2; Z the rest."""
     chances = [[0.5, 0.3, 0.2], [0.6, 0.1, 0.3], [0.6, 0.2, 0.2]]
     assert [acc_permuted(table(scored("q", chances, answer))).value for answer in range(3)] == [0, 1, 0]
 
 
-def test_the_probabilities_are_normalised_over_the_printed_letters() -> None:
+def test_the_probabilities_are_normalised_over_the_printed_letters():
     """X has 0.4 of 1 and 0.08 of 0.1, that is 0.4 and 0.8. Without the division, Y would have more: 0.6 and 0.02."""
     assert acc_permuted(table(scored("q", [[0.4, 0.6], [0.02, 0.08]], 0))).value == 1.0
 
 
-def test_the_prior_is_the_geometric_mean_over_the_orders() -> None:
+def test_the_prior_is_the_geometric_mean_over_the_orders():
     """The roots of 0.9 * 0.64 and 0.1 * 0.36 are 24 to 6; those of 0.8 * 0.5 and 0.2 * 0.5 are 2 to 1."""
     found = letter_prior(table(scored("a", [[0.9, 0.1], [0.64, 0.36]]), scored("b", [[0.8, 0.2], [0.5, 0.5]])))
     assert {letter: prior.value for letter, prior in found["2"].items()} == pytest.approx(
@@ -56,7 +55,7 @@ def test_the_prior_is_the_geometric_mean_over_the_orders() -> None:
     assert found["2"]["A"].stderr == pytest.approx((4 / 5 - 2 / 3) / 2)
 
 
-def test_pride_divides_by_the_prior_of_the_other_questions() -> None:
+def test_pride_divides_by_the_prior_of_the_other_questions():
     """Twenty questions have a prior of 4 to 1. A with 0.82 stays, with 0.78 it does not; the answer is A."""
     own = [[0.9, 0.1], [0.64, 0.36]]
     low, high = [[0.78, 0.22], [0.82, 0.18]], [[0.82, 0.18], [0.78, 0.22]]  # their prior is 4.0 to 1, too
@@ -64,7 +63,7 @@ def test_pride_divides_by_the_prior_of_the_other_questions() -> None:
     assert acc_pride(table(*questions)).value == pytest.approx(19 / 20)
 
 
-def test_a_model_that_only_sees_letters_picks_the_first_one_after_the_prior() -> None:
+def test_a_model_that_only_sees_letters_picks_the_first_one_after_the_prior():
     """All letters are exactly tied, whatever the last digits of sums and logarithms are."""
     for answer in range(3):
         same = twins(30, *([[0.7, 0.2, 0.1]] * 3), answer=answer)
@@ -72,12 +71,12 @@ def test_a_model_that_only_sees_letters_picks_the_first_one_after_the_prior() ->
         assert acc_permuted(table(*same)).value == float(answer == 0)
 
 
-def test_the_spread_of_the_recalls() -> None:
+def test_the_spread_of_the_recalls():
     """A is always right, B in one of two questions, C never: 1, 1/2, 0 have a variance of 1/6."""
     assert recall_spread(hits(["110", "100"], LETTERS)).value == pytest.approx(sqrt(1 / 6))
 
 
-def test_equal_recalls_may_differ_in_other_questions() -> None:
+def test_equal_recalls_may_differ_in_other_questions():
     # Each question is right or wrong at both letters, so no recall varies against the other in the sample.
     found = recall_spread(hits(["00", "11"] * 20, LETTERS))
     assert found.value == found.interval[0] == 0
@@ -93,7 +92,7 @@ def test_equal_recalls_may_differ_in_other_questions() -> None:
 
 
 # ---- what is missing
-def test_an_unscored_letter_is_wrong_and_has_no_prior() -> None:
+def test_an_unscored_letter_is_wrong_and_has_no_prior():
     whole = twins(12, [0.7, 0.3], [0.6, 0.4])
     gone = scored("x", [[0.7, 0.3], [None, 0.4]])
     assert acc_permuted(table(*whole)).value == 1.0
@@ -106,7 +105,7 @@ def test_an_unscored_letter_is_wrong_and_has_no_prior() -> None:
         assert isnan(metric(table(gone)).stderr)
 
 
-def test_impossible_letters() -> None:
+def test_impossible_letters():
     """B is impossible in every order, so its prior is 0; a letter with no probability is never picked."""
     never = twins(12, [1.0, 0.0], [1.0, 0.0])
     found = letter_prior(table(*never))["2"]
@@ -117,7 +116,7 @@ def test_impossible_letters() -> None:
     assert acc_pride(table(*twins(12, [0.0, 0.0], [0.0, 0.0], answer=1))).value == 0.0  # equally impossible: a tie
 
 
-def test_few_questions_of_a_number_of_options_keep_their_answers() -> None:
+def test_few_questions_of_a_number_of_options_keep_their_answers():
     biased = twins(12, [0.9, 0.1], [0.8, 0.2], answer=1)
     few = [scored(f"x{number}", [[0.6, 0.2, 0.2], [0.6, 0.2, 0.2], [0.6, 0.2, 0.2]]) for number in range(9)]
     assert isnan(acc_pride(table(*few)).value)
@@ -126,7 +125,7 @@ def test_few_questions_of_a_number_of_options_keep_their_answers() -> None:
 
 
 @pytest.mark.parametrize(("orders", "options", "cyclic"), [("swap", 3, False), ("all", 3, False), ("all", 2, True)])
-def test_other_orders_have_the_spread_alone(orders: Orders, options: int, cyclic: bool) -> None:
+def test_other_orders_have_the_spread_alone(orders, options, cyclic):
     texts = tuple(f"choice {number}" for number in range(options))
     scores = [(-1.0 - place, False) for place in range(options)]
     records = [
@@ -142,7 +141,7 @@ def test_other_orders_have_the_spread_alone(orders: Orders, options: int, cyclic
 
 
 # ---- a planted prior
-def test_pride_recovers_a_planted_prior() -> None:
+def test_pride_recovers_a_planted_prior():
     answers, fair = planted(np.random.default_rng(1), 8000, varied=0.0)
     found = letter_prior(answers)["4"]
     assert [found[letter].value for letter in "ABCD"] == pytest.approx(PRIOR, abs=0.025)
@@ -155,14 +154,14 @@ def test_pride_recovers_a_planted_prior() -> None:
 
 
 # ---- errors and intervals
-def repeated(estimates: list[Estimate], truth: float) -> tuple[float, float, float, float]:
+def repeated(estimates, truth):
     """A metric in many samples: its standard deviation, its reported error, its coverage and its mean."""
     values, errors = np.array([tuple(found) for found in estimates]).T
     inside = [found.interval[0] <= truth <= found.interval[1] for found in estimates]
     return values.std(ddof=1), sqrt((errors**2).mean()), float(np.mean(inside)), values.mean()
 
 
-def test_the_errors_are_those_of_repeated_samples() -> None:
+def test_the_errors_are_those_of_repeated_samples():
     # Answers at A in most questions and priors that vary much, so that the error of the prior matters: without it the
     # error of PriDe is 14% too large. Tolerance: three errors of a standard deviation of 400 samples.
     samples = [planted(np.random.default_rng(seed), 80, at_first=0.9, varied=1.5)[0] for seed in range(400)]

@@ -1,6 +1,5 @@
 """Metrics with known values, from the papers or by hand, and their errors, compared with a plain bootstrap."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import isnan, sqrt
@@ -26,7 +25,7 @@ from tests.support import tables
         (34, 5, 0.71, (0.24, 0.24)),
     ],
 )
-def test_tables_of_the_cora_paper(mcqa: int, full: int, ci: float, cora: tuple[float, float]) -> None:
+def test_tables_of_the_cora_paper(mcqa, full, ci, cora):
     # 100 questions: `full` right throughout, mcqa - full right in the original only, the rest wrong.
     table = ResponseTable.from_hits([[1, 1]] * full + [[1, 0]] * (mcqa - full) + [[0, 0]] * (100 - mcqa))
     assert metrics.mcqa(table).value == pytest.approx(mcqa / 100)
@@ -35,8 +34,8 @@ def test_tables_of_the_cora_paper(mcqa: int, full: int, ci: float, cora: tuple[f
     assert cora[0] - 0.005 <= metrics.cora(table).value <= cora[1] + 0.005
 
 
-def test_consistency_rate_by_hand() -> None:
-    def ask(ordinal: int, printed: tuple[int, ...], picked: int | None) -> Record:
+def test_consistency_rate_by_hand():
+    def ask(ordinal, printed, picked):
         return Record("q", 4, ordinal, "x" if ordinal else "original", printed, 0, picked=picked, original=not ordinal)
 
     # picks: a = 2 of {0,1,2}, b = 0 of {0,1}, c = 2 of {0,2}, d = invalid of {0,1}
@@ -47,7 +46,7 @@ def test_consistency_rate_by_hand() -> None:
     assert metrics.consistency_rate(table).value == 0.25
 
 
-def test_levels_are_compared_in_integers() -> None:
+def test_levels_are_compared_in_integers():
     for tenths in range(11):
         table = ResponseTable.from_hits([[1] * tenths + [0] * (10 - tenths)])
         reached = [metrics.bmca(table, level / 10).value for level in range(11)]
@@ -58,7 +57,7 @@ def test_levels_are_compared_in_integers() -> None:
     assert metrics.mv(ResponseTable.from_hits([[1] * 13 + [0] * 13])).value == 0.0  # half is not a majority
 
 
-def test_standard_errors_by_hand() -> None:
+def test_standard_errors_by_hand():
     # x = original right: 1, 1, 0, 0; y = all right: 1, 0, 0, 0.  m = 1/2, b = 1/4.
     table = ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]])
     # Mean of 1, 1, 0, 0: sd = sqrt(4 * 0.25 / 3), / sqrt(4).
@@ -74,7 +73,7 @@ def test_standard_errors_by_hand() -> None:
     assert metrics.cora(ResponseTable.from_hits([[1, 0], [0, 0]])).stderr == pytest.approx(sqrt(1 / 32))
 
 
-def test_core_by_hand() -> None:
+def test_core_by_hand():
     # The highest levels are 10 and 5 of 10: areas 1 and 0.55, heights 1 and 0.5. The samples have the products 1,
     # 0.775 * 0.75 = 0.58125 twice, and 0.275: mean 0.609375.
     values = [1, 0.58125, 0.58125, 0.275]
@@ -86,7 +85,7 @@ BY_KIND = ("templates", "positions", "samples", "by_category", "picks_by_letter"
 
 
 @pytest.mark.parametrize("probe", tables.OF_PROBE)
-def test_without_questions_everything_is_undefined(probe: str) -> None:
+def test_without_questions_everything_is_undefined(probe):
     chosen = tables.OF_PROBE[probe]
     found = tables.estimates(chosen, ResponseTable.from_records(()))
     assert {key.split()[0] for key in found} == {name for name in chosen if not name.startswith(BY_KIND)}
@@ -96,7 +95,7 @@ def test_without_questions_everything_is_undefined(probe: str) -> None:
 
 
 @pytest.mark.parametrize("name", tables.METRICS)
-def test_one_question_has_a_value_and_no_error(name: str) -> None:
+def test_one_question_has_a_value_and_no_error(name):
     estimate = tables.METRICS[name](ResponseTable.from_hits([[1, 0, 1]]))
     assert not isnan(estimate.value)
     assert isnan(estimate.stderr)
@@ -105,7 +104,7 @@ def test_one_question_has_a_value_and_no_error(name: str) -> None:
 Errors = dict[str, tuple[Estimate, float]]
 
 
-def _both_errors(found: Callable[..., dict[str, Estimate]], *answers: ResponseTable) -> Errors:
+def _both_errors(found, *answers):
     """Each estimate with its bootstrapped error; of 400 samples, whose error is 1 / sqrt(800) = 3.5%."""
     rng, count = np.random.default_rng(0), len(answers[0].sizes)
     with tables.without_errors():
@@ -118,7 +117,7 @@ def _both_errors(found: Callable[..., dict[str, Estimate]], *answers: ResponseTa
 
 
 @pytest.fixture(scope="module")
-def bootstrapped() -> Errors:
+def bootstrapped():
     # 8 or 26 variants, so that pooled shares and means over questions differ.
     members = tables.questions(60, options=(5,))
     for records in tables.questions(40, options=(2,), seed=3):
@@ -127,14 +126,14 @@ def bootstrapped() -> Errors:
 
 
 @pytest.mark.parametrize("name", tables.METRICS)
-def test_error_agrees_with_the_bootstrap(name: str, bootstrapped: Errors) -> None:
+def test_error_agrees_with_the_bootstrap(name, bootstrapped):
     estimate, expected = bootstrapped[name]
     # Tolerance: four errors of the bootstrap, and a little for the factor sqrt(N / (N - 1)).
     assert estimate.stderr == pytest.approx(expected, rel=0.145)
 
 
-def test_errors_of_the_aggregated_row_agree_with_the_bootstrap() -> None:
-    def rows(prompts: ResponseTable, order: ResponseTable) -> dict[str, Estimate]:
+def test_errors_of_the_aggregated_row_agree_with_the_bootstrap():
+    def rows(prompts, order):
         both = (metrics.aggregated(prompts=prompts, order=order, macro=macro)._asdict() for macro in (False, True))
         found = {f"{name} {place}": value for place, row in enumerate(both) for name, value in row.items()}
         return {name: value for name, value in found.items() if isinstance(value, Estimate)}

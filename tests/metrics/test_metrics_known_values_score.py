@@ -11,7 +11,7 @@ OF_TWO = 3.8414588 / 5.8414588 / 3.9199280
 """The error of a share that two questions have in common: the width of the interval, z^2 / (2 + z^2), / (2 * 1.96)."""
 
 
-def test_right_in_every_order() -> None:
+def test_right_in_every_order():
     # Three of three, two of three, three of three with five options: 2/3; 1, 0, 1: sd = sqrt(1/3).
     table = table_of([asked("p", [A, B, C], 3), asked("q", [A, B, A], 3), asked("r", [A, B, C, D, 4], 5)])
     assert_is(metrics.acc_h(table, options="original"), 2 / 3, sqrt(1 / 3) / sqrt(3))
@@ -20,13 +20,13 @@ def test_right_in_every_order() -> None:
     assert metrics.acc_h(rotated, options="original").value == 1
 
 
-def test_the_original_is_the_swap_that_keeps_the_order() -> None:
+def test_the_original_is_the_swap_that_keeps_the_order():
     # With answer C the original is the third variant. Only it is right: mcqa 1, all right 0, ci 0, cora 0.
     table = table_of([asked("q", [D, D, C, A], answer=2)])
     assert [metric(table).value for metric in (metrics.mcqa, metrics.ci, metrics.cora)] == [1, 0, 0]
 
 
-def test_positions_with_mixed_numbers_of_options() -> None:
+def test_positions_with_mixed_numbers_of_options():
     # p, three options: right at A and B, mean 2/3.   q, five options: right at A only, mean 1/5.
     table = table_of([asked("p", [A, B, A], 3), asked("q", [A, A, A, A, A], 5)])
     # acc_mean = (2/3 + 1/5) / 2 = 13/30.
@@ -43,7 +43,7 @@ def test_positions_with_mixed_numbers_of_options() -> None:
     assert metrics.acc_min(table).value == 0
 
 
-def test_categories_have_the_same_weight() -> None:
+def test_categories_have_the_same_weight():
     # law: 1, 1/2, 0; physics: 1/2 and 1/2; so (1/2 + 1/2) / 2, and (s/sqrt(n))^2: law 1/4 / 3, physics 0.
     table = hits(["11", "10", "00", "10", "01"], categories=["law"] * 3 + ["physics"] * 2)
     assert_is(metrics.macro_acc(table), 0.5, sqrt(1 / 12) / 2)
@@ -54,14 +54,14 @@ def test_categories_have_the_same_weight() -> None:
     assert (metrics.acc_max(table).value, metrics.acc_min(table).value) == (0.6, 0.4)
 
 
-def outliers(*right: int, of: int = 10) -> list[bool]:
+def outliers(*right, of=10):
     """Return which kinds are outliers, for the given numbers of right answers to each kind."""
     rows = ["".join("01"[number < count] for count in right) for number in range(of)]
     kinds = [f"template {place}" for place in range(len(right))]
     return [metrics.each_kind(hits(rows, kinds))[kind]["outlier"] for kind in kinds]
 
 
-def test_an_outlier_is_outside_one_and_a_half_interquartile_ranges() -> None:
+def test_an_outlier_is_outside_one_and_a_half_interquartile_ranges():
     # Ten questions; right answers by kind 1, 6, 6, 7, 8: sorted, quartiles at places 1 and 3 are 6 and 7, so the
     # fences are 6 - 1.5 = 4.5 and 7 + 1.5 = 8.5: 1 is outside.
     assert outliers(1, 6, 6, 7, 8) == [True, False, False, False, False]
@@ -71,7 +71,7 @@ def test_an_outlier_is_outside_one_and_a_half_interquartile_ranges() -> None:
     assert outliers(2, 0, 1, 1, of=3) == [False] * 4
 
 
-def test_eight_of_ten() -> None:
+def test_eight_of_ten():
     # 10, 8 (with two invalid), 7 and 5 equal answers: one of four questions is all equal, two reach 0.8. Equal wrong
     # answers count, too.
     table = hits(["0" * 10, "1" * 8 + "--", "1" * 7 + "000", "0" * 5 + "1" * 5])
@@ -81,7 +81,7 @@ def test_eight_of_ten() -> None:
     assert metrics.consistency_rate(table).value == pytest.approx((45 + 28 + 24 + 20) / 45 / 4)
 
 
-def test_written_answers_by_hand() -> None:
+def test_written_answers_by_hand():
     # Agreeing pairs of three: all; one, because the empty answer does not agree with any; none.
     table = written(["5", "5", "x=5"], ["7", None, "7"], ["7", "8", "9"])
     # 1, 1/3, 0: mean 4/9; deviations 5/9, -1/9, -4/9: squares 42/81, / 2, / 3.
@@ -94,7 +94,7 @@ def test_written_answers_by_hand() -> None:
     assert metrics.acc(table).value == pytest.approx(8 / 9)
 
 
-def test_timeouts() -> None:
+def test_timeouts():
     # First question: three answers, 3 comparisons with the reference and 3 between answers; the two between "slow" and
     # another answer ran out of time. Second: two answers and an empty one, 2 + 1 comparisons, none ran out. 2 of 9.
     table = written(["5", "slow", "x=5"], ["7", None, "7"], ran_out=["slow"])
@@ -109,7 +109,7 @@ def test_timeouts() -> None:
     assert isnan(metrics.timeouts(hits(["10"])).value)
 
 
-def test_picks_by_letter_with_mixed_numbers_of_options() -> None:
+def test_picks_by_letter_with_mixed_numbers_of_options():
     # Three options: A, A, B. Four: A, D, none, A. Six picks: A 4, B 1, C 0, D 1.
     table = table_of([asked("p", [A, A, B], 3), asked("q", [A, D, None, A])])
     found = metrics.picks_by_letter(table)

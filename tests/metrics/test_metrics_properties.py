@@ -1,9 +1,7 @@
 """Every metric compared with its slow oracle, and properties that hold for any answers."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isnan, nan
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles, oracles_score
 from tests.support.tables import (
     OF_PROBE,
     SAMPLED,
-    Members,
-    Metrics,
     equivalence,
     estimates,
     few_questions,
@@ -38,7 +33,7 @@ SCORE = ("prompts", "order", "sampling")
 seeds = st.integers(0, 10_000)
 
 
-def values_of(chosen: Metrics, table: ResponseTable) -> dict[str, float]:
+def values_of(chosen, table):
     with without_errors():
         return {name: found.value for name, found in estimates(chosen, table).items()}
 
@@ -47,7 +42,7 @@ TESTED_ELSEWHERE = ("position_p_value", "acc_range_p", "acc_range_by_chance", "r
 """P-values and expectations, which test_positions.py and test_paired_several.py compare with simulations."""
 
 
-def assert_agreement(values: dict[str, float], expected: oracles_score.Values) -> None:
+def assert_agreement(values, expected):
     values = {name: value for name, value in values.items() if not name.endswith(TESTED_ELSEWHERE)}
     assert set(expected) == set(values)
     for name, value in values.items():
@@ -57,13 +52,13 @@ def assert_agreement(values: dict[str, float], expected: oracles_score.Values) -
 
 @pytest.mark.parametrize("probe", ORACLES)
 @given(seeds)
-def test_every_metric_agrees_with_its_oracle(probe: str, seed: int) -> None:
+def test_every_metric_agrees_with_its_oracle(probe, seed):
     members = few_questions(probe, seed, form="loglikelihood" if probe == "revas" and seed % 2 else "generate")
     assert_agreement(values_of(OF_PROBE[probe], table_of(members)), ORACLES[probe](members))
 
 
 @given(seeds)
-def test_one_variant_of_each_question_agrees_with_the_oracles(seed: int) -> None:
+def test_one_variant_of_each_question_agrees_with_the_oracles(seed):
     sampled = [[replace(records[seed % 9], ordinal=0, variants=1)] for records in few_questions("plus", seed)]
     expected = {"acc": oracles.acc, "mcqa_plus_sampled": oracles.mcqa_plus, "invalid": oracles.invalid}
     expected["followed"] = oracles.followed
@@ -74,13 +69,13 @@ def test_one_variant_of_each_question_agrees_with_the_oracles(seed: int) -> None
 @settings(max_examples=25)
 @given(seeds)
 @pytest.mark.parametrize("probe", ["prompts", "sampling"])
-def test_every_metric_of_written_answers_agrees_with_its_oracle(probe: str, seed: int) -> None:
+def test_every_metric_of_written_answers_agrees_with_its_oracle(probe, seed):
     members, same = questions(1 + seed % 4, probe, (0,), seed), equivalence(seed)
     assert_agreement(values_of(OF_PROBE[probe], table_of(members, same)), ORACLES[probe](members, same))
 
 
 @given(seeds)
-def test_every_error_of_the_divergent_probe_is_positive_and_every_interval_in_the_range(seed: int) -> None:
+def test_every_error_of_the_divergent_probe_is_positive_and_every_interval_in_the_range(seed):
     members = few_questions("divergent", seed, least=2)
     table = table_of(members)
     for name, metric in OF_PROBE["divergent"].items():
@@ -99,7 +94,7 @@ def test_every_error_of_the_divergent_probe_is_positive_and_every_interval_in_th
 
 
 @pytest.mark.parametrize("form", ["generate", "loglikelihood"])
-def test_larger_tables_of_the_study_agree_with_the_oracles(form: Any) -> None:
+def test_larger_tables_of_the_study_agree_with_the_oracles(form):
     members = questions(120, "revas", (2, 3, 4, 5, 6, 10), form=form)
     values = values_of(OF_PROBE["revas"], table_of(members))
     assert_agreement(values, oracles.study_metrics(members))
@@ -111,7 +106,7 @@ def test_larger_tables_of_the_study_agree_with_the_oracles(form: Any) -> None:
 
 
 @pytest.mark.parametrize("probe", SCORE)
-def test_larger_tables_agree_with_the_oracles(probe: str) -> None:
+def test_larger_tables_agree_with_the_oracles(probe):
     members = questions(120, probe, (3, 4, 5, 10))
     values = values_of(OF_PROBE[probe], table_of(members))
     assert_agreement(values, ORACLES[probe](members))
@@ -119,7 +114,7 @@ def test_larger_tables_agree_with_the_oracles(probe: str) -> None:
     assert {name for name, value in values.items() if isnan(value)} <= {"timeouts", "acc_permuted", "acc_pride"}
 
 
-def test_larger_tables_of_cyclic_orders_agree_with_the_oracles() -> None:
+def test_larger_tables_of_cyclic_orders_agree_with_the_oracles():
     members = questions(120, "order", (2, 3, 4, 4, 10), 5, orders="cyclic")
     values = values_of(OF_PROBE["order"], table_of(members))
     assert_agreement(values, oracles_score.order_metrics(members))
@@ -128,7 +123,7 @@ def test_larger_tables_of_cyclic_orders_agree_with_the_oracles() -> None:
 
 @pytest.mark.parametrize("macro", [False, True])
 @pytest.mark.parametrize("chosen", [SCORE, ("prompts", "order"), ("sampling", "order"), ("order",)])
-def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[str], macro: bool) -> None:
+def test_the_aggregated_row_agrees_with_its_oracle(chosen, macro):
     # Each probe lacks a different ten of the 60 questions, which have mixed numbers of options.
     gone = {"prompts": range(10), "order": range(5, 15), "sampling": range(50, 60)}
     probes = {}
@@ -146,7 +141,7 @@ def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[str], macro:
 SHARES = ("acc", "mcqa", "ci", "cora", "consistency_rate", "all_equal", "equal", "macro_acc", "invalid", "ties")
 
 
-def columns(table: ResponseTable) -> dict[str, list[object]]:
+def columns(table):
     """Return the columns of a table except `ran_out`, which `where` does not change: it counts all answers."""
     names = ("picked", "position", "answer", "correct", "invalid", "tied", "printed", "options", "original", "written")
     found = {name: getattr(table, name).tolist() for name in (*names, "sizes", "equal_answers")}
@@ -155,14 +150,14 @@ def columns(table: ResponseTable) -> dict[str, list[object]]:
     return found | {"ids": list(table.question_ids), "of": list(table.categories), "kind": kinds, "pairs": pairs}
 
 
-def _kept(members: Members, gone: set[str]) -> Members:
+def _kept(members, gone):
     kept = filter(None, ([record for record in records if record.kind not in gone] for records in members))
     return [[replace(one, ordinal=place, variants=len(each)) for place, one in enumerate(each)] for each in kept]
 
 
 @pytest.mark.parametrize("probe", SCORE)
 @given(seeds, st.data())
-def test_some_kinds_of_a_table_are_the_table_of_their_records(probe: str, seed: int, data: st.DataObject) -> None:
+def test_some_kinds_of_a_table_are_the_table_of_their_records(probe, seed, data):
     members = few_questions(probe, seed)
     table = table_of(members)
     assert columns(table.where(np.full(len(table.kind), True))) == columns(table)
@@ -177,7 +172,7 @@ NO_ERROR = (" questions", " outlier", " even", " picks", "acc_range", "acc_range
 @settings(max_examples=10)
 @given(seeds)
 @pytest.mark.parametrize("probe", SCORE)
-def test_every_error_is_positive_and_every_interval_contains_the_value(probe: str, seed: int) -> None:
+def test_every_error_is_positive_and_every_interval_contains_the_value(probe, seed):
     members = few_questions(probe, seed)
     for name, estimate in estimates(OF_PROBE[probe], table_of(members)).items():
         value, stderr = estimate

@@ -15,7 +15,7 @@ from tests.support.messages import tells
 from tests.support.tables import few_questions, table_of
 
 
-def asked(question: str, picks: list[int | None], repeats: list[int | None]) -> list[Record]:
+def asked(question, picks, repeats):
     """The records of a question with three printed options: its variants and the repeats of the first."""
     said = [("x", pick) for pick in picks] + [("repeat", pick) for pick in repeats]
     return [
@@ -24,11 +24,11 @@ def asked(question: str, picks: list[int | None], repeats: list[int | None]) -> 
     ]
 
 
-def table(*members: list[Record]) -> ResponseTable:
+def table(*members):
     return table_of([*members])
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     found = table(
         asked("q1", [0, 1, 0], [0, 1]),  # of the pairs 00, 01 and 01 two differ
         asked("q2", [None, None, 2], [None, None]),  # an invalid answer differs from every answer
@@ -41,7 +41,7 @@ def test_by_hand() -> None:
     assert tells(describe_noise(found), "77.8% of the pairs", "same options in 83.3%", "93% of that, if")
 
 
-def test_variants_with_other_options_do_not_count() -> None:
+def test_variants_with_other_options_do_not_count():
     original, other, shuffled = asked("q", [0, 0, 1], [])
     other.printed, shuffled.printed = (0, 2), (2, 1, 0)
     assert changed_picks(table([original, other, shuffled])).value == 1
@@ -53,7 +53,7 @@ def test_variants_with_other_options_do_not_count() -> None:
 
 
 @given(st.integers(0, 10_000))
-def test_changed_picks_agree_with_an_oracle(seed: int) -> None:
+def test_changed_picks_agree_with_an_oracle(seed):
     members, shares = few_questions("divergent", seed), []
     for first, *others in members:
         same = [other for other in others if set(other.printed) == set(first.printed)]
@@ -63,7 +63,7 @@ def test_changed_picks_agree_with_an_oracle(seed: int) -> None:
     assert changed_picks(table_of(members)).value == pytest.approx(expected, nan_ok=True)
 
 
-def test_written_answers_differ_if_they_are_not_equivalent() -> None:
+def test_written_answers_differ_if_they_are_not_equivalent():
     written = ["1/2", "0.5", None, "2", "0.50"]
     records = [
         Record(*("q", 3, n, "repeat" if n > 2 else "x", (), "0.5"), ask="boxed", written=text, original=not n)
@@ -74,7 +74,7 @@ def test_written_answers_differ_if_they_are_not_equivalent() -> None:
     assert changed_picks(found).value == 0.5  # 0.5 is the same, nothing is not
 
 
-def test_skipped_and_repeated_records_do_not_count() -> None:
+def test_skipped_and_repeated_records_do_not_count():
     records = asked("q", [0, 0], [1, 0])
     records[2].skipped = True
     again = asked("q", [0, 0], [1, 2])[3]  # the first answer to a repeat counts
@@ -84,7 +84,7 @@ def test_skipped_and_repeated_records_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(("change", "options"), [(0.1, 3), (0.3, 3), (0.1, 2)])
-def test_a_model_that_changes_one_answer_in_so_many(change: float, options: int) -> None:
+def test_a_model_that_changes_one_answer_in_so_many(change, options):
     rng = np.random.default_rng(0)
     picks = np.where(rng.random((4_000, 4)) < change, rng.integers(1, options, (4_000, 4)), 0)
     found = table(*(asked(f"q{n:04}", row[:2], row[2:]) for n, row in enumerate(picks.tolist())))
@@ -95,7 +95,7 @@ def test_a_model_that_changes_one_answer_in_so_many(change: float, options: int)
     assert changed_picks(found).value == pytest.approx(expected, abs=0.03)  # nothing else changes the picks
 
 
-def test_nothing_to_tell() -> None:
+def test_nothing_to_tell():
     found = table(asked("q", [0], [0]))
     assert describe_noise(found) == "equal prompts always got the same pick, so none of the inconsistency is noise"
     assert describe_noise(table(asked("q", [0], [1]))) == "equal prompts got different picks in 100.0% of the pairs"

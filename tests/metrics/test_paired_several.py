@@ -20,17 +20,16 @@ from lm_eval_cora.metrics.paired import (
     pairwise,
     together,
 )
-from lm_eval_cora.metrics.responses import Bools
 from tests.support.tables import hits
 
 
-def cora_of(seed: int, keeps: float, questions: int = 60) -> Estimate:
+def cora_of(seed, keeps, questions=60):
     """CoRA of a model that knows 7 of 10 questions and answers a variant of them correctly with a probability."""
     rng = np.random.default_rng([seed, int(1000 * keeps)])
     return metrics.cora((rng.random((questions, 1)) < 0.7) & (rng.random((questions, 6)) < keeps))
 
 
-def test_adjusted_p_values_by_hand() -> None:
+def test_adjusted_p_values_by_hand():
     # 7, 10 and 3 of 40 questions change, all in one direction: alone 2^-7, 2^-10 and 2^-3. Together they are at most
     # three times as large, and a small one is.
     first, second, third = (share_of(np.arange(40) < right) for right in (10, 17, 20))
@@ -43,7 +42,7 @@ def test_adjusted_p_values_by_hand() -> None:
 
 
 @pytest.mark.parametrize("models", [2, 3, 10])
-def test_the_adjusted_p_value_and_the_interval_of_a_pair_agree(models: int) -> None:
+def test_the_adjusted_p_value_and_the_interval_of_a_pair_agree(models):
     rng, told = np.random.default_rng(models), set()
     for _ in range(25):
         known = (rng.random((100, 1)) < rng.choice([0.5, 0.6, 0.7], models)) ^ (rng.random((100, models)) < 0.1)
@@ -61,13 +60,13 @@ def test_the_adjusted_p_value_and_the_interval_of_a_pair_agree(models: int) -> N
         (mean_of(np.tile([0.2, 0.9], 20)), mean_of(np.tile([0.1, 0.8], 20))),  # no question differs
     ],
 )
-def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(one: Estimate, other: Estimate) -> None:
+def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(one, other):
     z = norm.isf(p_value(one, other) / 2)
     assert differs(difference(one, other, z=0.99 * z))
     assert not differs(difference(one, other, z=1.01 * z))
 
 
-def test_the_pairs_and_mcnemars_p_value_of_shares() -> None:
+def test_the_pairs_and_mcnemars_p_value_of_shares():
     one, other = (share_of(np.arange(40) < right) for right in (20, 29))
     (pair,) = pairwise([one, other])
     assert (pair.test.lost, pair.test.gained, pair.p_value) == (0, 9, pair.test.p_value)
@@ -76,7 +75,7 @@ def test_the_pairs_and_mcnemars_p_value_of_shares() -> None:
     assert len(pairwise(models)) == 6
 
 
-def test_models_that_lead() -> None:
+def test_models_that_lead():
     good, alike, bad = (share_of(np.arange(50) < right) for right in (45, 44, 10))
     assert leading([bad, good, alike]) == {1, 2}
     assert leading([bad, good, alike], higher=False) == {0}
@@ -90,7 +89,7 @@ def test_models_that_lead() -> None:
     assert leading([model, model, model]) == {0, 1, 2}
 
 
-def test_intervals_of_leading_models_hold_for_all_pairs() -> None:
+def test_intervals_of_leading_models_hold_for_all_pairs():
     rights = (50, 38, 37, 36, 35, 34)
     models = [share_of(np.roll(np.arange(60) < right, 10 * place)) for place, right in enumerate(rights)]
     changes = together(models, list(combinations(range(6), 2)))[:5]  # all with the first model, the best
@@ -99,14 +98,14 @@ def test_intervals_of_leading_models_hold_for_all_pairs() -> None:
     assert [differs(change) for change in together(models, [(0, k) for k in range(1, 6)])][3:] == [True, True]
 
 
-def test_undefined_estimates_give_undefined_pairs() -> None:
+def test_undefined_estimates_give_undefined_pairs():
     first, second = pairwise([cora_of(1, 0.9), UNDEFINED, cora_of(2, 0.9)])[:2]
     assert all(map(isnan, (first.change.value, first.p_value, first.adjusted)))
     assert not isnan(second.p_value)
 
 
 @pytest.mark.parametrize("questions", [2, 4, 8, 30, 100])
-def test_the_p_value_of_a_model_that_is_always_right(questions: int) -> None:
+def test_the_p_value_of_a_model_that_is_always_right(questions):
     """Its error is 0, so the interval ends at 0 far below difference / standard error."""
     always = metrics.cora(np.ones((questions, 3)))
     known = np.arange(questions) % 2 == 0
@@ -119,13 +118,13 @@ def test_the_p_value_of_a_model_that_is_always_right(questions: int) -> None:
             assert (difference(weak, always, z=factor * norm.isf(p / 2)).low > 0) is excludes
 
 
-def test_groups_do_not_return_to_an_earlier_one() -> None:
+def test_groups_do_not_return_to_an_earlier_one():
     """The last model cannot be told apart from the first one, because its error is large, but the second can."""
     models = [Estimate(0.8, 0.01), Estimate(0.7, 0.01), Estimate(0.69, 0.2)]
     assert distinguishable_groups(models, paired=False) == [[0], [1, 2]]
 
 
-def test_groups_without_errors() -> None:
+def test_groups_without_errors():
     known, unknown = cora_of(1, 0.9), Estimate(0.5, nan)
     assert (
         distinguishable_groups([known, unknown])
@@ -140,17 +139,17 @@ def test_groups_without_errors() -> None:
     assert distinguishable_groups([known]) == [[0]]
 
 
-def test_unpaired_groups_by_hand() -> None:
+def test_unpaired_groups_by_hand():
     """With two models the quantile is 1.96. The error of the difference is 0.05, so 0.09 is within and 0.11 is not."""
     for gap, groups in ((0.09, [[0, 1]]), (0.11, [[0], [1]])):
         assert distinguishable_groups([Estimate(0.5, 0.03), Estimate(0.5 - gap, 0.04)], paired=False) == groups
 
 
-def shares(rights: Bools) -> list[Estimate]:
+def shares(rights):
     return [share_of(column) for column in rights.T]
 
 
-def test_intervals_together_are_wider_than_each_alone() -> None:
+def test_intervals_together_are_wider_than_each_alone():
     rng = np.random.default_rng(0)
     before, after = shares(rng.random((60, 6)) < 0.6), shares(rng.random((60, 6)) < 0.7)
     for joint, alone in zip(differences_together(before, after), map(difference, before, after), strict=True):
@@ -160,7 +159,7 @@ def test_intervals_together_are_wider_than_each_alone() -> None:
     assert single == pytest.approx(difference(before[0], after[0]), abs=0.01)
 
 
-def test_identical_models_and_kinds_that_do_not_vary() -> None:
+def test_identical_models_and_kinds_that_do_not_vary():
     right = np.ones((40, 3), dtype=np.bool_)
     for found in differences_together(shares(right), shares(right)):
         assert found.value == 0
@@ -168,7 +167,7 @@ def test_identical_models_and_kinds_that_do_not_vary() -> None:
         assert found.low < -0.0876 < 0.0876 < found.high
 
 
-def test_an_estimate_without_a_closed_form_has_no_interval() -> None:
+def test_an_estimate_without_a_closed_form_has_no_interval():
     # acc_min is a minimum. Its interval from percentiles missed the true difference in 40% of the samples.
     first, second = (acc_min(hits(rows)) for rows in (["110", "100", "011"] * 4, ["111", "101", "010"] * 4))
     (alone,) = differences_together([first], [second])

@@ -1,18 +1,16 @@
 """The test of letter preference: values by hand, an oracle, its level and its power."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from math import isnan, sqrt
 
 import numpy as np
 import pytest
 
-from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import position_chi_square, position_cramers_v, position_p_value
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.options import Orders
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.order import order
 from tests.support import oracles_score as oracles
@@ -22,9 +20,7 @@ Picks = Callable[[random.Random, int, int], Callable[[tuple[int, ...]], int | No
 """Makes a model of one question, from the number of options and the right one: printed options -> letter."""
 
 
-def answers(
-    model: Picks, orders: Orders, questions: int, options: Sequence[int], seed: int = 0, invalid: float = 0
-) -> list[list[Record]]:
+def answers(model, orders, questions, options, seed=0, invalid=0):
     rng = random.Random(seed)
     result = []
     for number in range(questions):
@@ -37,34 +33,34 @@ def answers(
     return result
 
 
-def prefers_a_wrong_option(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+def prefers_a_wrong_option(rng, options, right):
     """The first wrong option in 30% of the questions, else the right one."""
     chosen = next(option for option in range(options) if option != right) if rng.random() < 0.3 else right
     return lambda printed: printed.index(chosen)
 
 
-def is_70_percent_right(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+def is_70_percent_right(rng, options, right):
     return lambda printed: printed.index(right) if rng.random() < 0.7 else rng.randrange(options)
 
 
-def has_preferences(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+def has_preferences(rng, options, right):
     """Each question has its own probabilities of the options."""
     weights = [rng.random() ** 4 for _ in range(options)]
     return lambda printed: printed.index(rng.choices(range(options), weights)[0])
 
 
-def has_a_letter_per_question(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+def has_a_letter_per_question(rng, options, right):
     """The answers to a question depend on each other, but no letter is preferred in general."""
     letter = rng.randrange(options)
     return lambda printed: letter if rng.random() < 0.7 else rng.randrange(options)
 
 
-def picks_a_in_10_percent(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+def picks_a_in_10_percent(rng, options, right):
     by_content = is_70_percent_right(rng, options, right)
     return lambda printed: 0 if rng.random() < 0.1 else by_content(printed)
 
 
-def test_chi_square_with_all_picks_by_hand() -> None:
+def test_chi_square_with_all_picks_by_hand():
     # Cyclic orders of three options. d of a question with the picks A, A, B is (2, 1, 0) - 1 = (1, 0, -1), and that of
     # three picks of A is (3, 0, 0) - 1 = (2, -1, -1). 20 and 10 questions: D = (40, -10, -30).
     # T = (3 - 1) |D|^2 / sum |d|^2 = 2 (1600 + 100 + 900) / (20 * 2 + 10 * 6) = 5200 / 100.
@@ -77,7 +73,7 @@ def test_chi_square_with_all_picks_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("options", "questions"), [(2, 20), (4, 40), (10, 100)])
-def test_the_test_needs_ten_questions_per_letter(options: int, questions: int) -> None:
+def test_the_test_needs_ten_questions_per_letter(options, questions):
     members = [asked(f"q{n:03d}", [A] * options, options, orders="cyclic") for n in range(questions)]
     silent = [asked("silent", [None] * options, options, orders="cyclic")]  # a question without a pick does not count
     for metric in (position_chi_square, position_p_value):
@@ -87,7 +83,7 @@ def test_the_test_needs_ten_questions_per_letter(options: int, questions: int) -
     assert isnan(position_p_value(hits(["--"] * 40)).value)
 
 
-def test_cramers_v_by_hand() -> None:
+def test_cramers_v_by_hand():
     # Of 40 questions, 30 always pick A and 10 B, C and D once each: 120 + 0, 10, 10 and 10 of 150 picks; even is 37.5.
     rows = [[0, 0, 0, 0]] * 30 + [[1, 2, 3, None]] * 10
     members = [asked(f"q{n:03d}", list(letters), 4, orders="cyclic") for n, letters in enumerate(rows)]
@@ -98,7 +94,7 @@ def test_cramers_v_by_hand() -> None:
 
 
 @pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])
-def test_a_consistent_model_has_no_letter_preference(orders: Orders) -> None:
+def test_a_consistent_model_has_no_letter_preference(orders):
     table = table_of(answers(prefers_a_wrong_option, orders, 100, [4]))
     assert has_swapped_orders(table) is (orders == "swap")
     assert position_chi_square(table).value == 0
@@ -110,13 +106,13 @@ def test_a_consistent_model_has_no_letter_preference(orders: Orders) -> None:
 @pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])
 @pytest.mark.parametrize("options", [[4], [2, 3, 4], [3, 4, 4, 4, 4, 4, 4]])
 @pytest.mark.parametrize("model", [picks_a_in_10_percent, has_preferences])
-def test_chi_square_agrees_with_its_oracle(orders: Orders, options: list[int], model: Picks) -> None:
+def test_chi_square_agrees_with_its_oracle(orders, options, model):
     members = answers(model, orders, 80, options, invalid=0.2)
     expected = oracles.position_chi_square(members)
     assert position_chi_square(table_of(members)).value == pytest.approx(expected)
 
 
-def test_p_value_agrees_with_all_rotations() -> None:
+def test_p_value_agrees_with_all_rotations():
     # 20 questions with two options. Eight of them have two picks of one letter: A six times, B twice. D = (4, -4).
     table = hits(["10"] * 12 + ["11"] * 6 + ["00"] * 2)
     exact = np.mean([abs(sum(signs)) >= 4 for signs in product((1, -1), repeat=8)])
@@ -128,7 +124,7 @@ def test_p_value_agrees_with_all_rotations() -> None:
 @pytest.mark.parametrize(
     "model", [prefers_a_wrong_option, is_70_percent_right, has_preferences, has_a_letter_per_question]
 )
-def test_level(model: Picks, orders: Orders) -> None:
+def test_level(model, orders):
     # More simulations are in benchmarks/letter_preference.py.
     tables = [table_of(answers(model, orders, 40, [4], seed, invalid=0.05)) for seed in range(20)]
     # The share of 20 runs has an error of 0.05.
@@ -136,12 +132,12 @@ def test_level(model: Picks, orders: Orders) -> None:
 
 
 @pytest.mark.parametrize(("orders", "options"), [("swap", 4), ("swap", 10), ("cyclic", 4), ("cyclic", 10)])
-def test_a_preference_in_10_percent_of_the_answers_is_found(orders: Orders, options: int) -> None:
+def test_a_preference_in_10_percent_of_the_answers_is_found(orders, options):
     table = table_of(answers(picks_a_in_10_percent, orders, 1_000, [options]))
     assert position_p_value(table).value < 0.01
 
 
-def test_cramers_v_is_at_most_one() -> None:
+def test_cramers_v_is_at_most_one():
     many = [asked(f"a{n:02d}", [A] * 10, 10, orders="cyclic") for n in range(110)]
     few = [asked(f"b{n:02d}", [A] * 2, 2, orders="cyclic") for n in range(40)]
     assert position_cramers_v(table_of(many)).value == pytest.approx(1)

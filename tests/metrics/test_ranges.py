@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 # ---- values, errors and intervals
 @pytest.mark.parametrize(("questions", "kinds"), [(10, 2), (12, 6), (100, 10)])
-def test_the_errors_agree_with_a_bootstrap_of_all_questions(questions: int, kinds: int) -> None:
+def test_the_errors_agree_with_a_bootstrap_of_all_questions(questions, kinds):
     rng = np.random.default_rng(kinds)
     right = rng.random((questions, kinds)) < rng.random((questions, 1))
     means = right[rng.integers(questions, size=(8_000, questions))].mean(axis=1) * sqrt(questions / (questions - 1))
@@ -27,7 +27,7 @@ def test_the_errors_agree_with_a_bootstrap_of_all_questions(questions: int, kind
     assert acc_max(of_kinds(right)).stderr == pytest.approx(means.max(axis=1).std(), rel=0.05)
 
 
-def test_the_macro_errors_agree_with_a_bootstrap_within_categories() -> None:
+def test_the_macro_errors_agree_with_a_bootstrap_within_categories():
     rng = np.random.default_rng(1)
     right = rng.random((100, 5)) < rng.random((100, 1))
     table = of_kinds(right, categories=["a"] * 30 + ["b"] * 70)
@@ -38,7 +38,7 @@ def test_the_macro_errors_agree_with_a_bootstrap_within_categories() -> None:
     assert acc_max(table, macro=True).stderr == pytest.approx(means.max(axis=1).std() * 1.013, rel=0.04)
 
 
-def test_a_mean_of_several_variants_has_the_interval_of_a_share_with_the_same_error() -> None:
+def test_a_mean_of_several_variants_has_the_interval_of_a_share_with_the_same_error():
     # 1 and 1/2, 20 times each: 3/4, deviations 1/4, error 1/4 / sqrt(39), and one further question of the 40.
     error = hypot(0.25 / sqrt(39), 0.25 / 40)
     trials = trials_with_error(0.75, error)
@@ -46,7 +46,7 @@ def test_a_mean_of_several_variants_has_the_interval_of_a_share_with_the_same_er
     assert found.interval == pytest.approx(clopper_pearson(0.75 * trials, trials), abs=0.002)
 
 
-def test_all_right_has_an_error_and_an_interval() -> None:
+def test_all_right_has_an_error_and_an_interval():
     # Four kinds that do not vary count as independent: (2 Phi(z) - 1)^4 = 0.95, z = 2.491: tails of
     # 0.00637. The lower end is 0.00637^(1/40) = 0.8812; the error is half the width / 1.96 = 0.0303.
     for extreme in (acc_min(hits(["1111"] * 40)), acc_max(hits(["1111"] * 40))):
@@ -55,7 +55,7 @@ def test_all_right_has_an_error_and_an_interval() -> None:
         assert extreme.stderr == pytest.approx(0.0303, abs=0.001)
 
 
-def test_a_kind_of_one_question_has_the_interval_of_one_question() -> None:
+def test_a_kind_of_one_question_has_the_interval_of_one_question():
     # The second kind: 1 of 1, so its interval starts below 0.025. The first one: 20 of 21.
     right, present = np.ones((21, 2), dtype=np.bool_), np.ones((21, 2), dtype=np.bool_)
     right[0, 0], present[1:, 1] = False, False
@@ -66,7 +66,7 @@ def test_a_kind_of_one_question_has_the_interval_of_one_question() -> None:
 
 
 @given(st.integers(0, 10**9), st.booleans())
-def test_nothing_is_undefined_from_two_questions_on(seed: int, positions: bool) -> None:
+def test_nothing_is_undefined_from_two_questions_on(seed, positions):
     rng = np.random.default_rng(seed)
     questions, kinds = int(rng.integers(2, 14)), int(rng.integers(1, 6))
     present = rng.random((questions, kinds)) < rng.choice([0.2, 0.6, 1.0])
@@ -93,7 +93,7 @@ def test_nothing_is_undefined_from_two_questions_on(seed: int, positions: bool) 
     assert 0 < p_value <= 1 if questions >= 10 and len(table.kinds) > 1 else isnan(p_value)
 
 
-def test_the_mean_of_the_accuracies_by_hand() -> None:
+def test_the_mean_of_the_accuracies_by_hand():
     # Each kind is right in one of its two questions. By question: 1, 0 and 1.
     right, present = (np.array(rows, dtype=np.bool_) for rows in ([[1, 0], [0, 0], [0, 1]], [[1, 0], [1, 1], [0, 1]]))
     table = of_kinds(right, present)
@@ -104,14 +104,14 @@ def test_the_mean_of_the_accuracies_by_hand() -> None:
 
 # ---- the range by chance
 @pytest.mark.parametrize(("questions", "expected"), [(100, 0.122), (500, 0.055), (2_340, 0.026)])
-def test_the_range_of_ten_equal_kinds_by_chance(questions: int, expected: float) -> None:
+def test_the_range_of_ten_equal_kinds_by_chance(questions, expected):
     # Ten independent kinds, accuracy 0.8: 3.078 * sqrt(0.16 / N) = 0.123, 0.055, 0.0255.
     right = np.random.default_rng(0).random((questions, 10)) < 0.8
     assert acc_range_by_chance(of_kinds(right)).value == pytest.approx(expected, rel=0.06)
 
 
 # ---- Cochran's Q
-def test_cochrans_q_by_hand() -> None:
+def test_cochrans_q_by_hand():
     # 3 kinds, 120 questions: 40 times 100, 30 times 010, 50 times 011. Right answers by kind 40, 80, 50, T = 170, row
     # totals 70 times 1 and 50 times 2. Q = (k - 1) (k sum C^2 - T^2) / (k T - sum R^2)
     # = 2 (3 * (1600 + 6400 + 2500) - 28900) / (510 - (70 + 200)) = 2 * 2600 / 240 = 21.667. Without effect: 111, 000.
@@ -119,14 +119,14 @@ def test_cochrans_q_by_hand() -> None:
     assert acc_range_p(table).value == pytest.approx(chi2.sf(5200 / 240, 2), rel=1e-9)
 
 
-def test_few_informative_questions_have_the_exact_p_value_of_the_sign_test() -> None:
+def test_few_informative_questions_have_the_exact_p_value_of_the_sign_test():
     # 8 lost, 2 gained: 2 (1 + 10 + 45) / 1024 = 0.109. 1,999 exchanges: an error of 0.007.
     about = pytest.approx(112 / 1024, abs=0.028)
     for lost, gained, p_value in ((8, 2, about), (5, 5, 1), (0, 0, 1), (14, 0, pytest.approx(0, abs=2 / 2000))):
         assert acc_range_p(hits(["10"] * lost + ["01"] * gained + ["11"] * 10)).value == p_value, (lost, gained)
 
 
-def test_the_permutation_test_agrees_with_all_exchanges() -> None:
+def test_the_permutation_test_agrees_with_all_exchanges():
     # Three kinds, six questions: 3^6 = 729 exchanges. The statistic grows with the sum of squared totals.
     rows = ["100", "100", "110", "101", "010", "100"]
     exchanges = [sorted(set(permutations(row))) for row in rows]
@@ -139,7 +139,7 @@ def test_the_permutation_test_agrees_with_all_exchanges() -> None:
     assert acc_range_p(hits([*rows, "111", "000", "111", "111"])).value == pytest.approx(expected, abs=0.045)
 
 
-def test_missing_kinds_are_not_exchanged() -> None:
+def test_missing_kinds_are_not_exchanged():
     # Kinds 0 and 2 share 120 questions and are equally good. Kinds 0 and 1 share 120 others: kind 0 is right in all of
     # them and kind 1 in none; in the second table each is right in 60.
     right, present = np.zeros((240, 3), dtype=np.bool_), np.ones((240, 3), dtype=np.bool_)
@@ -150,7 +150,7 @@ def test_missing_kinds_are_not_exchanged() -> None:
     assert acc_range_p(of_kinds(right, present)).value == pytest.approx(1)
 
 
-def test_when_the_p_value_is_not_printed() -> None:
+def test_when_the_p_value_is_not_printed():
     assert isnan(acc_range_p(hits(["10"] * 9)).value)
     assert isfinite(acc_range_p(hits(["10"] * 10)).value)
     assert isnan(acc_range_p(hits(["1"] * 20)).value)

@@ -1,7 +1,6 @@
 """Tables of records: columns, and packed records, which are the same records and whose table is a slow reference's."""
 
 import pickle
-from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -14,13 +13,13 @@ from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
 
 
-def test_a_question_id_as_number_and_as_text_is_the_same_question() -> None:
+def test_a_question_id_as_number_and_as_text_is_the_same_question():
     ids = [(7, 2, 0), ("7", 2, 1), ("x", 1, 0)]
     table = ResponseTable.from_records(Record(*of, "x", (0, 1), 0, picked=0, original=not of[2]) for of in ids)
     assert table.question_ids == ("7", "x")
 
 
-def test_all_identities_fit_into_the_bit_set() -> None:
+def test_all_identities_fit_into_the_bit_set():
     # 26 source options, NOTA and up to 33 fillers have the identities 0 to 59; the bit set has 64 bits.
     table = ResponseTable.from_records([Record("q", 1, 0, "original", (0, 59), 0, picked=59)])
     assert table.printed.tolist() == [(1 << 59) + 1]
@@ -30,7 +29,7 @@ IDS = st.sampled_from(["a", "b", "c", "10", "9"])
 
 
 @st.composite
-def records(draw: Any) -> Record:
+def records(draw):
     picked = draw(st.sampled_from([None, 0, 1]))
     return Record(
         *(draw(IDS), draw(st.sampled_from([1, 2, 3, 10**4_000])), draw(st.sampled_from([0, 1, 2, -1, 10**4_000]))),
@@ -52,7 +51,7 @@ MANY = st.lists(records(), max_size=40)
 
 
 @given(*[st.lists(records(), max_size=12)] * 2)
-def test_the_records_are_the_same(some: list[Record], others: list[Record]) -> None:
+def test_the_records_are_the_same(some, others):
     packed = PackedRecords(some)
     packed.extend(pickle.loads(pickle.dumps(PackedRecords(others))))
     everything = [*some, *others]
@@ -63,7 +62,7 @@ def test_the_records_are_the_same(some: list[Record], others: list[Record]) -> N
 
 
 @given(MANY)
-def test_the_table_of_complete_questions(some: list[Record]) -> None:
+def test_the_table_of_complete_questions(some):
     groups = {}
     for place, record in enumerate(some):
         groups.setdefault(record.question_id, {}).setdefault(record.ordinal, place)

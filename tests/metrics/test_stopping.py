@@ -1,11 +1,9 @@
 """Early stopping compared with the full run, the bias of a budget, and two-phase samples of a finite benchmark."""
 
-from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
 from math import comb, isnan, nan, sqrt
 from statistics import covariance
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +28,7 @@ from lm_eval_cora.metrics.stopping import (
     shares_of,
 )
 from lm_eval_cora.questions.question import Question
-from lm_eval_cora.variants.probes import PROBES, Probe
+from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import user_error
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.stopping import Moody, known
@@ -47,19 +45,19 @@ SEED = 3
 
 
 @cache
-def full(task: str) -> dict[str, Any]:
+def full(task):
     return scores(run(Moody(SEED), task, options=QUESTIONS), task)
 
 
 # ---- the rule
 @pytest.mark.parametrize("text", ["", "EXACT", "exactly", "bmca@1.0"])
-def test_another_rule_is_refused_and_the_one_that_there_is_named(text: str) -> None:
+def test_another_rule_is_refused_and_the_one_that_there_is_named(text):
     with user_error(f"--stop '{text}': expected 'exact'"):
         stop_early(Moody(1), text)
 
 
 @pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
-def test_the_original_is_asked_first_then_the_hardest_kinds_then_the_rest(probe: Probe) -> None:
+def test_the_original_is_asked_first_then_the_hardest_kinds_then_the_rest(probe):
     docs = process_docs([QUESTION], probe)
     places = [place_of(doc, probe.hardest_first) for doc in docs]
     assert len(set(places)) == len(docs)  # otherwise the order would depend on that of the docs
@@ -73,8 +71,8 @@ def test_the_original_is_asked_first_then_the_hardest_kinds_then_the_rest(probe:
         assert {"original", *probe.hardest_first} == probe.kinds.keys()
 
 
-def test_only_cora_and_what_it_is_made_of_are_worth_stopping_for() -> None:
-    def entries(names: str) -> list[dict[str, Any]]:
+def test_only_cora_and_what_it_is_made_of_are_worth_stopping_for():
+    def entries(names):
         return [
             {"aggregation": getattr(metrics, name)} | ({"level": float(level)} if level else {})
             for name, _, level in (text.partition("@") for text in names.split())
@@ -89,7 +87,7 @@ def test_only_cora_and_what_it_is_made_of_are_worth_stopping_for() -> None:
 
 # ---- through the harness
 @pytest.mark.parametrize("task", STOPPABLE)
-def test_what_is_printed_is_the_full_run(task: str) -> None:
+def test_what_is_printed_is_the_full_run(task):
     everything = full(task)
     found = scores(run(stop_early(Moody(SEED)), task, options=QUESTIONS), task)
     assert {name for name in found if "_stderr" not in name} == known(task)
@@ -98,7 +96,7 @@ def test_what_is_printed_is_the_full_run(task: str) -> None:
     assert set(found) == {f"{name}{end}" for name in known(task) for end in ("", "_stderr", "_stderr_stderr")}
 
 
-def test_the_model_of_these_tests_leaves_something_to_be_found() -> None:
+def test_the_model_of_these_tests_leaves_something_to_be_found():
     for task in ("cora_demo", "cora_demo_mc", "cora_demo_plus", "cora_demo_order", "cora_demo_prompts"):
         table = full(task)
         assert 0 < table["mcqa"] < 1
@@ -109,7 +107,7 @@ def test_the_model_of_these_tests_leaves_something_to_be_found() -> None:
     assert full("cora_demo")["invalid"] > 0
 
 
-def test_where_all_is_right_everything_is_asked() -> None:
+def test_where_all_is_right_everything_is_asked():
     model, plain = Simulated(knows), Simulated(knows)
     run(plain, options={"questions": 2})
     found = scores(run(stop_early(model), options={"questions": 2}))
@@ -117,7 +115,7 @@ def test_where_all_is_right_everything_is_asked() -> None:
     assert sorted(model.prompts) == sorted(plain.prompts)
 
 
-def test_the_signature_says_the_rule_and_the_share_that_was_asked() -> None:
+def test_the_signature_says_the_rule_and_the_share_that_was_asked():
     model = Moody(1)
     results = run(stop_early(model), options=QUESTIONS)
     parts = results["configs"]["cora_demo"]["metadata"]["signature"].split("|")
@@ -132,7 +130,7 @@ ANSWERS = st.lists(st.sampled_from([(0, 0), (1, 0), (1, 1)]), min_size=2, max_si
 
 
 @given(ANSWERS, st.integers(0, 1_000))
-def test_the_bias_is_the_covariance_with_the_costs_per_request(answers: list[tuple[int, int]], seed: int) -> None:
+def test_the_bias_is_the_covariance_with_the_costs_per_request(answers, seed):
     costs = np.random.default_rng(seed).integers(1, 27, len(answers))
     right, always = np.array(answers, dtype=int).T
     found = bias_of_budget(Moments(len(costs), costs.sum(), right.sum(), costs @ right, always.sum(), costs @ always))
@@ -140,7 +138,7 @@ def test_the_bias_is_the_covariance_with_the_costs_per_request(answers: list[tup
     assert found == pytest.approx(Bias(*expected))
 
 
-def test_without_two_questions_the_bias_is_unknown() -> None:
+def test_without_two_questions_the_bias_is_unknown():
     assert bias_of_budget(Moments()) == bias_of_budget(Moments(1, 26, 1, 26, 1, 26)) == Bias()
 
 
@@ -153,7 +151,7 @@ ENTRIES = {
 
 
 @st.composite
-def samples(draw: st.DrawFn) -> Phases:
+def samples(draw):
     asked = draw(st.integers(1, 60))
     right = draw(st.integers(0, asked))
     followed = draw(st.integers(min(right, 1), right))
@@ -161,7 +159,7 @@ def samples(draw: st.DrawFn) -> Phases:
 
 
 # ---- by hand
-def test_the_values_and_errors_by_hand() -> None:
+def test_the_values_and_errors_by_hand():
     # 50 of 100 originals, 40 right; 21 of these followed, 7 always right: m = 0.8, r = 1/3.
     phases = Phases(questions=100, asked=50, right=40, followed=21, always=7)
     m = 0.8
@@ -181,7 +179,7 @@ def test_the_values_and_errors_by_hand() -> None:
     assert estimate("mcqa", Phases(20, 10, 10, 1)).stderr == pytest.approx(3.8414588 / 22.8414588 / 3.919928)
 
 
-def test_the_phases_of_a_table() -> None:
+def test_the_phases_of_a_table():
     rows = [
         [1, 1, 1],  # followed, always right
         [1, 0, nan],  # followed to its first miss
@@ -206,7 +204,7 @@ def test_the_phases_of_a_table() -> None:
 
 # ---- nothing is estimated if everything is asked
 @given(ANSWERS)
-def test_if_everything_is_asked_the_values_are_those_of_the_full_run(answers: list[tuple[int, int]]) -> None:
+def test_if_everything_is_asked_the_values_are_those_of_the_full_run(answers):
     table = ResponseTable.from_hits(answers)
     for entry in ENTRIES.values():
         found, full = compute(entry, table, whole=True), compute(entry, table)
@@ -216,7 +214,7 @@ def test_if_everything_is_asked_the_values_are_those_of_the_full_run(answers: li
 
 
 @given(samples(), st.sampled_from(list(FORMULAS)))
-def test_an_interval_is_inside_the_range_and_has_a_width_unless_nothing_can_vary(phases: Phases, metric: str) -> None:
+def test_an_interval_is_inside_the_range_and_has_a_width_unless_nothing_can_vary(phases, metric):
     found = estimate(metric, phases)
     assert 0 <= found.value <= 1
     if isnan(found.stderr):
@@ -236,7 +234,7 @@ N, RIGHT, ALWAYS = 8, 5, 3
 """A benchmark with 8 questions, of which 5 are right and 3 of these always."""
 
 
-def all_samples(asked: int, followed: int) -> Iterator[Phases]:
+def all_samples(asked, followed):
     """Each pair of random samples once: originals, and right ones among them to follow."""
     for originals in combinations(range(N), asked):
         right = [question for question in originals if question < RIGHT]
@@ -248,7 +246,7 @@ def all_samples(asked: int, followed: int) -> Iterator[Phases]:
 
 
 @pytest.mark.parametrize(("asked", "followed"), [(8, 4), (7, 2)])
-def test_over_all_samples_the_estimates_are_unbiased(asked: int, followed: int) -> None:
+def test_over_all_samples_the_estimates_are_unbiased(asked, followed):
     drawn = list(all_samples(asked, followed))
     m, r = RIGHT / N, ALWAYS / RIGHT
     mean = {metric: np.mean([estimate(metric, phases).value for phases in drawn]) for metric in FORMULAS}
@@ -260,7 +258,7 @@ def test_over_all_samples_the_estimates_are_unbiased(asked: int, followed: int) 
     assert mean["cora"] == pytest.approx(m * (1 - m * (1 - r)) - (1 - r) * of_m)
 
 
-def test_over_all_samples_the_squared_errors_are_the_variance() -> None:
+def test_over_all_samples_the_squared_errors_are_the_variance():
     # No sample has only right originals (n1 = 6 of 8 with three wrong), and none has followed questions that are all
     # alike (4 of 5 with three and two), so the formulas apply without Wilson's interval.
     originals, followed = list(all_samples(6, 3)), list(all_samples(8, 4))
@@ -271,7 +269,7 @@ def test_over_all_samples_the_squared_errors_are_the_variance() -> None:
 
 
 # ---- the interval, slowly
-def slow_ends(phases: Phases, metric: str) -> tuple[float, float]:
+def slow_ends(phases, metric):
     """Try a million pairs of shares, and keep those within 1.96 standard errors of the sample."""
     first, second = shares_of(phases)
     grid = np.linspace(0, 1, 1_001)
@@ -294,5 +292,5 @@ def slow_ends(phases: Phases, metric: str) -> tuple[float, float]:
 @pytest.mark.parametrize(
     "phases", [Phases(200, 100, 65, 40, 16), Phases(1_000, 120, 60, 40, 0), Phases(300, 150, 148, 100, 95)]
 )
-def test_the_interval_is_that_of_a_search(metric: str, phases: Phases) -> None:
+def test_the_interval_is_that_of_a_search(metric, phases):
     assert estimate(metric, phases).interval == pytest.approx(slow_ends(phases, metric), abs=2e-3)

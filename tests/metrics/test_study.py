@@ -22,7 +22,7 @@ from tests.support.tables import (
 )
 
 
-def test_consistency_score() -> None:
+def test_consistency_score():
     answers = of_parts(
         original(2, 2, 0, 2),  # the same wrong option in three of four: 3/4
         original(None, None, None, None),  # each invalid answer is a separate pick: 1/4
@@ -36,7 +36,7 @@ def test_consistency_score() -> None:
     assert isnan(metrics.sc(answers, options=6).value)
 
 
-def test_buckets_of_table_2() -> None:
+def test_buckets_of_table_2():
     answers = of_parts(
         original(0, 0, 0, 0) + nota(1, 1),  # 4/4, right; the other kinds do not matter
         original(1, 1, 0, 1),  # 3/4, wrong
@@ -66,7 +66,7 @@ def test_buckets_of_table_2() -> None:
     assert isnan(buckets["3/4"]["accuracy"].stderr)
 
 
-def test_nota_as_the_answer() -> None:
+def test_nota_as_the_answer():
     with_nota = of_parts(
         original(0, 0) + nota(NOTA, NOTA),  # always right; both NOTA orders right
         original(0, 0) + nota(NOTA, 1),  # always right; the first NOTA order right
@@ -91,7 +91,7 @@ def test_nota_as_the_answer() -> None:
     assert_is(metrics.nota_acc_h_diff(with_nota, subset="always_right"), -2 / 3, error)
 
 
-def test_true_or_false_of_questions_always_right() -> None:
+def test_true_or_false_of_questions_always_right():
     answers = of_parts(
         original(0, 0, 0, 0) + true_or_false(True, False, False, None),  # right; 2 of 3: invalid is not "no"
         original(0, 0, printed=(0, 1)) + true_or_false(False, False),  # wrong; 1 of 1
@@ -103,7 +103,7 @@ def test_true_or_false_of_questions_always_right() -> None:
     assert_is(metrics.tf_wrong(answers), 0.75, ratio_error([(2, 3), (1, 1), (0, 0)]))
 
 
-def test_select_all_and_replacement_of_the_misled() -> None:
+def test_select_all_and_replacement_of_the_misled():
     misled = of_parts(
         original(2, 0) + select_all(0, 2) + replaced(1, 0, 1),
         original(1, 1) + select_all(1) + replaced(28, 0, 0),
@@ -131,7 +131,7 @@ MISLED = [name for name in STUDY if name.startswith("recall_")] + ["multi_share"
 
 
 @pytest.mark.parametrize("name", ALWAYS_RIGHT + MISLED)
-def test_an_empty_subset_is_undefined(name: str) -> None:
+def test_an_empty_subset_is_undefined(name):
     tail = nota(NOTA, NOTA) + scored((0.9, 0.1), (0.1, 0.9)) + select_all(0, 1) + replaced(0, 0, 0)
     sometimes = of_parts(original(0, 1) + tail, original(None, 0) + tail)
     assert metrics.subset_sizes(sometimes)["always_right"] == metrics.subset_sizes(sometimes)["misled"] == 0
@@ -140,7 +140,7 @@ def test_an_empty_subset_is_undefined(name: str) -> None:
     assert not isnan(STUDY[name](misled if name in MISLED else always).value)
 
 
-def test_an_unknown_subset_or_number_of_options_is_refused() -> None:
+def test_an_unknown_subset_or_number_of_options_is_refused():
     # The check needs no answers: before the first request, each metric is computed on an empty table.
     nobody = ResponseTable.from_records([])
     for metric in (metrics.nota_acc, metrics.nota_acc_h, metrics.nota_acc_diff, metrics.nota_acc_h_diff):
@@ -152,14 +152,14 @@ def test_an_unknown_subset_or_number_of_options_is_refused() -> None:
                 metric(nobody, options=options)  # type: ignore[arg-type]
 
 
-def test_the_difference_to_mcqa_is_paired() -> None:
+def test_the_difference_to_mcqa_is_paired():
     # RC = 1/4, 1/2, 1; original right: 1, 0, 1. Differences -3/4, 1/2, 0: mean -1/12 (the pooled value differs).
     # Squares: (-8/12)^2 + (7/12)^2 + (1/12)^2 = 114/144, / 2, / 3.
     answers = ResponseTable.from_hits([[1, 0, 0, 0], [0, 1], [1, 1, 1, 1]])
     assert_is(metrics.mcqa_plus_diff(answers), -1 / 12, sqrt(114 / 144 / 6))
 
 
-def test_option_probabilities_of_mcqa_plus_table_5() -> None:
+def test_option_probabilities_of_mcqa_plus_table_5():
     answers = of_parts(
         original(0, 0) + scored((0.3008, 0.3008), (0.1, 0.3), (0.2496, 0.1664), (0.01, 0.99)),
         original(0, 0) + scored((0.4, 0.1), (0.4, 0.4), (0.1, 0.0), (0.0, 0.5)),

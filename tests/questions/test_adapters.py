@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from lm_eval_cora.errors import UserError
@@ -8,7 +6,7 @@ from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import OpenQuestion, UnusableQuestion
 
 
-def row(before: str, choices: list[str], gold: Any = 1, subset: str = "lsat-lr") -> dict[str, Any]:
+def row(before, choices, gold=1, subset="lsat-lr"):
     last = "ABCDE"[len(choices) - 1]
     query = f"{before} Answer Choices: {' '.join(choices)}\nA: Among A through {last}, the answer is"
     return {"query": query, "choices": choices, "gold": gold, "subset": subset}
@@ -17,7 +15,7 @@ def row(before: str, choices: list[str], gold: Any = 1, subset: str = "lsat-lr")
 PLAIN = ["(A)Steam", "(B)Ice", "(C)Fog", "(D)Dew"]
 
 
-def test_the_passage_belongs_to_the_stem_and_the_options_do_not() -> None:
+def test_the_passage_belongs_to_the_stem_and_the_options_do_not():
     question = agieval_question(row("Water freezes.\nIt melts, too.Q: Which is frozen?", PLAIN, [1]), "lsat-lr-test-0")
     assert question.stem == "Water freezes.\nIt melts, too.\nWhich is frozen?"
     assert question.choices == ("Steam", "Ice", "Fog", "Dew")
@@ -44,11 +42,11 @@ def test_the_passage_belongs_to_the_stem_and_the_options_do_not() -> None:
         ("An interview.Q: Who?\nNo answer.Q: Which is frozen?", "An interview.Q: Who?\nNo answer.Q: Which is frozen?"),
     ],
 )
-def test_where_the_question_begins(before: str, stem: str) -> None:
+def test_where_the_question_begins(before, stem):
     assert agieval_question(row(before, PLAIN), "").stem == stem
 
 
-def test_letters_of_options_and_gold_as_text() -> None:
+def test_letters_of_options_and_gold_as_text():
     # The article stays.
     printed = ["(A)A fall", "A rise", "(C) A (C)", "(D)(A) and (B)"]
     assert agieval_question(row("Q: Which?", printed), "").choices == ("A fall", "A rise", "A (C)", "(A) and (B)")
@@ -69,12 +67,12 @@ def test_letters_of_options_and_gold_as_text() -> None:
         ({"choices": "(A)Ice (B)Fog"}, "options that are not a list"),
     ],
 )
-def test_rows_that_cannot_be_asked(changed: dict[str, Any], message: str) -> None:
+def test_rows_that_cannot_be_asked(changed, message):
     with pytest.raises(UnusableQuestion, match=message):
         agieval_question({**row("Q: Which?", PLAIN), **changed}, "")
 
 
-def test_the_subset_is_in_the_row_or_the_name_of_the_source() -> None:
+def test_the_subset_is_in_the_row_or_the_name_of_the_source():
     assert [subset_of(f"hails/agieval-{subset}", {}) for subset in SUBSETS] == list(SUBSETS)
     assert subset_of("/data/sat-math/lsat-ar.jsonl", {}) == "lsat-ar"
     assert subset_of("/data/sat-math/all.jsonl", {"subset": "lsat-rc"}) == "lsat-rc"
@@ -84,7 +82,7 @@ def test_the_subset_is_in_the_row_or_the_name_of_the_source() -> None:
             subset_of("mine.jsonl", unknown)
 
 
-def test_repairs_of_agieval() -> None:
+def test_repairs_of_agieval():
     line = "larger than the.brains of others, and.so on "
     query = line * 10 + "in 0.7 U.S. foil-.covered back..“Indeed”"
     damaged = agieval_question(row(query, ["(A)one", "(B)two"]), "").stem
@@ -95,7 +93,7 @@ def test_repairs_of_agieval() -> None:
     assert options == ("$\\quad 5$", "a")
 
 
-def solved(solution: Any, problem: Any = "What is $1 + 1$?", **more: Any) -> dict[str, Any]:
+def solved(solution, problem="What is $1 + 1$?", **more):
     return {"problem": problem, "level": "Level 2", "type": "Intermediate Algebra", "solution": solution, **more}
 
 
@@ -108,7 +106,7 @@ def solved(solution: Any, problem: Any = "What is $1 + 1$?", **more: Any) -> dic
         *((r"\boxed{1} \boxed{2", ["1"]), (r"\boxed{} \boxed{3}", ["", "3"])),
     ],
 )
-def test_all_boxes(text: str, contents: list[str]) -> None:
+def test_all_boxes(text, contents):
     assert boxes(text) == contents
 
 
@@ -124,12 +122,12 @@ def test_all_boxes(text: str, contents: list[str]) -> None:
         (r"$\boxed{\frac12}$ or $\boxed{1}$, the first is $\boxed{\frac{1}{2}}$", r"\frac12, 1"),
     ],
 )
-def test_the_answer_is_what_is_boxed(solution: str, answer: str) -> None:
+def test_the_answer_is_what_is_boxed(solution, answer):
     expected = OpenQuestion("algebra-test-0", "What is $1 + 1$?", answer, "Level 2")
     assert math_question(solved(solution), "algebra-test-0") == expected
 
 
-def test_a_problem_whose_solution_boxes_more_than_its_answer() -> None:
+def test_a_problem_whose_solution_boxes_more_than_its_answer():
     begins = "Find the coordinates of one of the foci of the hyperbola \\[x^2 - 10x = 4y^2 - 5.\\] (...)"
     solution = r"They are $\boxed{(0,0)}$ and $\boxed{(10,0)}$."
     assert math_question(solved(solution, begins), "").answer == "(0,0)"
@@ -147,13 +145,13 @@ def test_a_problem_whose_solution_boxes_more_than_its_answer() -> None:
         (solved("$\\boxed{\ud83d}$"), "text that is not valid Unicode"),
     ],
 )
-def test_a_row_that_cannot_be_asked(bad: dict[str, Any], reason: str) -> None:
+def test_a_row_that_cannot_be_asked(bad, reason):
     with pytest.raises(UnusableQuestion) as raised:
         math_question(bad, "q")
     assert raised.value.reason == reason
 
 
-def test_columns_of_math() -> None:
+def test_columns_of_math():
     # Subjects are called as on the hub.
     assert subject_of("x.jsonl", {"type": "Counting & Probability"}) == "counting_and_probability"
     with pytest.raises(UserError, match="math: row 1: no column 'level'"):

@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from lm_eval_cora.discovery.task_files import benchmark
@@ -25,11 +23,11 @@ ON_THE_HUB = {"hub": "somebody/riddles", "config": "short", "split": "test"}
         ({"data_files": "my.jsonl"}, {}, (), "my"),
     ],
 )
-def test_names(given: dict[str, Any], changes: dict[str, Any], files: tuple[str, ...], name: str) -> None:
+def test_names(given, changes, files, name):
     assert declared(given, changes, files).name == name
 
 
-def test_what_is_declared() -> None:
+def test_what_is_declared():
     source = declared(
         {**ON_THE_HUB, "fewshot_split": "train", "revision": "abc", "question": "riddle", "options": [2, 4]}
         | {"published_rows": 6, "exemplars_within_category": True, "macro_average": True}
@@ -62,21 +60,21 @@ def test_what_is_declared() -> None:
         ({"question": "{{ riddle"}, ("riddles", "template", "{{ riddle")),
     ],
 )
-def test_a_wrong_key_says_what_was_expected(keys: dict[str, Any], parts: tuple[str, ...]) -> None:
+def test_a_wrong_key_says_what_was_expected(keys, parts):
     with pytest.raises(UserError) as error:
         declared({**ON_THE_HUB, **keys})
     assert tells(str(error.value), *parts)
 
 
 @pytest.mark.parametrize("given", ["somebody/riddles", None, {"hub": "somebody/riddles"}])
-def test_a_declaration_needs_keys_and_one_source(given: Any) -> None:
+def test_a_declaration_needs_keys_and_one_source(given):
     with pytest.raises(UserError, match=r"'hub' (and 'question', got|is set, but 'split' is missing)"):
         declared(given)
     with pytest.raises(UserError, match="'hub' and 'data_files'"):
         benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
 
 
-def test_a_user_gives_the_same_keys() -> None:
+def test_a_user_gives_the_same_keys():
     options = Options.from_metadata("cora_hub", {**ON_THE_HUB, "seed": 3, "choices": ["a", "b"]})
     assert (options.declared["hub"], options.declared["choices"]) == (("somebody/riddles",), ("a", "b"))
     assert options.changed() == {"seed": 3}
@@ -85,7 +83,7 @@ def test_a_user_gives_the_same_keys() -> None:
         Options.from_metadata("cora_hub", {"choices": 5})
 
 
-def test_what_can_be_changed_of_a_benchmark_of_the_package() -> None:
+def test_what_can_be_changed_of_a_benchmark_of_the_package():
     for key in ("question", "hub", "split", "config"):
         with pytest.raises(UserError, match=f"'{key}'.* medqa .*cora_local.*cora_hub"):
             benchmark("medqa", {key: "x"})
@@ -97,7 +95,7 @@ def test_what_can_be_changed_of_a_benchmark_of_the_package() -> None:
         benchmark("mmlu_redux", {"config": ("anatomi",)})
 
 
-def test_a_language_is_chosen_and_brings_its_text() -> None:
+def test_a_language_is_chosen_and_brings_its_text():
     german = benchmark("global_mmlu", {"config": ("de",)})
     assert (german.name, german.source.config) == ("global_mmlu_de", ("de",))
     assert german.nota_text == "Keine der oben genannten Antworten"
@@ -109,5 +107,5 @@ def test_a_language_is_chosen_and_brings_its_text() -> None:
         benchmark("global_mmlu", {"config": ("xx",)})
 
 
-def test_a_file_named_like_a_task_is_named_in_the_signature() -> None:
+def test_a_file_named_like_a_task_is_named_in_the_signature():
     assert Data("order").in_signature("cora_local_order") == {"benchmark": "order"}

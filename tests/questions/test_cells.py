@@ -3,7 +3,6 @@ import io
 import json
 import math
 import time
-from typing import Any
 
 import numpy
 import pandas
@@ -28,12 +27,12 @@ PAIRS = dict(zip(LABELS, TEXTS, strict=True))
     ],
 )
 @pytest.mark.parametrize("write", [lambda cell: cell, json.dumps, repr])
-def test_shapes_of_options(cell: object, labels: list[str] | None, write: Any) -> None:
+def test_shapes_of_options(cell, labels, write):
     texts, found = read_options(write(cell))
     assert (list(texts), found) == (TEXTS, labels)
 
 
-def test_missing_options_and_a_separator() -> None:
+def test_missing_options_and_a_separator():
     # In a mapping, only the last options may be missing.
     assert read_options({"A": "Ice", "B": "Fog", "C": None, "D": None}) == (["Ice", "Fog"], ["A", "B"])
     assert read_options({"A": None, "B": "Ice", "C": "Fog"})[0] == [None, "Ice", "Fog"]
@@ -56,20 +55,20 @@ def test_missing_options_and_a_separator() -> None:
         ),
     ],
 )
-def test_what_is_not_a_list_with_an_option_for_each_label(cell: object, message: str) -> None:
+def test_what_is_not_a_list_with_an_option_for_each_label(cell, message):
     with pytest.raises(UnusableQuestion, match=message):
         read_options(cell)
 
 
 @pytest.mark.parametrize("option", [None, "", " \n", ["Ice"], True, {"a": "Ice"}, float("nan"), float("inf"), 10**400])
-def test_options_are_texts_and_numbers(option: object) -> None:
+def test_options_are_texts_and_numbers(option):
     assert [option_text(option) for option in ("nan", "null", 3, 2.5, -0.0)] == ["nan", "null", "3", "2.5", "-0.0"]
     with pytest.raises(UnusableQuestion, match=r"an empty option|an option that is not text"):
         option_text(option)
 
 
 @pytest.mark.parametrize("cell", ["Ice", "[Ice]", "[" * 100_000, "[" + "1" * 5_000 + "]", 5, None, ["Ice"]])
-def test_a_cell_that_is_no_list_is_unchanged(cell: object) -> None:
+def test_a_cell_that_is_no_list_is_unchanged(cell):
     assert parse_cell(cell) is cell
 
 
@@ -102,7 +101,7 @@ def test_a_cell_that_is_no_list_is_unchanged(cell: object) -> None:
         ("[np.str_('Ice'), np.int64(3), np.float64(nan), np.True_]", ["Ice", 3, None, True]),
     ],
 )  # fmt: skip
-def test_what_python_and_numpy_print(text: str, expected: object) -> None:
+def test_what_python_and_numpy_print(text, expected):
     parsed = parse_literal(text)
     assert repr(parsed) == repr(expected)  # 1, 1.0 and True are equal
 
@@ -130,7 +129,7 @@ def test_what_python_and_numpy_print(text: str, expected: object) -> None:
     ],
     ids=lambda text: repr(text)[:40],
 )
-def test_what_is_something_else(text: str) -> None:
+def test_what_is_something_else(text):
     with pytest.raises(ValueError):  # noqa: PT011  # no user sees it
         parse_literal(text)
 
@@ -144,12 +143,12 @@ nested = st.recursive(
 
 
 @given(st.lists(nested) | st.lists(nested).map(tuple) | st.dictionaries(st.text(), nested))
-def test_what_python_prints_is_read_back(value: Any) -> None:
+def test_what_python_prints_is_read_back(value):
     assert parse_literal(repr(value)) == value
 
 
 @given(st.lists(st.text() | st.integers(-(2**31), 2**31) | st.floats(allow_nan=False, width=32)))
-def test_what_numpy_prints_is_read_back(items: list[Any]) -> None:
+def test_what_numpy_prints_is_read_back(items):
     array = numpy.array([*items, None], dtype=object)[:-1]
     assert parse_literal(str(array)) == items
     assert parse_literal(repr({"text": array})) == {"text": items}
@@ -158,13 +157,13 @@ def test_what_numpy_prints_is_read_back(items: list[Any]) -> None:
 
 
 @given(st.text(alphabet="[](){}'\"\\,:. -=1npafarystx\n#", max_size=30))
-def test_any_other_text_is_a_value_error(text: str) -> None:
+def test_any_other_text_is_a_value_error(text):
     for brackets in ("{}", "[{}]", "[['{}']]"):
         with contextlib.suppress(ValueError):
             assert isinstance(parse_literal(brackets.replace("{}", text)), (list, tuple, dict))
 
 
-def test_a_csv_file_that_pandas_wrote() -> None:
+def test_a_csv_file_that_pandas_wrote():
     texts = ["it's", 'a "b"', "line\nbreak", "x" * 100]
     array = numpy.array(texts, dtype=object)
     cells = {"a": [{"text": array, "label": numpy.array(["A", "B"])}], "b": [array]}
@@ -173,8 +172,8 @@ def test_a_csv_file_that_pandas_wrote() -> None:
 
 
 @pytest.mark.parametrize("item", ["'Ice' ", "'" + "x" * 100 + "'\n", "[1] "])
-def test_the_time_is_about_proportional_to_the_length(item: str) -> None:
-    def seconds(count: int) -> float:
+def test_the_time_is_about_proportional_to_the_length(item):
+    def seconds(count):
         started = time.process_time()
         assert len(parse_literal(f"[{item * count}]")) == count
         return time.process_time() - started

@@ -12,7 +12,7 @@ from tests.support.rows import LOCAL, collected, mine, question_of, refused
 Rows = list[dict[str, Any]]
 
 
-def test_parts_under_their_usual_names() -> None:
+def test_parts_under_their_usual_names():
     row = {"ID": 7, "Stem": "Frozen?", "OPTIONS": ["Ice", "Fog"], "AnswerKey": "B", "Category": "physics"}
     question = question_of(LOCAL, row)
     assert (question.id, question.stem, question.choices) == ("7", "Frozen?", ("Ice", "Fog"))
@@ -20,7 +20,7 @@ def test_parts_under_their_usual_names() -> None:
 
 
 @pytest.mark.parametrize("names", ["ABC", ["a", "b", "c"], ["option_a", "option_b", "option_c"], ["opa", "opb", "opc"]])
-def test_a_column_for_each_option(names: list[str]) -> None:
+def test_a_column_for_each_option(names):
     row = {"question": "?", **dict(zip(names, ["Ice", "Fog", "Dew"], strict=True)), "answer": "C"}
     assert question_of(LOCAL, row).choices == ("Ice", "Fog", "Dew")
 
@@ -30,7 +30,7 @@ TWO_OF_FOUR = {**SHORT, "C": None, "D": " ", "answer": "B"}
 EACH = {"choices": ..., "answer": ..., "a": "Ice", "b": "Fog", "c": "Dew"}
 LABELLED = {"names": ["x", "y", "z"], "answer": "z"}
 
-REFUSED: list[tuple[dict[str, Any], Rows, tuple[str, ...]]] = [
+REFUSED = [
     # A part is missing; ... takes a column away.
     ({}, [{"question": ..., "Frage": "?"}], ("line 1: ", "question", "'question'")),
     ({}, [{"choices": ..., "choises": []}], ("choices", "A, B, C", "'choises'")),
@@ -73,11 +73,11 @@ REFUSED: list[tuple[dict[str, Any], Rows, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("declaration", "rows", "parts"), REFUSED)
-def test_rows_that_are_refused(declaration: dict[str, Any], rows: Rows, parts: tuple[str, ...]) -> None:
+def test_rows_that_are_refused(declaration, rows, parts):
     assert tells(refused(mine(**declaration), *rows), "mine: ", *parts)
 
 
-def test_similar_rows_that_are_read() -> None:
+def test_similar_rows_that_are_read():
     assert collected(mine(), TWO_OF_FOUR).questions[0].choices == ("Ice", "Fog")
     assert len(collected(mine(), SHORT, {**SHORT, "C": None}).questions) == 2
     assert collected(mine(labels="names"), LABELLED).questions[0].answer == 2
@@ -85,7 +85,7 @@ def test_similar_rows_that_are_read() -> None:
     assert (numbers.choices, numbers.id, blank.id) == (("3", "4", "2.5"), "9", "row-1")
 
 
-def test_without_an_answer_the_first_column_is_right_and_the_order_is_drawn() -> None:
+def test_without_an_answer_the_first_column_is_right_and_the_order_is_drawn():
     row = {"question": "?", "Right one": "Ice", "wrong 1": "Fog", "wrong 2": "Dew", "Answer": "wrong 1"}
     for declaration in ({}, {"answer_is": "first"}):
         source = mine(choices=("Right one", "wrong 1", "wrong 2"), **declaration)
@@ -99,7 +99,7 @@ def test_without_an_answer_the_first_column_is_right_and_the_order_is_drawn() ->
     assert question_of(named, {"question": "?", "correct_answer": "Ice", "b": "Fog"}).answer in (0, 1)
 
 
-def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
+def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file():
     rows = ({"kind": kind} for kind in ("ok", "bad", "ok", 3))
     questions, left_out, _ = collected(mine(keep={"kind": ["ok"]}), *rows)
     assert [question.id for question in questions] == ["row-0", "row-2"]
@@ -109,7 +109,7 @@ def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
 
 SAME = [{"question": "?", "answer": n // 2} for n in range(4)]
 
-NOTES: list[tuple[dict[str, Any], Rows, tuple[str, ...]]] = [
+NOTES = [
     *(
         ({}, [{"choices": choices}], ("1 of 1", "equal", "case, white space", "line 1"))
         for choices in (
@@ -127,7 +127,7 @@ NOTES: list[tuple[dict[str, Any], Rows, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("declaration", "rows", "parts"), NOTES)
-def test_notes_on_suspicious_rows(declaration: dict[str, Any], rows: Rows, parts: tuple[str, ...]) -> None:
+def test_notes_on_suspicious_rows(declaration, rows, parts):
     notes = collected(mine(**declaration), *rows).notes
     assert len(notes) == bool(parts)
     assert all(tells(note, *parts) for note in notes)
@@ -136,7 +136,7 @@ def test_notes_on_suspicious_rows(declaration: dict[str, Any], rows: Rows, parts
 
 
 @pytest.mark.parametrize("answers", ["ABC", (0, 1, 2), ("(A)1", "b. Fog", "C)  Dew"), ("1", "Fog", "Dew")])
-def test_labels_in_the_options_are_removed(answers: Any) -> None:
+def test_labels_in_the_options_are_removed(answers):
     rows = ({"choices": ["(A)1", "b. Fog", "C)  Dew"], "answer": answer} for answer in answers)
     questions, _, notes = collected(mine(), *rows)
     assert {question.choices for question in questions} == {("1", "Fog", "Dew")}
@@ -145,12 +145,12 @@ def test_labels_in_the_options_are_removed(answers: Any) -> None:
     assert tells(note, "3 of 3 questions", "labels", "'(A)1'", "'1'")
 
 
-CELLS: dict[str, Any] = {"Question": "Frozen?", "choices": {"text": ["Ice", "Fog"], "label": ["A", "B"]}}
+CELLS = {"Question": "Frozen?", "choices": {"text": ["Ice", "Fog"], "label": ["A", "B"]}}
 CELLS |= {"pairs": [{"key": "A", "value": "Ice"}, {"key": "B", "value": "Fog"}], "cell": '{"text": ["Ice", "Fog"]}'}
 CELLS |= {"a.b": "dotted", "Correct Answer": "Ice", "index": 1, "nothing": None, "text": "{{ 7 * 7 }}"}
 
 
-def value(text: str, row: dict[str, Any] = CELLS) -> Any:
+def value(text, row=CELLS):
     return Field(text).getter(list(row))(row)
 
 
@@ -168,11 +168,11 @@ def value(text: str, row: dict[str, Any] = CELLS) -> Any:
         *(("{{ missing | default('') }}", ""), ("{% for one in choices.text %}{{ one }};{% endfor %}", "Ice;Fog;")),
     ],
 )
-def test_where_a_value_is(text: str, expected: object) -> None:
+def test_where_a_value_is(text, expected):
     assert value(text) == expected
 
 
-def test_a_column_that_is_missing() -> None:
+def test_a_column_that_is_missing():
     assert Field("{{ passage }} {{ stem or row['x'] }}").reads == ("passage", "stem")
     # Columns that differ in case alone are not guessed.
     assert [find_column(name, ["Answer", "ANSWER"]) for name in ("answer", "ANSWER")] == [None, "ANSWER"]
@@ -200,7 +200,7 @@ def test_a_column_that_is_missing() -> None:
         ("{{ Question.__class__.__mro__ }}", "__class__|unsafe|undefined"),
     ],
 )
-def test_a_row_that_lacks_the_rest(text: str, message: str) -> None:
+def test_a_row_that_lacks_the_rest(text, message):
     with pytest.raises(UnusableQuestion, match=message):
         value(text)
 
@@ -212,13 +212,13 @@ def test_a_row_that_lacks_the_rest(text: str, message: str) -> None:
         f"{{{{ {'(' * 500}1{')' * 500} }}}}",
     ],
 )
-def test_a_template_that_cannot_be_compiled_is_an_error_at_once(text: str) -> None:
+def test_a_template_that_cannot_be_compiled_is_an_error_at_once(text):
     with pytest.raises(UserError) as error:
         Field(text)
     assert tells(str(error.value), "template", text.strip()[:8])
 
 
-def test_what_questions_share() -> None:
+def test_what_questions_share():
     row = {"question": "Frozen?", "choices": ["Ice", "Fog"], "answer": "Ice", "passage": "Water freezes. " * 9}
     assert question_of(LOCAL, {**row, "cluster": 7}).cluster == "7"
     assert question_of(LOCAL, row).cluster == ""

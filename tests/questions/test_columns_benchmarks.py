@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ TEN = [f"option {n}" for n in range(10)]
 ASKED = {"question": "Which of these is frozen water?"}
 FOUR = {"opa": "Steam", "opb": "1", "opc": "None", "opd": "Ice"}
 
-ROWS: dict[str, dict[str, Any]] = {
+ROWS = {
     "arc_challenge": {**ASKED, "id": "M1", "choices": {"text": TEXTS, "label": [*"ABCD"]}, "answerKey": "B"},
     "medmcqa": {**ASKED, **FOUR, "id": "e9ad821a", "subject_name": "Physiology", "cop": 3},
     "medqa": {**ASKED, "meta_info": "step1", "answer_idx": "C", "answer": "Vitamin C", "options": KEYED},
@@ -54,7 +53,7 @@ ROWS: dict[str, dict[str, Any]] = {
         ("mmlu_pro", {"options": TEN, "answer": "J", "answer_index": 9}, ("0", tuple(TEN), 9, "physics")),
     ],
 )  # fmt: skip
-def test_a_row_becomes_a_question(name: str, change: dict[str, Any], expected: tuple[Any, ...]) -> None:
+def test_a_row_becomes_a_question(name, change, expected):
     question = question_of(name, {**ROWS[name], **change}, "test-7")
     assert (question.id, question.choices, question.answer, question.category) == expected
 
@@ -73,12 +72,12 @@ def test_a_row_becomes_a_question(name: str, change: dict[str, Any], expected: t
         ("truthfulqa", {"mc1_targets": None}, r"no mc1_targets.choices"),
     ],
 )
-def test_a_row_that_is_no_question(name: str, change: dict[str, Any], message: str) -> None:
+def test_a_row_that_is_no_question(name, change, message):
     with pytest.raises(UnusableQuestion, match=message):
         question_of(name, {**ROWS[name], **change}, "test-7")
 
 
-def test_the_order_of_truthfulqa_is_drawn_by_the_id_alone() -> None:
+def test_the_order_of_truthfulqa_is_drawn_by_the_id_alone():
     # A fixed order, because a different one would change all scores.
     question = question_of("truthfulqa", ROWS["truthfulqa"], "validation-2")
     assert question.choices == ("Dew", "Fog", "Ice", "Steam")
@@ -88,7 +87,7 @@ def test_the_order_of_truthfulqa_is_drawn_by_the_id_alone() -> None:
         assert (question.choices[question.answer], len(question.choices)) == ("option 0", count)
 
 
-def test_the_demo_questions() -> None:
+def test_the_demo_questions():
     """Their facts were checked by hand twice, once without the answer key."""
     demo = benchmark("demo")
     questions, left_out, notes = collect_questions(demo, read_rows(demo.package_file), id_prefix="row")

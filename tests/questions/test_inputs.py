@@ -2,14 +2,13 @@
 
 import os
 import shlex
-from pathlib import Path
 
 import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from tests.support.written import Written, answers, write_answers
+from tests.support.written import answers, write_answers
 
 
 @pytest.mark.parametrize(
@@ -22,7 +21,7 @@ from tests.support.written import Written, answers, write_answers
         "compare a.jsonl b.jsonl --changed -o soft.csv",
     ],
 )
-def test_an_input_is_not_replaced(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_is_not_replaced(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.yaml").write_text("require: [acc>=0.1]")
     inputs = [write_answers(tmp_path / "a.jsonl", answers()), tmp_path / "p.yaml"]
@@ -36,7 +35,7 @@ def test_an_input_is_not_replaced(line: str, tmp_path: Path, monkeypatch: pytest
         cora.write_report(cora.read_runs(inputs[0]), tmp_path / "a.md")
 
 
-def test_files_of_the_harness(demo: dict[str, Written]) -> None:
+def test_files_of_the_harness(demo):
     folder = demo["cora_demo"].folder
     for name in ("samples*", "results*"):
         assert main(["gate", str(folder), "--require", "acc>=0", "--json", str(next(folder.rglob(name)))]) == 3

@@ -27,11 +27,11 @@ NAMED |= {"include_base_44_persian_history": "fa", "mmlu_prox_lite_sw_law": "", 
         *((["arc_sv"], text, "sv") for text in ("Vad är Frankrikes huvudstad? Hur många ben har en insekt?",)),
     ],
 )
-def test_languages(names: list[str], text: str, language: str) -> None:
+def test_languages(names, text, language):
     assert language_of(names, [text]) == language
 
 
-def test_names_of_languages() -> None:
+def test_names_of_languages():
     assert [name_of_language(code) for code in ("de", "zh", "fil", "ig")] == ["German", "Chinese", "Filipino", "Igbo"]
 
 
@@ -49,6 +49,6 @@ def test_names_of_languages() -> None:
         ("Pregunta: {}\nResposta:", "2 + 2 1 2 3", ""),  # Galician, or Catalan
     ],
 )
-def test_the_template_tells_the_language(prompt: str, text: str, language: str) -> None:
+def test_the_template_tells_the_language(prompt, text, language):
     prompts = [prompt.format(text), prompt.format(f"Vraag: {text}")]
     assert language_of_template(prompts, [text, text]) == language

@@ -1,12 +1,10 @@
 from collections import Counter
 from dataclasses import replace
 from math import sqrt
-from typing import Any
 
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.loading import ExemplarPool, collect_questions, count_left_out, load_questions
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question, UnusableQuestion
@@ -16,7 +14,7 @@ from tests.support.rows import LOCAL, collected, mine, refused
 PUBLIC = mine(hub=("somebody/public",), split="test")
 
 
-def test_a_public_benchmark_leaves_out_and_counts_with_stable_ids() -> None:
+def test_a_public_benchmark_leaves_out_and_counts_with_stable_ids():
     defects = [{"question": " "}, {"choices": []}, {"answer": 7}, {"choices": ["Ice", "Ice"]}, {"question": ""}]
     questions, left_out, _ = collected(PUBLIC, {}, *defects, {}, {"id": 5})
     assert [question.id for question in questions] == ["row-0", "row-6", "5"]
@@ -24,7 +22,7 @@ def test_a_public_benchmark_leaves_out_and_counts_with_stable_ids() -> None:
     assert tells(count_left_out(left_out), *parts)
 
 
-def test_a_users_file_is_refused_with_each_row() -> None:
+def test_a_users_file_is_refused_with_each_row():
     first, second, third, fourth = refused(LOCAL, {}, {"question": " "}, {}, {"answer": 7}).splitlines()
     assert tells(first, "local: ", "2 of 4 rows")
     assert tells(second, "line 2: ", "stem", "' '")
@@ -42,11 +40,11 @@ def test_a_users_file_is_refused_with_each_row() -> None:
         (PUBLIC, [{"answer": 7}], ("mine: 1 of 1 rows",)),
     ],
 )
-def test_rows_without_questions(source: Benchmark, rows: list[dict[str, Any]], parts: tuple[str, ...]) -> None:
+def test_rows_without_questions(source, rows, parts):
     assert tells(refused(source, *rows), *parts)
 
 
-def test_an_english_option_among_other_questions_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_english_option_among_other_questions_is_told(caplog):
     caplog.set_level("WARNING", "lm_eval")
     for stem, parts in (
         ("Welche Stadt ist die größte und liegt an der Elbe?", ["German, the option 'None of the above'", "nota_text"]),
@@ -60,32 +58,32 @@ def test_an_english_option_among_other_questions_is_told(caplog: pytest.LogCaptu
             assert more or tells(caplog.text, *parts)
 
 
-def test_the_same_place_and_id_twice() -> None:
+def test_the_same_place_and_id_twice():
     """Two files of one name in different folders."""
     rows = [("my.csv line 2", {"question": f"{n}?", "choices": ["Ice", "Fog"], "answer": 0, "id": 1}) for n in range(2)]
     with pytest.raises(UserError, match=r"a repeated id: '1' is also the id of my\.csv line 2"):
         collect_questions(LOCAL, rows, id_prefix="row")
 
 
-def test_many_kinds_of_defects_are_not_all_printed() -> None:
+def test_many_kinds_of_defects_are_not_all_printed():
     counts = count_left_out((f"row {number}", UnusableQuestion(f"kind {number}")) for number in range(6000))
     assert len(counts) < 1000
     assert counts.endswith("; 5990 more kinds")
 
 
 # ---- exemplars
-def question(number: int, category: str = "") -> Question:
+def question(number, category=""):
     return Question(f"q{number}", f"What follows {number}?", (str(number + 1), "0"), 0, category)
 
 
 QUESTIONS = [question(number, ("law", "physics")[number % 2]) for number in range(12)]
 
 
-def pool(questions: list[Question] = QUESTIONS, within_category: bool = False, **how: bool) -> ExemplarPool:
+def pool(questions=QUESTIONS, within_category=False, **how):
     return ExemplarPool(questions, source="the dev split", within_category=within_category, **how)
 
 
-def test_exemplars_depend_only_on_question_and_seeds() -> None:
+def test_exemplars_depend_only_on_question_and_seeds():
     drawn = pool().draw(QUESTIONS[0], 5, 0, 1234)
     assert drawn == pool().draw(QUESTIONS[0], 5, 0, 1234) == pool().draw(QUESTIONS[0], 11, 0, 1234)[:5]
     others = [(QUESTIONS[1], 0, 1234), (QUESTIONS[0], 1, 1234), (QUESTIONS[0], 0, 1)]
@@ -94,7 +92,7 @@ def test_exemplars_depend_only_on_question_and_seeds() -> None:
     assert [one.id for one in drawn] == ["q11", "q10", "q9", "q2", "q1"]
 
 
-def test_the_question_itself_is_never_drawn() -> None:
+def test_the_question_itself_is_never_drawn():
     # The twin is a test question in the train set, with another id, order of options and white space.
     twin = Question("train-77", " What follows 3? ", ("0", "4 "), 1, "physics")
     for seed in range(50):
@@ -102,7 +100,7 @@ def test_the_question_itself_is_never_drawn() -> None:
         assert not {"q3", "train-77"} & {one.id for one in drawn}
 
 
-def test_exemplars_do_not_repeat() -> None:
+def test_exemplars_do_not_repeat():
     doubled = [*QUESTIONS, *(replace(question, id=f"again {question.id}") for question in QUESTIONS)]
     for seed in range(20):
         assert len({one.stem for one in pool(doubled).draw(QUESTIONS[0], 11, seed)}) == 11
@@ -110,8 +108,8 @@ def test_exemplars_do_not_repeat() -> None:
     assert len(pool(same_stem).draw(same_stem[0], 3, 0)) == 3
 
 
-def test_every_question_of_the_pool_is_drawn_equally_often_at_every_place() -> None:
-    places: list[Counter[str]] = [Counter() for _ in range(3)]
+def test_every_question_of_the_pool_is_drawn_equally_often_at_every_place():
+    places = [Counter() for _ in range(3)]
     for seed in range(2200):
         for place, one in enumerate(pool().draw(QUESTIONS[0], 3, seed)):
             places[place][one.id] += 1
@@ -125,7 +123,7 @@ UNEVEN = [*(question(number, "law") for number in range(5)), *(question(number, 
 """A question has four others in its category, or one."""
 
 
-def test_questions_with_too_few_exemplars_are_found() -> None:
+def test_questions_with_too_few_exemplars_are_found():
     of_both = pool(UNEVEN, within_category=True)
     assert of_both.fewer(UNEVEN, 1) == {}
     assert of_both.fewer(UNEVEN, 3) == {"q7": 1, "q8": 1}
@@ -142,15 +140,13 @@ def test_questions_with_too_few_exemplars_are_found() -> None:
         *((pool(UNEVEN, within_category=True), UNEVEN, shots, ("'q7'", "1 exemplars", "shot 1")) for shots in (4, 5)),
     ],
 )
-def test_too_few_exemplars_are_an_error(
-    drawn_from: ExemplarPool, asked: list[Question], shots: int, parts: tuple[str, ...]
-) -> None:
+def test_too_few_exemplars_are_an_error(drawn_from, asked, shots, parts):
     with pytest.raises(UserError) as error:
         drawn_from.check(asked, shots)
     assert tells(str(error.value), *parts)
 
 
-def test_a_split_made_for_exemplars_is_used_as_published() -> None:
+def test_a_split_made_for_exemplars_is_used_as_published():
     # MMLU's dev split has a repeated question in college_physics, and a question with two equal distractors.
     again = Question("dev-3", QUESTIONS[0].stem, QUESTIONS[0].choices, 0, "law")
     equal = Question("dev-4", "Which?", ("Fog", "Ice", "Fog"), 1, "law")

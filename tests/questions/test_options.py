@@ -4,7 +4,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.options import Options
 
 
-def test_all_options() -> None:
+def test_all_options():
     given = {"data_files": "my.jsonl", "questions": 10, "categories": ["biology", "physics"], "seed": -3}
     given |= {"nota_text": "None of these", "skip_option_references": True, "variants": 1}
     options = Options.from_metadata("cora_local", given)
@@ -30,7 +30,7 @@ def test_all_options() -> None:
         *(({"variants": number}, f"option 'variants' is {number}, expected 1") for number in (2, True)),
     ],
 )
-def test_what_cannot_be_meant_is_an_error_that_says_how(given: object, message: str) -> None:
+def test_what_cannot_be_meant_is_an_error_that_says_how(given, message):
     with pytest.raises(UserError) as error:
         Options.from_metadata("cora_demo", given)
     assert str(error.value).startswith("cora_demo: ")

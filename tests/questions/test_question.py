@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from lm_eval_cora.questions.question import Question, UnusableQuestion, shorten
@@ -28,7 +26,7 @@ from lm_eval_cora.questions.question import Question, UnusableQuestion, shorten
         *((change, "text that is not valid Unicode") for change in ({"choices": ("Ice", "\udc00")}, {"id": "\udc00"})),
     ],
 )
-def test_an_unusable_question_is_an_error_with_the_reason(change: dict[str, Any], message: str) -> None:
+def test_an_unusable_question_is_an_error_with_the_reason(change, message):
     usable = {"id": "q1", "stem": "What is frozen water?", "choices": ("Ice", "Steam", "Fog"), "answer": 0}
     Question(**usable)
     with pytest.raises(UnusableQuestion) as error:
@@ -36,7 +34,7 @@ def test_an_unusable_question_is_an_error_with_the_reason(change: dict[str, Any]
     assert str(error.value).startswith(message)
 
 
-def test_texts_are_unchanged_except_for_white_space() -> None:
+def test_texts_are_unchanged_except_for_white_space():
     choices = ("None", "N/A", "1", "", "$x^2$", "שלום")
     assert Question("q", "Which?", choices, 0).choices == choices
     # MedQA has options that end with a line break, and MMLU has code of several lines.
@@ -47,10 +45,10 @@ def test_texts_are_unchanged_except_for_white_space() -> None:
     assert shorten("Which of these is the\ncapital of France?", 12) == "Which of th…"
 
 
-def test_equal_distractors_share_an_identity() -> None:
+def test_equal_distractors_share_an_identity():
     assert Question("q", "Which?", ("Fog", "Ice", "Fog ", "Steam", "Fo\u200bg"), 1).identities == (0, 1, 0, 3, 0)
 
 
-def test_texts_that_do_not_look_the_same() -> None:
+def test_texts_that_do_not_look_the_same():
     choices = ("x2", "x²", "x₂", "𝐱2", "ν", "v", "мир", "мiр", "می\u200cروم", "میروم", "½", "1/2")
     assert Question("q", "Which?", choices, 0).identities == tuple(range(len(choices)))

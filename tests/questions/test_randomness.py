@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lm_eval_cora.questions.randomness import distinct_orders, draw, in_random_order, reordering
 
 
-def test_a_draw_never_changes() -> None:
+def test_a_draw_never_changes():
     # Stored values: a released task must always draw the same variants, on every machine and version of Python.
     assert draw(10**9, 0, "question 1", "divergent", "shuffled", 1) == 948_792_998
     assert list(map("".join, distinct_orders("abcdef", 4, 0, "question 1"))) == ["abcdef", "ebdfca", "dfbcae", "fbdaec"]
@@ -15,7 +15,7 @@ def test_a_draw_never_changes() -> None:
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6), st.integers(1, 9), st.integers(), st.text())
-def test_distinct_orders_differ_and_have_the_same_items(items: list[int], count: int, seed: int, key: str) -> None:
+def test_distinct_orders_differ_and_have_the_same_items(items, count, seed, key):
     orders = distinct_orders(items, count, seed, key)
     assert orders[0] == tuple(items)
     assert len(set(orders)) == len(orders) == min(count, len(set(permutations(items))))
@@ -25,7 +25,7 @@ def test_distinct_orders_differ_and_have_the_same_items(items: list[int], count:
     assert reordering(items, seed, key) == distinct_orders(items, 2, seed, key)[-1]
 
 
-def test_distinct_orders_are_uniform_over_the_other_orders() -> None:
+def test_distinct_orders_are_uniform_over_the_other_orders():
     # Each of the 5 other orders is equally often the second and the third one, and each pair is equally often drawn.
     drawn = [distinct_orders("abc", 3, seed)[1:] for seed in range(3_000)]
     others = set(permutations("abc")) - {("a", "b", "c")}
@@ -40,7 +40,7 @@ def test_distinct_orders_are_uniform_over_the_other_orders() -> None:
     assert sum((count - 150) ** 2 / 150 for count in pairs.values()) < 43.8
 
 
-def test_distinct_orders_of_partly_equal_items_are_uniform() -> None:
+def test_distinct_orders_of_partly_equal_items_are_uniform():
     counts = Counter(distinct_orders("aabc", 2, seed)[1] for seed in range(5_500))
     assert set(counts) == set(permutations("aabc")) - {("a", "a", "b", "c")}
     # 11 orders, each expected 500 times; with 10 degrees of freedom the limit is 29.6.

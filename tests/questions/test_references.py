@@ -1,7 +1,5 @@
 """Options that refer to other options, in many languages, and options that only look so."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from lm_eval_cora.discovery.task_files import declaration
@@ -30,7 +28,7 @@ ORDINARY = (
 
 
 @pytest.mark.parametrize("choice", REFERENCES + ORDINARY)
-def test_an_option_refers_to_others(choice: str) -> None:
+def test_an_option_refers_to_others(choice):
     assert refers_to_options(["red", "blue", choice], "Which?") == (choice in REFERENCES)
 
 
@@ -46,5 +44,5 @@ def test_an_option_refers_to_others(choice: str) -> None:
         ("Which numbers?", ["2 and 6", "5 and 12", "6 and 10", "1 and 2"]),
     ],
 )
-def test_labels_that_name_something_else(stem: str, choices: Sequence[str]) -> None:
+def test_labels_that_name_something_else(stem, choices):
     assert not refers_to_options(choices, stem)

@@ -25,16 +25,16 @@ QUOTING = [REPAIRS[name] for name in ("csv_quoting", "encoding", "ligatures")]
         ("coe\ufb03cient of x\u00b2", "coefficient of x\u00b2"),
     ],
 )
-def test_quoting_and_encoding(published: str, repaired_text: str) -> None:
+def test_quoting_and_encoding(published, repaired_text):
     assert repaired_stem(published, QUOTING) == repaired_text
 
 
-def test_a_cell_that_is_no_text_stays_for_the_error_message() -> None:
+def test_a_cell_that_is_no_text_stays_for_the_error_message():
     assert repaired(None, REPAIRS["encoding"].stem) is None
     assert without_own_letters(["a) Ice", None]) == ("a) Ice", None)
 
 
-def test_text_of_any_size_is_read_in_time_proportional_to_it() -> None:
+def test_text_of_any_size_is_read_in_time_proportional_to_it():
     # An algorithm with quadratic time would take hours here.
     hostile = '"' + '""a' * 300_000
     assert len(repaired_stem(hostile, QUOTING)) == len(hostile)
@@ -57,7 +57,7 @@ def test_text_of_any_size_is_read_in_time_proportional_to_it() -> None:
         (["C. difficile", "B. fragilis"], ("C. difficile", "B. fragilis")),
     ],
 )
-def test_letters_of_their_own(published: list[str], printed: tuple[str, ...]) -> None:
+def test_letters_of_their_own(published, printed):
     assert without_own_letters(published) == printed
 
 
@@ -93,9 +93,7 @@ def test_letters_of_their_own(published: list[str], printed: tuple[str, ...]) ->
         ("arc_challenge", 'plant ""Quickgrow""', ("Ice", "Fog"), 'plant "Quickgrow"', ("Ice", "Fog")),
     ],
 )  # fmt: skip
-def test_the_repairs_of_a_benchmark(
-    name: str, stem: str, options: tuple[str, ...], plain_stem: str, plain_options: tuple[str, ...]
-) -> None:
+def test_the_repairs_of_a_benchmark(name, stem, options, plain_stem, plain_options):
     source = replace(LOCAL, reader=replace(LOCAL.reader, repairs=benchmark(name).reader.repairs))
     question = question_of(source, {"question": stem, "choices": options, "answer": options[0]})
     assert (question.stem, question.choices) == (plain_stem, plain_options)

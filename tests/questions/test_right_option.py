@@ -1,6 +1,4 @@
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import event, given
@@ -16,7 +14,7 @@ from tests.support.rows import LOCAL, collected, mine, question_of, refused
 TWO = ["Ice", "Fog"]
 
 
-def right(answer: object, choices: list[str], labels: list[str] | None = None) -> int:
+def right(answer, choices, labels=None):
     draft = Draft("q", "?", tuple(choices), None if labels is None else tuple(labels), answer, None, "", "row 0")
     ((place,), _) = AnswerKey().settle([draft], "mine")
     if isinstance(place, UnusableQuestion):
@@ -24,7 +22,7 @@ def right(answer: object, choices: list[str], labels: list[str] | None = None) -
     return place
 
 
-def rows(answers: Sequence[Any], choices: Any) -> list[dict[str, Any]]:
+def rows(answers, choices):
     """Rows with the same options."""
     return [{"choices": choices, "answer": answer} for answer in answers]
 
@@ -39,7 +37,7 @@ def rows(answers: Sequence[Any], choices: Any) -> list[dict[str, Any]]:
         *((answer, TWO, 1) for answer in ([0, 1], "[0, 1]", [1], ["Fog"])),
     ],
 )
-def test_what_an_answer_means(answer: object, choices: list[str], index: int) -> None:
+def test_what_an_answer_means(answer, choices, index):
     assert right(answer, choices) == index
 
 
@@ -55,14 +53,14 @@ def test_what_an_answer_means(answer: object, choices: list[str], index: int) ->
         ("1", ["1", "2"], "an answer with two meanings: '1' is the index of option 1 and text of option 0"),
     ],
 )
-def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], message: str) -> None:
+def test_an_answer_that_is_none_or_two(answer, choices, message):
     kind = UserError if "two meanings" in message else UnusableQuestion
     with pytest.raises(kind) as error:
         right(answer, choices)
     assert message in str(error.value)
 
 
-def test_labels_are_what_the_source_calls_the_options() -> None:
+def test_labels_are_what_the_source_calls_the_options():
     # "3" is the option with the label 3, not the option with index 3 or with the text "3".
     assert right("3", ["5", "4", "8", "3"], labels=["1", "2", "3", "4"]) == 2
     assert right("(c)", ["Ice", "Fog", "Dew"], labels=["A", "B", "C"]) == 2
@@ -96,9 +94,7 @@ LABELLED = {"text": list("wxyz"), "label": list("1234")}
         ([2], {"1.0": "Ice", "2.0": "Fog", "3.0": "Dew"}, {}, [1]),
     ],
 )
-def test_all_rows_decide_what_one_row_leaves_open(
-    answers: list[Any], choices: Any, declaration: dict[str, Any], expected: list[int]
-) -> None:
+def test_all_rows_decide_what_one_row_leaves_open(answers, choices, declaration, expected):
     questions = collected(mine(**declaration), *rows(answers, choices)).questions
     assert [question.answer for question in questions] == expected
 
@@ -123,13 +119,11 @@ def test_all_rows_decide_what_one_row_leaves_open(
         ([0, 1, 2, 0], ICE, {"answer_from": 1}, ("mine: ", " from 0. ", "'answer_from': 0")),
     ],
 )
-def test_answers_that_are_refused(
-    answers: list[Any], choices: Any, declaration: dict[str, Any], parts: tuple[str, ...]
-) -> None:
+def test_answers_that_are_refused(answers, choices, declaration, parts):
     assert tells(refused(mine(**declaration), *rows(answers, choices)), *parts)
 
 
-def test_unusual_numbers() -> None:
+def test_unusual_numbers():
     # With many zeros, a few answers that are too large are defects of rows.
     answers = rows([0, 1, 2, 3, 0, 1, 2, 3, 4], list("wxyz"))
     questions, left_out, _ = collected(mine(hub=("a/mine",), split="test"), *answers)
@@ -137,7 +131,7 @@ def test_unusual_numbers() -> None:
 
 
 @pytest.mark.parametrize("answers", [[2, 1], ["1"], [2.0, 2.0], ["1.0", None], [[1]], ["[2]"], ["['2']"], [2, 2, 7]])
-def test_indices_that_fit_both_ways_are_noted(answers: list[Any]) -> None:
+def test_indices_that_fit_both_ways_are_noted(answers):
     source = {"hub": ("a/mine",), "split": "test"}  # rows that cannot be read are left out
     (note,) = collected(mine(**source), *rows(answers, ICE)).notes
     read, other = ("'Dew'", "'Fog'") if "2" in str(answers[0]) else ("'Fog'", "'Ice'")
@@ -157,11 +151,11 @@ def test_indices_that_fit_both_ways_are_noted(answers: list[Any]) -> None:
         *(([1, 2], choices) for choices in ({"1": "Ice", "2": "Fog"}, [2, 1], {"text": ICE, "label": [1, 2, 3]})),
     ],
 )
-def test_answers_that_fit_one_way_are_not_noted(answers: list[Any], choices: Any) -> None:
+def test_answers_that_fit_one_way_are_not_noted(answers, choices):
     assert not collected(mine(), *rows(answers, choices)).notes
 
 
-def test_a_second_answer_must_name_the_same_option() -> None:
+def test_a_second_answer_must_name_the_same_option():
     checked = mine(answer_check="text")
     row = {"question": "?", "choices": TWO, "answer": "B", "text": "Fog"}
     assert (question_of(checked, row).answer, question_of(checked, {**row, "text": None}).answer) == (1, 1)
@@ -187,12 +181,12 @@ TEXTS = st.lists(
 
 
 @given(rows=st.lists(st.tuples(TEXTS, st.integers(0, 5)), min_size=1, max_size=6), how=st.sampled_from(sorted(WRITTEN)))
-def test_an_answer_is_read_as_it_was_written_or_not_at_all(rows: list[tuple[list[str], int]], how: str) -> None:
+def test_an_answer_is_read_as_it_was_written_or_not_at_all(rows, how):
     """All rows write the answer in the same way. Ambiguous options may cause an error, but never a wrong answer."""
     located = []
     for number, (options, place) in enumerate(rows):
         right, labels = place % len(options), "123456"[: len(options)]
-        choices: Any = dict(zip(labels, options, strict=True)) if how == "label" else options
+        choices = dict(zip(labels, options, strict=True)) if how == "label" else options
         answer = WRITTEN[how](right, options, labels)
         located.append((f"row {number}", {"question": "?", "choices": choices, "answer": answer, "right": right}))
     try:

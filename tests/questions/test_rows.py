@@ -3,10 +3,8 @@ import gzip
 import logging
 import subprocess
 import sys
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import datasets
@@ -30,12 +28,12 @@ CONTENTS = {".jsonl": LINES, ".ndjson": LINES, ".json": LIST, ".csv": CSV, ".tsv
 PLACES = {".json": ("item 0", "item 1"), ".csv": ("line 2", "line 4"), ".tsv": ("line 2", "line 4")}
 
 
-def rows_of(path: Path, content: str | bytes) -> list[Any]:
+def rows_of(path, content):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return [row for _, row in read_rows(path)]
 
 
-def error_of(source: Any) -> str:
+def error_of(source):
     with pytest.raises(UserError) as error:
         list(read_rows(source))
     assert str(error.value).startswith("data_files: ")
@@ -45,7 +43,7 @@ def error_of(source: Any) -> str:
 @pytest.mark.parametrize("suffix", CONTENTS)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_rows_and_where_they_stand(suffix: str, encoding: str, line_end: str, tmp_path: Path) -> None:
+def test_rows_and_where_they_stand(suffix, encoding, line_end, tmp_path):
     mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}.get(encoding, b"")
     path = tmp_path / f"my{suffix}"
     path.write_bytes(mark + CONTENTS[suffix].replace("\n", line_end).encode(encoding))
@@ -55,7 +53,7 @@ def test_rows_and_where_they_stand(suffix: str, encoding: str, line_end: str, tm
 
 
 @pytest.mark.parametrize("suffix", CONTENTS)
-def test_a_file_without_rows(suffix: str, tmp_path: Path) -> None:
+def test_a_file_without_rows(suffix, tmp_path):
     header = {".csv": "a,b\n", ".tsv": "a\tb"}.get(suffix, '{"data": []}')
     for content in ("", "\ufeff", "\n\n", "\r\n", header):
         assert rows_of(tmp_path / f"my{suffix}", content) == []
@@ -85,7 +83,7 @@ def test_a_file_without_rows(suffix: str, tmp_path: Path) -> None:
     ],
     ids=lambda part: repr(part)[:40],
 )
-def test_broken_files(name: str, content: str, parts: list[str], tmp_path: Path) -> None:
+def test_broken_files(name, content, parts, tmp_path):
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert tells(error_of(tmp_path / name), *parts)
 
@@ -105,7 +103,7 @@ def test_broken_files(name: str, content: str, parts: list[str], tmp_path: Path)
     ],
     ids=lambda part: repr(part)[:40],
 )
-def test_other_encodings(suffix: str, content: bytes, parts: list[str], tmp_path: Path) -> None:
+def test_other_encodings(suffix, content, parts, tmp_path):
     path = tmp_path / f"my{suffix}"
     path.write_bytes(content)
     assert tells(error_of(path), str(path), *parts, "Save the file as UTF-8")
@@ -120,7 +118,7 @@ def test_other_encodings(suffix: str, content: bytes, parts: list[str], tmp_path
         *(("my.json", '{"version": 1,\n"data": [{"a": 1}, {"a": 2}]}'), ("my.jsonl", '[{"a": 1}, {"a": 2}]')),
     ],
 )
-def test_the_only_list_contains_the_rows(name: str, content: str, tmp_path: Path) -> None:
+def test_the_only_list_contains_the_rows(name, content, tmp_path):
     (tmp_path / name).write_text(content)
     assert list(read_rows(tmp_path / name)) == [(f"{name} item 0", {"a": 1}), (f"{name} item 1", {"a": 2})]
 
@@ -134,9 +132,7 @@ def test_the_only_list_contains_the_rows(name: str, content: str, tmp_path: Path
         ('{"a": 1}\r{"a": 2}\r', [("line 1", {"a": 1}), ("line 2", {"a": 2})]),
     ],
 )
-def test_json_lines_in_a_json_file(
-    content: str, expected: list[tuple[str, Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_json_lines_in_a_json_file(content, expected, tmp_path, caplog):
     caplog.set_level(logging.INFO, "lm_eval.cora")
     (tmp_path / "my.json").write_bytes(content.encode())
     assert list(read_rows(tmp_path / "my.json")) == [(f"my.json {place}", row) for place, row in expected]
@@ -159,9 +155,7 @@ def test_json_lines_in_a_json_file(
         ("MY.TSV", "a;b", ["a", "b"], "semicolon"),
     ],
 )
-def test_the_header_line_decides_on_the_separator(
-    name: str, header: str, expected: list[str], separator: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_header_line_decides_on_the_separator(name, header, expected, separator, tmp_path, caplog):
     mark = {"": "," if name == "my.csv" else "\t", "tab": "\t", "semicolon": ";", "comma": ","}[separator]
     cells = ["x", *expected] if header.startswith("\t") else expected
     (row,) = rows_of(tmp_path / name, f"\n{header}\n" + mark.join(f'"{number};,"' for number, _ in enumerate(cells)))
@@ -171,7 +165,7 @@ def test_the_header_line_decides_on_the_separator(
     assert all(tells(line, "data_files", name, separator) for line in warnings)
 
 
-def test_what_pandas_writes(tmp_path: Path) -> None:
+def test_what_pandas_writes(tmp_path):
     for index in ("", "Unnamed: 0", '""', " "):  # is left out
         rows = rows_of(tmp_path / "my.csv", f"{index},a,b\n0,x,y\n1,,\n")
         assert rows == [{"a": "x", "b": "y"}, {"a": "", "b": ""}]
@@ -188,7 +182,7 @@ def test_what_pandas_writes(tmp_path: Path) -> None:
     assert tells(error_of(tmp_path / "my.json"), "my.json", "records")
 
 
-def test_a_parquet_file(tmp_path: Path) -> None:
+def test_a_parquet_file(tmp_path):
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / "MY.PARQUET")
     assert list(read_rows(tmp_path / "MY.PARQUET")) == [("MY.PARQUET row 0", ROWS[0]), ("MY.PARQUET row 1", ROWS[1])]
     columns = {
@@ -204,7 +198,7 @@ def test_a_parquet_file(tmp_path: Path) -> None:
     assert tells(error_of(tmp_path / "my.parquet"), "my.parquet", "'a'")
 
 
-def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("question.jsonl", "nowhere/question.jsonl", "question.jsonl\0", f"{'x' * 300}.jsonl"):
         message = error_of(name)
@@ -219,7 +213,7 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert tells(error_of(tmp_path / name), name, "Did you mean 'questions.jsonl'?")
 
 
-def test_the_home_folder_and_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_folder_and_a_file_that_may_not_be_read(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert len(rows_of(tmp_path / "my.jsonl", LINES)) == len(list(read_rows("~/my.jsonl"))) == 2
     assert tells(error_of("~nobody-of-this-name/my.jsonl"), "~nobody-of-this-name/my.jsonl", "home")
@@ -230,7 +224,7 @@ def test_the_home_folder_and_a_file_that_may_not_be_read(tmp_path: Path, monkeyp
 
 @given(content=st.binary() | st.text(alphabet='[]{}",:;\t\n\ra0 ').map(str.encode))
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".parquet"])
-def test_any_content_gives_rows_or_an_error(suffix: str, content: bytes, tmp_path_factory: Any) -> None:
+def test_any_content_gives_rows_or_an_error(suffix, content, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / f"any{suffix}"
     path.write_bytes(content)
     try:
@@ -240,7 +234,7 @@ def test_any_content_gives_rows_or_an_error(suffix: str, content: bytes, tmp_pat
 
 
 @given(rows=st.lists(st.lists(st.text().filter(lambda text: "\0" not in text), min_size=2, max_size=2)))
-def test_any_texts_survive_in_a_csv_file(rows: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_texts_survive_in_a_csv_file(rows, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "texts.csv"
     lines = [["a", "b"], *rows]
     quoted = "".join(",".join('"' + cell.replace('"', '""') + '"' for cell in line) + "\r\n" for line in lines)
@@ -265,7 +259,7 @@ IN_FRAME = [
 ]
 
 
-def test_a_data_frame() -> None:
+def test_a_data_frame():
     rows = read_rows(FRAME.set_index(pandas.Index(["x", "x"])))
     # Numpy scalars are equal to Python's, but print differently.
     assert repr(list(rows)) == repr([("row 0", IN_FRAME[0]), ("row 1", IN_FRAME[1])])
@@ -273,14 +267,14 @@ def test_a_data_frame() -> None:
 
 @pytest.mark.parametrize("output", [None, "numpy", "pandas"])
 @pytest.mark.parametrize("wrap", [lambda data: data, lambda data: datasets.DatasetDict(test=data)])
-def test_a_dataset(output: str | None, wrap: Callable[[Any], Any]) -> None:
+def test_a_dataset(output, wrap):
     row = {"question": "Ice?", "choices": ["Ice", "Fog"], "answer": 1, "score": float("nan")}
     located = read_rows(wrap(datasets.Dataset.from_list([row]).with_format(output)))
     assert repr(list(located)) == repr([("row 0", {**row, "score": None})])
     assert list(read_rows(datasets.Dataset.from_dict({"a": []}))) == []
 
 
-ENDLESS: list[Any] = []
+ENDLESS = []
 ENDLESS.append(ENDLESS)
 DATASET = datasets.Dataset.from_list([{"a": 1}])
 
@@ -299,16 +293,16 @@ DATASET = datasets.Dataset.from_list([{"a": 1}])
     ],
     ids=lambda part: type(part).__name__,
 )
-def test_other_objects(source: Any, parts: list[str]) -> None:
+def test_other_objects(source, parts):
     assert tells(error_of(source), *parts)
 
 
-def test_names_of_sources() -> None:
+def test_names_of_sources():
     sources = ["my.jsonl", Path("~/exams/my.part.csv"), FRAME, DATASET, datasets.DatasetDict(), 3]
     assert list(map(source_name, sources)) == ["my", "my.part", "DataFrame", "Dataset", "Dataset", "int"]
 
 
-def test_pandas_and_datasets_are_not_imported() -> None:
+def test_pandas_and_datasets_are_not_imported():
     code = "import sys; from lm_eval_cora.questions import rows; list(rows.read_rows(sys.argv[1]))"
     check = "; assert not {'pandas', 'datasets', 'numpy', 'pyarrow'} & set(sys.modules)"
     path = Path(__file__).parents[2] / "lm_eval_cora" / "questions" / "demo.jsonl"

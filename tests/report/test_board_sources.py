@@ -1,13 +1,12 @@
 """Leaderboards of real runs, of their records, and of both."""
 
-from pathlib import Path
 from shutil import copytree
 
 import pytest
 
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.report.board_sources import REPORT, Sources
-from lm_eval_cora.report.boards import PAIRED, UNPAIRED, Board, entry_of
+from lm_eval_cora.report.boards import PAIRED, UNPAIRED, entry_of
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.leaderboards import put_record
 from tests.support.messages import user_error
@@ -15,7 +14,7 @@ from tests.support.written import otherwise, put, varied, write
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(tmp_path_factory):
     """Two models on two tasks, and a third one with another seed."""
     folder = tmp_path_factory.mktemp("runs")
     for task in ("cora_demo", "cora_demo_prompts"):
@@ -26,18 +25,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def records(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def records(runs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("records")
     write_every_eval_ever(read_runs([runs]), folder)
     return folder
 
 
-def read(*paths: Path) -> tuple[list[Board], list[str]]:
+def read(*paths):
     sources = Sources(paths, None, {})
     return sources.boards(), sources.notes
 
 
-def shape(boards: list[Board]) -> list[tuple[str, str, list[str]]]:
+def shape(boards):
     return [(board.title, board.metric, sorted(row.entry.model for row in board.rows)) for board in boards]
 
 
@@ -48,7 +47,7 @@ SHAPE = [
 ]
 
 
-def test_the_values_are_those_of_a_report(runs: Path) -> None:
+def test_the_values_are_those_of_a_report(runs):
     boards, notes = read(runs)
     assert (shape(boards), notes) == (SHAPE, [])
     estimates = {(run.task, run.model): run.estimates for run in read_runs([runs])}
@@ -64,7 +63,7 @@ def test_the_values_are_those_of_a_report(runs: Path) -> None:
     assert (set(entry.scores), entry.settings["seed"]) == ({"cora", "acc", "mcqa", "bmca@1.0", "invalid"}, "1")
 
 
-def test_records_give_the_same_values_but_an_unpaired_comparison(runs: Path, records: Path) -> None:
+def test_records_give_the_same_values_but_an_unpaired_comparison(runs, records):
     of_runs, _ = read(runs)
     of_records, notes = read(records)
     assert (shape(of_records), notes) == (SHAPE, [])
@@ -78,7 +77,7 @@ def test_records_give_the_same_values_but_an_unpaired_comparison(runs: Path, rec
     assert [board.basis for board in together] == [PAIRED, "", PAIRED]
 
 
-def test_pages_beside_the_runs_are_linked(runs: Path, tmp_path: Path) -> None:
+def test_pages_beside_the_runs_are_linked(runs, tmp_path):
     folder = copytree(runs, tmp_path / "copy")
     (folder / "one" / REPORT).write_text("")
     (folder / "two" / "org__two" / REPORT).write_text("")
@@ -88,7 +87,7 @@ def test_pages_beside_the_runs_are_linked(runs: Path, tmp_path: Path) -> None:
     assert found == pages
 
 
-def test_damaged_files_are_named_and_left_out(runs: Path, tmp_path: Path) -> None:
+def test_damaged_files_are_named_and_left_out(runs, tmp_path):
     folder = copytree(runs, tmp_path / "copy")
     (samples,) = (folder / "one").rglob("samples_cora_demo_2*.jsonl")
     put(samples, ["{", "{}"])
@@ -99,7 +98,7 @@ def test_damaged_files_are_named_and_left_out(runs: Path, tmp_path: Path) -> Non
     assert notes[1].startswith(f"org/one, cora_demo: left out {samples}")
 
 
-def test_results_files_without_samples(runs: Path, tmp_path: Path) -> None:
+def test_results_files_without_samples(runs, tmp_path):
     folder = copytree(runs, tmp_path / "copy")
     put(folder / "results_other.json", [{"results": {"gsm8k": {}}, "configs": {"gsm8k": {"metadata": {"version": 3}}}}])
     assert read(folder)[1] == []
@@ -114,14 +113,14 @@ def test_results_files_without_samples(runs: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_a_label_names_the_model_of_a_path(runs: Path) -> None:
+def test_a_label_names_the_model_of_a_path(runs):
     sources = Sources([runs / "one", runs / "two"], None, {runs / "one": "First"})
     assert {row.entry.model for board in sources.boards() for row in board.rows} == {"First", "org/two"}
     with user_error("expected one model in"):
         Sources([runs], None, {runs: "All"})
 
 
-def test_a_file_of_answers_is_a_model(tmp_path: Path) -> None:
+def test_a_file_of_answers_is_a_model(tmp_path):
     lines = ["question,variant,picked,answer", "q1,original,Ice,Ice", "q1,shuffled,Fog,Ice", "q2,original,6,6"]
     for name in ("a", "b"):
         put(tmp_path / f"{name}.csv", [*lines, "q2,shuffled,6,6"])
@@ -130,8 +129,8 @@ def test_a_file_of_answers_is_a_model(tmp_path: Path) -> None:
     assert (board.task, board.basis, board.rows[0].lead.value) == ("answers", PAIRED, 0.5)
 
 
-def test_nothing_to_show(tmp_path: Path) -> None:
-    def unreadable(path: Path, *parts: str) -> None:
+def test_nothing_to_show(tmp_path):
+    def unreadable(path, *parts):
         with user_error(*parts):
             read(path)
 

@@ -1,8 +1,6 @@
 """Boards: which models are in one table, how they are grouped, and what is said about other tables."""
 
 from math import nan
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from lm_eval_cora.report.boards import PAIRED, UNPAIRED, boards_of, comparable, 
 from tests.support.leaderboards import entry, put_record, record
 
 
-def test_models_are_sorted_and_grouped_by_their_errors() -> None:
+def test_models_are_sorted_and_grouped_by_their_errors():
     """The errors are 0.046, 0.049 and 0.04. 0.7 - 0.6 is 1.5 of its errors (0.067), 0.7 - 0.2 is 8 (0.061)."""
     (board,) = boards_of("cora_x", [entry("low", 0.2), entry("high", 0.7), entry("middle", 0.6)])
     assert [(row.entry.model, row.group) for row in board.rows] == [("high", 1), ("middle", 1), ("low", 2)]
@@ -21,7 +19,7 @@ def test_models_are_sorted_and_grouped_by_their_errors() -> None:
     assert (board.title, board.basis, board.unranked) == ("cora_x", UNPAIRED, "")
 
 
-def test_paired_answers_tell_more_models_apart() -> None:
+def test_paired_answers_tell_more_models_apart():
     """All questions of the second are right in the first, too: 12 lost, none gained. Unpaired that is 1.7 errors."""
     questions = np.arange(100)
     for is_paired, groups, basis in ((True, [1, 2], PAIRED), (False, [1, 1], UNPAIRED)):
@@ -32,7 +30,7 @@ def test_paired_answers_tell_more_models_apart() -> None:
         assert board.basis == basis
 
 
-def test_incompatible_settings_are_never_in_one_table() -> None:
+def test_incompatible_settings_are_never_in_one_table():
     boards = boards_of("cora_x", [entry("a", 0.9), entry("b", 0.8), entry("c", 0.7, shots=5)])
     assert [[row.entry.model for row in board.rows] for board in boards] == [["a", "b"], ["c"]]
     assert [board.title for board in boards] == ["cora_x (shots 0)", "cora_x (shots 5)"]
@@ -43,19 +41,19 @@ def test_incompatible_settings_are_never_in_one_table() -> None:
     assert many[0].unranked.endswith("; and 2 more tables.")
 
 
-def test_other_questions_are_another_table() -> None:
+def test_other_questions_are_another_table():
     boards = boards_of("cora_x", [entry("a", 0.9, asked="1"), entry("b", 0.8, asked="2")])
     assert [board.title for board in boards] == ["cora_x (table 1)", "cora_x (table 2)"]
     assert "the questions or their variants differ from those in “cora_x (table 2)”" in boards[0].unranked
 
 
-def test_a_record_joins_the_runs_with_its_settings() -> None:
+def test_a_record_joins_the_runs_with_its_settings():
     runs = [entry("a", 0.9, asked="1"), entry("b", 0.8, asked="1"), entry("c", 0.8, asked="2")]
     groups = comparable([*runs, entry("d", 0.7), entry("e", 0.7, shots=5)])
     assert sorted("".join(each.model for each in own) for own in groups) == ["abd", "c", "e"]
 
 
-def test_one_entry_per_model_the_run_before_its_record() -> None:
+def test_one_entry_per_model_the_run_before_its_record():
     run, newer = entry("a", 0.9, asked="1"), entry("a", 0.8, asked="1", date="2026-02-01", signature="other")
     kept, notes = one_per_model([run, entry("a", 0.7, date="2027-01-01"), newer])
     assert kept == [newer]
@@ -63,7 +61,7 @@ def test_one_entry_per_model_the_run_before_its_record() -> None:
     assert one_per_model([run, entry("a", 0.9)]) == ([run], [])
 
 
-def test_scores_without_an_error_are_not_grouped() -> None:
+def test_scores_without_an_error_are_not_grouped():
     own = [entry("a", 0.9, scores={"cora": Estimate(0.9, nan)}), entry("b", 0.8), entry("c", nan, scores={})]
     (board,) = boards_of("cora_x", own)
     assert [(row.entry.model, row.group, row.lead.best) for row in board.rows] == [("a", 0, False), ("b", 0, False)]
@@ -71,7 +69,7 @@ def test_scores_without_an_error_are_not_grouped() -> None:
     assert boards_of("cora_x", [entry("c", nan, scores={})]) == []
 
 
-def test_how_much_was_asked_is_not_a_setting_but_a_sample_in_two_phases_is() -> None:
+def test_how_much_was_asked_is_not_a_setting_but_a_sample_in_two_phases_is():
     signature = "cora|task:cora_x@1|data_files:a.csv|shots:0|stop:exact|target:whole:0.01|n:9x20|invalid:1.0%|v0.2.0"
     found = settings_of(signature, Data("x", "1a2b"), "strict", is_two_phase=True)
     assert found == {"task": "cora_x@1", "shots": "0", "target": "whole:0.01", "reader": "strict"}
@@ -81,7 +79,7 @@ def test_how_much_was_asked_is_not_a_setting_but_a_sample_in_two_phases_is() -> 
     assert settings_of("", Data(), None, is_two_phase=False) == {}
 
 
-def test_a_record_has_its_scores_and_its_signature(tmp_path: Path) -> None:
+def test_a_record_has_its_scores_and_its_signature(tmp_path):
     path = put_record(tmp_path / "data" / "org", 1, record("org/m", {"cora_x": 0.5, "cora_y/my": 0.25}))
     (one, other), notes = find_records(tmp_path)
     assert notes == []
@@ -97,7 +95,7 @@ def test_a_record_has_its_scores_and_its_signature(tmp_path: Path) -> None:
     assert str(entry.scores["cora"]) == "Estimate(value=0.5, stderr=nan)"
 
 
-def test_other_files_are_passed_over(tmp_path: Path) -> None:
+def test_other_files_are_passed_over(tmp_path):
     put_record(tmp_path, 1, {**record("m", {"cora_x": 0.5}), "source_metadata": {"source_name": "another"}})
     (tmp_path / "results_2026-01-01T00-00-00.json").write_text("{}")
     (tmp_path / "settings.json").write_text("[1")
@@ -105,7 +103,7 @@ def test_other_files_are_passed_over(tmp_path: Path) -> None:
     assert find_records(tmp_path / "samples_x.jsonl") == ([], [])
 
 
-def _set(place: list[str | int], value: Any) -> dict[str, Any]:
+def _set(place, value):
     changed = record("m", {"cora_x": 0.5})
     *path, last = place
     inside = changed
@@ -130,7 +128,7 @@ _SCORE = ["evaluation_results", 0, "score_details"]
         *(_set(["evaluation_results"], 1), _set(["model_info"], "m")),
     ],
 )
-def test_a_damaged_record_is_left_out_with_one_line(content: Any, tmp_path: Path) -> None:
+def test_a_damaged_record_is_left_out_with_one_line(content, tmp_path):
     path = put_record(tmp_path, 1, content)
     put_record(tmp_path, 2, record("good", {"cora_x": 0.5}))
     entries, (note,) = find_records(tmp_path)

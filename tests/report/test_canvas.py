@@ -14,38 +14,38 @@ from lm_eval_cora.report.content import Number
 pytest.importorskip("matplotlib")
 
 
-def new_canvas() -> Canvas:
+def new_canvas():
     from matplotlib.figure import Figure
 
     return Canvas(Figure().add_subplot(), PAGE)
 
 
-def test_sixty_four_models_have_different_looks() -> None:
+def test_sixty_four_models_have_different_looks():
     assert len({new_canvas().look(series) for series in range(64)}) == 64
 
 
-def test_a_single_series_without_a_name_has_no_legend() -> None:
+def test_a_single_series_without_a_name_has_no_legend():
     for names, expected in (([""], 0), (["m"], 1), (["", "n"], 2), ([], 0)):
         drawing = new_canvas()
         drawing.add_models(names)
         assert len(drawing.legend) == expected
 
 
-def test_intervals_of_shares_stay_in_their_range() -> None:
+def test_intervals_of_shares_stay_in_their_range():
     assert canvas.shown_interval(Number(1.0, ends=(0.9, 1.1))) == (0.9, 1.0)
     assert str(canvas.shown_interval(Number(1.0))) == "(nan, nan)"
 
 
 @pytest.mark.parametrize("text", ["a-long-name/of a_model", "日本語のモデル" * 5, "x" * 100, "_hidden", "", "a\u202eb"])
 @pytest.mark.parametrize("width", [8, 18, 42])
-def test_lines_fit_and_nothing_is_lost(text: str, width: int) -> None:
+def test_lines_fit_and_nothing_is_lost(text, width):
     lines = wrapped(text, width).split("\n")
     assert max(map(canvas.columns, lines)) <= max(16, width)
     assert "".join("".join(lines).split()) == "".join((printable(text) or "-").split())
 
 
 @pytest.mark.parametrize("text", ["a-long-name/of a_model", "日本語のモデル" * 50, "x" * 100_000])
-def test_the_number_of_lines_can_be_limited(text: str) -> None:
+def test_the_number_of_lines_can_be_limited(text):
     lines = wrapped(text, 8, 2).split("\n")
     assert len(lines) == 2
     assert lines[1].endswith("…")
@@ -65,19 +65,19 @@ SIGHTS = {
 THEMES = ("style.css", "dark.css")
 
 
-def linear(colour: str) -> np.ndarray:
+def linear(colour):
     """Linear RGB of a colour in sRGB."""
     values = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(one, other):
     """The contrast ratio of WCAG."""
     low, high = sorted(float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other))
     return (high + 0.05) / (low + 0.05)
 
 
-def lab(rgb: np.ndarray) -> np.ndarray:
+def lab(rgb):
     """CIE L*a*b* of linear RGB, with the white of D65."""
     matrix = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
     xyz = np.array(matrix) @ np.clip(rgb, 0, 1) / [0.95047, 1, 1.08883]
@@ -86,7 +86,7 @@ def lab(rgb: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", THEMES)
-def test_each_colour_has_contrast(name: str) -> None:
+def test_each_colour_has_contrast(name):
     shown = theme_colours(name)
     assert min(contrast(shown[series], shown["page"]) for series in SERIES) >= 3
     for text in ("text", "muted", "accent", "right", "wrong", "invalid"):
@@ -97,24 +97,24 @@ def test_each_colour_has_contrast(name: str) -> None:
 @pytest.mark.parametrize(
     ("sight", "least"), [("all cones", 50), ("protanopia", 20), ("deuteranopia", 20), ("tritanopia", 14)]
 )
-def test_colour_blind_readers_distinguish_the_first_four_models(name: str, sight: str, least: float) -> None:
+def test_colour_blind_readers_distinguish_the_first_four_models(name, sight, least):
     shown = theme_colours(name)
     seen = [lab(SIGHTS[sight] @ linear(shown[series])) for series in SERIES[:4]]
     assert min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2)) >= least
 
 
-def test_both_themes_define_the_same_colours() -> None:
+def test_both_themes_define_the_same_colours():
     assert theme_colours("style.css") == theme_colours()
     assert theme_colours("style.css").keys() == theme_colours("dark.css").keys() >= {"text", "page", *SERIES}
 
 
-def test_placeholders_become_variables_with_the_light_colour() -> None:
+def test_placeholders_become_variables_with_the_light_colour():
     names = ("text", *SERIES)
     for name, placeholder in zip(names, (PAGE.ink, *PAGE.series), strict=True):
         assert for_the_page(f"fill: {placeholder}") == f"fill: var(--{name}, {theme_colours()[name]})"
 
 
-def test_a_narrow_chart_has_room_for_fewer_characters() -> None:
+def test_a_narrow_chart_has_room_for_fewer_characters():
     assert (PAGE.full, PAGE.half) == (42, 18)
     narrow = replace(PAGE, width=PAGE.width / 2)
     small = replace(narrow, scale=0.5)

@@ -1,7 +1,6 @@
 """Answers that changed between two models: by hand, from files, from samples with both responses, and documents."""
 
 import csv
-from pathlib import Path
 from shutil import copytree
 from statistics import stdev
 
@@ -9,15 +8,15 @@ import pytest
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness.asking import stop_early
-from lm_eval_cora.report.changed import WhatChanged, as_csv, as_jsonl
+from lm_eval_cora.report.changed import as_csv, as_jsonl
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.documents import Models, samples_of
+from tests.support.documents import samples_of
 from tests.support.messages import user_error
 from tests.support.simulated import knows
 from tests.support.stopping import Moody
-from tests.support.written import Doc, Written, lines_of, put, strict, the_run, write
+from tests.support.written import lines_of, put, strict, the_run, write
 
 PRINTED = ["Ice", "Fog", "Dew", "=1"]
 PICKS = {
@@ -28,13 +27,13 @@ PICKS = {
 }
 
 
-def changed(*paths: Path) -> list[WhatChanged]:
+def changed(*paths):
     return compare_models(paths, changed=True).changed
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
-    def rows(place: int) -> list[Doc]:
+def files(tmp_path):
+    def rows(place):
         return [
             {"question": q, "variant": n, "kind": f"k{n % 2}", "picked": pick, "answer": "Ice", "printed": PRINTED}
             | {"category": "x" if q < "q3" else "y"}
@@ -45,7 +44,7 @@ def files(tmp_path: Path) -> list[Path]:
     return [put(tmp_path / f"{name}.jsonl", rows(place)) for place, name in enumerate(("old", "new"))]
 
 
-def test_by_hand(files: list[Path]) -> None:
+def test_by_hand(files):
     (found,) = changed(*files)
     assert found.asked == 16
     shares = {name: estimate.value * 16 for name, estimate in found.shares.items()}
@@ -63,7 +62,7 @@ def test_by_hand(files: list[Path]) -> None:
     assert (found.tables[0].rows[0][:2], len(found.tables[1].rows)) == (["changed: all", 7], 7)
 
 
-def test_the_files_of_the_command(files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_files_of_the_command(files, tmp_path, capsys):
     paths = [str(path) for path in files]
     for name in ("changed.csv", "changed.jsonl"):
         assert main(["compare", *paths, "--changed", "-o", str(tmp_path / name)]) == 0
@@ -82,7 +81,7 @@ def test_the_files_of_the_command(files: list[Path], tmp_path: Path, capsys: pyt
     assert "--changed: expected two models, got 3" in told
 
 
-def test_files_without_picks(tmp_path: Path) -> None:
+def test_files_without_picks(tmp_path):
     paths = [
         put(tmp_path / f"{marks}.jsonl", [{"question": q, "variant": 0, "correct": m} for q, m in enumerate(marks)])
         for marks in ("10", "01")
@@ -92,7 +91,7 @@ def test_files_without_picks(tmp_path: Path) -> None:
     assert told == [("lost", "right", "wrong"), ("won", "wrong", "right")]
 
 
-def test_equal_runs_have_no_change(files: list[Path], demo: dict[str, Written]) -> None:
+def test_equal_runs_have_no_change(files, demo):
     (found,) = changed(files[0], files[0])
     assert (found.answers, as_jsonl([found])) == ([], "")
     assert as_csv([found]).count("\n") == 1
@@ -101,8 +100,8 @@ def test_equal_runs_have_no_change(files: list[Path], demo: dict[str, Written]) 
     assert not any(block.title.startswith("What changed") for block in both.more)
 
 
-def test_both_responses_and_the_page(tmp_path: Path) -> None:
-    def forgets(doc: Doc) -> str:
+def test_both_responses_and_the_page(tmp_path):
+    def forgets(doc):
         return "No idea <b>" if doc["ordinal"] == 4 else knows(doc)
 
     paths = [
@@ -120,7 +119,7 @@ def test_both_responses_and_the_page(tmp_path: Path) -> None:
     assert kinds == [(" org/old", "right"), (" org/new", "invalid")]
 
 
-def test_variants_that_one_run_skipped_do_not_count(tmp_path: Path) -> None:
+def test_variants_that_one_run_skipped_do_not_count(tmp_path):
     whole = write(tmp_path / "a", knows, "cora_demo", {"questions": 5})
     early = write(tmp_path / "b", stop_early(Moody(3)), "cora_demo", {"questions": 5}, model="org/new")
     (found,) = changed(whole.folder, early.folder)
@@ -128,7 +127,7 @@ def test_variants_that_one_run_skipped_do_not_count(tmp_path: Path) -> None:
     assert found.shares["lost"].value * found.asked == len(found.answers) > 0
 
 
-def test_documents_of_other_tasks(models: Models) -> None:
+def test_documents_of_other_tasks(models):
     found = {each.task: each for each in changed(models.one, models.two)}
     assert {*found} == {"tiny_choice, acc", *(f"tiny_written ({name}), exact_match" for name in ("letter", "strict"))}
     choice = found["tiny_choice, acc"]
@@ -145,7 +144,7 @@ def test_documents_of_other_tasks(models: Models) -> None:
         compare_models([models.one, models.two], metrics=["short"], changed=True)
 
 
-def test_lines_that_the_comparison_leaves_out_are_left_out_here_too(models: Models, tmp_path: Path) -> None:
+def test_lines_that_the_comparison_leaves_out_are_left_out_here_too(models, tmp_path):
     other = copytree(models.two, tmp_path / "two")
     for path in other.rglob("samples_*.jsonl"):
         put(path, [{"doc_id": [1]}, {"doc_id": 0}, "broken", *lines_of(path)])

@@ -1,17 +1,15 @@
 """What each kind of chart draws, read from the figure of matplotlib."""
 
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from math import inf, nan
-from typing import Any
 
 import pytest
 
 from lm_eval_cora.report.canvas import PAGE
 from lm_eval_cora.report.charts import drawn
-from lm_eval_cora.report.content import Band, Chart, Curve, Dots, HeatMap, History, Line, Number, Ranges, Retention
+from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, History, Line, Number, Ranges, Retention
 from tests.support import made_up
 
 pytest.importorskip("matplotlib")
@@ -20,50 +18,50 @@ NOTHING = made_up.scores()
 UNKNOWN = Number(nan)
 
 
-def a_curve(*lines: Line, **more: Any) -> Curve:
+def a_curve(*lines, **more):
     return Curve(title="c", x_label="x", y_label="y", lines=lines, numbers=NOTHING, **more)
 
 
-def some_ranges(*lines: tuple[str, Sequence[tuple[str, Number]], Number]) -> Ranges:
+def some_ranges(*lines):
     """Ranges of models, each with its points and the number beside them."""
     own = [Line(name, points, [("beside", beside)]) for name, points, beside in lines]
     return Ranges(title="r", y_label="y", lines=own, numbers=NOTHING)
 
 
-def some_dots(**models: dict[str, Number]) -> Dots:
+def some_dots(**models):
     return Dots(title="d", x_label="x", models=list(models.items()), numbers=NOTHING)
 
 
-def differences(*numbers: Number) -> Dots:
+def differences(*numbers):
     rows = {f"row {place}": number for place, number in enumerate(numbers)}
     return replace(some_dots(**{"": rows}), is_difference=True)
 
 
-def some_changes(**models: dict[str, Retention]) -> Chart:
+def some_changes(**models):
     return replace(made_up.changes(), models=list(models.items()))
 
 
-def a_map(columns: Sequence[str], *bands: Band) -> HeatMap:
+def a_map(columns, *bands):
     return HeatMap(title="h", columns=columns, bands=bands, numbers=NOTHING)
 
 
-def versions_of(line: Line, versions: int = 4) -> History:
+def versions_of(line, versions=4):
     names = [f"version {number}" for number in range(versions)]
     return History(title="v", y_label="CoRA", versions=names, lines=[line], numbers=NOTHING)
 
 
 @contextmanager
-def figure_of(chart: Chart) -> Iterator[tuple[Any, list[str]]]:
+def figure_of(chart):
     with drawn(chart, PAGE) as (figure, tips):
         figure.draw_without_rendering()
         yield figure, tips
 
 
-def legend(figure: Any) -> list[str]:
+def legend(figure):
     return [text.get_text() for each in figure.legends for text in each.get_texts()]
 
 
-def boxes(axes: Any, colour: str) -> list[tuple[float, ...]]:
+def boxes(axes, colour):
     """The corners (left, top, right, bottom) of the rectangles with a face or edge of a colour."""
     from matplotlib.colors import to_rgb
     from matplotlib.patches import PathPatch
@@ -77,7 +75,7 @@ def boxes(axes: Any, colour: str) -> list[tuple[float, ...]]:
     return found
 
 
-def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero() -> None:
+def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero():
     with figure_of(some_changes(m={"a": Retention(0.5, 0.25, 0.125), "b": Retention(0.75, 0.0, 0.0)})) as (
         figure,
         tips,
@@ -93,7 +91,7 @@ def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero() ->
         assert not any("-" in label.get_text() or "\u2212" in label.get_text() for label in axes.get_xticklabels())
 
 
-def test_kept_lost_and_gained_differ_without_colour_and_a_missing_kind_has_no_bar() -> None:
+def test_kept_lost_and_gained_differ_without_colour_and_a_missing_kind_has_no_bar():
     with figure_of(made_up.changes()) as (figure, tips):
         *_, kept, lost, gained = figure.legends[0].legend_handles
         assert kept.get_facecolor()[3] > 0 == lost.get_facecolor()[3] == gained.get_facecolor()[3]
@@ -104,7 +102,7 @@ def test_kept_lost_and_gained_differ_without_colour_and_a_missing_kind_has_no_ba
         assert len(boxes(figure.axes[0], PAGE.series[1])) == 5  # two kinds; nothing was kept in one
 
 
-def test_five_models_and_26_kinds_stay_readable() -> None:
+def test_five_models_and_26_kinds_stay_readable():
     kinds = {f"kind {number}": Retention(0.4, 0.2, 0.1) for number in range(26)}
     with figure_of(some_changes(**{f"m{number}": kinds for number in range(5)})) as (figure, tips):
         assert len(tips) == 130
@@ -113,7 +111,7 @@ def test_five_models_and_26_kinds_stay_readable() -> None:
         assert abs(points[3] - points[1]) * 72 > 5
 
 
-def test_cells_of_one_level_are_merged() -> None:
+def test_cells_of_one_level_are_merged():
     bands = Band("x", (1.0, 0.98, 0.0)), Band("y", (0.0, 1.0, nan)), Band("z", (1.0, nan, nan))
     with figure_of(a_map("abc", *bands)) as (figure, tips):
         (axes,) = figure.axes
@@ -129,7 +127,7 @@ def test_cells_of_one_level_are_merged() -> None:
         assert legend(figure) == ["0: all wrong", "0.5: half right", "1: all right"]
 
 
-def test_labels_of_a_large_heat_map_do_not_overlap() -> None:
+def test_labels_of_a_large_heat_map_do_not_overlap():
     bands = [Band(f"questions {row} to {row + 9} of this benchmark", [0.5] * 60) for row in range(60)]
     with figure_of(a_map([f"kind {number}" for number in range(60)], *bands)) as (figure, _):
         (axes,) = figure.axes
@@ -140,7 +138,7 @@ def test_labels_of_a_large_heat_map_do_not_overlap() -> None:
             assert all(before[1] <= after[0] + 1 for before, after in pairwise(shown))
 
 
-def test_guessing_is_a_dotted_curve() -> None:
+def test_guessing_is_a_dotted_curve():
     line = Line("m", [(0.0, Number(0.8)), (1.0, Number(0.4))], [("MCQA", Number(0.7)), ("MV", Number(0.75))])
     chart = a_curve(line, chance=[(0.0, 0.25), (1.0, 0.0)])
     with figure_of(chart) as (figure, tips):
@@ -161,7 +159,7 @@ def test_guessing_is_a_dotted_curve() -> None:
         ([Number(-0.25, ends=(-inf, inf))], 0.25),
     ],
 )
-def test_differences_have_their_zero_in_the_middle(numbers: list[Number], limit: float) -> None:
+def test_differences_have_their_zero_in_the_middle(numbers, limit):
     with figure_of(differences(*numbers)) as (figure, _):
         (axes,) = figure.axes
         low, high = axes.get_xlim()
@@ -175,7 +173,7 @@ def test_differences_have_their_zero_in_the_middle(numbers: list[Number], limit:
         assert numbers[0].ends in [tuple(line.get_xdata()) for line in axes.lines] or limit == 0.25
 
 
-def test_a_line_over_versions_has_a_gap_at_a_break_and_none_at_a_missing_version() -> None:
+def test_a_line_over_versions_has_a_gap_at_a_break_and_none_at_a_missing_version():
     values = ((0, 0.5), (1, 0.6), (3, nan), (4, 0.7), (5, 0.8))
     points = [(place, Number(value, 0.02, ends=(value - 0.04, value + 0.04))) for place, value in values]
     with figure_of(versions_of(Line("task", points, breaks=[5]), versions=6)) as (figure, tips):
@@ -188,7 +186,7 @@ def test_a_line_over_versions_has_a_gap_at_a_break_and_none_at_a_missing_version
     assert tips[-1].startswith("task, version 5: 0.800")
 
 
-def test_many_versions_have_fewer_names() -> None:
+def test_many_versions_have_fewer_names():
     with figure_of(versions_of(Line("task", [(0, Number(0.5))]), versions=30)) as (figure, _):
         assert len(figure.axes[0].get_xticks()) == 10
 
@@ -203,7 +201,7 @@ def test_many_versions_have_fewer_names() -> None:
         *(a_map("a"), a_map("a", Band("b", (nan,)), Band("c", (nan,))), versions_of(Line("m", [(0, UNKNOWN)]))),
     ],
 )
-def test_charts_without_values_say_so(chart: Chart) -> None:
+def test_charts_without_values_say_so(chart):
     with figure_of(chart) as (figure, _):
         assert [text.get_text() for text in figure.axes[0].texts] == ["nothing to show"]
 
@@ -218,14 +216,14 @@ def test_charts_without_values_say_so(chart: Chart) -> None:
         *(some_changes(m={"a": Retention(0.0, 0.0, 0.0)}, n={}), a_map("m", Band("b", (0.0,)), Band("c", (nan,)))),
     ],
 )
-def test_charts_with_few_values_are_drawn(chart: Chart) -> None:
+def test_charts_with_few_values_are_drawn(chart):
     with figure_of(chart) as (figure, tips):
         assert tips
         assert not figure.axes[0].texts or isinstance(chart, Ranges)
 
 
 @pytest.mark.parametrize("name", ["curve", "ranges", "dots", "changes", "heat_map"])
-def test_no_label_is_cut_off(name: str) -> None:
+def test_no_label_is_cut_off(name):
     with figure_of(getattr(made_up, name)()) as (figure, _):
         box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
         assert min(box.x0, box.y0) > -0.02

@@ -1,18 +1,14 @@
 """Comparisons of two, three and more models: pairs, baselines, and what cannot be compared."""
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from shutil import copytree
-from typing import Any
 
 import pytest
 
-from lm_eval_cora.report.comparison import Comparisons, compare_models
-from tests.support.documents import Models
+from lm_eval_cora.report.comparison import compare_models
 from tests.support.messages import tells, user_error
 from tests.support.shown import marked, widths
-from tests.support.written import Written, copied, otherwise, strict, varied, write, write_by_hand
+from tests.support.written import copied, otherwise, strict, varied, write, write_by_hand
 
 ANSWERS = {
     "low": {"original": "1" * 10 + "0" * 30, "a": "1" * 8 + "0" * 32},
@@ -22,26 +18,26 @@ ANSWERS = {
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
+def files(tmp_path):
     return [write_by_hand(tmp_path / f"{name}.jsonl", answers) for name, answers in ANSWERS.items()]
 
 
-def values_of(found: Comparisons) -> list[Any]:
+def values_of(found):
     """The values after a round trip as strict JSON."""
     for table in found.tables:
         assert widths(table) == {len(table.columns)}
     return strict(json.dumps(found.values, allow_nan=False))  # type: ignore[no-any-return]
 
 
-def pairs_of(value: Any, metric: str = "mcqa") -> list[tuple[str, str]]:
+def pairs_of(value, metric="mcqa"):
     return [(pair["before"], pair["after"]) for pair in value["metrics"][metric]["pairs"]]
 
 
-def titles(found: Comparisons) -> list[str]:
+def titles(found):
     return [table.title for table in found.tables]
 
 
-def test_all_pairs_of_three_models(files: Sequence[Path]) -> None:
+def test_all_pairs_of_three_models(files):
     found = compare_models(files)
     (value,) = values_of(found)
     assert value.keys() == {"task", "models", "questions", "runs", "notes", "metrics"}
@@ -66,7 +62,7 @@ def test_all_pairs_of_three_models(files: Sequence[Path]) -> None:
     assert [pair["p_together"] for pair in mcqa["pairs"]] == pytest.approx([3 * 2.0**-14, 3 * 2.0**-26, 3 * 2.0**-12])
 
 
-def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files: Sequence[Path]) -> None:
+def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files):
     found = compare_models(files, metrics=["acc", "ci"])
     (value,) = values_of(found)
     assert {"cora", "mcqa", "ci", "bmca@0.5", "acc_min"} <= value["metrics"].keys()
@@ -76,7 +72,7 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files: Sequence[P
         compare_models(files, metrics=["mqca"])
 
 
-def test_a_baseline_is_compared_with_each_other_model(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+def test_a_baseline_is_compared_with_each_other_model(demo, other, tmp_path):
     third = write(tmp_path, varied, "cora_demo", {"questions": 12}, "org/c").folder
     paths = [demo["cora_demo"].folder, other.folder, third]
     for baseline, labels in (
@@ -89,7 +85,7 @@ def test_a_baseline_is_compared_with_each_other_model(demo: dict[str, Written], 
         assert pairs_of(value) == [(first, "some-org/some-model"), (first, "org/c")]
 
 
-def test_the_baseline_of_two_models_is_the_first_of_the_difference(files: Sequence[Path]) -> None:
+def test_the_baseline_of_two_models_is_the_first_of_the_difference(files):
     (value,) = values_of(compare_models(files[:2], baseline="middle"))
     assert (value["before"]["model"], value["after"]["model"]) == ("middle", "low")
     assert value["metrics"]["mcqa"]["difference"]["value"] == pytest.approx(-14 / 40)
@@ -97,7 +93,7 @@ def test_the_baseline_of_two_models_is_the_first_of_the_difference(files: Sequen
         compare_models(files, baseline="mid")
 
 
-def test_a_baseline_path_with_several_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+def test_a_baseline_path_with_several_models(demo, other, tmp_path):
     for written in (demo["cora_demo"], other):
         copied(written, tmp_path)
     with user_error("got 2 models"):
@@ -106,7 +102,7 @@ def test_a_baseline_path_with_several_models(demo: dict[str, Written], other: Wr
     assert value["before"]["model"] == "another-org/another-model"
 
 
-def test_a_task_that_the_baseline_lacks_is_named(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+def test_a_task_that_the_baseline_lacks_is_named(demo, other, tmp_path):
     for task in ("cora_demo", "cora_demo_mc"):
         copied(demo[task], tmp_path / "both")
     second = write(tmp_path / "second", otherwise, "cora_demo_mc", {"questions": 12}, "org/second").folder
@@ -117,12 +113,12 @@ def test_a_task_that_the_baseline_lacks_is_named(demo: dict[str, Written], other
     assert "not compared, because only one model has it: cora_demo_mc" in notes
 
 
-def short(folder: Path, name: str) -> Path:
+def short(folder, name):
     """Write answers to the first 30 questions."""
     return write_by_hand(folder / f"{name}.jsonl", {kind: marks[:30] for kind, marks in ANSWERS["high"].items()})
 
 
-def test_models_that_cannot_be_compared_are_left_out_by_name(files: list[Path], tmp_path: Path) -> None:
+def test_models_that_cannot_be_compared_are_left_out_by_name(files, tmp_path):
     files.insert(1, short(tmp_path, "short"))
     found = compare_models(files)
     (value,) = values_of(found)
@@ -135,7 +131,7 @@ def test_models_that_cannot_be_compared_are_left_out_by_name(files: list[Path], 
     assert tells(found.refused[0], "the two runs cannot be compared", "10 of 40")
 
 
-def test_each_group_of_comparable_models_is_compared(files: list[Path], tmp_path: Path) -> None:
+def test_each_group_of_comparable_models_is_compared(files, tmp_path):
     files += [short(tmp_path, name) for name in ("third", "fourth")]
     found = compare_models(files)
     values = values_of(found)
@@ -145,12 +141,12 @@ def test_each_group_of_comparable_models_is_compared(files: list[Path], tmp_path
     assert len(compare_models(files, baseline="low").values) == 1
 
 
-def test_a_file_of_answers_and_a_run_have_no_task_in_common(demo: dict[str, Written], files: list[Path]) -> None:
+def test_a_file_of_answers_and_a_run_have_no_task_in_common(demo, files):
     with user_error("no task in common: low has answers; some-org/some-model has cora_demo"):
         compare_models([files[0], demo["cora_demo"].folder])
 
 
-def test_two_models_have_the_differences_by_kind(files: Sequence[Path]) -> None:
+def test_two_models_have_the_differences_by_kind(files):
     found = compare_models([files[0], files[2]])
     (value,) = values_of(found)
     assert value.keys() == {"task", "before", "after", "questions", "notes", "metrics", "kinds"}
@@ -159,7 +155,7 @@ def test_two_models_have_the_differences_by_kind(files: Sequence[Path]) -> None:
     assert "by kind hold for all kinds together" in found.explanation
 
 
-def test_a_single_question_has_differences_without_intervals(tmp_path: Path) -> None:
+def test_a_single_question_has_differences_without_intervals(tmp_path):
     answers = {"a": "0", "b": "1", "c": "1"}
     paths = [write_by_hand(tmp_path / f"{name}.jsonl", {"original": own, "a": "1"}) for name, own in answers.items()]
     found = compare_models(paths)
@@ -172,7 +168,7 @@ def test_a_single_question_has_differences_without_intervals(tmp_path: Path) -> 
     assert two["metrics"]["mcqa"]["difference"]["value"] == 1
 
 
-def test_documents_of_two_models(models: Models) -> None:
+def test_documents_of_two_models(models):
     found = compare_models([models.one, models.two])
     values = values_of(found)
     assert {value["task"] for value in values} == {"tiny_choice", "tiny_written (strict)", "tiny_written (letter)"}
@@ -184,7 +180,7 @@ def test_documents_of_two_models(models: Models) -> None:
     assert "paired" in found.explanation
 
 
-def test_documents_of_three_models(models: Models, tmp_path: Path) -> None:
+def test_documents_of_three_models(models, tmp_path):
     third = copytree(models.two, tmp_path / "third")
     found = compare_models([models.one, models.two, third], labels={third: "Third"}, metrics=["acc"])
     (choice,) = (value for value in values_of(found) if value["task"] == "tiny_choice")
@@ -204,7 +200,7 @@ def test_documents_of_three_models(models: Models, tmp_path: Path) -> None:
     assert len(found.refused) == 3
 
 
-def test_a_mixed_folder(models: Models, demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+def test_a_mixed_folder(models, demo, other, tmp_path):
     """Each model has a run of our task and runs of other tasks."""
     for name, documents, written in (("1", models.one, demo["cora_demo"]), ("2", models.two, other)):
         copytree(documents, tmp_path / name / "documents")

@@ -1,35 +1,31 @@
 """Differences between two runs, paired by question, and runs that cannot be compared."""
 
 import json
-from collections.abc import Callable
 from math import isnan
-from pathlib import Path
 from statistics import stdev
-from typing import Any
 
 import pytest
 
-from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
-from lm_eval_cora.runs.grouping import Contestant, read_contestants, read_runs
-from lm_eval_cora.runs.model_run import Run, not_comparable
+from lm_eval_cora.runs.grouping import read_contestants, read_runs
+from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.messages import tells, user_error
 from tests.support.simulated import knows
-from tests.support.written import Written, copied, edit, lines_of, otherwise, put, the_run, varied, write, write_by_hand
+from tests.support.written import copied, edit, lines_of, otherwise, put, the_run, varied, write, write_by_hand
 
 
-def groups_of(*paths: Path) -> tuple[list[list[Run]], list[str]]:
+def groups_of(*paths):
     return matched([contestant.runs for contestant in read_contestants(paths)])
 
 
-def in_order(before: Path, after: Path) -> dict[str, Compared]:
+def in_order(before, after):
     ((one, other),), alone = groups_of(before, after)
     assert alone == []
     assert not_comparable(one, other) == ""
     return compared_metrics(one.estimates, other.estimates)
 
 
-def test_a_difference_known_by_hand(tmp_path: Path) -> None:
+def test_a_difference_known_by_hand(tmp_path):
     """The second model loses one of five questions and gains two, each in all variants."""
     known = [
         write_by_hand(tmp_path / f"{marks}.jsonl", dict.fromkeys(("original", "a", "b"), marks))
@@ -56,7 +52,7 @@ def test_a_difference_known_by_hand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas_mc", "cora_demo_sampling"])
-def test_the_same_run_twice(task: str, demo: dict[str, Written]) -> None:
+def test_the_same_run_twice(task, demo):
     for row in in_order(demo[task].folder, demo[task].samples).values():
         # If a metric is undefined (nan), its difference is undefined too.
         assert row.change.value == 0 or isnan(row.before.value)
@@ -66,7 +62,7 @@ def test_the_same_run_twice(task: str, demo: dict[str, Written]) -> None:
         assert row.test is None or row.test == (0, 0, 1.0)
 
 
-def test_every_metric_is_compared_except_statistics_without_an_error(demo: dict[str, Written], other: Written) -> None:
+def test_every_metric_is_compared_except_statistics_without_an_error(demo, other):
     found = in_order(demo["cora_demo"].folder, other.folder)
     assert list(found) == list(the_run(other.folder).estimates)
     row = found["acc_min"]
@@ -77,7 +73,7 @@ def test_every_metric_is_compared_except_statistics_without_an_error(demo: dict[
     assert not {"acc_range", "acc_range_by_chance", "acc_range_p"} & set(found)
 
 
-def test_metrics_that_are_undefined_in_one(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_metrics_that_are_undefined_in_one(demo, tmp_path):
     """A model that is always right has no misled questions."""
     write(tmp_path, knows, "cora_demo_revas", {"questions": 12})
     found = in_order(demo["cora_demo_revas"].folder, tmp_path)
@@ -85,12 +81,12 @@ def test_metrics_that_are_undefined_in_one(demo: dict[str, Written], tmp_path: P
     assert [found[name].test for name in ("replaced_acc", "multi_share")] == [None, None]
 
 
-def refusal(before: Path, after: Path) -> str:
+def refusal(before, after):
     ((one, other),), _ = groups_of(before, after)
     return not_comparable(one, other)
 
 
-def test_other_questions(tmp_path: Path) -> None:
+def test_other_questions(tmp_path):
     few, more = (write(tmp_path / str(n), varied, "cora_demo_order", {"questions": n}).folder for n in (2, 5))
     told = refusal(few, more)
     assert tells(told, "3 of 5 questions", "second")
@@ -106,7 +102,7 @@ def test_other_questions(tmp_path: Path) -> None:
         ({}, {"num_fewshot": 2}, "shots is 0 in the first, 2"),
     ],
 )
-def test_other_settings(options: dict[str, Any], arguments: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_other_settings(options, arguments, told, tmp_path):
     first = write(tmp_path / "first", varied, "cora_demo", {"categories": ["astronomy"]})
     second = write(tmp_path / "second", varied, "cora_demo", {"categories": ["astronomy"], **options}, **arguments)
     assert told in refusal(first.folder, second.folder)
@@ -116,13 +112,13 @@ def test_other_settings(options: dict[str, Any], arguments: dict[str, Any], told
     assert ("prompts differ" if arguments else "variants differ") in refusal(first.folder, second.folder)
 
 
-def test_another_form(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_another_form(demo, tmp_path):
     for number, task in enumerate(("cora_demo_order", "cora_demo_order_mc")):
         put(tmp_path / str(number) / "samples_mine.jsonl", lines_of(demo[task].samples))
     assert tells(refusal(tmp_path / "0", tmp_path / "1"), "written", "scored")
 
 
-def test_another_variant_and_an_incomplete_question(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_another_variant_and_an_incomplete_question(demo, tmp_path):
     written = copied(demo["cora_demo"], tmp_path)
     lines = lines_of(written.samples)
     lines[7]["doc_hash"] = "0" * 64
@@ -133,7 +129,7 @@ def test_another_variant_and_an_incomplete_question(demo: dict[str, Written], tm
     assert "1 of 12 questions are only in the first" in refusal(demo["cora_demo"].folder, tmp_path)
 
 
-def edit_results(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def edit_results(folder, change):
     """Change the metadata of each task in the results files below a folder."""
     for path in folder.rglob("results_*.json"):
         results = json.loads(path.read_text())
@@ -142,8 +138,8 @@ def edit_results(folder: Path, change: Callable[[dict[str, Any]], object]) -> No
         path.write_text(json.dumps(results))
 
 
-def test_invalid_answers_and_versions_may_differ(demo: dict[str, Written], tmp_path: Path) -> None:
-    def other_end(data: dict[str, Any]) -> None:
+def test_invalid_answers_and_versions_may_differ(demo, tmp_path):
+    def other_end(data):
         data["signature"] = data["signature"].rsplit("|", 2)[0] + "|invalid:99.0%|v9.9.9"
 
     written = copied(demo["cora_demo"], tmp_path)
@@ -152,7 +148,7 @@ def test_invalid_answers_and_versions_may_differ(demo: dict[str, Written], tmp_p
     assert in_order(demo["cora_demo"].folder, tmp_path)
 
 
-def on_file(folder: Path, name: str, model: str = "some-org/some-model") -> Path:
+def on_file(folder, name, model="some-org/some-model"):
     """Run the task on a file whose questions are named after the file without its digits."""
     words = [f"{name.rstrip('0123456789')} {place}?" for place in range(3)]
     path = put(
@@ -161,21 +157,21 @@ def on_file(folder: Path, name: str, model: str = "some-org/some-model") -> Path
     return write(folder / "out", varied, "cora_local_order", {"data_files": str(path)}, model).folder
 
 
-def on_files(tmp_path: Path, *names: str) -> list[Path]:
+def on_files(tmp_path, *names):
     return [on_file(tmp_path / str(number), name, f"a/{number}") for number, name in enumerate(names)]
 
 
-def test_two_models_on_one_file_with_one_name_or_two(tmp_path: Path) -> None:
+def test_two_models_on_one_file_with_one_name_or_two(tmp_path):
     assert in_order(*on_files(tmp_path / "one", "my", "my"))
     assert in_order(*on_files(tmp_path / "two", "my1", "my2"))
 
 
-def rename(folder: Path, name: str) -> None:
+def rename(folder, name):
     """Set the name of the data in the results file below a folder."""
     edit_results(folder, lambda data: data["benchmark"].update(name=name))
 
 
-def test_one_task_on_different_data(tmp_path: Path) -> None:
+def test_one_task_on_different_data(tmp_path):
     folders = on_files(tmp_path, "my", "other")
     for name in ("other", "my"):
         rename(folders[1], name)
@@ -183,7 +179,7 @@ def test_one_task_on_different_data(tmp_path: Path) -> None:
         assert tells(refusal(*folders), data[0], "first", data[1], "second")
 
 
-def test_each_data_set_is_compared_with_itself(tmp_path: Path) -> None:
+def test_each_data_set_is_compared_with_itself(tmp_path):
     for side, names in (("before", ("b", "a")), ("after", ("a", "c", "b"))):
         for name in names:
             rename(on_file(tmp_path / side / name, name), name)
@@ -193,7 +189,7 @@ def test_each_data_set_is_compared_with_itself(tmp_path: Path) -> None:
     assert [not_comparable(one, other) for one, other in pairs] == ["", ""]
 
 
-def test_several_data_sets_without_a_common_one(tmp_path: Path) -> None:
+def test_several_data_sets_without_a_common_one(tmp_path):
     """They are named by their digests if they have one name."""
     sides = [tmp_path / "before", tmp_path / "after"]
     for place, name in enumerate(("my", "other", "third")):
@@ -206,10 +202,10 @@ def test_several_data_sets_without_a_common_one(tmp_path: Path) -> None:
             compare_models(sides)
 
 
-def test_an_old_run_and_a_new_one_are_compared(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+def test_an_old_run_and_a_new_one_are_compared(demo, other, tmp_path):
     """The variants show that the questions are the same, although one run has no digest."""
 
-    def without_digest(data: dict[str, Any]) -> None:
+    def without_digest(data):
         digest = data.pop("benchmark")["questions"]
         data["signature"] = data["signature"].replace(f"data:{digest}|", "")
 
@@ -219,13 +215,13 @@ def test_an_old_run_and_a_new_one_are_compared(demo: dict[str, Written], other: 
     assert in_order(other.folder, old.folder)
 
 
-def names(found: list[Contestant]) -> list[str]:
+def names(found):
     for contestant in found:
         assert {run.model for run in (*contestant.runs, *contestant.documents)} == {contestant.name}
     return [contestant.name for contestant in found]
 
 
-def test_models_are_in_the_order_of_the_paths_and_named_by_labels(demo: dict[str, Written], other: Written) -> None:
+def test_models_are_in_the_order_of_the_paths_and_named_by_labels(demo, other):
     paths = [other.folder, demo["cora_demo"].folder]
     assert names(read_contestants(paths)) == ["another-org/another-model", "some-org/some-model"]
     assert names(read_contestants(paths[::-1])) == ["some-org/some-model", "another-org/another-model"]
@@ -233,9 +229,7 @@ def test_models_are_in_the_order_of_the_paths_and_named_by_labels(demo: dict[str
     assert names(read_contestants(paths, labels=labels)) == ["Small", "Large"]
 
 
-def test_a_folder_may_have_several_models_but_no_label(
-    demo: dict[str, Written], other: Written, tmp_path: Path
-) -> None:
+def test_a_folder_may_have_several_models_but_no_label(demo, other, tmp_path):
     for written in (demo["cora_demo"], demo["cora_demo_mc"], other):
         copied(written, tmp_path)
     found = read_contestants([tmp_path])
@@ -247,14 +241,14 @@ def test_a_folder_may_have_several_models_but_no_label(
         read_contestants([tmp_path, other.folder], labels={tmp_path: "Both"})
 
 
-def test_two_models_of_one_name_have_their_path(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_two_models_of_one_name_have_their_path(demo, tmp_path):
     first = demo["cora_demo"].folder
     second = copied(demo["cora_demo"], tmp_path).folder
     for paths, told in (([first, second], (first, second)), ([first] * 3, (1, 2, 3))):
         assert names(read_contestants(paths)) == [f"some-org/some-model ({each})" for each in told]
 
 
-def test_errors(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_errors(demo, tmp_path):
     path = demo["cora_demo"].folder
     with user_error("two or more models, got one", str(path), "some-org/some-model", "another model"):
         read_contestants([path])
@@ -262,7 +256,7 @@ def test_errors(demo: dict[str, Written], tmp_path: Path) -> None:
         read_contestants([path, tmp_path])
 
 
-def test_runs_of_one_task_are_a_group(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+def test_runs_of_one_task_are_a_group(demo, other, tmp_path):
     """Also those of a task that the first model lacks."""
     third = write(tmp_path, varied, "cora_demo", {"questions": 12}, "org/third")
     for first, expected in (

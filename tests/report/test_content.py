@@ -18,11 +18,11 @@ from lm_eval_cora.report.content import Number, end_as_text
         (nan, [0.0], "+nan"),
     ],
 )
-def test_an_end_has_the_digits_that_show_its_side(end: float, bounds: list[float], text: str) -> None:
+def test_an_end_has_the_digits_that_show_its_side(end, bounds, text):
     assert end_as_text(end, 2, "+", bounds) == text
 
 
-def test_only_differences_and_values_with_bounds_need_more_digits() -> None:
+def test_only_differences_and_values_with_bounds_need_more_digits():
     change = Number(-0.1, signed=True, ends=(-0.2, -0.0003))
     assert change.interval == "-0.200 to -0.0003"
     assert replace(change, signed=False).interval == "-0.200 to 0.000"

@@ -7,13 +7,12 @@ import warnings
 from dataclasses import replace
 from functools import cache
 from math import nan
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from lm_eval_cora.report.canvas import theme_colours
-from lm_eval_cora.report.content import Band, Chart, Curve, Dots, HeatMap, Number, Ranges, RetentionChart, Table
+from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Number, Ranges, RetentionChart, Table
 from lm_eval_cora.report.figures import draw, figure, write_figures
 from tests.support import made_up
 from tests.support.messages import user_error
@@ -24,7 +23,7 @@ OF_MODELS = ("curve", "ranges", "dots", "changes")
 ALL = (*OF_MODELS, "heat_map")
 
 
-def made(name: str) -> Chart:
+def made(name):
     return getattr(made_up, name)()
 
 
@@ -32,7 +31,7 @@ CHARTS = [(name, made(name)) for name in ALL]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures") / "of" / "paper"
     paths = write_figures(CHARTS, folder)
     assert [path.name for path in paths[:3]] == ["curve.svg", "curve.pdf", "curve.png"]
@@ -41,17 +40,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=ALL)
-def name(request: pytest.FixtureRequest) -> str:
+def name(request):
     return str(request.param)
 
 
-def size_of(pdf: bytes) -> tuple[float, float]:
+def size_of(pdf):
     """Width and height of the page in inches."""
     ((width, height),) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", pdf)
     return float(width) / 72, float(height) / 72
 
 
-def test_svg_needs_nothing_else(folder: Path, name: str) -> None:
+def test_svg_needs_nothing_else(folder, name):
     text = (folder / f"{name}.svg").read_text()
     root = ElementTree.fromstring(text)
     assert {element.tag.rpartition("}")[2] for element in root.iter()} & {"text", "image", "a", "script"} == set()
@@ -64,7 +63,7 @@ def test_svg_needs_nothing_else(folder: Path, name: str) -> None:
     assert root.findtext("{http://www.w3.org/2000/svg}title") == made(name).title
 
 
-def test_pdf_is_one_page_with_its_fonts(folder: Path, name: str) -> None:
+def test_pdf_is_one_page_with_its_fonts(folder, name):
     content = (folder / f"{name}.pdf").read_bytes()
     assert content.startswith(b"%PDF-")
     assert len(re.findall(rb"/Type /Page\b", content)) == 1
@@ -75,7 +74,7 @@ def test_pdf_is_one_page_with_its_fonts(folder: Path, name: str) -> None:
     assert b"/Title" in content
 
 
-def test_png_has_the_pixels_of_print(folder: Path, name: str) -> None:
+def test_png_has_the_pixels_of_print(folder, name):
     content = (folder / f"{name}.png").read_bytes()
     assert content.startswith(b"\x89PNG")
     width, height = struct.unpack(">II", content[16:24])
@@ -87,7 +86,7 @@ def test_png_has_the_pixels_of_print(folder: Path, name: str) -> None:
     assert image.getpixel((0, 0)) == (255, 255, 255, 255)
 
 
-def test_equal_charts_give_equal_files_with_text_of_eight_points(folder: Path, tmp_path: Path) -> None:
+def test_equal_charts_give_equal_files_with_text_of_eight_points(folder, tmp_path):
     with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "other", "savefig.dpi": 50, "pdf.fonttype": 3}):
         paths = write_figures(CHARTS[2:3], tmp_path)
     for path in paths:
@@ -96,7 +95,7 @@ def test_equal_charts_give_equal_files_with_text_of_eight_points(folder: Path, t
     assert set(re.findall(r"scale\(([\d.]+) -", paths[0].read_text())) == {"0.08"}
 
 
-def test_a_narrow_figure_has_the_width_of_the_paper() -> None:
+def test_a_narrow_figure_has_the_width_of_the_paper():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _, chart in CHARTS[2:]:
@@ -104,13 +103,13 @@ def test_a_narrow_figure_has_the_width_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize("width", [1.9, 20.1, nan])
-def test_impossible_widths_are_refused_before_anything_is_written(width: float, tmp_path: Path) -> None:
+def test_impossible_widths_are_refused_before_anything_is_written(width, tmp_path):
     with user_error("2 to 20 inches"):
         write_figures(CHARTS, tmp_path / "figures", width)
     assert not (tmp_path / "figures").exists()
 
 
-def test_names_and_titles_may_be_anything(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_names_and_titles_may_be_anything(tmp_path, caplog):
     titles = [
         *("日本語のモデル 😀", "a\x00\x1b\ud800b\nc", ""),
         *("</metadata><x>&amp;", "$\\frac$ (a) \\", "$\\FRAC$ (A) \\"),
@@ -131,17 +130,17 @@ def test_names_and_titles_may_be_anything(tmp_path: Path, caplog: pytest.LogCapt
 
 
 @cache
-def drawing(name: str) -> str:
+def drawing(name):
     return draw(made(name))
 
 
-def texts(svg: str) -> list[str]:
+def texts(svg):
     elements = ElementTree.fromstring(svg).iter()
     return ["".join(element.itertext()) for element in elements if element.tag.endswith("text")]
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_it_says_what_it_shows_in_text(name: str) -> None:
+def test_it_says_what_it_shows_in_text(name):
     root = ElementTree.fromstring(drawing(name))
     # The children of an image are hidden from screen readers, so a chart with links is a group.
     assert root.attrib["role"] == ("group" if name == "heat_map" else "img")
@@ -153,7 +152,7 @@ def test_it_says_what_it_shows_in_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OF_MODELS)
-def test_names_are_whole_and_colours_and_fonts_are_those_of_the_page(name: str) -> None:
+def test_names_are_whole_and_colours_and_fonts_are_those_of_the_page(name):
     svg = drawing(name)
     assert made_up.MODELS[0] in texts(svg)
     assert made_up.LONG in "".join(texts(svg))  # wrapped, for example after its hyphens
@@ -165,7 +164,7 @@ def test_names_are_whole_and_colours_and_fonts_are_those_of_the_page(name: str) 
     assert not re.search('[:"] ?#[0-9a-f]{6}[;"]|<style|DejaVu', svg)
 
 
-def test_what_a_point_is_can_be_seen_under_the_mouse() -> None:
+def test_what_a_point_is_can_be_seen_under_the_mouse():
     tips = re.findall("<title>(.*?)</title>", drawing("ranges"))
     assert "small-chat-360m, original: 0.740 ± 0.020" in tips
     assert "small-chat-360m, consistency rate: 0.480 ± 0.021" in tips
@@ -175,28 +174,28 @@ def test_what_a_point_is_can_be_seen_under_the_mouse() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_equal_charts_give_equal_drawings(name: str) -> None:
+def test_equal_charts_give_equal_drawings(name):
     before, first = dict(matplotlib.rcParams), drawing(name)
     with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "other", "lines.linewidth": 9}):
         assert draw(made(name)) == first
     assert dict(matplotlib.rcParams) == before
 
 
-def test_ids_are_those_of_one_drawing() -> None:
+def test_ids_are_those_of_one_drawing():
     found = {svg: set(re.findall(r' id="([^"]*)"', svg)) for svg in map(drawing, ALL)}
     assert sum(map(len, found.values())) == len(set.union(*found.values())) > 0
     for svg, own in found.items():
         assert set(re.findall(r'(?:url\(#|<use href="#)([^)"]+)', svg)) == own
 
 
-def test_eight_models_have_eight_looks_and_names_that_are_not_cut_off() -> None:
+def test_eight_models_have_eight_looks_and_names_that_are_not_cut_off():
     (line, *_), names = made_up.curve().lines, [f"{made_up.LONG[:-1]}{number}" for number in range(8)]
     svg = draw(replace(made_up.curve(), lines=[line._replace(name=name) for name in names]))
     assert all(name in "".join(texts(svg)) for name in names)
     assert len(set(re.findall(r"var\(--series-\d,", svg))) == 8
 
 
-def test_a_large_heat_map_is_a_small_element() -> None:
+def test_a_large_heat_map_is_a_small_element():
     # No two neighbours are equal, so no cells can be merged.
     bands = [Band(f"row {row}", [(row + place) % 11 / 10 for place in range(60)], f"q-{row}") for row in range(60)]
     svg = draw(HeatMap(title="h", columns=[f"kind {column}" for column in range(60)], bands=bands, numbers=NOTHING))
@@ -205,7 +204,7 @@ def test_a_large_heat_map_is_a_small_element() -> None:
     assert sum(path.count("z") for path in cells) == 3600
 
 
-def test_links_point_to_anchors_of_the_page_only() -> None:
+def test_links_point_to_anchors_of_the_page_only():
     bands = [Band("b", (1.0,), 'javascript:alert(1)" x="'), Band("c", (1.0,))]
     svg = draw(HeatMap(title="h", columns=["a"], bands=bands, numbers=NOTHING))
     assert re.findall('<a href="([^"]*)"', svg) == ["#javascript%3Aalert%281%29%22%20x%3D%22"]
@@ -217,7 +216,7 @@ NAMES = ["_hidden", "日本語のモデル" * 9, "a\x00\x1b\ud800b\nc", "", "&am
 
 
 @pytest.mark.parametrize(("name", "title"), [*zip(ALL, NAMES[1:], strict=True)])
-def test_models_may_have_any_name(name: str, title: str) -> None:
+def test_models_may_have_any_name(name, title):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         shown = "".join("".join(texts(draw(named(made(name), title)))).split())
@@ -225,7 +224,7 @@ def test_models_may_have_any_name(name: str, title: str) -> None:
         assert "".join(part for part in each.split() if part.isprintable())[:14] in shown
 
 
-def named(chart: Chart, title: str) -> Chart:
+def named(chart, title):
     """A chart with all names everywhere."""
     if isinstance(chart, Curve | Ranges):
         return replace(chart, title=title, lines=[chart.lines[0]._replace(name=name) for name in NAMES])
@@ -236,7 +235,7 @@ def named(chart: Chart, title: str) -> Chart:
     return replace(chart, title=title, columns=NAMES, bands=bands)
 
 
-def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_there_is_a_way_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with user_error("need matplotlib", "pip install 'lm-eval-cora[report]'", "--format md"):
         draw(made_up.curve())

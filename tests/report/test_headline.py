@@ -1,49 +1,44 @@
 """Headlines: the right model is named, equal models are not ranked, and every sentence has the numbers of its runs."""
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import nan
-from pathlib import Path
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference, differs, leading, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.report.content import Headline, Number, RetentionChart
+from lm_eval_cora.report.content import Number, RetentionChart
 from lm_eval_cora.report.headline import _difference, _percent, _with_error, headline, lead_of, spoken
 from lm_eval_cora.runs.by_kind import changes_by_kind
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells
 from tests.support.shown import HOSTILE_NAMES
-from tests.support.written import Written, run_by_hand, runs_by_hand, the_run, varied, write
+from tests.support.written import run_by_hand, runs_by_hand, the_run, varied, write
 
 CLAIM = "is the most reliable"
 
 
-def spaced(text: str) -> str:
+def spaced(text):
     """The text with usual spaces, because a value does not break from its error."""
     return text.replace("\u00a0", " ")
 
 
-def made(runs: list[Run], *, comparable: bool = True) -> Headline:
+def made(runs, *, comparable=True):
     found = headline(runs, comparable=comparable)
     return replace(found, sentences=tuple(map(spaced, found.sentences)))
 
 
-def said(runs: list[Run], *, comparable: bool = True) -> str:
+def said(runs, *, comparable=True):
     return " ".join(made(runs, comparable=comparable).sentences)
 
 
-def simulated_runs(
-    seed: int, models: Mapping[str, tuple[float, float]], questions: int, variants: int = 8
-) -> list[Run]:
+def simulated_runs(seed, models, questions, variants=8):
     """Runs of models that answer by chance, with the metrics of a headline only, which takes milliseconds.
 
     Each model has a probability to know a question, and one that a known question is right in a variant other than the
@@ -53,9 +48,7 @@ def simulated_runs(
     return [light_run(model, ResponseTable.from_hits(rows)) for model, rows in zip(models, hits, strict=True)]
 
 
-def simulated_hits(
-    seed: int, models: Sequence[tuple[float, float]], questions: int, variants: int = 8
-) -> npt.NDArray[np.bool_]:
+def simulated_hits(seed, models, questions, variants=8):
     """(models, questions, variants) the right answers of these models."""
     rng, hits = np.random.default_rng(seed), []
     for knows, keeps in models:
@@ -64,7 +57,7 @@ def simulated_hits(
     return np.stack(hits)
 
 
-def light_run(model: str, table: ResponseTable) -> Run:
+def light_run(model, table):
     """What a headline needs of a run."""
     estimates = {"cora": metrics.cora(table), "mcqa": metrics.mcqa(table), "bmca@1.0": metrics.bmca(table, level=1.0)}
     own = {"model": model, "table": table, "estimates": estimates, "probe": PROBES["divergent"]}
@@ -72,20 +65,20 @@ def light_run(model: str, table: ResponseTable) -> Run:
 
 
 @pytest.fixture
-def without_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_picture(monkeypatch):
     """The picture takes half of the time."""
     monkeypatch.setattr("lm_eval_cora.report.headline._picture", lambda runs, name: None)
 
 
 @pytest.mark.usefixtures("without_picture")
-def test_the_best_of_three_models_is_named_in_all_of_100_seeds() -> None:
+def test_the_best_of_three_models_is_named_in_all_of_100_seeds():
     models = {"weak": (0.5, 0.9), "strong": (0.8, 0.99), "middle": (0.65, 0.95)}
     named = [made(simulated_runs(seed, models, questions=300)).sentences[0] for seed in range(100)]
     assert [sentence for sentence in named if not sentence.startswith(f"strong {CLAIM}: CoRA 0.")] == []
     assert all("; middle minus strong is -0." in sentence for sentence in named)  # middle was given after strong
 
 
-def claims_of(seeds: range, shapes: Sequence[tuple[float, float]], questions: int) -> int:
+def claims_of(seeds, shapes, questions):
     """Number of seeds in which a model is called the most reliable, because it leads alone."""
     models, claims = {f"model-{number}": shape for number, shape in enumerate(shapes)}, 0
     for seed in seeds:
@@ -98,7 +91,7 @@ def claims_of(seeds: range, shapes: Sequence[tuple[float, float]], questions: in
 
 
 @pytest.mark.usefixtures("without_picture")
-def test_one_of_several_equal_models_wins_in_at_most_5_percent_of_the_seeds() -> None:
+def test_one_of_several_equal_models_wins_in_at_most_5_percent_of_the_seeds():
     """If 5% is the truth, the bounds hold with a probability of 95%.
 
     300 seeds have 15 winners, with a standard deviation of sqrt(300 * 0.05 * 0.95) = 3.77: 15 + 1.645 * 3.77 = 21.2.
@@ -113,7 +106,7 @@ KNOWN = {"original": "1" * 80 + "0" * 20, "shuffled": "1" * 80 + "0" * 20}
 UNSURE = {"original": "1" * 60 + "0" * 40, "shuffled": "1" * 30 + "0" * 70}
 
 
-def test_the_sentence_and_the_picture_of_a_winner() -> None:
+def test_the_sentence_and_the_picture_of_a_winner():
     """CoRA is m (1 - (m - b)): 0.8, and 0.6 (1 - 0.3) = 0.42."""
     worst = {"original": "1" * 10 + "0" * 90, "shuffled": "0" * 100}
     runs = runs_by_hand({"unsure": UNSURE, "sure": KNOWN, "worst": worst})
@@ -143,7 +136,7 @@ LESS = {"original": "1" * 50 + "0" * 50, "a": "1" * 10 + "0" * 90}
 MORE = {"original": "1" * 90 + "0" * 10, "a": "1" * 22 + "0" * 78}
 
 
-def by_name(**marks: str) -> dict[str, dict[str, str]]:
+def by_name(**marks):
     return {name: {"original": own, "x": own} for name, own in marks.items()}
 
 
@@ -195,13 +188,13 @@ def by_name(**marks: str) -> dict[str, dict[str, str]]:
         ),
     ],
 )
-def test_sentences(models: dict[str, dict[str, str]], told: str, absent: str) -> None:
+def test_sentences(models, told, absent):
     sentence = said(runs_by_hand(models))
     assert tells(sentence, *told.split("|"))
     assert absent not in sentence
 
 
-def test_a_model_between_two_that_cannot_be_told_apart() -> None:
+def test_a_model_between_two_that_cannot_be_told_apart():
     """Near loses 9 questions and gains none; far loses 30 and gains 19. Only near differs from the best one."""
     far = "1" * 50 + "0" * 31 + "1" * 19
     runs = runs_by_hand(by_name(best="1" * 80 + "0" * 20, near="1" * 71 + "0" * 29, far=far))
@@ -215,7 +208,7 @@ def test_a_model_between_two_that_cannot_be_told_apart() -> None:
 
 
 @pytest.mark.usefixtures("without_picture")
-def test_every_difference_is_that_of_the_models_that_the_sentence_names() -> None:
+def test_every_difference_is_that_of_the_models_that_the_sentence_names():
     gap = re.compile(r"(model-\d) minus (model-\d) is ([-+][\d.]+) \[([-+][\d.]+), ([-+][\d.]+)\]")  # with its interval
     rng, tied, won = np.random.default_rng(5), 0, 0
     for seed in range(60):
@@ -243,14 +236,14 @@ def test_every_difference_is_that_of_the_models_that_the_sentence_names() -> Non
     assert min(tied, won) > 10
 
 
-def test_models_that_were_not_asked_the_same() -> None:
+def test_models_that_were_not_asked_the_same():
     runs = runs_by_hand({"one": UNSURE, "other": {kind: marks[:50] for kind, marks in KNOWN.items()}})
     sentence = said(runs, comparable=False)
     assert tells(sentence, "not asked the same", "not ranked", "CoRA: other 1.00", "one 0.42")
     assert CLAIM not in sentence
 
 
-def test_without_questions_there_is_no_headline() -> None:
+def test_without_questions_there_is_no_headline():
     run = light_run("empty", ResponseTable.from_hits([]))
     assert headline([run], comparable=True) is None
     assert lead_of([run]) == ""
@@ -263,7 +256,7 @@ def test_without_questions_there_is_no_headline() -> None:
         *(("cora_demo_sampling", "acc_mean"), ("cora_demo_revas", "acc_h@original")),
     ],
 )
-def test_the_headline_of_each_probe(task: str, lead: str, demo: dict[str, Written]) -> None:
+def test_the_headline_of_each_probe(task, lead, demo):
     run = the_run(demo[task].folder)
     assert lead_of([run]) == lead
     sentences = made([run]).sentences
@@ -272,7 +265,7 @@ def test_the_headline_of_each_probe(task: str, lead: str, demo: dict[str, Writte
     assert "nan" not in " ".join(sentences)
 
 
-def test_the_range_of_templates(demo: dict[str, Written]) -> None:
+def test_the_range_of_templates(demo):
     run = the_run(demo["cora_demo_prompts"].folder)
     (_, sentence) = made([run]).sentences
     low, high, p = (run.estimates[name].value for name in ("acc_min", "acc_max", "acc_range_p"))
@@ -280,14 +273,14 @@ def test_the_range_of_templates(demo: dict[str, Written]) -> None:
     assert ("which chance may explain" in sentence) is (p >= 0.05)
 
 
-def test_one_variant_per_question_ranks_by_its_metric(tmp_path: Path) -> None:
+def test_one_variant_per_question_ranks_by_its_metric(tmp_path):
     run = the_run(write(tmp_path, varied, "cora_demo_plus", {"questions": 5, "variants": 1}).folder)
     assert lead_of([run]) == "mcqa_plus_sampled"
     assert made([run]).sentences[0].startswith("The MCQA+ of some-org/some-model is 1.00 ± 0.")
 
 
 @pytest.mark.parametrize("name", ["right to left", "long"])
-def test_hostile_names_do_not_change_a_sentence(name: str) -> None:
+def test_hostile_names_do_not_change_a_sentence(name):
     runs = runs_by_hand({HOSTILE_NAMES[name]: KNOWN, "unsure": UNSURE})
     for found in (made(runs), made(runs[:1]), made(runs, comparable=False)):
         assert all(sentence.isprintable() for sentence in found.sentences)
@@ -295,7 +288,7 @@ def test_hostile_names_do_not_change_a_sentence(name: str) -> None:
         assert all(any(shown in sentence for sentence in found.sentences) for shown in found.names)
 
 
-def test_few_questions_are_said_to_be_few() -> None:
+def test_few_questions_are_said_to_be_few():
     for questions, few in ((5, True), (29, True), (30, False)):
         wrong = dict.fromkeys(("original", "x"), "0" * questions)
         sentences = made(runs_by_hand(dict.fromkeys(("one", "other"), wrong))).sentences
@@ -303,7 +296,7 @@ def test_few_questions_are_said_to_be_few() -> None:
         assert sentences[1:] == ((told,) if few else ())
 
 
-def test_shares_and_digits() -> None:
+def test_shares_and_digits():
     assert [_percent(share) for share in (0.0, 0.004, 0.005, 0.294, 0.296, 0.994, 0.995, 0.9999, 1.0)] == [
         *("0%", "less than 1%", "0%", "29%", "30%", "99%", "more than 99%", "more than 99%", "100%")
     ]
@@ -313,7 +306,7 @@ def test_shares_and_digits() -> None:
     assert spaced(_with_error(Estimate(0.5, 0.0012))) == "0.500 ± 0.001"
 
 
-def test_the_leading_metric_is_defined_for_all_models() -> None:
+def test_the_leading_metric_is_defined_for_all_models():
     one, other = runs_by_hand({"one": KNOWN, "other": {"a": "1" * 100, "b": "0" * 100}})
     assert lead_of([one]) == "cora"
     assert lead_of([one, other]) == "acc"
@@ -323,7 +316,7 @@ def test_the_leading_metric_is_defined_for_all_models() -> None:
     assert all(isinstance(number, Number) for _, numbers in picture.models for number in numbers.values())
 
 
-def test_one_model_and_the_kind_that_costs_the_most() -> None:
+def test_one_model_and_the_kind_that_costs_the_most():
     """CoRA is 0.8 (1 - 0.4) = 0.48."""
     kinds = {"original": "1" * 80 + "0" * 20, "shuffled": "1" * 78 + "0" * 22, "with_nota": "1" * 40 + "0" * 60}
     found = made([run_by_hand(kinds)])
@@ -334,7 +327,7 @@ def test_one_model_and_the_kind_that_costs_the_most() -> None:
     assert isinstance(found.picture, RetentionChart)
 
 
-def test_a_kind_of_harder_questions_does_not_cost_anything() -> None:
+def test_a_kind_of_harder_questions_does_not_cost_anything():
     """Only the harder half of the questions has the rare kind, and no answer depends on the kind."""
     half = "1" * 30 + "0" * 30
     run = run_by_hand({"original": half, "shuffled": half, "rare": "-" * 30 + "0" * 30})
@@ -342,7 +335,7 @@ def test_a_kind_of_harder_questions_does_not_cost_anything() -> None:
     assert made([run]).sentences[-1] == "No kind of variant certainly lowers the accuracy."
 
 
-def test_a_certain_loss_is_told_although_an_uncertain_one_is_larger() -> None:
+def test_a_certain_loss_is_told_although_an_uncertain_one_is_larger():
     """The rare kind loses 1 of 3 questions, the shuffled one 12 of 60."""
     run = run_by_hand({"original": "1" * 60, "shuffled": "01111" * 12, "rare": "011" + "-" * 57})
     losses, found = changes_by_kind(run), made([run])
@@ -350,6 +343,6 @@ def test_a_certain_loss_is_told_although_an_uncertain_one_is_larger() -> None:
     assert found.sentences[-1].startswith("The kind shuffled certainly lowers the accuracy: -0.20 [-0.")
 
 
-def test_equal_accuracies_have_no_range() -> None:
+def test_equal_accuracies_have_no_range():
     found = made([run_by_hand({"x": "011" * 10, "y": "110" * 10, "z": "101" * 10})])
     assert found.sentences[-1] == "Its accuracy is the same in all kinds of variants: 0.67."

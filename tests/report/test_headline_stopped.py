@@ -1,28 +1,26 @@
 """Headlines and reports of runs that did not ask every variant."""
 
-from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.report.comparison import compare_models
-from lm_eval_cora.report.content import Headline, HeatMap
+from lm_eval_cora.report.content import HeatMap
 from lm_eval_cora.report.headline import headline
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.runs.grouping import Run, read_runs
+from lm_eval_cora.runs.grouping import read_runs
 from tests.support.commands import Commands
 from tests.support.messages import tells
 
 
 @pytest.fixture
-def stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Run]]:
+def stopped(tmp_path, capsys):
     """Run the demo with options of early stopping and read the run."""
 
-    def run(*arguments: str, questions: int = 6) -> Run:
+    def run(*arguments, questions=6):
         ran = Commands(tmp_path, capsys).ours(*arguments, tasks="cora_demo", questions=questions)
         assert ran.code == 0, ran.err
         (read,) = read_runs([ran.folder])
@@ -38,11 +36,11 @@ def stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Call
         yield run
 
 
-def made(run: Run) -> Headline:
+def made(run):
     return headline([run], comparable=True)
 
 
-def test_a_run_that_stopped_early_has_the_exact_headline(stopped: Callable[..., Run]) -> None:
+def test_a_run_that_stopped_early_has_the_exact_headline(stopped):
     early, full = stopped("--stop", "exact"), stopped()
     assert not early.table.is_whole
     assert early.table.answers < full.table.answers
@@ -56,7 +54,7 @@ def test_a_run_that_stopped_early_has_the_exact_headline(stopped: Callable[..., 
     assert found.refused or found.values[0]["metrics"]["cora"]["difference"]["value"] == 0
 
 
-def test_a_target_is_an_estimate_of_all_questions(stopped: Callable[..., Run]) -> None:
+def test_a_target_is_an_estimate_of_all_questions(stopped):
     run = stopped("--target", "whole:0.3", questions=20)
     sentences = made(run).sentences
     assert "nan" not in " ".join(sentences)

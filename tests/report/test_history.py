@@ -1,7 +1,5 @@
 """The versions of a model over time."""
 
-from pathlib import Path
-
 import pytest
 
 from lm_eval_cora.metrics import difference
@@ -10,10 +8,10 @@ from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import user_error
 from tests.support.simulated import knows
-from tests.support.written import Doc, otherwise, put, varied, write
+from tests.support.written import otherwise, put, varied, write
 
 
-def put_run(folder: Path, rule, task: str, month: int, model: str, **options: int) -> None:  # type: ignore[no-untyped-def]
+def put_run(folder, rule, task, month, model, **options):  # type: ignore[no-untyped-def]
     """Write a run with a date."""
     written = write(folder, rule, task, {"questions": 5, **options}, model)
     for path in (written.samples, written.results):
@@ -24,13 +22,13 @@ def put_run(folder: Path, rule, task: str, month: int, model: str, **options: in
 Read = tuple[list[TaskHistory], list[str]]
 
 
-def better(doc: Doc) -> str:
+def better(doc):
     """Like `varied`, but with every third question right in all variants."""
     return knows(doc) if sum(map(ord, doc["question_id"])) % 3 == 0 else varied(doc)
 
 
 @pytest.fixture(scope="module")
-def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def versions(tmp_path_factory):
     """Four versions by date, whose folders are in another order. The last one has another seed."""
     folder = tmp_path_factory.mktemp("versions")
     for place, (rule, month, seed) in enumerate([(better, 3, 0), (varied, 1, 0), (otherwise, 2, 0), (varied, 4, 1)]):
@@ -40,11 +38,11 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def history(versions: Path) -> Read:
+def history(versions):
     return read_history([versions])
 
 
-def test_versions_are_sorted_by_date_and_compared_with_the_one_before(history: Read, versions: Path) -> None:
+def test_versions_are_sorted_by_date_and_compared_with_the_one_before(history, versions):
     (order, prompts), _ = history
     assert [version.label for version in order.versions] == ["org/v3"]
     assert [version.label for version in prompts.versions] == ["org/v1", "org/v2", "org/v3", "org/v4"]
@@ -59,7 +57,7 @@ def test_versions_are_sorted_by_date_and_compared_with_the_one_before(history: R
     assert not prompts.versions[0].changes
 
 
-def test_other_settings_break_the_line_and_are_named(history: Read) -> None:
+def test_other_settings_break_the_line_and_are_named(history):
     (_, prompts), notes = history
     reason = "their settings differ: seed is 0 in the first, 1 in the second"
     assert notes == [f"cora_demo_prompts: org/v3 and org/v4 are not comparable: {reason}"]
@@ -70,14 +68,14 @@ def test_other_settings_break_the_line_and_are_named(history: Read) -> None:
     assert list(chart.lines[0].breaks) == [3]
 
 
-def test_a_task_that_some_versions_lack_has_its_points_at_their_versions(history: Read) -> None:
+def test_a_task_that_some_versions_lack_has_its_points_at_their_versions(history):
     chart = chart_of(history[0])
     points = {line.name: [place for place, _ in line.points] for line in chart.lines}
     assert points == {"cora_demo_order": [2], "cora_demo_prompts": [0, 1, 2, 3]}
     assert chart.y_label == "CoRA"
 
 
-def test_chosen_metrics(versions: Path) -> None:
+def test_chosen_metrics(versions):
     found, _ = read_history([versions], metrics=["mcqa", "acc"])
     titles = [f"cora_demo_prompts: {metric} of the versions" for metric in ("MCQA", "accuracy")]
     assert [table.title for table in tables_of(found[1:])] == titles
@@ -88,7 +86,7 @@ def test_chosen_metrics(versions: Path) -> None:
         read_history([versions], metrics=["templates"])
 
 
-def test_a_model_with_several_dates_is_named_by_them(tmp_path: Path) -> None:
+def test_a_model_with_several_dates_is_named_by_them(tmp_path):
     for month in (1, 2):
         put_run(tmp_path / str(month), varied, "cora_demo_prompts", month, "org/m")
     (alone,), _ = read_history([tmp_path])
@@ -100,7 +98,7 @@ def test_a_model_with_several_dates_is_named_by_them(tmp_path: Path) -> None:
     assert [version.label for version in named.versions] == ["First", "org/other"]
 
 
-def test_one_version_is_an_error(versions: Path, tmp_path: Path) -> None:
+def test_one_version_is_an_error(versions, tmp_path):
     with user_error("--history: expected two or more runs of the same", "got one of", "org/v1"):
         read_history([versions / "1"])
     with user_error("got none in"):
@@ -109,7 +107,7 @@ def test_one_version_is_an_error(versions: Path, tmp_path: Path) -> None:
         read_history([put(tmp_path / "answers.csv", ["question,picked,answer", "q,a,a"])])
 
 
-def test_the_page_and_json_have_the_same_numbers(history: Read) -> None:
+def test_the_page_and_json_have_the_same_numbers(history):
     histories, notes = history
     page = as_markdown(report_of(histories, notes, "History"))
     for task in as_json(histories):

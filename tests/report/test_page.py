@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from math import isnan
-from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
 
 from lm_eval_cora.report.canvas import theme_colours
-from lm_eval_cora.report.content import Chart, Example, Examples, Headline, Number, Report, Section, ShownAnswer
+from lm_eval_cora.report.content import Example, Examples, Headline, Number, Report, Section, ShownAnswer
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from tests.support import made_up
@@ -21,7 +19,7 @@ from tests.support.browser import CUT_OFF, UNFOLD, as_opened, opened
 from tests.support.written import runs_by_hand
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, FloatRect, Locator, Page
+    pass
 
 PHONE = 360
 
@@ -29,41 +27,41 @@ pytest.importorskip("matplotlib")
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(render(made_up.report()))
     return path
 
 
-def style(page: Page, selector: str, name: str) -> str:
+def style(page, selector, name):
     script = "([selector, name]) => getComputedStyle(document.querySelector(selector))[name]"
     return str(page.evaluate(script, [selector, name]))
 
 
-def column(page: Page, number: int) -> list[str]:
+def column(page, number):
     cells = page.locator(f"table[data-sortable] tbody tr > :nth-child({number})")
     return [text.strip() for text in cells.all_text_contents()]
 
 
-def box_of(place: Locator) -> FloatRect:
+def box_of(place):
     box = place.bounding_box()
     assert box is not None
     return box
 
 
 @pytest.fixture(scope="module")
-def visit(browser: Browser, file: Path) -> Iterator[Page]:
+def visit(browser, file):
     with opened(browser, file) as page:
         yield page
 
 
 @pytest.fixture(scope="module")
-def phone(browser: Browser, file: Path) -> Iterator[Page]:
+def phone(browser, file):
     with opened(browser, file, PHONE, "dark") as page:
         yield page
 
 
-def test_the_page_is_self_contained_and_runs_no_injected_script(visit: Page) -> None:
+def test_the_page_is_self_contained_and_runs_no_injected_script(visit):
     as_opened(visit)
     visit.evaluate(UNFOLD)
     visit.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
@@ -71,7 +69,7 @@ def test_the_page_is_self_contained_and_runs_no_injected_script(visit: Page) -> 
     assert visit.title() == made_up.report().title
 
 
-def test_a_script_that_got_into_the_page_would_not_run(browser: Browser, file: Path, tmp_path: Path) -> None:
+def test_a_script_that_got_into_the_page_would_not_run(browser, file, tmp_path):
     changed = tmp_path / "report.html"
     text = file.read_text().replace("</main>", "<script>window.hacked=1</script></main>")
     changed.write_text(text)
@@ -82,7 +80,7 @@ def test_a_script_that_got_into_the_page_would_not_run(browser: Browser, file: P
     page.close()
 
 
-def test_a_heading_sorts_its_column_up_and_then_down(visit: Page) -> None:
+def test_a_heading_sorts_its_column_up_and_then_down(visit):
     texts = [(str(row[0]), row[2]) for row in made_up.categories().rows]
     scores = {name: score.value for name, score in texts if isinstance(score, Number)}
     undefined = [name for name, score in scores.items() if isnan(score)]
@@ -105,7 +103,7 @@ def test_a_heading_sorts_its_column_up_and_then_down(visit: Page) -> None:
     assert "1,119" in column(visit, 2)
 
 
-def test_it_is_as_dark_as_the_system_except_on_paper(visit: Page, phone: Page) -> None:
+def test_it_is_as_dark_as_the_system_except_on_paper(visit, phone):
     for selector, name in (
         *(("svg text", "fill"), ("body", "backgroundColor"), ("body", "color")),
         ("[style*='stroke: var(--series-1,']", "stroke"),
@@ -119,7 +117,7 @@ def test_it_is_as_dark_as_the_system_except_on_paper(visit: Page, phone: Page) -
     assert phone.pdf()[:5] == b"%PDF-"
 
 
-def test_on_a_phone_only_tables_scroll_sideways(phone: Page) -> None:
+def test_on_a_phone_only_tables_scroll_sideways(phone):
     phone.emulate_media(media="screen")
     for _ in range(2):
         assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE
@@ -131,7 +129,7 @@ def test_on_a_phone_only_tables_scroll_sideways(phone: Page) -> None:
     assert box_of(wide.locator("tbody th").first) == before
 
 
-def test_a_question_unfolds_and_cells_have_error_and_mark(visit: Page) -> None:
+def test_a_question_unfolds_and_cells_have_error_and_mark(visit):
     as_opened(visit)
     example = visit.locator("details.example").first
     answer = example.locator(".answer").first
@@ -149,7 +147,7 @@ def test_a_question_unfolds_and_cells_have_error_and_mark(visit: Page) -> None:
     assert visit.locator("td", has_text="n/a").first.get_attribute("data-value") == ""
 
 
-def test_the_theme_button_goes_round(visit: Page) -> None:
+def test_the_theme_button_goes_round(visit):
     button = visit.locator("#theme")
     seen = {}
     for _ in range(4):
@@ -167,7 +165,7 @@ def test_the_theme_button_goes_round(visit: Page) -> None:
     assert button.text_content() == "Theme: light"
 
 
-def test_sections_without_anything() -> None:
+def test_sections_without_anything():
     page = render(replace(made_up.report(), sections=(Section("alone", "", ()),)))
     assert page.startswith("<!DOCTYPE html>")
     assert "<h2>alone</h2>" in page
@@ -175,7 +173,7 @@ def test_sections_without_anything() -> None:
     assert "There is nothing to show." in render(Report("Empty", ()))
 
 
-def test_a_short_name_is_not_marked_inside_other_words() -> None:
+def test_a_short_name_is_not_marked_inside_other_words():
     found = Headline(["A is the most reliable: CoRA 0.90, above C++. It keeps more than C."], names=["A", "C++", "C"])
     page = render(Report("Title", [Section("task", "subtitle", (), headline=found)]))
     a, plus, c = (f'<bdi class="model">{name}</bdi>' for name in ("A", "C++", "C"))
@@ -187,7 +185,7 @@ OPEN = "document.querySelectorAll('details.more, details.numbers').forEach((each
 
 
 @pytest.fixture(scope="module")
-def figures_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def figures_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     answers = (ShownAnswer("original", "right", "A", "A"),)
     examples = [Example(f"q{number}", "stem", "", answers, anchor=f"question-{number}") for number in range(4)]
@@ -198,20 +196,20 @@ def figures_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=[(400, "dark"), (1280, "light")], ids=["phone", "desktop"])
-def visited(request: pytest.FixtureRequest, browser: Browser, figures_file: Path) -> Iterator[Page]:
+def visited(request, browser, figures_file):
     with opened(browser, figures_file, *request.param) as page:
         yield page
 
 
 @pytest.fixture
-def page(visited: Page) -> Page:
+def page(visited):
     as_opened(visited)
     return visited
 
 
 @pytest.mark.parametrize("visited", [(1280, "light")], indirect=True)
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: type(chart).__name__)
-def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: Chart, tmp_path: Path) -> None:
+def test_a_downloaded_figure_needs_no_page(page, browser, chart, tmp_path):
     button = page.get_by_role("button", name=f"Download SVG: {chart.title}", exact=True)
     button.focus()
     with page.expect_download() as caught:
@@ -233,7 +231,7 @@ def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: 
     alone.close()
 
 
-def test_nothing_scrolls_sideways_and_no_text_is_cut_off(page: Page) -> None:
+def test_nothing_scrolls_sideways_and_no_text_is_cut_off(page):
     page.evaluate(OPEN)
     assert page.evaluate(CUT_OFF) == []
     size = page.viewport_size
@@ -241,7 +239,7 @@ def test_nothing_scrolls_sideways_and_no_text_is_cut_off(page: Page) -> None:
     assert page.locator("svg.chart").count() == len(CHARTS)
 
 
-def test_a_band_leads_to_its_question(page: Page) -> None:
+def test_a_band_leads_to_its_question(page):
     links = page.locator("svg.chart a")
     assert [link.get_attribute("href") for link in links.all()] == [f"#question-{number}" for number in range(4)]
     assert links.nth(1).get_attribute("aria-label") == "questions 11 to 20; fewest in " + made_up.LONG + ": 0.00"
@@ -255,7 +253,7 @@ def test_a_band_leads_to_its_question(page: Page) -> None:
     page.locator("#question-2 .answer").wait_for(state="visible")
 
 
-def test_bars_have_tooltips(page: Page) -> None:
+def test_bars_have_tooltips(page):
     figure = page.locator("figure", has=page.get_by_text(made_up.changes().title, exact=True)).first
     texts = figure.locator("svg title").all_text_contents()
     assert f"{made_up.MODELS[0]}, shuffled: kept 0.500, lost 0.240, gained 0.050" in texts
@@ -270,8 +268,8 @@ def test_bars_have_tooltips(page: Page) -> None:
     )
 
 
-def test_paper_and_pages_without_scripts_have_no_buttons(page: Page, browser: Browser, figures_file: Path) -> None:
-    def seen(shown: Page) -> list[bool]:
+def test_paper_and_pages_without_scripts_have_no_buttons(page, browser, figures_file):
+    def seen(shown):
         return [button.is_visible() for button in shown.locator("button.download").all()]
 
     assert seen(page) == [True] * len(CHARTS)
@@ -292,7 +290,7 @@ ANSWERS = {
 }
 
 
-def test_the_headline_and_the_scores_are_on_the_first_screen(browser: Browser, tmp_path: Path) -> None:
+def test_the_headline_and_the_scores_are_on_the_first_screen(browser, tmp_path):
     report, file = make_report(runs_by_hand(ANSWERS)), tmp_path / "report.html"
     file.write_text(render(report))
     expected = report.sections[0].headline

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.report.boards import Board, boards_of
+from lm_eval_cora.report.boards import boards_of
 from lm_eval_cora.report.page import COLUMNS, boards_as_csv, href, leaderboard_page
 from tests.support.browser import UNFOLD, opened
 from tests.support.leaderboards import HOSTILE, entry
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    pass
 
 LONG = "an-organisation/a-model-with-a-name-of-more-than-sixty-characters-70b-instruct-v0.3"
 
 
-def boards(folder: Path) -> list[Board]:
+def boards(folder):
     page = folder / "a b #1" / "report.html"
     first = [entry("org/high", 0.7, report=page), entry("org/low", 0.2), entry(LONG, 0.65), entry(HOSTILE, 0.3)]
     second = [entry("org/low", 0.5, task="cora_y"), entry("org/other", 0.4, task="cora_y")]
@@ -29,7 +29,7 @@ def boards(folder: Path) -> list[Board]:
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     (folder / "a b #1").mkdir()
     (folder / "a b #1" / "report.html").write_text("<title>The report</title>")
@@ -39,9 +39,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
-def test_only_tables_scroll_sideways_and_the_scores_are_visible(
-    width: int, scheme: str, browser: Browser, file: Path
-) -> None:
+def test_only_tables_scroll_sideways_and_the_scores_are_visible(width, scheme, browser, file):
     with opened(browser, file, width, scheme) as page:
         page.evaluate(UNFOLD)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -53,11 +51,11 @@ def test_only_tables_scroll_sideways_and_the_scores_are_visible(
         assert dark == (scheme == "dark")
 
 
-def visible(page: Page, selector: str) -> list[str]:
+def visible(page, selector):
     return [(each.text_content() or "").strip() for each in page.locator(selector).all() if each.is_visible()]
 
 
-def test_filters_and_sorting(browser: Browser, file: Path) -> None:
+def test_filters_and_sorting(browser, file):
     with opened(browser, file) as page:
         page.locator("#overview thead button").nth(1).click()
         found = visible(page, "#overview tbody th")
@@ -82,7 +80,7 @@ def test_filters_and_sorting(browser: Browser, file: Path) -> None:
         assert page.locator("#count").text_content() == "0 models"
 
 
-def test_links_and_the_download(browser: Browser, file: Path, tmp_path: Path) -> None:
+def test_links_and_the_download(browser, file, tmp_path):
     with opened(browser, file) as page:
         with page.expect_download() as found:
             page.get_by_text("Download CSV").click()
@@ -96,7 +94,7 @@ def test_links_and_the_download(browser: Browser, file: Path, tmp_path: Path) ->
         assert page.title() == "The report"
 
 
-def test_names_are_escaped_and_csv_has_all_digits_and_no_formula(tmp_path: Path) -> None:
+def test_names_are_escaped_and_csv_has_all_digits_and_no_formula(tmp_path):
     text = leaderboard_page(boards(tmp_path), HOSTILE, tmp_path)
     assert "<img" not in text
     assert text.count("<script>") == 1
@@ -108,7 +106,7 @@ def test_names_are_escaped_and_csv_has_all_digits_and_no_formula(tmp_path: Path)
     assert rows[4]["table"] == "cora_x (shots 5)"
 
 
-def test_one_board_needs_no_overview_and_unknown_errors_no_interval() -> None:
+def test_one_board_needs_no_overview_and_unknown_errors_no_interval():
     (board,) = boards_of("cora_x", [entry("a", 0.5, scores={"cora": Estimate(0.5, nan)})])
     page = leaderboard_page([board], "Title", Path())
     assert "Models by benchmark" not in page
@@ -116,6 +114,6 @@ def test_one_board_needs_no_overview_and_unknown_errors_no_interval() -> None:
     assert "1 model<" in page
 
 
-def test_a_link_is_relative_to_the_page() -> None:
+def test_a_link_is_relative_to_the_page():
     assert href(Path("out/a b/report.html"), Path("site")) == "../out/a%20b/report.html"
     assert href(Path("javascript:x/report.html"), Path()) == "javascript%3Ax/report.html"

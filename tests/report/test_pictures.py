@@ -2,20 +2,18 @@
 
 from dataclasses import replace
 from math import isnan
-from pathlib import Path
 
 import pytest
 
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report import pictures
-from lm_eval_cora.report.content import Dots, Retention
+from lm_eval_cora.report.content import Retention
 from lm_eval_cora.runs import by_kind
-from lm_eval_cora.runs.model_run import Run
 from tests.support.shown import value_in, widths
-from tests.support.written import Written, put, run_by_hand, runs_by_hand, the_run
+from tests.support.written import put, run_by_hand, runs_by_hand, the_run
 
 
-def test_kept_lost_and_gained() -> None:
+def test_kept_lost_and_gained():
     """Of five questions, `a` keeps 2, loses 1 and gains 1; `b`, which four questions have, keeps 1 and loses 2."""
     run = run_by_hand({"original": "11100", "a": "11010", "b": "1000-"})
     found = pictures.changes([run])
@@ -24,7 +22,7 @@ def test_kept_lost_and_gained() -> None:
     assert [value_in(found.numbers, 0, column) for column in Retention._fields] == pytest.approx([0.4, 0.2, 0.2])
 
 
-def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo: dict[str, Written]) -> None:
+def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo):
     run = the_run(demo["cora_demo"].folder)
     losses = by_kind.changes_by_kind(run)
     ((_, parts),) = pictures.changes([run]).models
@@ -34,7 +32,7 @@ def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo: 
         assert part.gained - part.lost == pytest.approx(losses[kind].value)
 
 
-def test_models_may_have_other_kinds() -> None:
+def test_models_may_have_other_kinds():
     one, other = runs_by_hand({"one": {"original": "10", "a": "11"}, "other": {"original": "10", "b": "00"}})
     found = pictures.changes([one, other])
     assert found.rows == ["a", "b"]
@@ -48,7 +46,7 @@ def test_models_may_have_other_kinds() -> None:
     assert list(by_kind.kinds_compared(one, other)) == ["original"]
 
 
-def test_without_originals_there_are_no_changes() -> None:
+def test_without_originals_there_are_no_changes():
     bare = run_by_hand({"a": "10", "b": "11"})
     assert pictures.changes([bare]) is None
     assert by_kind.changes_by_kind(bare) == {}
@@ -57,7 +55,7 @@ def test_without_originals_there_are_no_changes() -> None:
     assert [name for name, _ in pictures.changes([bare, replace(with_originals, model="known")]).models] == ["known"]
 
 
-def test_losses_are_paired_with_the_originals(tmp_path: Path) -> None:
+def test_losses_are_paired_with_the_originals(tmp_path):
     run = run_by_hand({"original": "1" * 30 + "0" * 10, "a": "1" * 10 + "0" * 30, "b": "1" * 30 + "0" * 10})
     found = by_kind.changes_by_kind(run)
     assert {kind: change.value for kind, change in found.items()} == pytest.approx({"a": -0.5, "b": 0})
@@ -72,7 +70,7 @@ def test_losses_are_paired_with_the_originals(tmp_path: Path) -> None:
     assert by_kind.kinds_compared(skipped, skipped) == {}
 
 
-def test_questions_from_the_easiest_to_the_hardest() -> None:
+def test_questions_from_the_easiest_to_the_hardest():
     """The original is the first column, wherever the file has it; equally hard questions stay in their order."""
     run = run_by_hand({"a": "0101", "original": "0111", "b": "001-"})
     found = pictures.heat_map(run)
@@ -87,7 +85,7 @@ def test_questions_from_the_easiest_to_the_hardest() -> None:
     assert widths(found.numbers) == {4}
 
 
-def test_a_band_is_the_mean_of_its_questions() -> None:
+def test_a_band_is_the_mean_of_its_questions():
     """48 equally hard questions are 24 pairs, in their order. The kind `a` is right in every fourth."""
     many = run_by_hand({"original": "01" * 20 + "1" * 10, "a": "01" * 20 + "1" * 10})
     bands = pictures.heat_map(many).bands
@@ -100,7 +98,7 @@ def test_a_band_is_the_mean_of_its_questions() -> None:
     assert not any(isnan(band.values[0]) for band in found.bands)
 
 
-def test_a_heat_map_per_model() -> None:
+def test_a_heat_map_per_model():
     one, other = runs_by_hand({"one": {"original": "10", "a": "01"}, "other": {"original": "10", "a": "11"}})
     maps = pictures.heat_maps([one, other])
     assert [found.title.rpartition(" of ")[2] for found in maps] == ["one", "other"]
@@ -118,14 +116,14 @@ THREE = {
 }
 
 
-def paired_in(runs: list[Run], metric: str = "mcqa") -> Dots:
+def paired_in(runs, metric="mcqa"):
     found = pictures.paired(runs, metric)
     assert found.is_difference
     assert [name for name, _ in found.models] == [""]
     return found
 
 
-def test_all_pairs_of_three_models() -> None:
+def test_all_pairs_of_three_models():
     runs = runs_by_hand(THREE)
     found = paired_in(runs)
     values = {name: number.value for name, number in found.models[0][1].items()}
@@ -140,7 +138,7 @@ def test_all_pairs_of_three_models() -> None:
     assert three.ends[0] < two.ends[0] < two.value < two.ends[1] < three.ends[1]
 
 
-def test_more_than_eight_models_are_compared_with_the_first_and_one_model_or_question_with_none() -> None:
+def test_more_than_eight_models_are_compared_with_the_first_and_one_model_or_question_with_none():
     runs = runs_by_hand({f"m{number}": THREE["best"] for number in range(9)})
     assert len(paired_in(runs[:8]).rows) == 28
     assert paired_in(runs).rows == [f"m{number} - m0" for number in range(1, 9)]
@@ -149,7 +147,7 @@ def test_more_than_eight_models_are_compared_with_the_first_and_one_model_or_que
     assert pictures.paired(single, "cora") is None
 
 
-def test_differences_by_kind() -> None:
+def test_differences_by_kind():
     before, after = runs_by_hand({name: THREE[name] for name in ("best", "worst")})
     found = pictures.paired_by_kind(before, after)
     values = {kind: number.value for kind, number in found.models[0][1].items()}

@@ -2,30 +2,29 @@
 
 from dataclasses import replace
 from math import isnan
-from pathlib import Path
 
 import pytest
 
 from lm_eval_cora.metrics.paired import difference, leading
 from lm_eval_cora.report import result_tables
-from lm_eval_cora.report.content import Number, Table
+from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.runs.grouping import Run, read_runs
+from lm_eval_cora.runs.grouping import read_runs
 from tests.support.shown import marked, value_in, widths
 from tests.support.simulated import knows
-from tests.support.written import DEMO, Written, answers, run_by_hand, runs_by_hand, the_run, write, write_answers
+from tests.support.written import DEMO, answers, run_by_hand, runs_by_hand, the_run, write, write_answers
 
 GOOD = {"original": "1" * 45 + "0" * 5, "a": "1" * 45 + "0" * 5, "b": "1" * 44 + "0" * 6}
 BAD = {"original": "1" * 20 + "0" * 30, "a": "1" * 5 + "0" * 45, "b": "0" * 50}
 
 
 @pytest.fixture
-def runs() -> list[Run]:
+def runs():
     return runs_by_hand({"bad": BAD, "good": GOOD, "alike": {**GOOD, "a": GOOD["b"]}})
 
 
-def test_models_that_cannot_be_told_apart_share_the_mark(runs: list[Run]) -> None:
+def test_models_that_cannot_be_told_apart_share_the_mark(runs):
     table = result_tables.model_table(runs, "cora", comparable=True)
     assert [row[0] for row in table.rows] == ["good", "alike", "bad"]
     # 0.9 (1 - 0.02) for both, although their variants differ.
@@ -44,13 +43,13 @@ def test_models_that_cannot_be_told_apart_share_the_mark(runs: list[Run]) -> Non
     assert table.rows[0][2] == getattr(table.rows[0][1], "interval", "")
 
 
-def test_lower_is_better_for_invalid_answers(tmp_path: Path) -> None:
+def test_lower_is_better_for_invalid_answers(tmp_path):
     shares = {"a": 0.2, "b": 0.95}
     runs = read_runs([write_answers(tmp_path / f"{name}.jsonl", answers(name, shares[name], 40)) for name in shares])
     assert marked(result_tables.model_table(runs, "cora", comparable=True))["invalid"] == ["b"]
 
 
-def test_one_model_and_models_that_were_not_asked_the_same_have_no_marks(runs: list[Run]) -> None:
+def test_one_model_and_models_that_were_not_asked_the_same_have_no_marks(runs):
     for own, comparable in ((runs, True), (runs, False), (runs[:1], True)):
         for table in (
             result_tables.model_table(own, "cora", comparable=comparable),
@@ -60,7 +59,7 @@ def test_one_model_and_models_that_were_not_asked_the_same_have_no_marks(runs: l
             assert ("Bold" in table.note) is (comparable and len(own) > 1)
 
 
-def test_consistency_of_wrong_answers_is_no_merit() -> None:
+def test_consistency_of_wrong_answers_is_no_merit():
     """A model that is always wrong has the highest CI; the table marks nobody and says why."""
     runs = runs_by_hand({"wrong": dict.fromkeys(BAD, "0" * 50), "good": GOOD, "bad": BAD})
     assert leading([run.estimates["ci"] for run in runs]) != set(range(3))
@@ -71,12 +70,12 @@ def test_consistency_of_wrong_answers_is_no_merit() -> None:
     assert any(best["cora"])
 
 
-def bests(table: Table) -> dict[str, list[bool]]:
+def bests(table):
     """For each row, which of its numbers are marked."""
     return {str(row[0]): [cell.best for cell in row if isinstance(cell, Number)] for row in table.rows}
 
 
-def test_marks_are_those_of_leading(runs: list[Run]) -> None:
+def test_marks_are_those_of_leading(runs):
     table = result_tables.score_table(runs, comparable=True)
     assert widths(table) == {7}
     for name, marks in bests(table).items():
@@ -85,7 +84,7 @@ def test_marks_are_those_of_leading(runs: list[Run]) -> None:
             assert marks == [place in best for place in range(3)]
 
 
-def test_metrics_of_the_models_own_questions_have_no_marks(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_metrics_of_the_models_own_questions_have_no_marks(demo, tmp_path):
     second = write(tmp_path, knows, "cora_demo_revas", {"questions": 12}, "org/other")
     rows = bests(result_tables.score_table(read_runs([demo["cora_demo_revas"].folder, second.folder]), comparable=True))
     own = [name for name in rows if name.startswith(("tf_", "confidence_", "recall_", "replaced_acc"))]
@@ -94,7 +93,7 @@ def test_metrics_of_the_models_own_questions_have_no_marks(demo: dict[str, Writt
     assert rows["mcqa"][1]
 
 
-def test_the_first_rows_are_the_main_scores(demo: dict[str, Written], runs: list[Run]) -> None:
+def test_the_first_rows_are_the_main_scores(demo, runs):
     names = [str(row[0]) for row in result_tables.score_table(runs, comparable=True).rows]
     assert names[:4] == ["cora", "mcqa", "bmca@1.0", "ci"]
     assert names[-2:] == ["questions", "answers"]
@@ -106,14 +105,14 @@ def test_the_first_rows_are_the_main_scores(demo: dict[str, Written], runs: list
     assert "consistency_rate by chance" not in names
 
 
-def test_the_number_of_questions(runs: list[Run]) -> None:
+def test_the_number_of_questions(runs):
     short = run_by_hand({"original": "1", "a": "0"})
     assert result_tables.number_of_questions(runs) == "50 questions"
     assert result_tables.number_of_questions([short]) == "1 question"
     assert result_tables.number_of_questions([*runs, short]) == "1 to 50 questions"
 
 
-def test_scores_of_different_probes_are_in_different_tables(demo: dict[str, Written]) -> None:
+def test_scores_of_different_probes_are_in_different_tables(demo):
     runs = read_runs([demo[task].folder for task in DEMO])
     tables = make_report(runs).overview
     probes = {run.task: run.probe for run in runs}
@@ -129,7 +128,7 @@ def test_scores_of_different_probes_are_in_different_tables(demo: dict[str, Writ
     assert sorted(map(str, shown)) == sorted(DEMO)
 
 
-def test_an_overview_marks_nobody_because_its_rows_are_different_tasks(runs: list[Run]) -> None:
+def test_an_overview_marks_nobody_because_its_rows_are_different_tasks(runs):
     (table,) = result_tables.overviews({"answers": runs, "other": [replace(run, name="other") for run in runs]})
     assert [row[0] for row in table.rows] == ["answers"] * 3 + ["other"] * 3
     assert [row[1] for row in table.rows] == ["bad", "good", "alike"] * 2
@@ -137,7 +136,7 @@ def test_an_overview_marks_nobody_because_its_rows_are_different_tasks(runs: lis
     assert set(table.columns) <= {"task", "model", *runs[0].probe.ranked_by, *result_tables.MAIN}
 
 
-def test_differences_to_the_first_model(runs: list[Run]) -> None:
+def test_differences_to_the_first_model(runs):
     table = result_tables.differences(runs)
     assert list(table.columns) == ["metric", "good", "95% good", "alike", "95% alike"]
     assert table.title == "Differences to bad, new minus old"
@@ -148,7 +147,7 @@ def test_differences_to_the_first_model(runs: list[Run]) -> None:
     assert str(row[1]).startswith("+0.500 ± 0.")
 
 
-def test_a_single_question_has_values_without_errors() -> None:
+def test_a_single_question_has_values_without_errors():
     runs = runs_by_hand({"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
     assert lead_of(runs) == "cora"
     table = result_tables.model_table(runs, "cora", comparable=True)

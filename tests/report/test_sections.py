@@ -4,39 +4,36 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations, pairwise
 from math import isnan
-from pathlib import Path
 from statistics import mean
 
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.report.content import Block, Dots, Examples, Number, Report, Section, Table
+from lm_eval_cora.report.content import Dots, Examples, Number, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import with_references
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run
-from tests.support.written import Written, answers, copied, edit, lines_of, put, the_run, varied, write, write_answers
+from tests.support.written import answers, copied, edit, lines_of, put, the_run, varied, write, write_answers
 
 
-def section_of(report: Report, title: str) -> Section:
+def section_of(report, title):
     (found,) = [section for section in report.sections if section.title == title]
     return found
 
 
-def block_of(section: Section, title: str) -> Block:
+def block_of(section, title):
     (found,) = [block for block in (*section.blocks, *section.more) if block.title.startswith(title)]
     return found
 
 
-def table_of(section: Section, title: str) -> dict[str, list[object]]:
+def table_of(section, title):
     block = block_of(section, title)
     assert all(len(row) == len(block.columns) for row in block.rows)
     return {str(row[0]): list(row[1:]) for row in block.rows}
 
 
-def share_that_agrees(records: list[Record]) -> float | None:
+def share_that_agrees(records):
     outcomes = []
     for one, other in combinations([record for record in records if record.ask in ("letter", "best_answer")], 2):
         if one.picked is None or other.picked is None:
@@ -47,7 +44,7 @@ def share_that_agrees(records: list[Record]) -> float | None:
 
 
 @pytest.mark.parametrize("task", ["cora_demo_plus", "cora_demo_order_mc", "cora_demo_revas"])
-def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written]) -> None:
+def test_the_ten_least_consistent_questions(task, demo):
     run = the_run(demo[task].folder)
     by_question = {}
     for record in run.source.records:
@@ -71,13 +68,13 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
                 assert [each.letter for each in answered.options if each.picked] == ["ABCDEFGHIJ"[record.position]]
 
 
-def test_incomplete_questions_are_not_examples(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_incomplete_questions_are_not_examples(demo, tmp_path):
     run = the_run(put(tmp_path / "samples.jsonl", lines_of(demo["cora_demo_order"].samples)[1:]))
     block = block_of(make_report([run]).sections[0], "The least consistent")
     assert {example.question_id for example in block.examples} <= set(run.table.question_ids)
 
 
-def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
+def test_invalid_answers_by_reason(demo):
     run = the_run(demo["cora_demo"].folder)
     section = section_of(make_report([run]), "cora_demo")
     counts = Counter(str(record.reason) for record in run.source.records if record.invalid)
@@ -90,11 +87,11 @@ def test_invalid_answers_by_reason(demo: dict[str, Written]) -> None:
     assert {(row[0], row[1]): row[2] for row in several.rows} == expected
 
 
-def part(run: Run, questions: set[str]) -> ResponseTable:
+def part(run, questions):
     return ResponseTable.from_records(record for record in run.source.records if record.question_id in questions)
 
 
-def test_questions_with_option_references_and_without(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_questions_with_option_references_and_without(demo, tmp_path):
     written = copied(demo["cora_demo"], tmp_path)
     ids = the_run(tmp_path).table.question_ids
     marked = {ids[1], ids[4], ids[7]}
@@ -112,7 +109,7 @@ def test_questions_with_option_references_and_without(demo: dict[str, Written], 
     assert with_references([the_run(demo["cora_demo"].folder)]) is None
 
 
-def test_the_aggregated_row(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_the_aggregated_row(demo, tmp_path):
     for task in ("cora_demo_prompts", "cora_demo_order", "cora_demo_sampling"):
         copied(demo[task], tmp_path)
     section = section_of(make_report(read_runs([tmp_path])), "cora_demo: SCORE")
@@ -126,7 +123,7 @@ def test_the_aggregated_row(demo: dict[str, Written], tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("hub")
-def test_the_aggregated_row_of_a_benchmark_averaged_over_categories(tmp_path: Path) -> None:
+def test_the_aggregated_row_of_a_benchmark_averaged_over_categories(tmp_path):
     for probe in ("prompts", "order", "sampling"):
         write(tmp_path, varied, f"cora_mmlu_pro_{probe}", {})
     runs = {run.probe.name: run for run in read_runs([tmp_path])}
@@ -138,7 +135,7 @@ def test_the_aggregated_row_of_a_benchmark_averaged_over_categories(tmp_path: Pa
     assert first.value != metrics.aggregated(**tables).acc_mean.value
 
 
-def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_models_with_other_probes_are_aggregated_apart(demo, tmp_path):
     """One model has two probes, the other has a third. Only the first model is aggregated."""
     for task in ("cora_demo_order", "cora_demo_sampling"):
         copied(demo[task], tmp_path / "both")
@@ -148,7 +145,7 @@ def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written],
     assert [str(row[1]) for row in block.rows if "prompts and order" in str(row[0])] == ["n/a"]
 
 
-def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
+def test_only_variants_of_the_same_size(demo):
     run = the_run(demo["cora_demo"].folder)
     kinds = {"original", "shuffled", "with_nota", "with_nota_shuffled"}
     kept = [record for record in run.source.records if record.kind in kinds]
@@ -160,7 +157,7 @@ def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), [("worse", "better"), ("better", "worse")])
-def test_every_difference_on_a_page_is_new_minus_old_with_its_interval(old: str, new: str, tmp_path: Path) -> None:
+def test_every_difference_on_a_page_is_new_minus_old_with_its_interval(old, new, tmp_path):
     shares, sign = {"worse": 0.2, "better": 0.9}, "+" if new == "better" else "-"
     paths = [write_answers(tmp_path / f"{name}.jsonl", answers(name, shares[name])) for name in (old, new)]
     (section,) = make_report(read_runs(paths)).sections
@@ -174,11 +171,11 @@ def test_every_difference_on_a_page_is_new_minus_old_with_its_interval(old: str,
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas"])
-def test_every_difference_between_variants_has_its_interval(task: str, demo: dict[str, Written]) -> None:
+def test_every_difference_between_variants_has_its_interval(task, demo):
     assert_intervals(make_report([the_run(demo[task].folder)]).sections[0])
 
 
-def assert_intervals(section: Section) -> None:
+def assert_intervals(section):
     """Each difference with an error in a table of a section is before its interval."""
     blocks = [block for block in (*section.blocks, *section.more) if not isinstance(block, Examples)]
     rows = [row for block in blocks for row in (block if isinstance(block, Table) else block.numbers).rows]

@@ -3,21 +3,20 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.report.content import Examples, HeatMap, Report
+from lm_eval_cora.report.content import Examples, HeatMap
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.pictures import anchor, bands_of, example_of
 from lm_eval_cora.report.sections import asked, from_easy_to_hard, make_report
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.samples import prompt_in
 from tests.support.shown import HOSTILE_NAMES, widths
-from tests.support.written import DEMO, Written, run_by_hand, runs_by_hand, the_run, varied, write
+from tests.support.written import DEMO, run_by_hand, runs_by_hand, the_run, varied, write
 
 
-def test_bands_have_every_question_once_and_fall() -> None:
+def test_bands_have_every_question_once_and_fall():
     run = run_by_hand({"original": "0110" * 25, "a": "0101" * 25, "b": "1100" * 25})
     bands = bands_of(run)
     assert len(bands) == 24
@@ -29,7 +28,7 @@ def test_bands_have_every_question_once_and_fall() -> None:
     assert [example_of(band) for band in bands_of(equal)] == list(range(1, 72, 3))  # the middle question of each
 
 
-def test_questions_from_easy_to_hard() -> None:
+def test_questions_from_easy_to_hard():
     run = run_by_hand({"original": "0011", "a": "0101"})
     found = from_easy_to_hard(run, 10)
     assert [example.question_id for example in found.examples] == ["q003", "q001", "q002", "q000"]
@@ -38,14 +37,14 @@ def test_questions_from_easy_to_hard() -> None:
 
 
 @pytest.mark.parametrize(("count", "shown"), [(100, 24), (24, 24), (23, 12), (10, 8), (0, 1)])
-def test_fewer_examples_are_spread_over_the_bands(count: int, shown: int) -> None:
+def test_fewer_examples_are_spread_over_the_bands(count, shown):
     run = run_by_hand({"original": "1" * 60 + "0" * 60, "a": "1" * 60 + "0" * 60})
     ids = [example.question_id for example in from_easy_to_hard(run, count).examples]
     assert len(ids) == shown
     assert ids == sorted(set(ids))
 
 
-def test_without_questions() -> None:
+def test_without_questions():
     run = run_by_hand({"original": "1", "a": "1"})
     empty = replace(run, table=run.table.where(run.table.correct & ~run.table.correct))
     assert bands_of(empty) == []
@@ -53,7 +52,7 @@ def test_without_questions() -> None:
     assert asked([empty]) is None
 
 
-def test_anchors_are_names_that_differ() -> None:
+def test_anchors_are_names_that_differ():
     names = (*HOSTILE_NAMES.values(), "lone \ud800 surrogate")
     runs = runs_by_hand({name: {"original": "11", "a": "10"} for name in names})
     tasks = (*runs, *(replace(run, name="other") for run in runs))
@@ -62,7 +61,7 @@ def test_anchors_are_names_that_differ() -> None:
     assert all(re.fullmatch("q-[0-9a-f]{12}", name) for name in anchors)
 
 
-def links(report: Report) -> tuple[list[str], list[str]]:
+def links(report):
     """The links of the heat maps, and the anchors of the examples."""
     blocks = [block for section in report.sections for block in (*section.blocks, *section.more)]
     linked = [band.link for block in blocks if isinstance(block, HeatMap) for band in block.bands]
@@ -70,7 +69,7 @@ def links(report: Report) -> tuple[list[str], list[str]]:
     return linked, [*filter(None, anchors)]
 
 
-def test_every_link_has_its_question(demo: dict[str, Written]) -> None:
+def test_every_link_has_its_question(demo):
     linked, anchors = links(make_report(read_runs([demo[task].folder for task in DEMO[:3]])))
     assert len(linked) == 12 * 3
     assert len(set(anchors)) == len(anchors)
@@ -78,7 +77,7 @@ def test_every_link_has_its_question(demo: dict[str, Written]) -> None:
 
 
 @pytest.mark.parametrize("models", [1, 6])
-def test_the_number_of_examples_is_bounded(models: int) -> None:
+def test_the_number_of_examples_is_bounded(models):
     """120 in all; a band whose question is not shown has no link."""
     answers = {"original": "1" * 20 + "0" * 10, "a": "1" * 15 + "0" * 15}
     report = make_report(runs_by_hand({f"model-{number}": answers for number in range(models)}))
@@ -90,7 +89,7 @@ def test_the_number_of_examples_is_bounded(models: int) -> None:
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas", "cora_demo_order_mc"])
-def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str, Written]) -> None:
+def test_every_kind_has_a_prompt_of_the_first_question(task, demo):
     run = the_run(demo[task].folder)
     table = asked([run])
     assert [row[0] for row in table.rows] == list(run.table.kinds)
@@ -107,7 +106,7 @@ def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str
     assert run.table.question_ids[0] in table.note
 
 
-def test_exemplars_are_cut_off(tmp_path: Path) -> None:
+def test_exemplars_are_cut_off(tmp_path):
     """The prompt of the question is at the end of a long prompt with the same instruction."""
     run = the_run(write(tmp_path, varied, "cora_demo", {"questions": 2}, num_fewshot=4).folder)
     prompt = str(asked([run]).rows[0][2])
@@ -115,18 +114,18 @@ def test_exemplars_are_cut_off(tmp_path: Path) -> None:
     assert len(prompt.partition("[…]")[0]) < 160
 
 
-def test_the_prompt_of_chat_turns_is_their_text() -> None:
+def test_the_prompt_of_chat_turns_is_their_text():
     turns = json.dumps([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Ice?\nA. Fog"}])
     of_turns = ([turns], "Be brief.\n\nIce?\nA. Fog")
     for argument, text in (of_turns, ("Ice?", "Ice?"), (["[1"], "['[1']"), (["[1]"], "['[1]']")):
         assert prompt_in({"arguments": {"gen_args_0": {"arg_0": argument, "arg_1": {}}}}) == text
 
 
-def test_files_of_answers_have_no_prompts() -> None:
+def test_files_of_answers_have_no_prompts():
     assert [row[2] for row in asked([run_by_hand({"original": "11", "a": "10"})]).rows] == ["", ""]
 
 
-def test_an_example_marks_what_decided_or_says_why_nothing_counts(tmp_path: Path) -> None:
+def test_an_example_marks_what_decided_or_says_why_nothing_counts(tmp_path):
     said = {"original": "<think>A?</think>The answer is **A**.", "shuffled": "Option A or option B."}
     run = the_run(write(tmp_path, lambda doc: said.get(doc["kind"], "A"), "cora_demo", {"questions": 1}).folder)
     (example,) = from_easy_to_hard(run, 1).examples

@@ -1,40 +1,37 @@
 """Tables and warnings of reports: undefined values, marks and invalid answers."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import share_of
-from lm_eval_cora.report.content import Number, Section, Table
+from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
 from tests.support.simulated import knows
-from tests.support.written import Doc, lines_of, put, the_run, varied, write
+from tests.support.written import lines_of, put, the_run, varied, write
 
 
-def only_section(*paths: Path) -> Section:
+def only_section(*paths):
     (section,) = make_report(read_runs(paths)).sections
     return section
 
 
-def titled(section: Section, title: str) -> list[Table]:
+def titled(section, title):
     blocks = [*section.blocks, *section.more]
     return [block for block in blocks if isinstance(block, Table) and block.title == title]
 
 
 @pytest.mark.parametrize(("task", "has"), [("cora_demo_order", True), ("cora_demo_plus", False)])
-def test_all_equal_by_category_is_for_answers_that_can_be_equal(tmp_path: Path, task: str, has: bool) -> None:
+def test_all_equal_by_category_is_for_answers_that_can_be_equal(tmp_path, task, has):
     """In MCQA+ the right option changes: in some variants it is "None of the above"."""
     write(tmp_path, knows, task, {"categories": ["astronomy", "biology"]})
     (table,) = titled(only_section(tmp_path), "By category")
     assert ("all_equal" in table.columns) == has
 
 
-def test_the_cheap_mcqa_plus_has_no_ranges(tmp_path: Path) -> None:
+def test_the_cheap_mcqa_plus_has_no_ranges(tmp_path):
     write(tmp_path, varied, "cora_demo_plus", {"variants": 1})
     section = only_section(tmp_path)
     (scores,) = titled(section, "All scores")
@@ -43,14 +40,14 @@ def test_the_cheap_mcqa_plus_has_no_ranges(tmp_path: Path) -> None:
     assert titled(section, "By category") == []
 
 
-def questions_of(folder: Path, choices: Sequence[str]) -> Path:
+def questions_of(folder, choices):
     """Write a question for each text; its letters are the options, and the first one is right."""
     rows = [{"id": str(n), "question": f"Q{n}?", "choices": list(own), "answer": 0} for n, own in enumerate(choices)]
     return put(folder / "mine.jsonl", rows)
 
 
-def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
-    def only_four(doc: Doc) -> str:
+def test_a_line_for_all_models_needs_one_even_share(tmp_path):
+    def only_four(doc):
         return "" if len(doc["printed"]) == 5 else knows(doc)
 
     source = questions_of(tmp_path, ["pqrs", "pqrs", "pqrst", "pqrst"])
@@ -65,7 +62,7 @@ def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
     assert "needs all answers and ten questions per letter" in alone.note
 
 
-def test_even_shares_are_not_expected_with_swapped_orders(tmp_path: Path) -> None:
+def test_even_shares_are_not_expected_with_swapped_orders(tmp_path):
     """The page shows the test instead of a line."""
     options = {"data_files": str(questions_of(tmp_path, ["pqr"] * 30))}
     chart = picks_by_letter(
@@ -77,7 +74,7 @@ def test_even_shares_are_not_expected_with_swapped_orders(tmp_path: Path) -> Non
     assert "position_chi_square is 60.0 (p = 0.0005; Cramér's V 1.000" in chart.note
 
 
-def test_invalid_answers_of_counted_answers_only(tmp_path: Path) -> None:
+def test_invalid_answers_of_counted_answers_only(tmp_path):
     """Repeated answers to a variant and incomplete questions do not appear in the table."""
     written = write(tmp_path, knows, "cora_demo_order", {"questions": 3})
     lines = lines_of(written.samples)
@@ -86,14 +83,14 @@ def test_invalid_answers_of_counted_answers_only(tmp_path: Path) -> None:
     assert titled(only_section(tmp_path), "Invalid answers") == []
 
 
-def test_many_invalid_answers_give_a_warning(tmp_path: Path) -> None:
+def test_many_invalid_answers_give_a_warning(tmp_path):
     write(tmp_path, lambda doc: "" if doc["ordinal"] else knows(doc), "cora_demo_order", {"questions": 5})
     (_, note), (_, followed) = only_section(tmp_path).notes
     assert tells(note, "80% of the answers are invalid", "empty", "20")
     assert tells(followed, "20.0% of the responses follow the format", "--reader strict", "--reader flexible")
 
 
-def test_incomplete_questions_are_not_sampled_variants(tmp_path: Path) -> None:
+def test_incomplete_questions_are_not_sampled_variants(tmp_path):
     written = write(tmp_path, varied, "cora_demo_plus", {"questions": 2})
     put(written.samples, lines_of(written.samples)[:3])
     run = the_run(tmp_path)
@@ -101,7 +98,7 @@ def test_incomplete_questions_are_not_sampled_variants(tmp_path: Path) -> None:
     assert not any("are not shown" in told for told in run.warnings)
 
 
-def test_no_number_is_printed_as_minus_zero() -> None:
+def test_no_number_is_printed_as_minus_zero():
     assert Number(0.2, signed=True, ends=(-1e-9, 0.5)).interval == "+0.000 to +0.500"
     assert str(Number(-1e-9, signed=True)) == "+0.000"
     assert str(Number.of(share_of(np.array([True] * 10_000)))) == "1.000 ± 0.000"

@@ -4,7 +4,6 @@ import csv
 from dataclasses import replace
 from io import StringIO
 from math import isnan
-from pathlib import Path
 
 import pytest
 
@@ -15,12 +14,12 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.markdown import tokens
-from tests.support.written import Written, copied, edit, edit_results, strict, the_run
+from tests.support.written import copied, edit, edit_results, strict, the_run
 
 HOSTILE = ["|", "\t| x |\n|---|", "a\u2028b\u2029c\x85d\x0be\r\nf", "`x`|`y`"]
 
 
-def tables(markdown: str) -> list[list[list[str]]]:
+def tables(markdown):
     """The cells of each table by row."""
     found, before = [], ""
     for token in tokens(markdown):
@@ -35,7 +34,7 @@ def tables(markdown: str) -> list[list[list[str]]]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_stays_in_its_cell(name: str) -> None:
+def test_hostile_text_stays_in_its_cell(name):
     assert table_as_text(["a", "b"], []).splitlines()[0].split() == ["|", "a", "|", "b", "|"]  # without rows
     text = table_as_text([name, "value"], [[name, Number(0.5, 0.1)], ["x", name], [name, 1_000]])
     assert len(text.splitlines()) == 5
@@ -46,7 +45,7 @@ def test_hostile_text_stays_in_its_cell(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE[1:3])
-def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
+def test_hostile_categories_and_models(name, demo, tmp_path):
     for number, model in enumerate((name, "plain")):
         written = copied(demo["cora_demo_order"], tmp_path / str(number))
         edit(written.samples, lambda line: line["doc"].update(category=f"{line['doc']['category']}{name}"))
@@ -63,7 +62,7 @@ def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_
     assert {row[0] for row in rows[1:]} == {shown, "plain"}
 
 
-def test_notes_and_signatures_stay_on_their_line() -> None:
+def test_notes_and_signatures_stay_on_their_line():
     name = "a\n# b\n\n| b |"
     table = Table("Title", ["name"], [["row"]], "the question <script>x</script>\n# What? a\\|b")
     section = Section("cora_demo", "asks", [table], [(name, "cora|x")], [(name, "left out")])
@@ -76,7 +75,7 @@ def test_notes_and_signatures_stay_on_their_line() -> None:
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas_mc"])
-def test_csv_and_json_have_every_digit(task: str, demo: dict[str, Written]) -> None:
+def test_csv_and_json_have_every_digit(task, demo):
     run = the_run(demo[task].folder)
     head, *rows = csv.reader(StringIO(as_csv([run]), newline=""))
     numbers_of = ("value", "stderr", "low", "high")
@@ -96,7 +95,7 @@ def test_csv_and_json_have_every_digit(task: str, demo: dict[str, Written]) -> N
         assert row[7:] == [*counts, run.signature, run.reader or "", "demo", run.data.digest]
 
 
-def test_undefined_is_null_and_empty(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_undefined_is_null_and_empty(demo, tmp_path):
     written = copied(demo["cora_demo"], tmp_path)
     written.samples.write_text("\n".join(written.samples.read_text().split("\n")[:5]))
     run = the_run(tmp_path)
@@ -106,14 +105,14 @@ def test_undefined_is_null_and_empty(demo: dict[str, Written], tmp_path: Path) -
     assert "n/a" in as_markdown(make_report([run]))
 
 
-def test_a_report_on_nothing() -> None:
+def test_a_report_on_nothing():
     assert as_markdown(make_report([])).startswith("# Consistency of the answers\n")
     assert strict(as_json([])) == []
     assert len(as_csv([]).splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\tx", "\r=1", "\n=1", " =1"])
-def test_a_text_in_a_csv_file_is_no_formula(name: str, demo: dict[str, Written]) -> None:
+def test_a_text_in_a_csv_file_is_no_formula(name, demo):
     (run,) = read_runs([demo["cora_demo_revas"].samples])
     hostile = replace(run, model=name, name=name, signature=name, data=Data(name, name))
     vars(hostile)["estimates"] = {name: Estimate(-0.25, 0.125, ends=(-0.5, 0.0))}

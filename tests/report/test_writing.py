@@ -6,9 +6,7 @@ import resource
 import signal
 import stat
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +14,7 @@ from lm_eval_cora.report.writing import replace_file, temporary_file
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Iterator[Path]:
+def old(tmp_path):
     """A file that a failed write must leave alone, with nothing beside it."""
     path = tmp_path / "report.html"
     path.write_bytes(b"old")
@@ -24,12 +22,12 @@ def old(tmp_path: Path) -> Iterator[Path]:
     assert [file.name for file in tmp_path.iterdir() if file.name.endswith(".partial")] == []
 
 
-def full(*_: Any) -> None:
+def full(*_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "write"])
-def test_a_full_disk(step: str, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk(step, old, monkeypatch):
     if step == "write":
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)
         handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -49,7 +47,7 @@ def test_a_full_disk(step: str, old: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert old.read_bytes() == b"old"
 
 
-def test_a_symbolic_link_stays(tmp_path: Path) -> None:
+def test_a_symbolic_link_stays(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     target, link = tmp_path / "elsewhere" / "report.html", tmp_path / "link.html"
     link.symlink_to(Path("elsewhere") / "report.html")
@@ -59,7 +57,7 @@ def test_a_symbolic_link_stays(tmp_path: Path) -> None:
         assert target.read_bytes() == content
 
 
-def test_permissions(tmp_path: Path) -> None:
+def test_permissions(tmp_path):
     path = tmp_path / "report.html"
     mask = os.umask(0o027)
     try:
@@ -72,7 +70,7 @@ def test_permissions(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o604
 
 
-def test_a_read_only_file_is_not_replaced(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_file_is_not_replaced(old, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write all files
     with pytest.raises(PermissionError) as raised:
         replace_file(old, b"new")
@@ -80,7 +78,7 @@ def test_a_read_only_file_is_not_replaced(old: Path, monkeypatch: pytest.MonkeyP
     assert old.read_bytes() == b"old"
 
 
-def test_devices_and_pipes_are_written_directly(tmp_path: Path) -> None:
+def test_devices_and_pipes_are_written_directly(tmp_path):
     replace_file(Path("/dev/null"), b"gone")
     assert not Path("/dev/null").is_file()
     pipe = tmp_path / "pipe"
@@ -93,8 +91,8 @@ def test_devices_and_pipes_are_written_directly(tmp_path: Path) -> None:
     assert received == [b"through"]
 
 
-def test_a_temporary_file_that_is_not_renamed_is_removed(tmp_path: Path) -> None:
-    def interrupted() -> None:
+def test_a_temporary_file_that_is_not_renamed_is_removed(tmp_path):
+    def interrupted():
         with temporary_file(tmp_path) as (path, file):
             file.write(b"half")
             assert path.exists()

@@ -1,8 +1,6 @@
 import json
 import re
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,7 +14,7 @@ OPTIONS, OTHER = ["Steam", "Ice", "Fog"], {"A": "o1", "B": "o2", "C": "o3"}
 SHOWN = {"original": OPTIONS, "reversed": OPTIONS[::-1], "first": ["Ice", "Fog", "Steam"]}
 
 
-def frame(model: str = "", **columns: Any) -> pd.DataFrame:
+def frame(model="", **columns):
     """Responses to four questions in three variants. Question 3 is answered wrongly, and one response is invalid."""
     rows = []
     for question, (kind, options) in product(range(4), SHOWN.items()):
@@ -27,24 +25,24 @@ def frame(model: str = "", **columns: Any) -> pd.DataFrame:
     return found.assign(model=model) if model else found
 
 
-def prompts(of: pd.DataFrame, labels: str = "ABC") -> list[str]:
+def prompts(of, labels="ABC"):
     lines = ("".join(f"\n{label}) {text}" for label, text in zip(labels, row, strict=True)) for row in of.options)
     return [f"Frozen water?{each}\nAnswer:" for each in lines]
 
 
-def in_columns(data: pd.DataFrame) -> pd.DataFrame:
+def in_columns(data):
     texts = {letter: [row[place] for row in data.options] for place, letter in enumerate("ABC")}
     return data.drop(columns="options").assign(**texts)
 
 
-def in_prompts(data: pd.DataFrame) -> pd.DataFrame:
+def in_prompts(data):
     """The labels of the options are numbers."""
     said = [re.sub(r" ([ABC])\.", lambda found: f" {'ABC'.index(found[1]) + 1}.", text) for text in data.response]
     right = ["ABC".index(letter) + 1 for letter in data.answer]
     return data.assign(prompt=prompts(data, "123"), answer=right, response=said).drop(columns="options")
 
 
-def with_labels(data: pd.DataFrame) -> pd.DataFrame:
+def with_labels(data):
     """The labels stand in a column, and the responses name them with a counter."""
     said = [
         re.sub(r"The answer is ([ABC])\.", lambda found: f"정답은 {'ABC'.index(found[1]) + 1}번입니다.", text)
@@ -72,7 +70,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_responses_are_read_and_scored(layout: str) -> None:
+def test_responses_are_read_and_scored(layout):
     data, arguments = LAYOUTS[layout](frame())
     scores = score(data, question="id", **arguments)
     assert (scores.questions, scores.answers) == (4, 12)
@@ -82,7 +80,7 @@ def test_responses_are_read_and_scored(layout: str) -> None:
     assert scores.notes == ("responses read by: flexible", "invalid responses: 1 no letter")
 
 
-def test_the_other_reader_and_responses_that_were_cut_off_or_begin_inside_reasoning() -> None:
+def test_the_other_reader_and_responses_that_were_cut_off_or_begin_inside_reasoning():
     assert score(frame(), question="id", reader="strict")["invalid"].value == 1
     cut = score(frame(cut_off=True, response="Let me think about option A"), question="id")
     assert cut.notes[1] == "invalid responses: 12 cut off while reasoning"
@@ -90,7 +88,7 @@ def test_the_other_reader_and_responses_that_were_cut_off_or_begin_inside_reason
     assert score(opened, question="id")["invalid"].value == 0.5
 
 
-def test_an_empty_response_is_invalid_and_a_missing_one_skipped(tmp_path: Path) -> None:
+def test_an_empty_response_is_invalid_and_a_missing_one_skipped(tmp_path):
     """Question 0 has an empty response to its last variant: three of four questions would be right without it."""
     data = frame().iloc[:6].rename(columns={"id": "question"}).assign(options=lambda each: each.options.map(json.dumps))
     data.loc[2, "response"] = ""
@@ -107,7 +105,7 @@ def test_an_empty_response_is_invalid_and_a_missing_one_skipped(tmp_path: Path) 
     assert tells(score(data.drop(2)).notes[1], "1 of 2 questions", "'q0'", "lack variants")
 
 
-def test_a_file_of_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_several_models(tmp_path, capsys):
     data = pd.concat([frame("one"), frame("two", response="A")]).rename(columns={"id": "question"})
     path = tmp_path / "responses.jsonl"
     data.to_json(path, orient="records", lines=True)
@@ -172,7 +170,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_wrong_input(what: str) -> None:
+def test_wrong_input(what):
     data, message = WRONG[what]
     with pytest.raises(UserError, match=message):
         score(data, question="id")

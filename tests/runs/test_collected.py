@@ -4,15 +4,12 @@ import random
 import re
 from dataclasses import replace
 from math import isnan, nan
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers.records import Record
 from lm_eval_cora.api import score
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import compute
@@ -25,12 +22,12 @@ from tests.support.tables import few_questions
 from tests.support.written import answers, put
 
 
-def line(question: str, ordinal: int, picked: Any, answer: Any = "a", **more: Any) -> dict[str, Any]:
+def line(question, ordinal, picked, answer="a", **more):
     kind = more.pop("kind", "shuffled" if ordinal else "original")
     return {"question_id": question, "kind": kind, "ordinal": ordinal, "picked": picked, "answer": answer, **more}
 
 
-def test_every_pair_is_comparable_without_options() -> None:
+def test_every_pair_is_comparable_without_options():
     lines = [
         *(line("q1", ordinal, picked) for ordinal, picked in enumerate(["a", "a", "b", None])),
         *(line("q2", ordinal, picked, "é") for ordinal, picked in enumerate(["é", "é", "é", "é"])),
@@ -43,7 +40,7 @@ def test_every_pair_is_comparable_without_options() -> None:
     assert {name: found[name].value for name in expected} == pytest.approx(expected)
 
 
-def test_options_say_which_pairs_are_comparable() -> None:
+def test_options_say_which_pairs_are_comparable():
     """All variants print a and b; one also prints c."""
     asked = (("c", "abc"), ("a", "ab"), ("a", "ba"), (None, "ab"))
     lines = [line("q1", n, picked, options=[*options]) for n, (picked, options) in enumerate(asked)]
@@ -55,7 +52,7 @@ def test_options_say_which_pairs_are_comparable() -> None:
     assert "comparable" in score(lines[:1]).undefined["consistency_rate"]
 
 
-def test_without_an_original() -> None:
+def test_without_an_original():
     lines = [line("q1", ordinal, "a", kind="shuffled", options=["a", "b"]) for ordinal in range(3)]
     scores = score([*lines, line("q2", 0, "b"), line("q2", 1, "a")])
     assert {*scores.undefined} >= {"mcqa", "mcqa_plus_diff", "ci", "cora"}
@@ -65,7 +62,7 @@ def test_without_an_original() -> None:
 
 
 @pytest.mark.parametrize("identity", ["None", " ", "\u2028", "😀", 7, 10**30, "\x00"])
-def test_identities_are_any_text(identity: Any, tmp_path: Path) -> None:
+def test_identities_are_any_text(identity, tmp_path):
     for options in ({}, {"options": ["wrong", identity]}):
         lines = [line("q1", 0, identity, identity, **options), line("q1", 1, "", identity, **options)]
         lines.append(line("q1", 2, "wrong", identity, **options))
@@ -73,7 +70,7 @@ def test_identities_are_any_text(identity: Any, tmp_path: Path) -> None:
         assert (found["acc"].value, found["invalid"].value) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
 
 
-def test_a_number_is_its_text_and_ordinals_may_have_gaps() -> None:
+def test_a_number_is_its_text_and_ordinals_may_have_gaps():
     found = score([line(7, 0, 7, "7"), line("7", 1, "7", 7, options=[7, "8"])])
     assert (found["acc"].value, found["consistency_rate"].value) == (1.0, 1.0)
     for ordinals in ((5, 70, 1000), (-3, 0, 3), (2, 1, 0)):
@@ -82,7 +79,7 @@ def test_a_number_is_its_text_and_ordinals_may_have_gaps() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 64, 65])
-def test_many_identities(count: int) -> None:
+def test_many_identities(count):
     texts = [f"option {number}" for number in range(count)]
     lines = [line("q1", place, text, texts[0], options=texts) for place, text in enumerate(texts)]
     if count > 64:
@@ -115,7 +112,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_line_is_one_clear_error(name: str, tmp_path: Path) -> None:
+def test_a_bad_line_is_one_clear_error(name, tmp_path):
     bad, message = BAD[name]
     full = line("q0", 0, "a", category="", followed=True, options=["a"])
     path = put(tmp_path / "answers.jsonl", [full, "", bad, line("q2", 0, "a")])
@@ -125,7 +122,7 @@ def test_a_bad_line_is_one_clear_error(name: str, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_files_without_answers(tmp_path: Path) -> None:
+def test_files_without_answers(tmp_path):
     for content in (b"", b"\n\n  \n", b"\xef\xbb\xbf"):
         (tmp_path / "empty.jsonl").write_bytes(content)
         with user_error("empty.jsonl: expected at least one answer"):
@@ -134,13 +131,13 @@ def test_files_without_answers(tmp_path: Path) -> None:
         read_answers(tmp_path / "missing.jsonl")
 
 
-def test_a_missing_value_of_a_nullable_column_is_an_invalid_answer() -> None:
+def test_a_missing_value_of_a_nullable_column_is_an_invalid_answer():
     picked = pd.array([3, None], dtype="Int64")
     scores = score(pd.DataFrame({"question": 1, "variant": [0, 1], "picked": picked, "answer": 3}))
     assert (scores["acc"].value, scores["invalid"].value) == (0.5, 0.5)
 
 
-def test_options_that_some_rows_lack_do_not_describe_what_was_asked() -> None:
+def test_options_that_some_rows_lack_do_not_describe_what_was_asked():
     assert read_answers([line("q1", 0, "a", options=["a"]), line("q1", 1, "a")])[""].described == ("answer", "kind")
 
 
@@ -157,7 +154,7 @@ NAMES_OF_VARIANTS = {
 
 
 @pytest.mark.parametrize("name", NAMES_OF_VARIANTS)
-def test_names_that_questions_share_are_kinds(name: str) -> None:
+def test_names_that_questions_share_are_kinds(name):
     variants, kinds = NAMES_OF_VARIANTS[name]
     rows = [{"question": place // 2, "variant": one, "correct": True} for place, one in enumerate(variants)]
     found = read_answers(rows)[""]
@@ -166,7 +163,7 @@ def test_names_that_questions_share_are_kinds(name: str) -> None:
     assert found.table.original.sum() == variants.count("original")
 
 
-def test_at_most_sixty_names_are_kinds_and_a_column_goes_before_names() -> None:
+def test_at_most_sixty_names_are_kinds_and_a_column_goes_before_names():
     for count in (60, 61):
         rows = [{"question": q, "variant": f"v{n}", "correct": True} for q in range(2) for n in range(count)]
         assert ("kind" in read_answers(rows)[""].known) == (count == 60)
@@ -180,14 +177,14 @@ def test_at_most_sixty_names_are_kinds_and_a_column_goes_before_names() -> None:
 
 
 # ---- any small file
-def as_line(record: Record) -> dict[str, Any]:
+def as_line(record):
     picked = record.written if record.picked is None else f"option {record.picked}"
     more = {"options": [f"option {identity}" for identity in record.printed]} if record.printed else {}
     more |= {"category": record.category} if record.category else {}
     return line(record.question_id, record.ordinal, picked, f"option {record.answer}", kind=record.kind, **more)
 
 
-def without_options(record: Record) -> Record:
+def without_options(record):
     written = None if record.picked is None else f"option {record.picked}"
     said = {"ask": "boxed", "printed": (), "picked": None, "written": written}
     return replace(record, matches=record.picked == record.answer, **said)
@@ -195,7 +192,7 @@ def without_options(record: Record) -> Record:
 
 @given(st.integers(0, 10_000), st.booleans())
 @settings(max_examples=50, deadline=None)
-def test_any_file(tmp_path_factory: pytest.TempPathFactory, seed: int, printed: bool) -> None:
+def test_any_file(tmp_path_factory, seed, printed):
     asked = [[replace(one, followed=None) for one in records] for records in few_questions("divergent", seed)]
     asked = asked if printed else [list(map(without_options, records)) for records in asked]
     lines = [as_line(record) for records in asked for record in records]
@@ -232,14 +229,14 @@ ONE = ResponseTable.from_hits([[1]])
         (("replaced",), ("replaced_acc",)),
     ],
 )
-def test_metrics_of_our_kinds_of_variants_need_these_kinds(kinds: tuple[str, ...], more: tuple[str, ...]) -> None:
+def test_metrics_of_our_kinds_of_variants_need_these_kinds(kinds, more):
     found = [entry["metric"] for entry in entries_of(replace(ONE, kinds=("original", "x", *kinds)))]
     assert found[:4] == ["cora", "mcqa", "bmca@1.0", "ci"]
     own = [f"{name}_always_right" for name in more if name.startswith("nota_acc")]
     assert sorted(found) == sorted([*OF_ANY_KINDS, *more, *own])
 
 
-def test_metrics_of_a_probe_are_those_of_a_file_with_its_kinds() -> None:
+def test_metrics_of_a_probe_are_those_of_a_file_with_its_kinds():
     """In q1 the first letter is picked in both orders, in q2 the right option; each option is once at each letter."""
     orders = [("answer_at_A", ["x", "y"]), ("answer_at_B", ["y", "x"])]
     lines = [line("q1", n, shown[0], "x", kind=kind, options=shown) for n, (kind, shown) in enumerate(orders)]
@@ -252,7 +249,7 @@ def test_metrics_of_a_probe_are_those_of_a_file_with_its_kinds() -> None:
     assert "each option equally often at each letter" in one_order.undefined["position_chi_square"]
 
 
-def test_answers_that_may_be_skipped_and_columns_that_are_missing() -> None:
+def test_answers_that_may_be_skipped_and_columns_that_are_missing():
     table = ResponseTable.from_hits([[1, 0, None], [1, 1, 1]])
     defined = {entry["metric"] for entry in entries_of(table) if not isnan(compute(entry, table).value)}
     # At level 0.5, question 0 has one or two of three variants right.
@@ -268,7 +265,7 @@ def test_answers_that_may_be_skipped_and_columns_that_are_missing() -> None:
 
 
 # ---- records
-def test_records_are_in_the_order_of_the_table() -> None:
+def test_records_are_in_the_order_of_the_table():
     found = read_answers(answers()[::-1])[""]
     records, table = [found.records[row] for row in found.rows.tolist()], found.table
     assert dict(zip(table.question_ids, table.categories, strict=True)) == {f"q{n}": "ab"[n % 2] for n in range(20)}
@@ -279,7 +276,7 @@ def test_records_are_in_the_order_of_the_table() -> None:
     assert len(records) == len(answers())
 
 
-def test_records_of_many_options_and_without_a_right_option() -> None:
+def test_records_of_many_options_and_without_a_right_option():
     printed = [f"option {number}" for number in range(30)]
     row = {"question": "q", "variant": 0, "picked": printed[29], "answer": printed[29], "printed": printed}
     (record,) = read_answers([row])[""].records
@@ -292,13 +289,13 @@ def test_records_of_many_options_and_without_a_right_option() -> None:
 @pytest.mark.parametrize(
     ("orders", "expected"), [("ab ba", True), ("abc bca cab", True), ("ab ab", False), ("ab ba ab", False)]
 )
-def test_balanced_orders(orders: str, expected: bool) -> None:
+def test_balanced_orders(orders, expected):
     row = {"question": "q", "picked": "a", "answer": "a"}
     rows = [{**row, "variant": n, "printed": list(order)} for n, order in enumerate(orders.split())]
     assert ("balanced" in read_answers(rows)[""].known) == expected
 
 
-def test_clusters_are_the_units() -> None:
+def test_clusters_are_the_units():
     rows = [line(f"q{number}", 0, "ab"[number % 3 > 1], passage=f"p{number // 4}") for number in range(80)]
     alone, shared = score(rows), score(rows, cluster="passage")
     assert shared["mcqa"].value == alone["mcqa"].value

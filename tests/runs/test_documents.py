@@ -1,22 +1,20 @@
 import json
 from dataclasses import replace
 from math import nan
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import compared
-from lm_eval_cora.runs.documents import DocumentRun, documents_differ, estimate_of, read_documents
+from lm_eval_cora.runs.documents import documents_differ, estimate_of, read_documents
 from lm_eval_cora.runs.model_run import setting_differences
-from tests.support.documents import DOCUMENTS, Models, change_results, results_of, run_of, samples_of, told, values_of
+from tests.support.documents import DOCUMENTS, change_results, results_of, run_of, samples_of, told, values_of
 from tests.support.messages import tells
-from tests.support.written import Written, edit, lines_of, put
+from tests.support.written import edit, lines_of, put
 
 
-def test_the_means_are_those_of_the_results_file(models: Models) -> None:
+def test_the_means_are_those_of_the_results_file(models):
     runs = read_documents(models.one)
     printed = runs[0].results["results"]
     assert [run.task for run in runs] == ["tiny_choice", "tiny_written (strict)", "tiny_written (letter)"]
@@ -39,7 +37,7 @@ def test_the_means_are_those_of_the_results_file(models: Models) -> None:
 
 
 @pytest.mark.parametrize("metric", ["likeness", "length"])
-def test_means_are_compared_in_pairs(models: Models, metric: str) -> None:
+def test_means_are_compared_in_pairs(models, metric):
     """The error is that of the differences within documents: sd / sqrt(N)."""
     pair = [run_of(folder).estimates[metric] for folder in (models.one, models.two)]
     changes = np.subtract(values_of(models.two, metric), values_of(models.one, metric))
@@ -50,7 +48,7 @@ def test_means_are_compared_in_pairs(models: Models, metric: str) -> None:
     assert found.change.low < found.value < found.change.high
 
 
-def test_runs_of_two_models_can_be_compared_except_another_task_or_filter(models: Models) -> None:
+def test_runs_of_two_models_can_be_compared_except_another_task_or_filter(models):
     choice, written, letter = of_one = read_documents(models.one)
     for one, two in zip(of_one, read_documents(models.two), strict=True):
         assert documents_differ(one, two) == documents_differ(two, one) == ""
@@ -60,7 +58,7 @@ def test_runs_of_two_models_can_be_compared_except_another_task_or_filter(models
     assert documents_differ(choice, written) == f"the first is tiny_choice with the filter 'none', {second} 'strict'"
 
 
-def test_other_documents_and_lost_lines_are_refused(models: Models, copy: Path) -> None:
+def test_other_documents_and_lost_lines_are_refused(models, copy):
     assert documents_differ(run_of(models.one), run_of(models.limited)) == (
         "14 of 24 documents are only in the first (10, 11, 12, …). --limit is None in the first, 10 in the second. "
         "Run both on the same documents"
@@ -74,7 +72,7 @@ def test_other_documents_and_lost_lines_are_refused(models: Models, copy: Path) 
 
 
 @pytest.mark.parametrize(("limit", "original"), [(None, DOCUMENTS), (DOCUMENTS, 100), (0.24, 98)])
-def test_a_harness_that_counts_the_values_of_the_last_metric(copy: Path, limit: float | None, original: int) -> None:
+def test_a_harness_that_counts_the_values_of_the_last_metric(copy, limit, original):
     """lm-eval 0.4.12 writes their number as that of the documents."""
     change_results(copy, "n-samples", "tiny_written", value={"original": original, "effective": DOCUMENTS - 8})
     change_results(copy, "config", "limit", value=limit)
@@ -83,7 +81,7 @@ def test_a_harness_that_counts_the_values_of_the_last_metric(copy: Path, limit: 
     assert "the means are not checked" not in told(written)
 
 
-def test_other_exemplars_are_refused(models: Models) -> None:
+def test_other_exemplars_are_refused(models):
     one, shots, others = (run_of(folder) for folder in (models.one, models.shots, models.other_shots))
     assert documents_differ(one, shots) == "their settings differ: num_fewshot is 0 in the first, 2 in the second"
     drawn = "fewshot_seed, which draws the exemplars, is 1234 in the first, 7 in the second"
@@ -92,7 +90,7 @@ def test_other_exemplars_are_refused(models: Models) -> None:
     assert documents_differ(shots, same) == ""  # the same prompts in spite of another seed
 
 
-def test_another_version_of_the_task_is_refused(models: Models, copy: Path) -> None:
+def test_another_version_of_the_task_is_refused(models, copy):
     of_task = ("configs", "tiny_written")
     for keys, value, reason in (
         (("versions", "tiny_written"), 3, "version is 1 in the first, 3 in the second"),
@@ -104,7 +102,7 @@ def test_another_version_of_the_task_is_refused(models: Models, copy: Path) -> N
         assert reason in documents_differ(run_of(models.one), run_of(copy))
 
 
-def test_documents_are_compared_by_hash(models: Models, copy: Path) -> None:
+def test_documents_are_compared_by_hash(models, copy):
     for name, reason in (
         ("prompt", "4 of 24 prompts differ (2, 4, 6, …), although the settings are the same"),
         ("target", "the targets of 4 of 24 documents differ (2, 4, 6, …)"),
@@ -116,7 +114,7 @@ def test_documents_are_compared_by_hash(models: Models, copy: Path) -> None:
         assert documents_differ(run_of(models.one), run_of(copy)) == reason
 
 
-def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models: Models, copy: Path) -> None:
+def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models, copy):
     one, whole = run_of(models.one), results_of(copy).read_text()
     results_of(copy).unlink()
     other = run_of(copy)
@@ -133,7 +131,7 @@ def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models:
         assert f"{name} is None in the first, {value!r} in the second" in setting_differences(one, other)
 
 
-def test_the_newest_run_with_answers_counts(copy: Path) -> None:
+def test_the_newest_run_with_answers_counts(copy):
     answered, empty = samples_of(copy), copy / "samples_tiny_written_2099-01-01T00-00-00.000000.jsonl"
     old = put(copy / "samples_tiny_written_2020-01-01T00-00-00.000000.jsonl", lines_of(answered)[:6])
     put(empty, ["{"])
@@ -148,12 +146,12 @@ def test_the_newest_run_with_answers_counts(copy: Path) -> None:
     assert "it has no answers (1 not JSON, 1 incomplete or altered)" in told(first)
 
 
-def test_a_file_can_be_named_instead_of_a_folder(models: Models) -> None:
+def test_a_file_can_be_named_instead_of_a_folder(models):
     assert [run.task for run in read_documents(samples_of(models.one, "tiny_choice"))] == ["tiny_choice"]
     assert len(read_documents(results_of(models.one))) == len(read_documents(models.one.parent)) / 5 == 3
 
 
-def test_infinite_sums_are_left_out_and_metrics_that_the_results_file_does_not_have_are_named(copy: Path) -> None:
+def test_infinite_sums_are_left_out_and_metrics_that_the_results_file_does_not_have_are_named(copy):
     edit(samples_of(copy), lambda line: line.update(length=1e308 if line["doc_id"] else 0.5, added=1))
     edit(samples_of(copy), lambda line: line["metrics"].append("added"))
     run = run_of(copy)
@@ -165,7 +163,7 @@ def test_infinite_sums_are_left_out_and_metrics_that_the_results_file_does_not_h
 
 @pytest.mark.parametrize("name", ["results", "configs", "versions", "n-shot", "n-samples", "config"])
 @pytest.mark.parametrize("value", [[], {"tiny_written": 7}])
-def test_a_damaged_results_file_is_not_a_traceback(copy: Path, name: str, value: Any) -> None:
+def test_a_damaged_results_file_is_not_a_traceback(copy, name, value):
     change_results(copy, name, value=value)
     assert run_of(copy).estimates["exact_match"].value == pytest.approx(np.mean(values_of(copy, "exact_match")))
 
@@ -173,7 +171,7 @@ def test_a_damaged_results_file_is_not_a_traceback(copy: Path, name: str, value:
 @pytest.mark.parametrize(
     ("values", "is_share"), [([0, 1, 1], True), ([0.5, 1, 0], False), ([30, 2, 17.5], False), ([-3, -1, -2.5], False)]
 )
-def test_estimate_of_is_the_mean_with_its_error(values: list[float], is_share: bool) -> None:
+def test_estimate_of_is_the_mean_with_its_error(values, is_share):
     estimate = estimate_of(np.array(values, dtype=float))
     assert estimate.value == pytest.approx(np.mean(values))
     assert estimate.stderr == pytest.approx(np.std(values, ddof=1) / np.sqrt(len(values)), rel=1e-6)
@@ -186,10 +184,10 @@ def test_estimate_of_is_the_mean_with_its_error(values: list[float], is_share: b
 
 
 # ---- lines
-def test_the_address_of_an_image_is_not_part_of_a_document(tmp_path: Path) -> None:
+def test_the_address_of_an_image_is_not_part_of_a_document(tmp_path):
     """The harness writes an image as its `repr`, so its hash of the document is another one in each run."""
 
-    def run(name: str, address: str, question: str) -> DocumentRun:
+    def run(name, address, question):
         doc = {"image": f"<PIL.Image.Image image mode=RGB size=9x9 at {address}>", "question": question}
         line = {"doc_id": 0, "doc": doc, "doc_hash": name, "resps": ["at 0x0"], "acc": 1.0, "metrics": ["acc"]}
         put(tmp_path / name / "samples_pictures.jsonl", [line])
@@ -200,9 +198,7 @@ def test_the_address_of_an_image_is_not_part_of_a_document(tmp_path: Path) -> No
     assert "1 of 1 documents differ" in documents_differ(one, other)
 
 
-def test_addresses_in_responses_repeated_lines_and_lines_of_our_tasks(
-    models: Models, other: Written, copy: Path
-) -> None:
+def test_addresses_in_responses_repeated_lines_and_lines_of_our_tasks(models, other, copy):
     assert read_documents(other.folder) == []
     lines = [{**line, "resps": [["<object at 0x7f00>"]]} for line in lines_of(samples_of(copy))]
     again = {**lines[0], "exact_match": not lines[0]["exact_match"]}
@@ -213,7 +209,7 @@ def test_addresses_in_responses_repeated_lines_and_lines_of_our_tasks(
     assert documents_differ(run_of(models.one), run) == ""
 
 
-def test_a_hostile_line_is_left_out_with_a_note(models: Models, copy: Path) -> None:
+def test_a_hostile_line_is_left_out_with_a_note(models, copy):
     whole, lines = run_of(models.one).estimates, lines_of(samples_of(copy))
     of_documents = ('{"doc_id": "0", "doc": {}}', '{"doc_id": true, "doc": {}}', '{"doc_id": 99}')
     for line in ("{", "[]", "{}", b"\xff\xfe", "[" * 100_000, *of_documents):
@@ -223,7 +219,7 @@ def test_a_hostile_line_is_left_out_with_a_note(models: Models, copy: Path) -> N
         assert run.estimates == whole, line[:30]
 
 
-def test_a_metric_with_a_value_that_is_not_a_number_is_left_out(models: Models, copy: Path) -> None:
+def test_a_metric_with_a_value_that_is_not_a_number_is_left_out(models, copy):
     first, *others = lines_of(samples_of(copy))
     whole = run_of(models.one).estimates
     for value, reason in (
@@ -236,7 +232,7 @@ def test_a_metric_with_a_value_that_is_not_a_number_is_left_out(models: Models, 
         assert found == {metric: estimate for metric, estimate in whole.items() if metric != "likeness"}
 
 
-def test_lines_of_an_older_harness_do_not_list_their_metrics(tmp_path: Path) -> None:
+def test_lines_of_an_older_harness_do_not_list_their_metrics(tmp_path):
     same = {"target": "x", "resps": [], "bypass": 999}
     lines = [{"doc_id": key, "doc": {"text": str(key)}, "acc": key % 2, **same} for key in range(4)]
     changed = [*lines[:3], {**lines[3], "doc": {"text": "another"}}]

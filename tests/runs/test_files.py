@@ -4,29 +4,26 @@ import gzip
 import json
 import os
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from lm_eval_cora.runs.documents import read_documents
 from lm_eval_cora.runs.files import find_files, grouped
 from tests.support.messages import user_error
-from tests.support.written import Written, the_run
+from tests.support.written import the_run
 
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
 
 
-def put(folder: Path) -> Path:
+def put(folder):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / NAME).write_text("{}\n")
     return folder / NAME
 
 
-def found(path: Path) -> list[Path]:
+def found(path):
     return [file.path for file in find_files(path)]
 
 
-def test_symbolic_links_are_followed(tmp_path: Path) -> None:
+def test_symbolic_links_are_followed(tmp_path):
     put(tmp_path / "elsewhere" / "model")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "link").symlink_to(tmp_path / "elsewhere")
@@ -35,7 +32,7 @@ def test_symbolic_links_are_followed(tmp_path: Path) -> None:
         assert found(out) == [out / "link" / "model" / NAME]
 
 
-def test_loops_end_and_a_folder_is_read_once(tmp_path: Path) -> None:
+def test_loops_end_and_a_folder_is_read_once(tmp_path):
     file = put(tmp_path / "m" / "model")
     links = {"m/model/up": tmp_path, "m/model/itself": ".", "a-link": "m", "z-link": "m"}
     for name, target in {**links, "one": "other", "other": "one"}.items():
@@ -43,7 +40,7 @@ def test_loops_end_and_a_folder_is_read_once(tmp_path: Path) -> None:
     assert found(tmp_path) == [file]
 
 
-def test_a_link_to_a_file_is_the_same_file(tmp_path: Path) -> None:
+def test_a_link_to_a_file_is_the_same_file(tmp_path):
     file = put(tmp_path / "model")
     (tmp_path / "a-newest").mkdir()
     (tmp_path / "a-newest" / NAME).symlink_to(file)
@@ -52,13 +49,13 @@ def test_a_link_to_a_file_is_the_same_file(tmp_path: Path) -> None:
     assert found(tmp_path / "model") == []
 
 
-def test_a_folder_with_the_name_of_a_file_is_not_read(tmp_path: Path) -> None:
+def test_a_folder_with_the_name_of_a_file_is_not_read(tmp_path):
     file = put(tmp_path / NAME)
     assert found(tmp_path) == [file]
     assert len(grouped(find_files(tmp_path))) == 1
 
 
-def test_files_that_were_copied_or_written_again(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_files_that_were_copied_or_written_again(demo, tmp_path):
     """They are read, or refused with the reason; nothing is left out in silence."""
     folder = demo["cora_demo"].folder
     samples, results = (next(folder.rglob(f"{name}_*")) for name in ("samples", "results"))
@@ -83,17 +80,17 @@ def test_files_that_were_copied_or_written_again(demo: dict[str, Written], tmp_p
         path.unlink()
 
 
-def test_the_current_folder_names_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_current_folder_names_the_model(tmp_path, monkeypatch):
     monkeypatch.chdir(put(tmp_path / "my-model").parent)
     assert find_files(Path())[0].model == "my-model"
 
 
-def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_folder_is_named(tmp_path, monkeypatch):
     put(tmp_path / "model")
     (tmp_path / "secret").mkdir()
     scandir = os.scandir
 
-    def denied(path: Any) -> Any:  # root may read everything
+    def denied(path):  # root may read everything
         if str(path).endswith("secret"):
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
@@ -103,7 +100,7 @@ def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.Monke
         find_files(tmp_path)
 
 
-def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_read(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for name, told in (
         *(("x" * 5_000, "too long"), ("a\0b", "null"), ("missing", "there is no such file or folder")),

@@ -2,8 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,7 +27,7 @@ Demo = dict[str, Written]
 
 
 @pytest.mark.parametrize("task", DEMO)
-def test_the_numbers_are_those_of_the_harness(task: str, demo: Demo) -> None:
+def test_the_numbers_are_those_of_the_harness(task, demo):
     run = the_run(demo[task].folder)
     form = "loglikelihood" if task.endswith("_mc") else "generate"
     assert (run.task, run.probe.name, run.form, run.notes) == (task, probe_of(task), form, ())
@@ -47,7 +45,7 @@ def test_the_numbers_are_those_of_the_harness(task: str, demo: Demo) -> None:
         *("cora_agieval_order_mc", "cora_agieval_prompts", "cora_mmlu_pro_sampling"),
     ],
 )
-def test_the_numbers_of_questions_of_many_sizes_and_categories(task: str, tmp_path: Path) -> None:
+def test_the_numbers_of_questions_of_many_sizes_and_categories(task, tmp_path):
     written = write(tmp_path, varied, task, {}, num_fewshot=0)
     run = the_run(tmp_path)
     check_numbers(run, written, task)
@@ -58,7 +56,7 @@ def test_the_numbers_of_questions_of_many_sizes_and_categories(task: str, tmp_pa
 
 
 @pytest.mark.usefixtures("hub")
-def test_the_numbers_of_answers_of_the_models_own(tmp_path: Path) -> None:
+def test_the_numbers_of_answers_of_the_models_own(tmp_path):
     pytest.importorskip("math_verify")
     tasks = ("cora_math_prompts", "cora_math_sampling")
     written = {task: write(tmp_path, varied, task, {"questions": 3}) for task in tasks}
@@ -71,7 +69,7 @@ def test_the_numbers_of_answers_of_the_models_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", DEMO)
-def test_samples_without_a_results_file(task: str, demo: Demo, tmp_path: Path) -> None:
+def test_samples_without_a_results_file(task, demo, tmp_path):
     lines = lines_of(demo[task].samples)
     run = the_run(put(tmp_path / "samples.jsonl", lines))
     assert (run.probe.name, run.form) == (probe_of(task), "loglikelihood" if task.endswith("_mc") else "generate")
@@ -83,7 +81,7 @@ def test_samples_without_a_results_file(task: str, demo: Demo, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("task", "questions"), [("cora_demo_plus", 1), ("cora_demo_plus_mc", 4)])
-def test_one_variant_of_each_question(task: str, questions: int, tmp_path: Path) -> None:
+def test_one_variant_of_each_question(task, questions, tmp_path):
     written = write(tmp_path, varied, task, {"questions": questions, "variants": 1})
     run = the_run(tmp_path)
     assert "mcqa_plus_sampled" in run.estimates
@@ -98,7 +96,7 @@ def test_one_variant_of_each_question(task: str, questions: int, tmp_path: Path)
     ("key", "value"),
     [("cora", 0.123), ("cora_stderr", "nan"), ("acc_min", "?"), ("invalid", [1]), ("cora", 7), ("acc_min_stderr", {})],
 )
-def test_an_edited_results_file_is_named(key: str, value: Any, demo: Demo, tmp_path: Path) -> None:
+def test_an_edited_results_file_is_named(key, value, demo, tmp_path):
     written = copied(demo["cora_demo"], tmp_path)
     edit_results(written, lambda results: results["results"]["cora_demo"].update({f"{key},none": value}))
     run = the_run(tmp_path)
@@ -110,7 +108,7 @@ def test_an_edited_results_file_is_named(key: str, value: Any, demo: Demo, tmp_p
     assert len(older.differences) == (not key.endswith("_stderr"))
 
 
-def test_the_probe_of_a_single_kind_of_variant(demo: Demo, tmp_path: Path) -> None:
+def test_the_probe_of_a_single_kind_of_variant(demo, tmp_path):
     """A run of `_plus` with the option `variants: 1` may have a single kind."""
     lines = {line["doc"]["kind"]: line for line in lines_of(demo["cora_demo_plus"].samples)}
     for line in lines.values():
@@ -120,13 +118,13 @@ def test_the_probe_of_a_single_kind_of_variant(demo: Demo, tmp_path: Path) -> No
 
 # ---- which files are a run
 @pytest.fixture(scope="module")
-def older(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def older(tmp_path_factory):
     """A run of the questions of one category."""
     folder = tmp_path_factory.mktemp("older")
     return write(folder, lambda doc: "A", "cora_demo_order", {"categories": ["astronomy"]})
 
 
-def test_folders_with_two_models_and_models_of_one_name(demo: Demo, other: Written, tmp_path: Path) -> None:
+def test_folders_with_two_models_and_models_of_one_name(demo, other, tmp_path):
     before, after = tmp_path / "before", tmp_path / "after"
     copied(demo["cora_demo"], before)
     for written in (demo["cora_demo"], demo["cora_demo_order"], other):
@@ -141,7 +139,7 @@ def test_folders_with_two_models_and_models_of_one_name(demo: Demo, other: Writt
     assert both == [f"{some} ({before})", another, *[f"{some} ({after})"] * 2]
 
 
-def test_models_in_local_folders(older: Written, tmp_path: Path) -> None:
+def test_models_in_local_folders(older, tmp_path):
     snapshots = [f"/hub/models--ORG--{name}/snapshots/{digit * 40}" for name, digit in (("one", "1"), ("one", "2"))]
     for number, model in enumerate(["/a/x/model", "/b/y/model", "ORG/name", *snapshots]):
         written = copied(older, tmp_path / str(number))
@@ -164,7 +162,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("name", SPOILT)
-def test_spoilt_results_files(name: str, demo: Demo, tmp_path: Path) -> None:
+def test_spoilt_results_files(name, demo, tmp_path):
     """The samples are still read."""
     for folder in (tmp_path, tmp_path / "again"):
         written = copied(demo["cora_demo_order"], folder)
@@ -175,7 +173,7 @@ def test_spoilt_results_files(name: str, demo: Demo, tmp_path: Path) -> None:
     everything(tmp_path)
 
 
-def test_runs_with_no_variant_in_common_are_merged(tmp_path: Path) -> None:
+def test_runs_with_no_variant_in_common_are_merged(tmp_path):
     first, second = (
         write(tmp_path / "out", varied, "cora_demo", {"categories": [name]}) for name in ("astronomy", "biology")
     )
@@ -210,7 +208,7 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_the_newest_of_runs_that_cannot_be_merged_is_used(name: str, older: Written, tmp_path: Path) -> None:
+def test_the_newest_of_runs_that_cannot_be_merged_is_used(name, older, tmp_path):
     options, arguments, results = OTHERWISE[name]
     older = copied(older, tmp_path)
     newer = write(tmp_path, varied, "cora_demo_order", {"categories": ["biology"], **options}, **arguments)
@@ -222,7 +220,7 @@ def test_the_newest_of_runs_that_cannot_be_merged_is_used(name: str, older: Writ
     assert tells(note, f"left out {older.samples}, older than {newer.samples}: ")
 
 
-def test_a_results_file_instead_of_its_folder(demo: Demo, tmp_path: Path) -> None:
+def test_a_results_file_instead_of_its_folder(demo, tmp_path):
     """With --output_path my_scores.json the harness writes my_scores_<date>.json, and the samples beside it."""
     written = copied(demo["cora_demo"], tmp_path / "two")
     copied(demo["cora_demo_order"], tmp_path / "two")
@@ -236,7 +234,7 @@ def test_a_results_file_instead_of_its_folder(demo: Demo, tmp_path: Path) -> Non
         assert the_run(path).signature
 
 
-def test_paths_without_samples(tmp_path: Path, demo: Demo) -> None:
+def test_paths_without_samples(tmp_path, demo):
     (empty := tmp_path / "empty").mkdir()
     written = copied(demo["cora_demo"], tmp_path / "results alone")
     written.samples.unlink()

@@ -1,7 +1,6 @@
 """Files of answers that were collected without the harness, in reports and comparisons."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,12 +10,12 @@ from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consiste
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
 from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.messages import tells, user_error
-from tests.support.written import WRITERS, Written, answers, put, the_run, write_answers
+from tests.support.written import WRITERS, answers, put, the_run, write_answers
 
 RIGHT = [{"question": n // 3, "variant": n % 3, "correct": n % 4 > 0, "original": n % 3 == 0} for n in range(18)]
 
 
-def test_the_numbers_are_those_of_score_in_all_formats(tmp_path: Path) -> None:
+def test_the_numbers_are_those_of_score_in_all_formats(tmp_path):
     paths = [write_answers(tmp_path / f"a{suffix}", answers()) for suffix in WRITERS]
     runs = read_runs([*paths, write_answers(tmp_path / "reversed.jsonl", answers()[::-1])])
     assert len({(run.task, run.data, *map(str, run.estimates.values())) for run in runs}) == 1
@@ -46,14 +45,14 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_charts_and_tables_are_those_that_the_columns_define(name: str, tmp_path: Path) -> None:
+def test_charts_and_tables_are_those_that_the_columns_define(name, tmp_path):
     rows, expected = COLUMNS[name]
     probe = the_run(put(tmp_path / "a.jsonl", rows)).probe
     assert {*probe.charts, *probe.tables} == expected
     assert expected <= BLOCKS.keys()
 
 
-def test_examples_show_picks_and_options(tmp_path: Path) -> None:
+def test_examples_show_picks_and_options(tmp_path):
     run = the_run(write_answers(tmp_path / "a.csv", answers()))
     examples = least_consistent(run, 10)
     first = examples.examples[0]
@@ -69,7 +68,7 @@ def test_examples_show_picks_and_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", [("picked", "answer"), ("correct",)])
-def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> None:
+def test_answers_without_options(columns, tmp_path):
     rows = [{**row, "correct": row["picked"] == "Ice"} for row in answers()]
     kept = ("question_id", "variant", *columns)
     run = the_run(put(tmp_path / "a.jsonl", [{name: row[name] for name in kept} for row in rows]))
@@ -81,7 +80,7 @@ def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> No
 
 
 # ---- which files are answers
-def test_files_of_answers(tmp_path: Path) -> None:
+def test_files_of_answers(tmp_path):
     lines = [
         ("a.jsonl", {"question": 1, "variant": 0, "correct": True}, True),
         ("a.jsonl", {"doc_id": 0, "doc": {"question_id": "q"}}, False),
@@ -94,7 +93,7 @@ def test_files_of_answers(tmp_path: Path) -> None:
     assert not is_answers_file(tmp_path)
 
 
-def test_missing_columns_are_one_line(tmp_path: Path) -> None:
+def test_missing_columns_are_one_line(tmp_path):
     path = write_answers(tmp_path / "a.csv", [{"qid": 1, "perm": 0, "choices": "[]", "gold": "A", "output": "B"}])
     names = "question=qid, variant=perm, answer=gold, response=output. Without 'original'"
     parts = (str(path), "'question', 'variant', and", "'qid', 'perm', 'choices', 'gold'", "Rename yours", names)
@@ -102,7 +101,7 @@ def test_missing_columns_are_one_line(tmp_path: Path) -> None:
         read_runs([path])
 
 
-def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_a_file_and_a_run(demo, tmp_path):
     path = put(tmp_path / "a.jsonl", RIGHT)
     runs = read_runs([path, demo["cora_demo"].folder, path], reader="flexible")
     assert [run.task for run in runs] == ["answers", "cora_demo"]
@@ -133,7 +132,7 @@ UNLIKE = {
 
 
 @pytest.mark.parametrize("name", UNLIKE)
-def test_different_questions_are_refused(name: str, tmp_path: Path) -> None:
+def test_different_questions_are_refused(name, tmp_path):
     change, message = UNLIKE[name]
     paths = [put(tmp_path / "a.jsonl", answers()), put(tmp_path / "b.jsonl", change(answers()))]
     ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])

@@ -2,8 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,11 +12,10 @@ from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import not_comparable, setting_differences
 from tests.support.messages import tells
 from tests.support.shown import marked
 from tests.support.written import (
-    Line,
     Written,
     as_harness,
     check_numbers,
@@ -37,10 +34,10 @@ TASK = "cora_demo_order"
 Demo = dict[str, Written]
 
 
-def named(written: Written, name: str | None, digest: str | None) -> Written:
+def named(written, name, digest):
     """Change the identity of the data of a run; None removes it, as in results of older versions."""
 
-    def change(results: Line) -> None:
+    def change(results):
         (metadata,) = (config["metadata"] for config in results["configs"].values())
         former = metadata.pop("benchmark")
         if name is not None:
@@ -52,15 +49,15 @@ def named(written: Written, name: str | None, digest: str | None) -> Written:
     return written
 
 
-def on_file(folder: Path, path: Path, **arguments: Any) -> Written:
+def on_file(folder, path, **arguments):
     return write(folder, varied, "cora_local_order", {"data_files": str(path)}, **arguments)
 
 
-def file(path: Path, *stems: str) -> Path:
+def file(path, *stems):
     return put(path, [{"question": stem, "choices": ["Ice", "Fog", "Steam"], "answer": 0} for stem in stems])
 
 
-def test_two_files_of_the_user_are_two_runs(tmp_path: Path) -> None:
+def test_two_files_of_the_user_are_two_runs(tmp_path):
     files = file(tmp_path / "one.jsonl", "Frozen water?", "Cold?"), file(tmp_path / "two.jsonl", "Frozen rain?")
     written = {(each.samples,): each for each in (on_file(tmp_path / "out", path) for path in files)}
     runs = read_runs([tmp_path / "out"])
@@ -74,7 +71,7 @@ def test_two_files_of_the_user_are_two_runs(tmp_path: Path) -> None:
     assert all(f"## {run.task}" in everything(tmp_path / "out") for run in runs)
 
 
-def test_parts_of_one_file_are_merged(tmp_path: Path) -> None:
+def test_parts_of_one_file_are_merged(tmp_path):
     """The digest covers all questions of the file, including those that a run does not ask."""
     path = file(tmp_path / "my.jsonl", *(f"Question {number}?" for number in range(6)))
     first = on_file(tmp_path / "out", path, samples={"cora_local_order": [0, 1]})
@@ -85,7 +82,7 @@ def test_parts_of_one_file_are_merged(tmp_path: Path) -> None:
     assert run.table.question_ids == the_run(on_file(tmp_path / "whole", path).folder).table.question_ids
 
 
-def runs_named(tmp_path: Path, *names: tuple[str | None, str | None]) -> list[Run]:
+def runs_named(tmp_path, *names):
     """Write runs of the demo to one folder, the oldest first, and give each the data of a name and digest."""
     for number, (name, digest) in enumerate(names):
         named(write(tmp_path, varied if number % 2 else otherwise, TASK, {"questions": 3}), name, digest)
@@ -100,7 +97,7 @@ def runs_named(tmp_path: Path, *names: tuple[str | None, str | None]) -> list[Ru
         ((("my", "1a2b3c4d"), ("copy", "1a2b3c4d")), ["copy", "my"]),
     ],
 )
-def test_runs_are_shown_under_the_names_of_their_data(datas: Any, labels: list[str], tmp_path: Path) -> None:
+def test_runs_are_shown_under_the_names_of_their_data(datas, labels, tmp_path):
     runs = runs_named(tmp_path, *datas)
     assert [run.task for run in runs] == [f"{TASK} ({label})" for label in labels]
     page = as_markdown(make_report(runs))
@@ -110,7 +107,7 @@ def test_runs_are_shown_under_the_names_of_their_data(datas: Any, labels: list[s
         assert f"some-org/some-model,{run.task},acc," in as_csv(runs)
 
 
-def test_results_of_older_versions_are_as_before_and_left_out_beside_a_new_one(tmp_path: Path) -> None:
+def test_results_of_older_versions_are_as_before_and_left_out_beside_a_new_one(tmp_path):
     """The categories differ, so without digests the two would be merged."""
     (run,) = runs_named(tmp_path / "old", (None, None), (None, None))
     assert (run.task, run.data) == (TASK, Data())
@@ -123,7 +120,7 @@ def test_results_of_older_versions_are_as_before_and_left_out_beside_a_new_one(t
     assert tells(note, f"left out {old.samples}", str(new.samples), "digest")
 
 
-def test_an_unknown_result_joins_the_newest_data_only_and_another_model_in_one_section(tmp_path: Path) -> None:
+def test_an_unknown_result_joins_the_newest_data_only_and_another_model_in_one_section(tmp_path):
     runs = runs_named(tmp_path / "one", ("one", "1a2b3c4d"), ("two", "5e6f7a8b"), (None, None))
     assert [run.task for run in runs] == [f"{TASK} (one)", TASK]
     assert [len(run.notes) for run in runs] == [0, 1]
@@ -136,14 +133,14 @@ def test_an_unknown_result_joins_the_newest_data_only_and_another_model_in_one_s
 
 
 @pytest.mark.parametrize("name", ["a|b", "## x\n| y |", "<script>", "x" * 300])
-def test_hostile_names_of_data(name: str, tmp_path: Path) -> None:
+def test_hostile_names_of_data(name, tmp_path):
     runs = runs_named(tmp_path, (name, "1a2b3c4d"), ("plain", "5e6f7a8b"))
     assert len(runs) == 2
     everything(tmp_path)
     write_every_eval_ever(runs, tmp_path / "records")
 
 
-def test_scores_row_does_not_mix_data(tmp_path: Path) -> None:
+def test_scores_row_does_not_mix_data(tmp_path):
     for name, digest in (("x_order", "1a2b3c4d"), ("two", "5e6f7a8b")):
         for probe in ("order", "sampling"):
             named(write(tmp_path, varied, f"cora_demo_{probe}", {"questions": 2}), name, digest)
@@ -153,7 +150,7 @@ def test_scores_row_does_not_mix_data(tmp_path: Path) -> None:
 
 # ---- in Python
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_order", "cora_demo_mc"])
-def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: Demo, tmp_path: Path) -> None:
+def test_the_same_answers_have_the_numbers_of_the_harness(task, demo, tmp_path):
     run = the_run(demo[task].folder)
     names = [f"“{number}” 選" for number in range(64)]
     lines = [
@@ -178,16 +175,16 @@ def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: Demo,
 
 # ---- which models, files and runs belong together, and the messages about it
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def small(tmp_path_factory):
     return write(tmp_path_factory.mktemp("small"), varied, TASK, {"questions": 2})
 
 
-def newer(written: Written) -> Path:
+def newer(written):
     """A later samples file of the same task."""
     return written.samples.with_name("samples_cora_demo_order_2099-01-01T00-00-00.000000.jsonl")
 
 
-def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path: Path) -> None:
+def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path):
     """Each path has one checkpoint, and the probes differ. Nothing is mixed."""
     of_runs = (("1", TASK, "100"), ("2", "cora_demo_sampling", "200"), ("3", "cora_demo_sampling", "100"))
     for folder, task, step in of_runs:
@@ -200,7 +197,7 @@ def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path: Path) -> 
         assert sum("SCORE" in section.title for section in make_report(runs).sections) == count
 
 
-def test_a_path_given_twice_counts_once(small: Written, tmp_path: Path) -> None:
+def test_a_path_given_twice_counts_once(small, tmp_path):
     written = copied(small, tmp_path)
     for paths in ([written.folder, written.folder, written.samples], [written.samples, written.folder]):
         assert [run.model for run in read_runs(paths)] == ["some-org/some-model"]
@@ -209,14 +206,14 @@ def test_a_path_given_twice_counts_once(small: Written, tmp_path: Path) -> None:
     assert [run.files for run in read_runs([written.samples, written.folder])] == [(written.samples,)]
 
 
-def test_a_task_without_valid_lines_is_reported(small: Written, tmp_path: Path) -> None:
+def test_a_task_without_valid_lines_is_reported(small, tmp_path):
     copied(small, tmp_path)
     lost = put(tmp_path / "samples_cora_demo_sampling_2099-01-01T00-00-00.000000.jsonl", ['{"a"', "{}"])
     run = the_run(tmp_path)
     assert any(tells(line, f"left out {lost}: ", "1 not JSON", "1 from another task") for line in run.warnings)
 
 
-def test_no_name_is_guessed_among_several(tmp_path: Path) -> None:
+def test_no_name_is_guessed_among_several(tmp_path):
     one = write(tmp_path / "1", varied, TASK, {"questions": 2}, "a/x")
     other = write(tmp_path / "2", varied, "cora_demo_sampling", {"questions": 2}, "b/y")
     (flat := tmp_path / "flat").mkdir()
@@ -226,7 +223,7 @@ def test_no_name_is_guessed_among_several(tmp_path: Path) -> None:
     assert {run.model for run in read_runs([flat])} == {"a/x", "flat"}
 
 
-def test_an_empty_newest_file_does_not_hide_the_one_before(small: Written, tmp_path: Path) -> None:
+def test_an_empty_newest_file_does_not_hide_the_one_before(small, tmp_path):
     written = copied(small, tmp_path)
     put(newer(written), [])
     run = the_run(tmp_path)
@@ -240,7 +237,7 @@ def test_an_empty_newest_file_does_not_hide_the_one_before(small: Written, tmp_p
     assert "not JSON" not in " ".join(run.warnings)
 
 
-def test_runs_without_results_files_are_not_merged(tmp_path: Path) -> None:
+def test_runs_without_results_files_are_not_merged(tmp_path):
     written = write(tmp_path, varied, TASK, {"questions": 4})
     lines = lines_of(written.samples)
     written.results.unlink()
@@ -250,7 +247,7 @@ def test_runs_without_results_files_are_not_merged(tmp_path: Path) -> None:
     assert "without both results files" in note
 
 
-def test_a_lone_samples_file_has_the_model_of_the_folder(small: Written, tmp_path: Path) -> None:
+def test_a_lone_samples_file_has_the_model_of_the_folder(small, tmp_path):
     written = copied(small, tmp_path)
     newer(written).with_name("samples_cora_demo_2099-01-01T00-00-00.0.jsonl").write_bytes(written.samples.read_bytes())
     assert {run.model for run in read_runs([tmp_path])} == {"some-org/some-model"}
@@ -271,7 +268,7 @@ CHANGED = {
 }
 
 
-def test_settings_for_sending_are_reported(small: Written, tmp_path: Path) -> None:
+def test_settings_for_sending_are_reported(small, tmp_path):
     first = the_run(small.folder)
     for number, (message, change) in enumerate(CHANGED.items()):
         other = copied(small, tmp_path / str(number))
@@ -289,7 +286,7 @@ def test_settings_for_sending_are_reported(small: Written, tmp_path: Path) -> No
     assert setting_differences(one, two) == []
 
 
-def test_a_task_with_a_blank_in_its_name_is_checked(small: Written, tmp_path: Path) -> None:
+def test_a_task_with_a_blank_in_its_name_is_checked(small, tmp_path):
     written = copied(small, tmp_path)
     written.results.write_text(written.results.read_text().replace("cora_demo_order", "my own"))
     edit_results(written, lambda results: results["results"]["my own"].update({"mcqa,none": 0.123}))
@@ -299,14 +296,14 @@ def test_a_task_with_a_blank_in_its_name_is_checked(small: Written, tmp_path: Pa
     assert run.differences[0].startswith("mcqa: 0.123")
 
 
-def test_metrics_of_the_user_are_reported_as_not_shown(small: Written, tmp_path: Path) -> None:
+def test_metrics_of_the_user_are_reported_as_not_shown(small, tmp_path):
     written = copied(small, tmp_path)
     put(written.samples, [{**line, "metrics": [*line["metrics"], "bmca@0.75"]} for line in lines_of(written.samples)])
     (told,) = the_run(tmp_path).warnings
     assert told.endswith("are not shown: bmca@0.75")
 
 
-def test_incomparable_runs_have_no_marks_but_a_note(tmp_path: Path) -> None:
+def test_incomparable_runs_have_no_marks_but_a_note(tmp_path):
     for rule, count, model in ((varied, 2, "a/one"), (otherwise, 3, "a/other")):
         write(tmp_path, rule, TASK, {"questions": count}, model)
     (section,) = make_report(read_runs([tmp_path])).sections

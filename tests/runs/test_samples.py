@@ -4,8 +4,6 @@ import gc
 import json
 from collections import Counter
 from math import inf, isnan, log, nan
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,14 +15,14 @@ from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.samples import SamplesByFilter, SamplesReaders, read_part
 from tests.support import simulated
 from tests.support.messages import tells, user_error
-from tests.support.written import Line, Written, check_numbers, copied, edit, everything, lines_of, put, save, the_run
+from tests.support.written import Written, check_numbers, copied, edit, everything, lines_of, put, save, the_run
 
 ORDERS = 5  # variants per question of the probe `order`, which most of these tests use because it has the fewest
 Demo = dict[str, Written]
 
 
 # ---- lines that are not samples
-def hellaswag(number: int) -> Line:
+def hellaswag(number):
     doc = {"ind": number, "query": "A man", "choices": ["sits", "runs"], "gold": 0}
     asked = {"arguments": {"gen_args_0": {"arg_0": "A man", "arg_1": " sits"}}, "target": "0", "filter": "none"}
     said = {"resps": [[["-1.5", "False"]]], "filtered_resps": [["-1.5", "False"]]}
@@ -38,7 +36,7 @@ NO_JSON = [
 OF_ANOTHER_TASK = [hellaswag(1), [], [1, 2], "text", 7, None, {}, {"doc": None}, {"doc": []}, {"doc": "question_id"}]
 
 
-def test_invalid_lines_are_counted_and_ignored(demo: Demo, tmp_path: Path) -> None:
+def test_invalid_lines_are_counted_and_ignored(demo, tmp_path):
     written = copied(demo["cora_demo"], tmp_path)
     lines = lines_of(written.samples)
     for place, broken in enumerate([*NO_JSON, *map(json.dumps, OF_ANOTHER_TASK), b"", b"   ", b"\r"]):
@@ -54,7 +52,7 @@ def test_invalid_lines_are_counted_and_ignored(demo: Demo, tmp_path: Path) -> No
 GONE = object()
 
 
-def alter(line: Line, name: str, value: Any) -> None:
+def alter(line, name, value):
     """Change a value of a line or of its doc, or take it away."""
     part = line if name in line else line["doc"]
     part.pop(name)
@@ -72,7 +70,7 @@ ALTERED = [
 
 
 @pytest.mark.parametrize(("name", "value"), ALTERED)
-def test_an_altered_line_removes_only_its_question(name: str, value: Any, demo: Demo, tmp_path: Path) -> None:
+def test_an_altered_line_removes_only_its_question(name, value, demo, tmp_path):
     """Two lines are altered: the first of the file and one in the middle."""
     lines = lines_of(demo["cora_demo_order"].samples)
     ids = list(dict.fromkeys(line["doc"]["question_id"] for line in lines))
@@ -95,7 +93,7 @@ BORNE = [
 
 
 @pytest.mark.parametrize("changes", BORNE)
-def test_a_strange_line_affects_only_its_question(changes: dict[str, Any], demo: Demo, tmp_path: Path) -> None:
+def test_a_strange_line_affects_only_its_question(changes, demo, tmp_path):
     """A strange line may be read or left out. All other questions are kept, and every output can be written."""
     lines = lines_of(demo["cora_demo_order"].samples)[: 4 * ORDERS]  # the report shows all of these questions
     ids = {line["doc"]["question_id"] for line in lines}
@@ -107,7 +105,7 @@ def test_a_strange_line_affects_only_its_question(changes: dict[str, Any], demo:
     everything(path).encode("utf-8")
 
 
-def test_lines_without_names_of_metrics(demo: Demo, tmp_path: Path) -> None:
+def test_lines_without_names_of_metrics(demo, tmp_path):
     """Names that cannot be read leave out no line, another type than a list all of them."""
     lines = lines_of(demo["cora_demo_order"].samples)
     path = put(tmp_path / "samples.jsonl", [{**line, "metrics": [["acc"], {}]} for line in lines])
@@ -127,7 +125,7 @@ def test_lines_without_names_of_metrics(demo: Demo, tmp_path: Path) -> None:
         ([], None, "likelihood"),
     ],
 )
-def test_log_likelihoods(scores: list[Any], picked: int | None, reason: str | None, demo: Demo, tmp_path: Path) -> None:
+def test_log_likelihoods(scores, picked, reason, demo, tmp_path):
     lines = lines_of(demo["cora_demo_mc"].samples)
     assert lines[0]["doc"]["kind"] == "original"
     lines[0]["filtered_resps"] = [[score, "False"] for score in scores]
@@ -138,7 +136,7 @@ def test_log_likelihoods(scores: list[Any], picked: int | None, reason: str | No
     assert record.reason is None if reason is None else reason in str(record.reason)
 
 
-def test_the_likelihoods_of_yes_and_no(demo: Demo) -> None:
+def test_the_likelihoods_of_yes_and_no(demo):
     records = the_run(demo["cora_demo_plus_mc"].folder).source.records
     found = {value for one in records if one.ask == "yes_no" for value in (one.yes, one.no)}
     assert set() < found <= {log(1 / 2), log(1 / 4), log(1 / 8)}
@@ -146,7 +144,7 @@ def test_the_likelihoods_of_yes_and_no(demo: Demo) -> None:
 
 # ---- incomplete questions
 @pytest.mark.parametrize("task", ["cora_demo_mc", "cora_demo_revas", "cora_demo_sampling"])
-def test_questions_with_a_missing_variant_are_left_out_and_counted(task: str, demo: Demo, tmp_path: Path) -> None:
+def test_questions_with_a_missing_variant_are_left_out_and_counted(task, demo, tmp_path):
     lines = lines_of(demo[task].samples)
     ids = list(dict.fromkeys(line["doc"]["question_id"] for line in lines))
     gone = {(ids[0], 1), (ids[3], 0), (ids[3], 2)}
@@ -163,7 +161,7 @@ def test_questions_with_a_missing_variant_are_left_out_and_counted(task: str, de
     everything(path)
 
 
-def test_of_two_answers_to_a_variant_the_first_counts_in_any_order_of_variants(demo: Demo, tmp_path: Path) -> None:
+def test_of_two_answers_to_a_variant_the_first_counts_in_any_order_of_variants(demo, tmp_path):
     first, *lines = lines_of(demo["cora_demo"].samples)[::-1]  # after a byte order mark
     again = [{**line, "filtered_resps": ["E"]} for line in lines[:5]]
     run = the_run(put(tmp_path / "samples.jsonl", [b"\xef\xbb\xbf" + json.dumps(first).encode(), *lines, *again]))
@@ -171,7 +169,7 @@ def test_of_two_answers_to_a_variant_the_first_counts_in_any_order_of_variants(d
     assert run.notes == ("left out 5 repeated answers to a variant",)
 
 
-def test_each_line_is_found_again(demo: Demo, tmp_path: Path) -> None:
+def test_each_line_is_found_again(demo, tmp_path):
     written = copied(demo["cora_demo"], tmp_path)
     edit(written.samples, lambda line: line["doc"].update(question=f"é{line['doc']['question']}😀"))
     lines = lines_of(written.samples)
@@ -181,7 +179,7 @@ def test_each_line_is_found_again(demo: Demo, tmp_path: Path) -> None:
 
 
 # ---- a file that is read in parts by several processes gives what one process reads
-def test_every_partition_gives_the_same(demo: Demo) -> None:
+def test_every_partition_gives_the_same(demo):
     path = demo["cora_demo_order"].samples
     size = path.stat().st_size
     whole = read_part(path, 0, size, "flexible").samples["none"]
@@ -197,7 +195,7 @@ def test_every_partition_gives_the_same(demo: Demo) -> None:
         assert [part.line(number) for number in range(len(part.records))] == lines_of(path)
 
 
-def test_several_processes(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes(demo, monkeypatch):
     folders = [demo[task].folder for task in ("cora_demo", "cora_demo_order_mc")]
     before = as_csv(read_runs(folders))
     monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
@@ -207,7 +205,7 @@ def test_several_processes(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
         assert as_csv(read_runs(folders)) == before
 
 
-def test_errors_of_a_process(demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_a_process(demo, tmp_path, monkeypatch):
     monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
     path = demo["cora_demo"].samples
     with SamplesReaders(2) as readers:
@@ -229,7 +227,7 @@ def test_errors_of_a_process(demo: Demo, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("text", ["1" * 4_000, "[" * 950 + "]" * 950])
 @pytest.mark.parametrize("name", ["variants", "ordinal", "question_id", "printed"])
-def test_hostile_values(name: str, text: str, demo: Demo, tmp_path: Path) -> None:
+def test_hostile_values(name, text, demo, tmp_path):
     written = copied(demo["cora_demo_order"], tmp_path)
     first, *lines = lines_of(written.samples)
     first["doc"][name] = "HERE"
@@ -240,8 +238,8 @@ def test_hostile_values(name: str, text: str, demo: Demo, tmp_path: Path) -> Non
 
 
 def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_not_read_to_its_end(
-    demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    demo, tmp_path, monkeypatch
+):
     written = copied(demo["cora_demo"], tmp_path)
     others = [hellaswag(number) for number in range(100)]
     path = put(written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl"), others)
@@ -264,7 +262,7 @@ SOME = {"questions": 2}
 
 
 @pytest.mark.parametrize(("task", "is_scored"), [("cora_demo", True), ("cora_demo_mc", True), ("cora_demo", False)])
-def test_results_are_read_as_their_files(task: str, is_scored: bool, tmp_path: Path) -> None:
+def test_results_are_read_as_their_files(task, is_scored, tmp_path):
     results = simulated.run(simulated.prefers, task, SOME, predict_only=not is_scored)
     results["config"]["model_args"] = "pretrained=some-org/base,peft=some-org/some-model"
     results["config"]["more"] = {"count": np.int64(1), "mean": np.float32(0.5), "all": np.arange(2), "types": {int}}
@@ -279,7 +277,7 @@ def test_results_are_read_as_their_files(task: str, is_scored: bool, tmp_path: P
     assert ours._run.results["config"]["more"]["all"] == [0, 1]
 
 
-def test_several_results_and_other_tasks(tmp_path: Path) -> None:
+def test_several_results_and_other_tasks(tmp_path):
     one = simulated.run(simulated.knows, options=SOME)
     other, saved = (simulated.run(simulated.prefers, options=SOME) for _ in range(2))
     one["samples"] = {"arc_easy": [{"doc_id": 0, "doc": {"query": "?"}}], **one["samples"]}
@@ -298,7 +296,7 @@ def test_several_results_and_other_tasks(tmp_path: Path) -> None:
     assert not path.parents[1].exists()
 
 
-def test_results_without_samples_of_our_tasks() -> None:
+def test_results_without_samples_of_our_tasks():
     for results, message in (
         ({"results": {}}, "without `samples`. Pass log_samples=True to simple_evaluate"),
         ({"samples": {"arc_easy": [{"doc": {"query": "?"}}]}}, "of other tasks (arc_easy)"),

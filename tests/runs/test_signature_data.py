@@ -13,7 +13,7 @@ HOSTILE = ["a|b", "a:b", "|form:generate|", "data:1|n:5", "two\nlines\r", "", "%
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_breaks_neither_metadata_nor_signature(name: str) -> None:
+def test_a_hostile_name_breaks_neither_metadata_nor_signature(name):
     data = Data(name, "1a2b3c4d")
     assert Data.of(data.in_metadata()) == data
     records = [Record("q", kind="k", ordinal=0, variants=1, printed=(0, 1), answer=0, picked=0, original=True)]
@@ -31,12 +31,12 @@ def test_a_hostile_name_breaks_neither_metadata_nor_signature(name: str) -> None
     assert signature_parts(again) == parts
 
 
-def test_an_entry_that_is_not_ours_is_unknown_data() -> None:
+def test_an_entry_that_is_not_ours_is_unknown_data():
     for entry in (None, "mine", 5, ["a"], {"name": 5, "questions": ["x"]}, {"other": "x"}):
         assert Data.of({"benchmark": entry}) == Data.of({}) == Data()
 
 
-def test_the_name_of_a_task_that_names_its_benchmark_is_not_repeated() -> None:
+def test_the_name_of_a_task_that_names_its_benchmark_is_not_repeated():
     mmlu = Data("mmlu", "1a2b3c4d")
     assert mmlu.in_signature("cora_mmlu_order_mc") == {"data": "1a2b3c4d"}
     assert mmlu.in_signature("mine") == {"benchmark": "mmlu", "data": "1a2b3c4d"}
@@ -44,7 +44,7 @@ def test_the_name_of_a_task_that_names_its_benchmark_is_not_repeated() -> None:
     assert data_labels([("cora_mmlu", "cora_mmlu", mmlu), ("cora_mmlu_order", "cora_mmlu", mmlu)]) == ["", ""]
 
 
-def test_two_revisions_of_a_benchmark_have_their_digests() -> None:
+def test_two_revisions_of_a_benchmark_have_their_digests():
     one, other, unknown = Data("mmlu", "1a2b3c4d"), Data("mmlu", "5e6f7a8b"), Data()
     asked = [("cora_mmlu", "cora_mmlu", data) for data in (one, other, unknown)]
     assert data_labels(asked) == ["1a2b3c4d", "5e6f7a8b", ""]
@@ -54,7 +54,7 @@ def test_two_revisions_of_a_benchmark_have_their_digests() -> None:
     assert data_labels([*asked[:1], ("mine", "mine", other)]) == ["", "mmlu"]
 
 
-def test_only_known_digests_differ() -> None:
+def test_only_known_digests_differ():
     one, other = Data("my", "1a2b3c4d"), Data("my", "5e6f7a8b")
     assert one.differs_from(other)
     assert not any(one.differs_from(data) for data in (Data("copy", "1a2b3c4d"), Data("my"), Data()))

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from itertools import product
 from math import factorial
@@ -39,19 +39,19 @@ LATIN = (
 """The languages of wordfreq with Latin letters."""
 
 
-def plain(text: str) -> str:
+def plain(text):
     """The text in small letters without accents."""
     decomposed = unicodedata.normalize("NFKD", text.casefold().replace("ł", "l").replace("ø", "o").replace("ı", "i"))
     return re.sub("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+", "", decomposed)
 
 
-def of_filler_length(words: Iterable[str]) -> set[str]:
+def of_filler_length(words):
     """The words of six or seven letters: a filler, or a filler without its last letter."""
     return set(plain("\n".join(word for word in words if 6 <= len(word) <= 7)).split("\n"))
 
 
 @cache
-def frequent_words() -> set[str]:
+def frequent_words():
     """Words and names of six or seven letters that occur in texts of 27 languages."""
     wordfreq = pytest.importorskip("wordfreq")
     lists = (level for language in LATIN for level in wordfreq.get_frequency_list(language, "best"))
@@ -59,7 +59,7 @@ def frequent_words() -> set[str]:
 
 
 @given(st.integers(0, 30), st.integers(0, 12), st.integers(), st.text(max_size=10))
-def test_fillers_can_be_said_and_differ(count: int, more: int, seed: int, question: str) -> None:
+def test_fillers_can_be_said_and_differ(count, more, seed, question):
     words = fillers(count, [], seed, question)
     assert len(words) == len(set(words)) == count
     assert all(word.lower() in SPACE and word == word.capitalize() for word in words)  # such as "Tuvozur"
@@ -67,14 +67,14 @@ def test_fillers_can_be_said_and_differ(count: int, more: int, seed: int, questi
     assert fillers(count + more, [], seed, question)[:count] == words
 
 
-def test_no_english_word_contains_an_unheard_syllable() -> None:
+def test_no_english_word_contains_an_unheard_syllable():
     english_words = pytest.importorskip("english_words")
-    words: set[str] = english_words.get_english_words_set(["web2", "gcide"], alpha=True, lower=True)
+    words = english_words.get_english_words_set(["web2", "gcide"], alpha=True, lower=True)
     assert len(words) > 200_000
     assert not [word for word in words if any(unheard in word for unheard in UNHEARD)]
 
 
-def test_no_filler_is_a_word_or_a_name() -> None:
+def test_no_filler_is_a_word_or_a_name():
     """The whole space of fillers, compared with dictionaries and with the words in texts of 27 languages."""
     possible = {word for word in SPACE if word[:5] not in HEARD}
     assert (len(SPACE), len(possible)) == (24_200, 24_200 - len(HEARD) * 55)
@@ -88,7 +88,7 @@ def test_no_filler_is_a_word_or_a_name() -> None:
     assert not (possible | {word[:6] for word in possible}) & dictionaries
 
 
-def test_fillers_never_change_and_depend_on_their_key() -> None:
+def test_fillers_never_change_and_depend_on_their_key():
     # Stored values: a released task must always print the same fillers.
     assert fillers(4, [], 0, "q1") == ("Muvubip", "Tuvozur", "Devupok", "Luvupit")
     # Without the words with a heard beginning: Savozum and Mavukir would be the second and the fourth.
@@ -98,7 +98,7 @@ def test_fillers_never_change_and_depend_on_their_key() -> None:
 
 
 @pytest.mark.parametrize("written", [str, str.lower, str.upper, "What is a {}?".format, "x{}y".format])
-def test_a_filler_does_not_occur_in_the_taken_texts(written: Callable[[str], str]) -> None:
+def test_a_filler_does_not_occur_in_the_taken_texts(written):
     first, second, third = fillers(3, [], 0, "q1")
     # Words in the taken texts are skipped, ignoring case, and the next words follow.
     assert fillers(2, ["Fog", written(first), "Ice"], 0, "q1") == (second, third)
@@ -112,7 +112,7 @@ WITH_FILLERS = pytest.mark.parametrize("make", [plus, revas])
 
 
 @WITH_FILLERS
-def test_a_filler_in_the_text_of_the_question_is_not_printed(make: Make) -> None:
+def test_a_filler_in_the_text_of_the_question_is_not_printed(make):
     first, second, third = fillers(3, [], 0, "q")
     question = Question("q", f"What is a {first.lower()}?", ("Ice", second.upper(), "Fog"), 0)
     texts = [text for variant in make(question) for text in variant.choices]
@@ -121,7 +121,7 @@ def test_a_filler_in_the_text_of_the_question_is_not_printed(make: Make) -> None
 
 
 @WITH_FILLERS
-def test_other_orders_print_the_first_text_of_equal_options(make: Make) -> None:
+def test_other_orders_print_the_first_text_of_equal_options(make):
     variants = make(Question("q", "Which?", ("None of the above", "Ice", "none of the above."), 1))
     texts = {text for variant in variants if variant.kind == "shuffled" for text in variant.choices}
     assert texts == {"None of the above", "Ice"}
@@ -134,7 +134,7 @@ def test_other_orders_print_the_first_text_of_equal_options(make: Make) -> None:
         *((plus, ("shuffled",)), (revas, ("shuffled", "options_6_shuffled", "nota_answer_shuffled"))),
     ],
 )
-def test_the_text_of_nota_and_the_seed(make: Make, kinds: tuple[str, ...]) -> None:
+def test_the_text_of_nota_and_the_seed(make, kinds):
     texts = {text for variant in make(WATER, nota_text="None of these") for text in variant.choices}
     assert {*WATER.choices, "None of these"} <= texts
     assert "None of the above" not in texts
@@ -153,9 +153,7 @@ def test_the_text_of_nota_and_the_seed(make: Make, kinds: tuple[str, ...]) -> No
 
 @pytest.mark.parametrize(("make", "several_orders"), [(plus, False), (revas, True)])
 @given(question=questions, seed=st.integers(0, 5), nota_text=st.sampled_from(["None of the above", "None of these"]))
-def test_properties_of_the_kinds_of_mcqa_plus(
-    make: Make, several_orders: bool, question: Question, seed: int, nota_text: str
-) -> None:
+def test_properties_of_the_kinds_of_mcqa_plus(make, several_orders, question, seed, nota_text):
     variants = make(question, seed=seed, nota_text=nota_text)
     check_what_holds_for_every_variant(question, variants, nota_text)
     options, source = len(question.choices), tuple(range(len(question.choices)))

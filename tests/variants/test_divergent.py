@@ -11,16 +11,16 @@ SEVERAL = ("with_nota", "decoupled", "decoupled_with_nota")
 
 
 @pytest.mark.parametrize(("options", "variants"), [(2, 8), (3, 14), (4, 20), (5, 26), (13, 74), (26, 152)])
-def test_number_of_variants(options: int, variants: int) -> None:
+def test_number_of_variants(options, variants):
     assert len(divergent(question_with(options))) == variants == 2 + 6 * (options - 1)
 
 
-def test_kinds_are_in_the_documented_order() -> None:
+def test_kinds_are_in_the_documented_order():
     several = [kind for one in SEVERAL for each in (one, f"{one}_shuffled") for kind in [each] * 4]
     assert kinds_of(divergent(WATER)) == ["original", "shuffled", *several]
 
 
-def test_printed_options_before_any_reordering() -> None:
+def test_printed_options_before_any_reordering():
     printed = printed_by_kind(divergent(WATER))
     assert printed["original"] == [(0, 1, 2, 3, 4)]
     # NOTA replaces each distractor in turn, in its place.
@@ -32,7 +32,7 @@ def test_printed_options_before_any_reordering() -> None:
 
 
 @given(questions, st.integers(0, 5))
-def test_every_variant_has_the_answer_and_shuffled_ones_have_another_order(question: Question, seed: int) -> None:
+def test_every_variant_has_the_answer_and_shuffled_ones_have_another_order(question, seed):
     variants = divergent(question, seed=seed)
     assert [variant.ordinal for variant in variants] == list(range(len(variants)))
     for variant in variants:
@@ -46,7 +46,7 @@ def test_every_variant_has_the_answer_and_shuffled_ones_have_another_order(quest
             assert sorted(before) == sorted(after)
 
 
-def test_options_that_read_like_nota_or_are_equal() -> None:
+def test_options_that_read_like_nota_or_are_equal():
     variants = divergent(Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0))
     assert (len(variants), variants[0].printed) == (14, (0, 1, NOTA))
     # A right one is right wherever it is printed.

@@ -6,17 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.questions.question import LETTERS, NOTA, Question
-from lm_eval_cora.variants.order import POSITIONS, Orders, order
+from lm_eval_cora.variants.order import POSITIONS, order
 from lm_eval_cora.variants.template import own_templates
-from lm_eval_cora.variants.variant import Variant
 from tests.support.questions import WATER, question_with, questions
 
 
-def printed(variants: list[Variant]) -> list[tuple[int, ...]]:
+def printed(variants):
     return [variant.printed for variant in variants]
 
 
-def check_what_holds_for_every_order(question: Question, variants: list[Variant]) -> None:
+def check_what_holds_for_every_order(question, variants):
     assert [variant.ordinal for variant in variants] == list(range(len(variants)))
     assert [variant.choices for variant in variants if variant.original] == [question.choices]
     for variant in variants:
@@ -27,7 +26,7 @@ def check_what_holds_for_every_order(question: Question, variants: list[Variant]
     assert len(set(printed(variants))) == len(variants)
 
 
-def test_printed_options() -> None:
+def test_printed_options():
     # Ice swaps places with Steam, with itself, with Fog, with Dew.
     template = own_templates().fixed
     variants = order(WATER, template=template)
@@ -37,7 +36,7 @@ def test_printed_options() -> None:
 
 
 @given(questions)
-def test_swaps(question: Question) -> None:
+def test_swaps(question):
     options = len(question.choices)
     variants = order(question)
     check_what_holds_for_every_order(question, variants)
@@ -51,7 +50,7 @@ def test_swaps(question: Question) -> None:
 
 
 @given(questions)
-def test_rotations(question: Question) -> None:
+def test_rotations(question):
     options = len(question.choices)
     variants = order(question, orders="cyclic")
     check_what_holds_for_every_order(question, variants)
@@ -62,7 +61,7 @@ def test_rotations(question: Question) -> None:
 
 @settings(max_examples=20)
 @given(st.sampled_from([question_with(size, right) for size in range(2, 6) for right in range(size)]))
-def test_all_orders(question: Question) -> None:
+def test_all_orders(question):
     options = len(question.choices)
     variants = order(question, orders="all")
     check_what_holds_for_every_order(question, variants)
@@ -74,13 +73,13 @@ def test_all_orders(question: Question) -> None:
 
 
 @pytest.mark.parametrize("options", [6, 10, 26])
-def test_all_orders_of_too_many_options_are_an_error(options: int) -> None:
+def test_all_orders_of_too_many_options_are_an_error(options):
     with pytest.raises(ValueError, match=f"'q' has {options} options, .* at most 5 .* swap or cyclic"):
         order(question_with(options), orders="all")
 
 
 @pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])
-def test_equal_distractors_are_one_option(orders: Orders) -> None:
+def test_equal_distractors_are_one_option(orders):
     variants = order(Question("q", "Which?", ("Fog", "Ice", "Fog "), 1), orders=orders)
     for variant in variants:
         assert sorted(variant.printed) == [0, 0, 1]
@@ -90,7 +89,7 @@ def test_equal_distractors_are_one_option(orders: Orders) -> None:
     assert orders != "swap" or printed(variants) == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
 
 
-def test_options_are_neither_removed_nor_added() -> None:
+def test_options_are_neither_removed_nor_added():
     # This probe does not print NOTA, so a source option with these words keeps its own identity.
     variants = order(Question("q", "Which?", ("Ice", "Fog", "None of the above"), 0))
     assert printed(variants) == [(0, 1, 2), (1, 0, 2), (2, 1, 0)]

@@ -10,21 +10,21 @@ from tests.support.questions import COUNTS, WATER, kinds_of, printed_by_kind, qu
 @pytest.mark.parametrize(
     ("options", "variants"), [(2, 9), (3, 12), (4, 14), (5, 15), (6, 15), (8, 17), (10, 19), (13, 23), (26, 36)]
 )
-def test_number_of_variants(options: int, variants: int) -> None:
+def test_number_of_variants(options, variants):
     # original + reorderings + other counts + NOTA + one true-or-false question per option
     other_counts = len([count for count in COUNTS if count != options])
     assert variants == 1 + min(3, factorial(options) - 1) + other_counts + 1 + options
     assert len(plus(question_with(options))) == variants
 
 
-def test_kinds_are_in_the_documented_order() -> None:
+def test_kinds_are_in_the_documented_order():
     assert kinds_of(plus(WATER)) == [
         *("original", *["shuffled"] * 3, *(f"options_{count}" for count in COUNTS), "nota_answer"),
         *("true_or_false_wrong", "true_or_false_right", "true_or_false_wrong", "true_or_false_wrong"),
     ]
 
 
-def test_the_draws_never_change() -> None:
+def test_the_draws_never_change():
     # Stored values: a released task must always draw the same variants. If you change them, raise its version.
     variants = plus(WATER)
     printed = printed_by_kind(variants)
@@ -33,7 +33,7 @@ def test_the_draws_never_change() -> None:
     assert variants[8].choices[4:] == ("Muvubip", "Tuvozur", "Devupok", "Luvupit", "Gavukan", "Suvufun")
 
 
-def test_all_distractors_are_removed_equally_often() -> None:
+def test_all_distractors_are_removed_equally_often():
     question = question_with(4, answer=2)
     kept = Counter(printed_by_kind(plus(question, seed=seed))["options_2"][0] for seed in range(600))
     assert set(kept) == {(0, 2), (1, 2), (2, 3)}

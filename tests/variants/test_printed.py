@@ -1,12 +1,11 @@
 import re
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.variants.printed import PrintedPrompt, PrintedQuestion, of_one_task, printed_question
+from lm_eval_cora.variants.printed import PrintedPrompt, of_one_task, printed_question
 
 STYLES = {
     "mmlu": ("Frozen water?\nA. ice\nB. fog\nC. dew\nAnswer:", "ABC"),
@@ -27,18 +26,18 @@ STYLES = {
 }
 
 
-def cut(prompt: str, labels: Sequence[str]) -> PrintedQuestion:
+def cut(prompt, labels):
     found = printed_question(prompt, labels)
     assert found is not None
     return found
 
 
-def prompt_of(found: PrintedQuestion, *scored_as: str) -> PrintedPrompt:
+def prompt_of(found, *scored_as):
     return PrintedPrompt("a_task", "", printed=found, scored_as=scored_as)
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_options_are_found_and_printed_as_they_were(style: str) -> None:
+def test_options_are_found_and_printed_as_they_were(style):
     prompt, labels = STYLES[style]
     found = cut(prompt, labels)
     assert str(found) == prompt == found.with_options(found.options)
@@ -57,11 +56,11 @@ def test_options_are_found_and_printed_as_they_were(style: str) -> None:
         "?\n(A) as in (B) (B) fog (C) dew",
     ],
 )
-def test_no_options(prompt: str) -> None:
+def test_no_options(prompt):
     assert printed_question(prompt, "ABC") is None
 
 
-def test_other_options_in_the_same_style() -> None:
+def test_other_options_in_the_same_style():
     found = cut("Wählen Sie A, B oder C.\n(A) Eis (B) Tau (C) Dampf\nEines von (A, B, C):", "ABC")
     assert found.with_options(["Tau", "Eis"]) == "Wählen Sie A oder B.\n(A) Tau (B) Eis\nEines von (A, B):"
     chinese = cut("从A、B或C中选择。\nA. 冰\nB. 雾\nC. 露\n答案（A、B、C）：", "ABC")
@@ -74,7 +73,7 @@ def test_other_options_in_the_same_style() -> None:
     ("labels", "next_one"),
     [("ABC", "D"), ("abc", "d"), ("123", "4"), ("012", "3"), ("أبج", "د"), ("АБВ", "Г"), ("가나다", "라")],
 )
-def test_more_options_continue_the_labels(labels: str, next_one: str) -> None:
+def test_more_options_continue_the_labels(labels, next_one):
     assert cut("?\n" + "".join(f"{label}) x{label}\n" for label in labels), labels).labels_of(4)[-1] == next_one
 
 
@@ -97,7 +96,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("kind", ENDS)
-def test_the_punctuation_of_the_list_stays_at_its_place(kind: str) -> None:
+def test_the_punctuation_of_the_list_stays_at_its_place(kind):
     prompt, options = ENDS[kind]
     found = cut(prompt, "ABC"[: options.count("|") + 1])
     assert str(found) == prompt == found.with_options(found.options)
@@ -107,7 +106,7 @@ def test_the_punctuation_of_the_list_stays_at_its_place(kind: str) -> None:
     assert found.with_options(["same"] * len(found.options)) == expected
 
 
-def test_an_option_may_begin_with_a_label() -> None:
+def test_an_option_may_begin_with_a_label():
     prompts = ["?\n(A) ice (B) fog (C) dew", "?\n(A) A. ice (B) B. fog (C) C. dew", "?\n(A) x (B) y (C) z"]
     found = of_one_task([cut(prompt, "ABC") for prompt in prompts])
     assert [question.options[0] for question in found] == ["ice", "A. ice", "x"]
@@ -116,21 +115,21 @@ def test_an_option_may_begin_with_a_label() -> None:
     assert known.options == ("A. ice", "B. fog", "C. dew")
 
 
-def test_unknown_labels_are_not_continued() -> None:
+def test_unknown_labels_are_not_continued():
     prompt = prompt_of(cut("?\nP) x\nQ) y\nR) z\n:", ("P", "Q", "R")), "P")
     assert prompt.labels_of(3) == ("P", "Q", "R")
     with pytest.raises(UserError, match="a_task: a variant has 4 options, but the labels after P, Q, R are not known"):
         prompt.labels_of(4)
 
 
-def test_an_option_of_several_lines_ends_where_the_end_of_most_questions_begins() -> None:
+def test_an_option_of_several_lines_ends_where_the_end_of_most_questions_begins():
     prompts = ["?\nA. x\nB. y\nAnswer:", "?\nA. x\nB. y\nz\nAnswer:", "?\nA. v\nB. w\nAnswer:"]
     found = of_one_task([cut(prompt, "AB") for prompt in prompts])
     assert [question.options[1] for question in found] == ["y", "y\nz", "w"]
     assert [str(question) for question in found] == prompts
 
 
-def test_words_and_separators_stay_and_lists_have_brackets() -> None:
+def test_words_and_separators_stay_and_lists_have_brackets():
     # The word before the label may contain it.
     found = cut("?\nChoice A: ice\nChoice B: fog\nChoice C: dew\nAnswer:", "ABC")
     assert found.options == ("ice", "fog", "dew")
@@ -150,7 +149,7 @@ def test_words_and_separators_stay_and_lists_have_brackets() -> None:
         ("(A)ice; (B)fog.", "(A)fog; (B)ice."),
     ],
 )
-def test_what_is_scored(scored_as: str, expected: str) -> None:
+def test_what_is_scored(scored_as, expected):
     ends = ";." if ";" in scored_as else ("", "")
     texts = [re.sub("^[(].[)]", "", text) for text in scored_as.split()] if "ice" in scored_as else []
     found = printed_question("?\n(A)ice{}\n(B)fog{}\n:".format(*ends), "AB", texts)
@@ -160,7 +159,7 @@ def test_what_is_scored(scored_as: str, expected: str) -> None:
     assert prompt.scored(["ice", "fog"]) == scored_as.split()
 
 
-def test_white_space_inside_an_option_stays() -> None:
+def test_white_space_inside_an_option_stays():
     prompt = prompt_of(cut("?\nA. two  words\nB. fog\nAnswer:", "AB"), "A")
     assert prompt.render("?", ["fog", "two words"]) == "?\nA. fog\nB. two  words\nAnswer:"
     # The original of options that differ in white space only is the prompt.
@@ -172,6 +171,6 @@ TEXT = st.text("ABCab.()1: \n,", max_size=40)
 
 
 @given(TEXT, st.lists(TEXT, min_size=2, max_size=4), TEXT)
-def test_the_parts_are_the_prompt(stem: str, options: list[str], end: str) -> None:
+def test_the_parts_are_the_prompt(stem, options, end):
     prompt = stem + "".join(f"\n{label}. {option}" for label, option in zip("ABCD", options, strict=False)) + end
     assert str(cut(prompt, "ABCD"[: len(options)])) == prompt

@@ -2,9 +2,9 @@ import pytest
 
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import Form, OpenQuestion, Question
+from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.report.sections import BLOCKS
-from lm_eval_cora.variants.probes import PROBES, Probe, Setting
+from lm_eval_cora.variants.probes import PROBES, Setting
 from lm_eval_cora.variants.template import READ_AFTER
 
 FIVE = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1, "physics")
@@ -13,7 +13,7 @@ EACH = [(probe, form) for probe in PROBES.values() for form in probe.formats]
 
 
 @pytest.mark.parametrize(("probe", "form"), EACH, ids=[f"{probe.name} {form}" for probe, form in EACH])
-def test_variants_agree_with_the_declaration_of_the_probe(probe: Probe, form: Form) -> None:
+def test_variants_agree_with_the_declaration_of_the_probe(probe, form):
     for question in (FIVE, HALF) if probe.open_questions else (FIVE,):
         variants = probe.expand(question, Setting(form=form))
         assert [variant.ordinal for variant in variants] == list(range(len(variants)))
@@ -34,7 +34,7 @@ def test_variants_agree_with_the_declaration_of_the_probe(probe: Probe, form: Fo
 
 
 @pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
-def test_names_in_the_declaration_of_a_probe_exist(probe: Probe) -> None:
+def test_names_in_the_declaration_of_a_probe_exist(probe):
     assert {*probe.charts, *probe.tables} <= BLOCKS.keys()
     assert set(probe.options) <= Options.names()
     assert all(name in FORMATS for name in probe.formats.values())

@@ -1,8 +1,6 @@
 """Variants for users who query a model themselves: the same as in the task `cora_local`, from any kind of table."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -27,7 +25,7 @@ ROWS = [
 
 @pytest.mark.parametrize("probe", PROBES)
 @pytest.mark.parametrize("options", [{}, {"seed": 3, "questions": 2}])
-def test_the_variants_are_those_of_the_task(probe: str, options: dict[str, Any], tmp_path: Path) -> None:
+def test_the_variants_are_those_of_the_task(probe, options, tmp_path):
     path = put(tmp_path / "questions.jsonl", ROWS)
     chosen = Options(data_files=(str(path),), **options)
     questions, _ = load_benchmark(options=chosen, benchmark=benchmark("local", {}, chosen.data_files))
@@ -38,7 +36,7 @@ def test_the_variants_are_those_of_the_task(probe: str, options: dict[str, Any],
         assert [variant.prompt for variant in variants] == [doc_to_text(doc) for doc in docs]
 
 
-def test_user_templates(tmp_path: Path) -> None:
+def test_user_templates(tmp_path):
     path = tmp_path / "templates.json"
     path.write_text(json.dumps([{"name": "brief", "prompt": "{question}{options}\nThe best answer is:"}]))
     with pytest.raises(UserError, match="'templates': expected at least two"):
@@ -55,7 +53,7 @@ OWN = """{% if ask == "yes_no" %}Vrai ?{% elif ask == "select_all" %}Toutes :{% 
 
 
 @pytest.mark.parametrize("probe", [name for name in PROBES if name != "prompts"])
-def test_a_prompt_of_ones_own(probe: str) -> None:
+def test_a_prompt_of_ones_own(probe):
     begins = {"yes_no": "Vrai ?", "select_all": "Toutes :"}
     for variant in cora.expand(ROWS, probe=probe, prompt=OWN):
         options = "".join(f"{letter}) {text}\n" for letter, text in zip("ABCDEFGHIJ", variant.choices, strict=False))
@@ -78,13 +76,13 @@ def test_a_prompt_of_ones_own(probe: str) -> None:
         *(("prompts", OWN, "the probe 'prompts' compares several prompts"), ("order", "", "expected a Jinja template")),
     ],
 )
-def test_a_prompt_is_checked(probe: str, prompt: str, told: str) -> None:
+def test_a_prompt_is_checked(probe, prompt, told):
     with pytest.raises(UserError) as caught:
         cora.expand(ROWS, probe=probe, prompt=prompt)
     assert told in str(caught.value)
 
 
-def test_a_prompt_without_the_words_before_the_answer_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_prompt_without_the_words_before_the_answer_is_warned_of(caplog):
     cora.expand(ROWS, probe="order", prompt=OWN)
     assert "option 'prompt': best_answer: expected 'best answer is' in the template" in caplog.text
 
@@ -105,12 +103,12 @@ def test_a_prompt_without_the_words_before_the_answer_is_warned_of(caplog: pytes
         *(("missing.csv", {}, r"^there is no file missing\.csv"), (None, {}, "expected questions, or a dataset")),
     ],
 )
-def test_wrong_sources_and_arguments(source: Any, arguments: dict[str, Any], message: str) -> None:
+def test_wrong_sources_and_arguments(source, arguments, message):
     with pytest.raises(UserError, match=message):
         cora.expand(source, **arguments)
 
 
-def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path: Path) -> None:
+def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path):
     files = [put(tmp_path / f"{name}.jsonl", ROWS) for name in ("one", "other")]
     sources = [*files, ROWS, pd.DataFrame(ROWS)]
     first, *others = ([vars(one) for one in cora.expand(source, shuffle=True)] for source in sources)

@@ -3,7 +3,7 @@ from hypothesis import given
 
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.prompts import prompts, sampling
-from lm_eval_cora.variants.template import Template, Templates, own_templates
+from lm_eval_cora.variants.template import Templates, own_templates
 from tests.support.questions import questions
 
 WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Steam "), 1)
@@ -12,7 +12,7 @@ TEN = own_templates()
 
 
 @given(questions)
-def test_question_and_options_are_unchanged(question: Question) -> None:
+def test_question_and_options_are_unchanged(question):
     for variants in (prompts(question, TEN), sampling(question, TEN.fixed)):
         assert [variant.ordinal for variant in variants] == list(range(len(variants)))
         for variant in variants:
@@ -21,7 +21,7 @@ def test_question_and_options_are_unchanged(question: Question) -> None:
 
 
 @pytest.mark.parametrize("fixed", TEN.all, ids=str)
-def test_a_variant_for_each_template_and_the_fixed_one_is_the_original(fixed: Template) -> None:
+def test_a_variant_for_each_template_and_the_fixed_one_is_the_original(fixed):
     variants = prompts(WATER, Templates(TEN.all, fixed))
     assert [variant.kind for variant in variants] == [template.name for template in TEN.all]
     assert [variant.template for variant in variants] == list(TEN.all)
@@ -29,14 +29,14 @@ def test_a_variant_for_each_template_and_the_fixed_one_is_the_original(fixed: Te
     assert {variant.printed for variant in variants} == {(0, 1, 2, 0)}
 
 
-def test_there_are_five_samples_and_no_original() -> None:
+def test_there_are_five_samples_and_no_original():
     variants = sampling(WATER, TEN.fixed)
     assert {variant.template for variant in variants} == {TEN.fixed}
     assert [variant.kind for variant in variants] == [f"sample_{number}" for number in (1, 2, 3, 4, 5)]
     assert not any(variant.original for variant in variants)
 
 
-def test_questions_without_options() -> None:
+def test_questions_without_options():
     for variants in (prompts(HALF, TEN), sampling(HALF, TEN.fixed)):
         for variant in variants:
             assert (variant.choices, variant.printed, variant.answer, variant.ask) == ((), (), HALF.answer, "boxed")

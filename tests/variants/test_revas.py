@@ -19,14 +19,14 @@ from tests.support.questions import (
 
 
 @pytest.mark.parametrize(("options", "variants"), [(2, 35), (3, 39), (4, 45), (5, 48), (10, 53), (13, 72), (26, 111)])
-def test_number_of_variants(options: int, variants: int) -> None:
+def test_number_of_variants(options, variants):
     # orders + NOTA + one true-or-false question per option + select all + one replaced option per distractor
     orders = options + sum(count for count in COUNTS if count != options)
     assert variants == orders + min(4, factorial(options)) + options + 1 + options - 1
     assert len(revas(question_with(options))) == variants
 
 
-def test_kinds_are_in_the_documented_order() -> None:
+def test_kinds_are_in_the_documented_order():
     assert kinds_of(revas(WATER)) == [
         *("original", *["shuffled"] * 3),
         *(kind for n in (2, 3, 6, 8, 10) for kind in (f"options_{n}", *[f"options_{n}_shuffled"] * (n - 1))),
@@ -38,7 +38,7 @@ def test_kinds_are_in_the_documented_order() -> None:
     assert [(variant.kind, variant.choices) for variant in revas(WATER, select_all=False)] == written
 
 
-def test_the_draws_never_change() -> None:
+def test_the_draws_never_change():
     # Stored values: a released task must always draw the same variants. If you change them, raise its version.
     variants = revas(WATER)
     printed = printed_by_kind(variants)
@@ -54,7 +54,7 @@ def test_the_draws_never_change() -> None:
 
 
 @given(questions, st.integers(0, 5))
-def test_kinds_that_only_this_probe_has(question: Question, seed: int) -> None:
+def test_kinds_that_only_this_probe_has(question, seed):
     variants = revas(question, seed=seed)
     options, source = len(question.choices), tuple(range(len(question.choices)))
     distractors = [k for k in source if k != question.answer]
@@ -71,13 +71,13 @@ def test_kinds_that_only_this_probe_has(question: Question, seed: int) -> None:
     assert options >= 10 or here.keys() & there.keys()
 
 
-def test_each_probe_has_its_own_draws() -> None:
+def test_each_probe_has_its_own_draws():
     # Otherwise a question would have the same reorderings in both probes.
     for question in (question_with(5, id=str(number)) for number in range(20)):
         assert printed_by_kind(plus(question))["shuffled"] != printed_by_kind(revas(question))["shuffled"][:3]
 
 
-def test_equal_distractors_are_one_option() -> None:
+def test_equal_distractors_are_one_option():
     variants = revas(Question("q", "Which?", ("Fog", "Ice", "Fog"), 1))
     printed = printed_by_kind(variants)
     # Three orders exist, as many as the probe asks for three options; with NOTA, fewer than it asks for.
@@ -92,7 +92,7 @@ def test_equal_distractors_are_one_option() -> None:
     assert printed["select_all"] == [(0, 1, 0)]
 
 
-def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
+def test_a_source_option_that_reads_like_nota_is_the_same_answer():
     variants = revas(Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0))
     assert len(variants) == 37  # two orders of Fog and NOTA, not four
     printed = printed_by_kind(variants)
@@ -103,7 +103,7 @@ def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
     assert {v.answer for v in variants if not v.kind.startswith("nota_answer")} == {0}
 
 
-def test_a_right_option_that_reads_like_nota_is_right_wherever_it_is_printed() -> None:
+def test_a_right_option_that_reads_like_nota_is_right_wherever_it_is_printed():
     variants = revas(Question("q", "Which?", ("None of the above", "Fog", "Dew"), 0))
     assert len(variants) == 39
     assert all(variant.answer == NOTA for variant in variants)

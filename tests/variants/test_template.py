@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -29,7 +28,7 @@ UNKNOWN = ("{choices}", "{}", "{0}", "{question.__class__}", "{question[0]}", "{
 BRIEF = {"name": "brief", "prompt": "Now: {question}{options}"}
 
 
-def made(*entries: Any, has_options: bool = True) -> list[str]:
+def made(*entries, has_options=True):
     return [template.name for template in make_templates(list(entries), has_options=has_options).all]
 
 
@@ -59,7 +58,7 @@ def made(*entries: Any, has_options: bool = True) -> list[str]:
         ),
     ],
 )
-def test_an_invalid_template_is_an_error(entry: Any, message: str) -> None:
+def test_an_invalid_template_is_an_error(entry, message):
     # The message has the number of the template, what was expected and what was found.
     with pytest.raises(UserError) as error:
         made(BRIEF, entry)
@@ -75,12 +74,12 @@ def test_an_invalid_template_is_an_error(entry: Any, message: str) -> None:
         ([{**BRIEF, "fixed": True}, {**GOOD, "fixed": True}], "at most one .*'fixed'.* got 2"),
     ],
 )
-def test_templates_that_are_no_list_or_conflict(entries: object, message: str) -> None:
+def test_templates_that_are_no_list_or_conflict(entries, message):
     with pytest.raises(UserError, match=message):
         make_templates(entries, has_options=True)
 
 
-def test_the_fixed_template_is_the_marked_one_or_the_first() -> None:
+def test_the_fixed_template_is_the_marked_one_or_the_first():
     assert make_templates([GOOD, BRIEF], has_options=True).fixed.name == "1_question_last"
     assert make_templates([GOOD, {**BRIEF, "fixed": True}], has_options=True).fixed.name == "brief"
     assert make_templates([{**GOOD, "fixed": False}, BRIEF], has_options=True).fixed.name == "1_question_last"
@@ -101,14 +100,14 @@ def test_the_fixed_template_is_the_marked_one_or_the_first() -> None:
         ("{question}{options}\nThink Step-by-Step.", "question_first_step_by_step"),
     ],
 )
-def test_default_names_tell_where_the_question_is(prompt: str, name: str) -> None:
+def test_default_names_tell_where_the_question_is(prompt, name):
     assert place_of_question(prompt) == name
     assert made(BRIEF, {"prompt": prompt}) == ["brief", f"2_{name}"]
 
 
 @given(st.text(min_size=1), st.lists(st.text(), min_size=2, max_size=26), st.text())
 @example("What is {letters} in {0!r}?", ["{question.__class__}", "{{}}"], "")
-def test_texts_are_printed_unchanged(stem: str, choices: list[str], category: str) -> None:
+def test_texts_are_printed_unchanged(stem, choices, category):
     template = Template("x", "<{question}|{options}|{letters}|{category}>", "[{letter}={option}]")
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(choices)]
     options = "".join(f"[{letter}={choice}]" for letter, choice in zip(letters, choices, strict=True))
@@ -117,12 +116,12 @@ def test_texts_are_printed_unchanged(stem: str, choices: list[str], category: st
     assert str(template) == "x"
 
 
-def test_doubled_braces_of_a_template_are_printed_once() -> None:
+def test_doubled_braces_of_a_template_are_printed_once():
     (template,) = make_templates([{"prompt": r"{question} In \boxed{{}}, please."}], has_options=False).all
     assert template.render("How many?", []) == r"How many? In \boxed{}, please."
 
 
-def test_our_own_templates() -> None:
+def test_our_own_templates():
     templates = own_templates()
     assert len({template.name for template in templates.all}) == 10
     assert len({template.prompt for template in templates.all}) == 10
@@ -150,11 +149,11 @@ FIRST_OF_KIND = {
 }
 
 
-def kept(name: str) -> str:
+def kept(name):
     return (KEPT / f"{name}.txt").read_text(encoding="utf-8")
 
 
-def prompt(ask: str, choices: list[str], text: str = "Which?", *, instruct: bool = True) -> str:
+def prompt(ask, choices, text="Which?", *, instruct=True):
     return prompt_of({"ask": ask, "question": text, "choices": choices}, instruct=instruct)
 
 
@@ -167,22 +166,22 @@ def prompt(ask: str, choices: list[str], text: str = "Which?", *, instruct: bool
         *(("revas", kind) for kind in ("true_or_false_right", "true_or_false_wrong", "select_all")),
     ],
 )
-def test_prompt_of_each_kind(probe: str, kind: str) -> None:
+def test_prompt_of_each_kind(probe, kind):
     assert FIRST_OF_KIND[probe, kind].prompt == kept(f"{probe}_{kind}")
 
 
-def test_text_before_scored_answers() -> None:
+def test_text_before_scored_answers():
     for probe, kind, name in (("revas", "true_or_false_right", "true_or_false"), ("plus", "options_6", "options_6")):
         assert prompt_of(vars(FIRST_OF_KIND[probe, kind]), instruct=False) == kept(f"scored_{name}")
 
 
 @pytest.mark.parametrize("template", own_templates().all, ids=str)
-def test_our_own_ten_templates(template: Template) -> None:
+def test_our_own_ten_templates(template):
     # The templates of SCORE are not kept here, because they are read from the installed harness.
     assert template.render(QUESTION.stem, QUESTION.choices) == kept(f"prompts_{template.name}")
 
 
-def test_the_instruction_names_the_printed_letters() -> None:
+def test_the_instruction_names_the_printed_letters():
     every = list(map(str, range(26)))
     for count, letters in ((3, "(A, B or C)"), (26, "Y or Z)")):
         assert letters in prompt(LETTER, every[:count])
@@ -200,7 +199,7 @@ def test_the_instruction_names_the_printed_letters() -> None:
         *(" \t indented", "שלום", "", "x" * 30_000),
     ],
 )
-def test_question_and_options_reach_the_model_unchanged(text: str) -> None:
+def test_question_and_options_reach_the_model_unchanged(text):
     claim = f"Question: {text}\nProposed answer: {text}\nIs this the right answer to the question, yes or no?\nAnswer:"
     block = f"Question: {text}\nChoices:\nA. {text}\nB. other\nAnswer:"
     for ask in (YES_NO, LETTER, SELECT_ALL):

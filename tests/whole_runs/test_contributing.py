@@ -4,10 +4,8 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import datasets
 import pytest
@@ -27,14 +25,14 @@ from tests.support.simulated import TASKS, knows, run, scores
 GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
 
 
-def files_of_the_guide(what: str) -> dict[str, str]:
+def files_of_the_guide(what):
     """The files in a section of the guide. Each block starts with its name in a comment."""
     (section,) = re.findall(rf"^## Add {what}$(.*?)^## ", GUIDE, flags=re.DOTALL | re.MULTILINE)
     blocks = re.findall(r"^```\w+\n# (\S+)\n(.*?)^```", section, flags=re.DOTALL | re.MULTILINE)
     return dict(blocks)
 
 
-def write(folder: Path, files: Mapping[str, str]) -> None:
+def write(folder, files):
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +40,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """The files of the guide, the existing fragments, and rows in a local folder instead of the Hub."""
     write(tmp_path, files_of_the_guide("a benchmark"))
     for fragment in ("_forms", "_probes"):
@@ -63,7 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_one_fragment_and_the_task_files_are_enough(folder: Path) -> None:
+def test_one_fragment_and_the_task_files_are_enough(folder):
     names = files_of_the_guide("a benchmark")
     assert [Path(name).name for name in names] == [
         *("riddles.yaml", "cora_riddles.yaml", "cora_riddles_mc.yaml", "rhymes.py")
@@ -76,7 +74,7 @@ def test_one_fragment_and_the_task_files_are_enough(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_an_adapter_reads_rows_that_need_code() -> None:
+def test_an_adapter_reads_rows_that_need_code():
     rhymes = import_module("lm_eval_cora.questions.rhymes").RHYMES
     rows = [("row 0", {"text": "moon: spoon, table, fork"}), ("row 1", {"text": "moon"})]
     found = declared({"adapter": rhymes, "hub": "somebody/rhymes", "split": "test"})
@@ -88,7 +86,7 @@ def test_an_adapter_reads_rows_that_need_code() -> None:
 
 
 @pytest.fixture
-def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def extended(tmp_path, monkeypatch):
     """The package with the probe and the answer format of the guide, and a copy of the task files with theirs."""
     shutil.copytree(TASKS, tmp_path / "tasks")
     write(tmp_path, {**files_of_the_guide("a probe"), **files_of_the_guide("an answer format")})
@@ -108,7 +106,7 @@ def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def answer(doc: dict[str, Any]) -> str:
+def answer(doc):
     """Knows the answers, and writes JSON if asked to, except for one question."""
     letter = LETTERS[doc["printed"].index(doc["answer"])]
     if doc["ask"] != "json_letter":
@@ -116,7 +114,7 @@ def answer(doc: dict[str, Any]) -> str:
     return "{}" if doc["question_id"] == "demo-01" else f'Sure: {{"answer": "{letter}"}}'
 
 
-def test_a_probe_and_an_answer_format_are_an_object_each(extended: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_probe_and_an_answer_format_are_an_object_each(extended, capsys):
     assert [Path(name).name for name in files_of_the_guide("a probe")] == [
         *("backwards.py", "backwards.yaml", "cora_demo_backwards.yaml")
     ]

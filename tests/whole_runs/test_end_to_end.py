@@ -3,7 +3,6 @@
 import json
 import logging
 from functools import partial
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -14,7 +13,6 @@ from lm_eval.utils import handle_non_serializable, make_table
 
 from lm_eval_cora import __version__, metrics
 from lm_eval_cora.discovery.task_files import benchmark
-from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.building import build, own_task
 from tests.support.names import METRICS
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
@@ -24,7 +22,7 @@ from tests.support.written import lines_of, put, save
 M = 26
 
 
-def test_the_results_file_and_the_table() -> None:
+def test_the_results_file_and_the_table():
     results = run(knows, options={"questions": 3, "seed": 2})
     table = make_table(results)
     for metric in METRICS:
@@ -48,7 +46,7 @@ def test_the_results_file_and_the_table() -> None:
     json.loads(dumped, parse_constant=lambda name: pytest.fail(f"a bare {name} in the results file"))
 
 
-def test_a_line_before_the_first_request_says_what_the_run_costs(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_line_before_the_first_request_says_what_the_run_costs(caplog):
     caplog.set_level(logging.INFO, logger="lm_eval.cora")
     model = Simulated(knows)
     run(model, options={"questions": 2})
@@ -57,7 +55,7 @@ def test_a_line_before_the_first_request_says_what_the_run_costs(caplog: pytest.
     assert "invalid" not in caplog.text
 
 
-def test_incomplete_questions_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_incomplete_questions_are_left_out(caplog):
     with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(M + 5))):
         values = scores(run(knows))
     assert values["cora"] == 1.0
@@ -65,7 +63,7 @@ def test_incomplete_questions_are_left_out(caplog: pytest.LogCaptureFixture) -> 
     assert caplog.text.count("cora_demo: 1 of 2 questions are incomplete and left out") == 1  # not once per metric
 
 
-def test_runs_without_a_complete_question_and_their_group(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_runs_without_a_complete_question_and_their_group(tmp_path, caplog):
     for name in ("one", "two"):
         own_task(tmp_path, "", name)
     means = "aggregate_metric_list: [{metric: cora, aggregation: mean, weight_by_size: true}]"
@@ -83,7 +81,7 @@ def test_runs_without_a_complete_question_and_their_group(tmp_path: Path, caplog
     assert run(knows, "both", {"questions": 2}, tmp_path)["groups"]["both"]["cora,none"] == 1.0
 
 
-def test_several_filters(tmp_path: Path) -> None:
+def test_several_filters(tmp_path):
     first = "{function: take_first}"
     chains = {"raw": first, "upper": "{function: uppercase}, " + first, "lists": "{function: take_first_k, k: 1}"}
     filters = ", ".join(f"{{name: {name}, filter: [{chain}]}}" for name, chain in chains.items())
@@ -102,7 +100,7 @@ def test_several_filters(tmp_path: Path) -> None:
     assert "accuracy_by_kind" not in metadata
 
 
-def test_half_an_emoji_does_not_cost_the_samples_file(tmp_path: Path) -> None:
+def test_half_an_emoji_does_not_cost_the_samples_file(tmp_path):
     # A token limit cuts an emoji in two. An API sends the half as an escape, which UTF-8 cannot encode.
     results = run(lambda doc: f"{knows(doc)} \ud83d", options={"questions": 1})
     assert scores(results)["cora"] == 1.0
@@ -112,10 +110,10 @@ def test_half_an_emoji_does_not_cost_the_samples_file(tmp_path: Path) -> None:
     assert lines[0]["resps"][0][0].endswith(" \\ud83d")
 
 
-def test_a_live_model_among_the_model_arguments() -> None:
+def test_a_live_model_among_the_model_arguments():
     # The harness puts every model argument into the metadata; an object that can be called has no name.
     class Callable:
-        def __call__(self) -> None: ...
+        def __call__(self): ...
 
     metadata = {"pretrained": Callable(), "loader": partial(print), "cora": {"questions": 1}}
     manager = TaskManager(include_path=TASKS, include_defaults=False, metadata=metadata)
@@ -123,10 +121,8 @@ def test_a_live_model_among_the_model_arguments() -> None:
     assert results["configs"]["cora_demo"]["metadata"]["signature"].startswith("cora|task:cora_demo@6|")
 
 
-def test_a_metric_that_fails_does_not_cost_the_run(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(table: ResponseTable) -> metrics.Estimate:
+def test_a_metric_that_fails_does_not_cost_the_run(monkeypatch, caplog):
+    def broken(table):
         return metrics.Estimate([0.5][len(table.question_ids)], 0.0)  # fails with two questions
 
     monkeypatch.setattr("lm_eval_cora.metrics.core", broken)
@@ -137,7 +133,7 @@ def test_a_metric_that_fails_does_not_cost_the_run(
     assert "cora_demo: core could not be computed" in caplog.text
 
 
-def test_a_users_own_file_with_options_of_every_number(tmp_path: Path) -> None:
+def test_a_users_own_file_with_options_of_every_number(tmp_path):
     sizes = [2, 3, 5, 13, 26]
     rows = [{"question": f"Which, {n}?", "choices": [f"option {k}" for k in range(n)], "answer": n - 1} for n in sizes]
     results = run(knows, "cora_local", {"data_files": str(put(tmp_path / "my.jsonl", rows))})
@@ -146,6 +142,6 @@ def test_a_users_own_file_with_options_of_every_number(tmp_path: Path) -> None:
     assert "n:5x8-152|" in results["configs"]["cora_local"]["metadata"]["signature"]
 
 
-def test_the_demo_as_a_users_own_file_gives_the_same_docs() -> None:
+def test_the_demo_as_a_users_own_file_gives_the_same_docs():
     mine = build("cora_local", data_files=str(benchmark("demo").package_file))
     assert mine.eval_docs == build("cora_demo").eval_docs

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not HUB.is_dir(), reason=f"no samples in {HUB}")
 
 
 @pytest.fixture(autouse=True)
-def _in_the_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_the_folder(tmp_path_factory, monkeypatch):
     # load_dataset("owner/name") finds a local folder of that name.
     monkeypatch.chdir(HUB)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.getbasetemp() / "samples")
@@ -37,7 +37,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_the_right_answer_is_the_sources(name: str) -> None:
+def test_the_right_answer_is_the_sources(name):
     task = build(f"cora_{name}")
     source = benchmark(name).source
     parts = [datasets.load_dataset(path, *source.config, split=source.split) for path in source.hub]
@@ -67,7 +67,7 @@ PAIRS += [("agieval", "_plus_mc"), ("medqa", "_revas"), ("mmlu_pro", "_prompts")
 
 
 @pytest.mark.parametrize(("benchmark", "form"), PAIRS)
-def test_every_row_can_be_asked(benchmark: str, form: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_row_can_be_asked(benchmark, form, caplog):
     """The prompts of all rows are made. Those of twelve are answered."""
     rows, sizes = ROWS[benchmark]
     name = f"cora_{benchmark}{form}"
@@ -92,7 +92,7 @@ def test_every_row_can_be_asked(benchmark: str, form: str, caplog: pytest.LogCap
     assert all(each["arguments"][0][0].endswith(task.doc_to_text(each["doc"])) for each in results["samples"][name])
 
 
-def test_every_problem_of_math_can_be_asked() -> None:
+def test_every_problem_of_math_can_be_asked():
     pytest.importorskip("math_verify")
     for task, variants in (("cora_math_prompts", 10), ("cora_math_sampling", 5)):
         results = run(knows, task)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.readers import READERS, Labelled, labelled, outcome
+from benchmarks.readers import READERS, labelled, outcome
 
 FILE = Path(__file__).parents[3] / "shared" / "answers" / "dev.jsonl"
 pytestmark = pytest.mark.skipif(not FILE.exists(), reason=f"{FILE} is absent")
 
 
 @pytest.fixture(scope="module")
-def lines() -> list[Labelled]:
+def lines():
     return list(labelled(FILE))
 
 
@@ -23,7 +23,7 @@ def lines() -> list[Labelled]:
         ("unseen_dev.jsonl", 0.975, 0.004, 0.015),
     ],
 )
-def test_the_flexible_reader_reads_what_models_write(name: str, right: float, wrong: float, read: float) -> None:
+def test_the_flexible_reader_reads_what_models_write(name, right, wrong, read):
     every = list(labelled(FILE.with_name(name)))
     found = Counter(outcome(READERS["flexible"], line) for line in every)
     chosen = found["right"] + found["wrong"] + found["missed"]
@@ -33,21 +33,21 @@ def test_the_flexible_reader_reads_what_models_write(name: str, right: float, wr
     assert found["read for no reason"] <= read * (len(every) - chosen)
 
 
-def test_the_flexible_reader_reads_each_kind_of_response() -> None:
-    kinds: dict[str, Counter[str]] = {}
+def test_the_flexible_reader_reads_each_kind_of_response():
+    kinds = {}
     for line in labelled(FILE.parents[1] / "cases" / "responses.jsonl"):
         kinds.setdefault(line.source, Counter())[outcome(READERS["flexible"], line)] += 1
     for kind in kinds.keys() - {"other languages"}:
         assert (kinds[kind]["right"] + kinds[kind]["nothing"]) > 0.95 * kinds[kind].total(), kind
 
 
-def test_the_strict_reader_is_the_papers(lines: list[Labelled]) -> None:
+def test_the_strict_reader_is_the_papers(lines):
     found = Counter(outcome(READERS["strict"], line) for line in lines)
     assert (len(lines), found["right"], found["wrong"]) == (1373, 990, 3)
     assert found["read for no reason"] == 11
 
 
-def test_what_is_settled_stays_as_it_is(lines: list[Labelled]) -> None:
+def test_what_is_settled_stays_as_it_is(lines):
     read = READERS["flexible"]
     settled = 0
     for line in lines[::5]:

@@ -14,7 +14,6 @@ from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import load_benchmark
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import AnyQuestion
 from tests.support.messages import tells
 
 STEMS = ("Which is frozen water?", "Which hangs in the air?", "Which lies on grass?", 'Which falls in "lumps"?')
@@ -31,32 +30,32 @@ FRAGE = [{("Frage" if key == "question" else key): value for key, value in row.i
 Make = Callable[[Path], Any]
 
 
-def with_choices(change: Callable[[list[str]], Any], rows: list[dict[str, Any]] = LETTERED) -> list[dict[str, Any]]:
+def with_choices(change, rows=LETTERED):
     return [{**row, "choices": change(row["choices"])} for row in rows]
 
 
-def with_answers(change: Callable[[int], Any], rows: list[dict[str, Any]] = ROWS) -> list[dict[str, Any]]:
+def with_answers(change, rows=ROWS):
     return [{**row, "answer": change(right)} for right, row in enumerate(rows)]
 
 
-def text(name: str, content: str, encoding: str = "utf-8") -> Make:
-    def make(folder: Path) -> str:
+def text(name, content, encoding="utf-8"):
+    def make(folder):
         (folder / name).write_bytes(content.encode(encoding))
         return str(folder / name)
 
     return make
 
 
-def jsonl(rows: list[dict[str, Any]], encoding: str = "utf-8") -> Make:
+def jsonl(rows, encoding="utf-8"):
     return text("my.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding)
 
 
-def csv(rows: list[dict[str, Any]], separator: str = ",", name: str = "my.csv", **options: Any) -> Make:
+def csv(rows, separator=",", name="my.csv", **options):
     return text(name, pd.DataFrame(rows).to_csv(index=False, sep=separator, **options))
 
 
-def parquet(rows: list[dict[str, Any]]) -> Make:
-    def make(folder: Path) -> str:
+def parquet(rows):
+    def make(folder):
         datasets.Dataset.from_list(rows).to_parquet(folder / "my.parquet")
         return str(folder / "my.parquet")
 
@@ -74,7 +73,7 @@ class Layout(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def arc(choices: list[str]) -> dict[str, list[str]]:
+def arc(choices):
     return {"text": choices, "label": list("1234")}
 
 
@@ -162,14 +161,14 @@ LAYOUTS = [
 ]
 
 
-def load(layout: Layout, folder: Path) -> list[AnyQuestion]:
+def load(layout, folder):
     options = Options.from_metadata("cora_local", {"data_files": layout.make(folder), **layout.options})
     source = benchmark("local", options.declared, options.data_files)
     return load_benchmark(options=options, benchmark=source)[0]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: re.sub(r"\W+", " ", layout.what).strip())
-def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_outcome_of_a_layout(layout, tmp_path, caplog):
     if layout.error:
         with pytest.raises(UserError) as error:  # in several lines
             load(layout, tmp_path)
@@ -185,7 +184,7 @@ def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogC
     assert tells(" ".join(warnings), *layout.notes)
 
 
-def test_the_table_in_the_documentation_has_the_outcome_of_each_layout() -> None:
+def test_the_table_in_the_documentation_has_the_outcome_of_each_layout():
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text().replace("\\|", "|")
     documented = dict(re.findall(r"^\| (.+?) \| (read|read, with a warning|error) \|", page, re.MULTILINE))
     outcomes = {one.what: "error" if one.error else "read, with a warning" if one.notes else "read" for one in LAYOUTS}

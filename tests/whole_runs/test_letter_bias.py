@@ -1,8 +1,6 @@
 """Letter bias in runs of the order probe: which metrics are printed, and that a samples file gives the same numbers."""
 
 from math import isnan
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,12 +8,11 @@ from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.pictures import letter_bias, letter_priors
 from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.runs.grouping import Run
 from tests.support.letters import Biased
 from tests.support.shown import value_in
 from tests.support.simulated import knows, run, scores
 from tests.support.study import study_of
-from tests.support.written import Written, lines_of, put, the_run, write
+from tests.support.written import lines_of, put, the_run, write
 
 TASK = "cora_demo_order_mc"
 CYCLIC = {"orders": "cyclic", "questions": 60}
@@ -24,16 +21,16 @@ OF_LIKELIHOODS = {"acc_permuted", "acc_pride"}
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def written(tmp_path_factory):
     return write(tmp_path_factory.mktemp("letters"), Biased(), TASK, CYCLIC)
 
 
 @pytest.fixture(scope="module")
-def read(written: Written) -> Run:
+def read(written):
     return the_run(written.folder)
 
 
-def test_the_samples_file_gives_the_numbers_of_the_run(written: Written, read: Run) -> None:
+def test_the_samples_file_gives_the_numbers_of_the_run(written, read):
     assert read.warnings == []
     for name in (*OF_LIKELIHOODS, "recall_spread"):
         value, stderr = read.estimates[name]
@@ -45,7 +42,7 @@ def test_the_samples_file_gives_the_numbers_of_the_run(written: Written, read: R
     assert written.study["recall_spread_by_chance"]["value"] == read.estimates["recall_spread_by_chance"].value
 
 
-def test_the_planted_prior_is_found(read: Run) -> None:
+def test_the_planted_prior_is_found(read):
     prior = read.studies["letter_prior"]["5"]
     assert [prior[letter].value for letter in "ABCDE"] == pytest.approx([part / sum(PRIOR) for part in PRIOR], abs=0.08)
     assert read.estimates["acc_pride"].value > read.estimates["mcqa"].value
@@ -61,7 +58,7 @@ def test_the_planted_prior_is_found(read: Run) -> None:
         ("cora_demo_order", {"questions": 12}, {"recall_spread"}),
     ],
 )
-def test_which_metrics_are_printed(task: str, options: dict[str, Any], printed: set[str]) -> None:
+def test_which_metrics_are_printed(task, options, printed):
     results = run(knows, task, options)
     values = scores(results, task)
     assert {name for name in (*OF_LIKELIHOODS, "recall_spread") if name in values} == printed
@@ -69,7 +66,7 @@ def test_which_metrics_are_printed(task: str, options: dict[str, Any], printed: 
     assert all(values[name] == (0.0 if name == "recall_spread" else 1.0) for name in printed)
 
 
-def test_missing_likelihoods_cost_only_their_questions(written: Written, read: Run, tmp_path: Path) -> None:
+def test_missing_likelihoods_cost_only_their_questions(written, read, tmp_path):
     lines = lines_of(written.samples)
     lines[3]["filtered_resps"][1][0] = "nan"
     lines[9]["filtered_resps"].pop()
@@ -82,7 +79,7 @@ def test_missing_likelihoods_cost_only_their_questions(written: Written, read: R
 
 
 # ---- the page
-def test_the_chart_of_the_accuracy_before_and_after(read: Run) -> None:
+def test_the_chart_of_the_accuracy_before_and_after(read):
     chart = letter_bias([read])
     assert list(chart.rows) == ["mcqa", "acc_pride", "acc_permuted"]
     ((name, numbers),) = chart.models
@@ -96,7 +93,7 @@ def test_the_chart_of_the_accuracy_before_and_after(read: Run) -> None:
     assert [row[:2] for row in priors.rows] == [[letter, 5] for letter in "ABCDE"]
 
 
-def test_the_page_shows_it_for_cyclic_orders_alone(read: Run, tmp_path: Path) -> None:
+def test_the_page_shows_it_for_cyclic_orders_alone(read, tmp_path):
     titles = [block.title for block in make_report([read]).sections[0].blocks]
     assert "Accuracy before and after removing the letter bias" in titles
     swapped = the_run(write(tmp_path, Biased(), TASK, {"questions": 12}).folder)

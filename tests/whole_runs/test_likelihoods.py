@@ -4,9 +4,6 @@ import json
 import random
 from collections import defaultdict
 from math import nan
-from typing import Any
-
-import pytest
 
 from lm_eval_cora.questions.question import LETTERS
 from tests.support.names import METRICS
@@ -15,9 +12,9 @@ from tests.support.simulated import Simulated, knows, prefers, run, scores
 TASK = "cora_demo_mc"
 
 
-def test_it_measures_what_the_generate_form_measures() -> None:
+def test_it_measures_what_the_generate_form_measures():
     # The same picks in both forms give the same numbers, errors included.
-    def picks(doc: dict[str, Any]) -> str:
+    def picks(doc):
         return random.Random(f"{doc['question_id']} {doc['ordinal']}").choice(LETTERS[: len(doc["printed"])])
 
     few = {"questions": 30}
@@ -27,7 +24,7 @@ def test_it_measures_what_the_generate_form_measures() -> None:
         assert {name: scored[name] for name in same} == {name: written[name] for name in same}
 
 
-def test_the_letters_of_a_variant_share_one_context() -> None:
+def test_the_letters_of_a_variant_share_one_context():
     results = run(knows, TASK, {"questions": 2})
     for sample in results["samples"][TASK]:
         contexts, continuations = zip(*sample["arguments"], strict=True)
@@ -37,14 +34,14 @@ def test_the_letters_of_a_variant_share_one_context() -> None:
         assert "on the first line" not in contexts[0]  # the model writes nothing
 
 
-def test_with_a_chat_template_the_letter_is_the_first_of_the_reply() -> None:
+def test_with_a_chat_template_the_letter_is_the_first_of_the_reply():
     results = run(knows, TASK, {"questions": 1}, apply_chat_template=True)
     for context, continuation in results["samples"][TASK][0]["arguments"]:
         assert context.endswith("\nAnswer:</user><assistant>")
         assert continuation in LETTERS
 
 
-def test_ties_take_the_first_letter_and_are_counted() -> None:
+def test_ties_take_the_first_letter_and_are_counted():
     # For this model all letters are equally likely.
     results = run(lambda _: "", TASK, {"questions": 20})
     values = scores(results, TASK)
@@ -58,13 +55,13 @@ def test_ties_take_the_first_letter_and_are_counted() -> None:
 class Broken(Simulated):
     """Returns values that back ends return after an error."""
 
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
+    def loglikelihood(self, requests, disable_tqdm=False):
         odd = [(nan, False), (float("-inf"), False), (None, False), (-1, False), [-0.5, True], None, (), "-1"]
         odd += [(-2.0, False), (-1.0, False)] * 20
         return [odd[number % len(odd)] for number in range(len(requests))]
 
 
-def test_what_is_no_likelihood_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_no_likelihood_costs_nothing(caplog):
     results = run(Broken(knows), TASK, {"questions": 3})
     values = scores(results, TASK)
     assert 0 < values["invalid"] < 1
@@ -75,7 +72,7 @@ def test_what_is_no_likelihood_costs_nothing(caplog: pytest.LogCaptureFixture) -
     assert str(results["samples"][TASK][0]["invalid"]) == "no likelihood"
 
 
-def test_equal_distractors_are_one_option(tmp_path: Any) -> None:
+def test_equal_distractors_are_one_option(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text(json.dumps({"question": "Which?", "choices": ["Ice", "Fog", "Fog", "Dew"], "answer": 0}) + "\n")
     picked = defaultdict(set)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.cli.run import HARNESS
-from tests.support.installation import DUMMY, OPTIONS, Environment, Sources, call, linked, new
+from tests.support.installation import DUMMY, OPTIONS, Sources, call, linked, new
 from tests.support.installation_checks import check_removal
 from tests.support.messages import tells
 from tests.support.names import GROUPS, NAMES
@@ -57,12 +57,12 @@ PROMPTS = ("run", "--model", "dummy", "--tasks", "cora_demo_prompts", *OPTIONS)
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
+def sources(tmp_path_factory):
     return Sources(tmp_path_factory.mktemp("sources"))
 
 
 @pytest.fixture(scope="module")
-def made(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def made(sources, tmp_path_factory):
     """The wheel, the version of the harness that this suite runs on, and what they need: nothing else.
 
     This is the most common way to install the two packages. `nox -s install` tests all ways.
@@ -71,12 +71,12 @@ def made(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> Environm
 
 
 @pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def out(tmp_path_factory):
     return tmp_path_factory.mktemp("out")
 
 
 @pytest.fixture(scope="module")
-def said(sources: Sources, made: Environment, out: Path) -> dict[str, tuple[int, str]]:
+def said(sources, made, out):
     """The status of each command, and what it prints."""
     commands = {
         "pip": ("pip", "check"),
@@ -101,7 +101,7 @@ def said(sources: Sources, made: Environment, out: Path) -> dict[str, tuple[int,
     return dict(zip(commands, made.run_all(*commands.values()), strict=True))
 
 
-def test_nothing_of_ours_goes_into_the_harness(sources: Sources) -> None:
+def test_nothing_of_ours_goes_into_the_harness(sources):
     with zipfile.ZipFile(sources.wheel) as archive:
         names = archive.namelist()
     (metadata,) = {name.partition("/")[0] for name in names if ".dist-info/" in name}
@@ -110,7 +110,7 @@ def test_nothing_of_ours_goes_into_the_harness(sources: Sources) -> None:
     assert not [name for name in names if name.startswith("lm_eval_cora/") and "_startup." in name]
 
 
-def test_an_error_names_the_harness_that_the_package_needs(sources: Sources) -> None:
+def test_an_error_names_the_harness_that_the_package_needs(sources):
     with zipfile.ZipFile(sources.wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         metadata = HeaderParser().parsestr(archive.read(name).decode())
@@ -119,7 +119,7 @@ def test_an_error_names_the_harness_that_the_package_needs(sources: Sources) -> 
     assert versions == named
 
 
-def test_without_the_harness_there_is_an_error_of_one_line(sources: Sources, tmp_path: Path) -> None:
+def test_without_the_harness_there_is_an_error_of_one_line(sources, tmp_path):
     bare = new(tmp_path / "venv", sources.dependencies, by_uv=True)
     bare.install("--no-deps", sources.wheel)
     commands = (DUMMY, ("tasks", "--check", "cora"), ("tasks",))
@@ -132,7 +132,7 @@ def test_without_the_harness_there_is_an_error_of_one_line(sources: Sources, tmp
     assert "cora_medqa" in tasks[1]
 
 
-def test_only_maths_and_the_page_lack_a_package(said: dict[str, tuple[int, str]]) -> None:
+def test_only_maths_and_the_page_lack_a_package(said):
     failed = {name for name, (status, _) in said.items() if status}
     assert failed == {"maths", "page"}, {name: said[name][1][-2000:] for name in failed}
     assert tells(said["maths"][1], "cora_math_prompts: ", "pip install 'lm-eval-cora[math]'")
@@ -140,15 +140,13 @@ def test_only_maths_and_the_page_lack_a_package(said: dict[str, tuple[int, str]]
     assert "--format md" in said["page"][1]
 
 
-def test_the_harness_is_the_real_package_without_its_back_ends(
-    made: Environment, said: dict[str, tuple[int, str]]
-) -> None:
+def test_the_harness_is_the_real_package_without_its_back_ends(made, said):
     assert made.harness is not None
     assert Path(said["import"][1].strip()).is_relative_to(made.harness)
     assert said["absent"][1].strip() == "[]"
 
 
-def test_the_tasks_are_listed_without_an_include_path(said: dict[str, tuple[int, str]]) -> None:
+def test_the_tasks_are_listed_without_an_include_path(said):
     listed = said["list"][1]
     for name in NAMES:
         (line,) = [line for line in listed.splitlines() if f"|{name} " in line or f"|{name}|" in line]
@@ -157,21 +155,21 @@ def test_the_tasks_are_listed_without_an_include_path(said: dict[str, tuple[int,
     assert "WARNING" not in listed
 
 
-def test_every_task_manager_finds_the_tasks_once(said: dict[str, tuple[int, str]]) -> None:
+def test_every_task_manager_finds_the_tasks_once(said):
     *warnings, found = said["managers"][1].splitlines()
     assert not warnings  # the harness warns about a task that it finds twice
     for names in json.loads(found):
         assert {name for name in names if name.startswith("cora")} == {*GROUPS, *NAMES}
 
 
-def test_the_start_up_module_can_be_switched_off(made: Environment) -> None:
+def test_the_start_up_module_can_be_switched_off(made):
     commands = (("-c", READ_ONCE), ("lm_eval", "ls", "tasks"), ("lm_eval_cora", *DUMMY))
     _, listed, ran = made.run_all(*commands, LM_EVAL_CORA_AUTOLOAD="0")
     assert (listed[0], "cora_" in listed[1]) == (0, False)
     assert (ran[0], "|cora " in ran[1]) == (0, True)
 
 
-def test_runs_print_their_tables(said: dict[str, tuple[int, str]]) -> None:
+def test_runs_print_their_tables(said):
     assert tells(said["run"][1], "|bmca@1.0 ", "|cora ")
     assert "|consistency_rate|" in said["prompts"][1]
     results = json.loads(said["simple_evaluate"][1].strip().splitlines()[-1])
@@ -181,14 +179,14 @@ def test_runs_print_their_tables(said: dict[str, tuple[int, str]]) -> None:
     assert results["cora_stderr,none"] == pytest.approx(without_variation(2))
 
 
-def test_the_command_of_its_own_reports_a_run(made: Environment, said: dict[str, tuple[int, str]], out: Path) -> None:
+def test_the_command_of_its_own_reports_a_run(made, said, out):
     assert "| cora " in said["report"][1]
     assert "2 questions, 52 requests" in said["check"][1]
     assert "<svg" in (out / "report.html").read_text()
     assert call(made.python.parent / "lm-eval-cora", "tasks", "--path").strip() in said["tasks"][1]
 
 
-def test_all_files_are_in_the_package(made: Environment, said: dict[str, tuple[int, str]]) -> None:
+def test_all_files_are_in_the_package(made, said):
     package = made.site / "lm_eval_cora"
     for name in (
         "py.typed",
@@ -200,6 +198,6 @@ def test_all_files_are_in_the_package(made: Environment, said: dict[str, tuple[i
         assert str(package / "tasks") in said[command][1]
 
 
-def test_removing_the_package_leaves_nothing_behind(made: Environment) -> None:
+def test_removing_the_package_leaves_nothing_behind(made):
     # The last test of the environment that all others share.
     assert check_removal(made) == "clean"

@@ -1,8 +1,6 @@
 """The option `reader` in the harness: results of chat models that know the answers."""
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,7 +33,7 @@ SEVERAL = (
 )
 
 
-def wrapped(doc: dict[str, Any]) -> str:
+def wrapped(doc):
     """A response in a style of chat models, a different one for each doc."""
     said = Moody(SEED).say(doc)
     if said == "?":
@@ -55,7 +53,7 @@ def wrapped(doc: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("probe", ["", "_plus", "_revas", "_order", "_prompts"])
-def test_a_model_that_chats_has_the_scores_of_one_that_does_not(probe: str) -> None:
+def test_a_model_that_chats_has_the_scores_of_one_that_does_not(probe):
     task = f"cora_demo{probe}"
     values, plain = (scores(run(rule, task, QUESTIONS), task) for rule in (wrapped, Moody(SEED)))
     assert 0.3 < values["acc"] < 0.95
@@ -64,7 +62,7 @@ def test_a_model_that_chats_has_the_scores_of_one_that_does_not(probe: str) -> N
     assert {name: values[name] for name in same} == {name: plain[name] for name in same}
 
 
-def test_followed_is_the_share_that_the_strict_reader_reads() -> None:
+def test_followed_is_the_share_that_the_strict_reader_reads():
     flexible = run(wrapped, "cora_demo", QUESTIONS)
     strict = run(wrapped, "cora_demo", {**QUESTIONS, "reader": "strict"})
     values = scores(flexible)
@@ -78,7 +76,7 @@ def test_followed_is_the_share_that_the_strict_reader_reads() -> None:
     assert 0 <= min(kinds.values()) < values["followed"] < max(kinds.values()) < 1
 
 
-def test_scored_answers_have_no_reader() -> None:
+def test_scored_answers_have_no_reader():
     results = run(Moody(SEED), "cora_demo_mc", {**QUESTIONS, "reader": "strict"})
     metadata = results["configs"]["cora_demo_mc"]["metadata"]
     assert "followed" not in scores(results, "cora_demo_mc")
@@ -86,21 +84,21 @@ def test_scored_answers_have_no_reader() -> None:
     assert "reader" not in metadata["signature"]
 
 
-def test_an_unknown_reader_is_an_error_before_the_first_request() -> None:
+def test_an_unknown_reader_is_an_error_before_the_first_request():
     model = Moody(SEED)
     with user_error("cora_demo: option 'reader'", "'lazy'", "'flexible' or 'strict'"):
         run(model, "cora_demo", {**QUESTIONS, "reader": "lazy"})
     assert model.asked == []
 
 
-def test_a_task_file_may_name_the_reader_and_the_user_another(tmp_path: Path) -> None:
+def test_a_task_file_may_name_the_reader_and_the_user_another(tmp_path):
     (tmp_path / "mine.yaml").write_text(f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nreader: strict\n")
     for options, invalid in ((QUESTIONS, 1), ({**QUESTIONS, "reader": "flexible"}, 0)):
         results = run(lambda doc: STYLES["sentence"]("A", doc["choices"][0]), "mine", options, tmp_path)
         assert scores(results, "mine")["invalid"] == invalid
 
 
-def test_samples_are_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_samples_are_read_again(tmp_path, capsys):
     flexible = write(tmp_path / "flexible", wrapped, "cora_demo", QUESTIONS, "a/one")
     strict = {**QUESTIONS, "reader": "strict"}
     other = write(tmp_path / "strict", wrapped, "cora_demo", strict, "a/other")
@@ -119,7 +117,7 @@ def test_samples_are_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "reader:flexible" in capsys.readouterr().out
 
 
-def test_a_run_that_stopped_early_is_not_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_stopped_early_is_not_read_again(tmp_path, capsys):
     written = write(tmp_path, stop_early(Moody(SEED)), "cora_demo", QUESTIONS)
     assert main(["report", str(written.folder), "--format", "md"]) == 0
     assert main(["report", str(written.folder), "--format", "md", "--reader", "strict"]) == 1

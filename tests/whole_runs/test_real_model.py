@@ -1,7 +1,6 @@
 """A real model answers a question or two of each probe in both forms: SmolLM2-135M-Instruct on the CPU, from PyPI."""
 
 import importlib.util
-from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -65,7 +64,7 @@ class RealModel:
     model: Any
     file: Path
 
-    def run(self, task: str, model: Any = None, **more: Any) -> dict[str, Any]:
+    def run(self, task, model=None, **more):
         """Run one of the tasks. A prompt costs most of a second."""
         arguments = RUNS[task] | more
         options = {"data_files": str(self.file), **arguments.pop("options", {})}
@@ -75,7 +74,7 @@ class RealModel:
 
 
 @contextmanager
-def reading_once(weights: Path) -> Iterator[None]:
+def reading_once(weights):
     """Make transformers read the file once, not three times for config, tokenizer and weights."""
     import gguf
     from transformers import modeling_gguf_pytorch_utils as loading
@@ -83,7 +82,7 @@ def reading_once(weights: Path) -> Iterator[None]:
     load = loading.load_gguf_checkpoint
     described = cache(lambda path: load(path))
 
-    def loaded(path: str, return_tensors: bool = False, **more: Any) -> Any:
+    def loaded(path, return_tensors=False, **more):
         return load(path, return_tensors, **more) if return_tensors else deepcopy(described(path))
 
     with patch.object(np, "memmap", lambda path, mode: np.fromfile(path, np.uint8)):  # slower to index than an array
@@ -97,7 +96,7 @@ def reading_once(weights: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
+def real(tmp_path_factory):
     import torch
     from lm_eval.models.huggingface import HFLM
 
@@ -111,12 +110,12 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
 
 
 @pytest.fixture(scope="module")
-def written(real: RealModel) -> dict[str, Any]:
+def written(real):
     return real.run("cora_local")
 
 
 @pytest.fixture(scope="module")
-def scored(real: RealModel) -> tuple[dict[str, Any], list[int]]:
+def scored(real):
     """The results, and how many rows each forward pass has."""
     rows = []
     call = real.model._model_call
@@ -127,7 +126,7 @@ def scored(real: RealModel) -> tuple[dict[str, Any], list[int]]:
         return real.run("cora_local_mc"), rows
 
 
-def test_two_questions(written: dict[str, Any]) -> None:
+def test_two_questions(written):
     values = scores(written, "cora_local")
     samples = written["samples"]["cora_local"]
     assert len(samples) == ALL
@@ -141,7 +140,7 @@ def test_two_questions(written: dict[str, Any]) -> None:
     assert any(sample["consistency_rate"].text != "" for sample in samples)
 
 
-def test_the_letters_of_a_variant_cost_one_forward_pass(scored: tuple[dict[str, Any], list[int]]) -> None:
+def test_the_letters_of_a_variant_cost_one_forward_pass(scored):
     results, rows = scored
     values = scores(results, "cora_local_mc")
     prompts = {sample["arguments"][0][0] for sample in results["samples"]["cora_local_mc"]}
@@ -152,7 +151,7 @@ def test_the_letters_of_a_variant_cost_one_forward_pass(scored: tuple[dict[str, 
     assert any(sample["acc"] for sample in results["samples"]["cora_local_mc"])
 
 
-def test_mcqa_plus(real: RealModel) -> None:
+def test_mcqa_plus(real):
     results = real.run("cora_local_plus")
     values, samples = scores(results, "cora_local_plus"), results["samples"]["cora_local_plus"]
     assert len(samples) == 12
@@ -165,7 +164,7 @@ def test_mcqa_plus(real: RealModel) -> None:
 
 
 @pytest.fixture
-def shallow(real: RealModel) -> Iterator[None]:
+def shallow(real):
     """Only the first two layers of the model, for tests that do not depend on the quality of its answers.
 
     Even eight layers write no answer that can be read. With one layer, the samples of a prompt are all the same.
@@ -186,7 +185,7 @@ VARIANTS = {
 
 @pytest.mark.usefixtures("shallow")
 @pytest.mark.parametrize("task", VARIANTS)
-def test_the_other_probes(real: RealModel, task: str) -> None:
+def test_the_other_probes(real, task):
     results = real.run(task)
     values, samples = scores(results, task), results["samples"][task]
     assert len(samples) == VARIANTS[task]
@@ -199,9 +198,7 @@ def test_the_other_probes(real: RealModel, task: str) -> None:
 
 
 @pytest.mark.parametrize("task", ["cora_local", "cora_local_mc"])
-def test_stopping_early(
-    real: RealModel, written: dict[str, Any], scored: tuple[dict[str, Any], list[int]], task: str
-) -> None:
+def test_stopping_early(real, written, scored, task):
     full = scores({"cora_local": written, "cora_local_mc": scored[0]}[task], task)
     results = real.run(task, stop_early(real.model))
     found = scores(results, task)
@@ -215,7 +212,7 @@ def test_stopping_early(
     assert results["config"]["model"] == real.model.config._name_or_path
 
 
-def test_a_short_limit_first_has_the_answers_of_the_long_one(real: RealModel, written: dict[str, Any]) -> None:
+def test_a_short_limit_first_has_the_answers_of_the_long_one(real, written):
     # Most answers to the first question end after a few words. The others are asked for again.
     limit = 1
     with patch.object(real.model, "generate_until", wraps=real.model.generate_until) as generate:

@@ -21,16 +21,16 @@ pytest_maths = pytest.mark.usefixtures("hub", "_math_verify")
 
 
 @pytest.fixture(scope="session")
-def _math_verify() -> None:
+def _math_verify():
     pytest.importorskip("math_verify")
 
 
-def always_a(doc: Doc) -> str:
+def always_a(doc):
     return "A" if doc["ask"] == "letter" else "The best answer is A."
 
 
 @pytest.mark.parametrize("form", ["", "_mc"])
-def test_order_always_a(form: str, tmp_path: Path) -> None:
+def test_order_always_a(form, tmp_path):
     # Four questions with the answer at A, B, C, D.
     task = f"cora_local_order{form}"
     results = run(always_a, task, four_options(tmp_path, [0, 1, 2, 3]))
@@ -55,7 +55,7 @@ def test_order_always_a(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])
-def test_order_consistent_but_wrong(orders: str, tmp_path: Path) -> None:
+def test_order_consistent_but_wrong(orders, tmp_path):
     task = "cora_local_order"
     wrong = {**four_options(tmp_path, [0, 1, 2, 3]), "orders": orders}
     results = run(lambda doc: says(doc, (doc["answer"] + 1) % 4), task, wrong)
@@ -68,7 +68,7 @@ def test_order_consistent_but_wrong(orders: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("hub")
-def test_prompts_without_the_template_that_the_paper_drops() -> None:
+def test_prompts_without_the_template_that_the_paper_drops():
     task = "cora_mmlu_pro_prompts"
     results = run(lambda doc: "Well" if doc["kind"] == "single_letter_only" else knows(doc), task)
     values, study = scores(results, task), study_of(results, task)
@@ -84,7 +84,7 @@ def test_prompts_without_the_template_that_the_paper_drops() -> None:
     assert study["by_category_paper"]["law"]["all_equal"]["value"] == 1.0
 
 
-def test_prompts_of_ones_own(tmp_path: Path) -> None:
+def test_prompts_of_ones_own(tmp_path):
     path = tmp_path / "mine.json"
     brief = {"name": "brief", "prompt": "{question}{options}\nEnd with: The best answer is X."}
     long = {"name": "long", "prompt": "Now: {question}{options}\nAs always, The best answer is X.", "fixed": True}
@@ -102,12 +102,12 @@ def test_prompts_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest_maths
-def test_maths_in_different_notations() -> None:
+def test_maths_in_different_notations():
     # The made-up answers are 1 to 3: each is written in ten ways, the tenth a wrong one.
     notations = ["{n}", "{n}.0", r"\frac{{{n}}}{{1}}", r"x = {n}", "{n}+0", r"\text{{{n}}}", r"\frac{{{d}}}{{2}}"]
     notations += [r"\sqrt{{{s}}}", "{n}^1", "-{n}"]
 
-    def rule(doc: Doc) -> str:
+    def rule(doc):
         n = int(doc["answer"])
         return rf"\boxed{{{notations[doc['ordinal']].format(n=n, d=2 * n, s=n * n)}}}"
 
@@ -130,7 +130,7 @@ HOSTILE = [
 
 
 @pytest_maths
-def test_hostile_maths_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+def test_hostile_maths_costs_nothing(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(CHECKER, "_limits", Limits(cpu_seconds=1))
     monkeypatch.setattr(CHECKER, "_workers", {})  # those of other tests have another limit
     task = "cora_math_prompts"
@@ -145,13 +145,13 @@ def test_hostile_maths_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not list(Path.cwd().rglob("x"))
 
 
-def test_greedy_samples_are_refused() -> None:
+def test_greedy_samples_are_refused():
     for settings in ({"do_sample": False}, {"temperature": 0.0}, {"do_sample": False, "temperature": 0.0}):
         with user_error("cora_demo_sampling:", "expected do_sample"):
             run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs=settings)
 
 
-def test_samples_never_come_from_the_cache(tmp_path: Path) -> None:
+def test_samples_never_come_from_the_cache(tmp_path):
     for _ in range(2):
         model = Simulated(knows)
         run(model, "cora_demo_sampling", {"questions": 2}, use_cache=str(tmp_path / "cache"))
@@ -159,8 +159,8 @@ def test_samples_never_come_from_the_cache(tmp_path: Path) -> None:
         assert sorted(Counter(model.prompts).values()) == [5, 5]
 
 
-def test_a_seed_goes_into_each_request_if_it_is_asked_for(tmp_path: Path) -> None:
-    def seeds(options: dict[str, Any]) -> list[Any]:
+def test_a_seed_goes_into_each_request_if_it_is_asked_for(tmp_path):
+    def seeds(options):
         samples = run(knows, "cora_demo_sampling", {"questions": 2, **options})["samples"]["cora_demo_sampling"]
         return [sample["arguments"][0][1].get("seed") for sample in samples]
 
@@ -172,7 +172,7 @@ def test_a_seed_goes_into_each_request_if_it_is_asked_for(tmp_path: Path) -> Non
     assert all("seed" not in sample["arguments"][0][1] for sample in samples)
 
 
-def test_a_model_of_transformers_is_not_sent_a_seed(tmp_path: Path) -> None:
+def test_a_model_of_transformers_is_not_sent_a_seed(tmp_path):
     class HFLM(Simulated):
         pass
 
@@ -181,12 +181,12 @@ def test_a_model_of_transformers_is_not_sent_a_seed(tmp_path: Path) -> None:
             run(HFLM(knows), "cora_demo_sampling", {"questions": 1, "request_seeds": True}, use_cache=cache)
 
 
-def test_one_seed_for_all_samples_is_refused() -> None:
+def test_one_seed_for_all_samples_is_refused():
     with user_error("cora_demo_sampling: --gen_kwargs seed=5 would send this seed with every"):
         run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs={"seed": 5})
 
 
-def test_ranks_draw_different_random_numbers() -> None:
+def test_ranks_draw_different_random_numbers():
     torch = pytest.importorskip("torch")
     from lm_eval_cora.harness.compat import seed_rank
 
@@ -199,14 +199,14 @@ def test_ranks_draw_different_random_numbers() -> None:
 
 
 @pytest_maths
-def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_are_not_scored_are_not_compared(monkeypatch):
     asked = []
     monkeypatch.setattr(CHECKER, "settle", lambda pairs, ranks=1: asked.extend(pairs))
     run(knows, "cora_math_sampling", {"questions": 2}, predict_only=True)
     assert asked == []
 
 
-def test_samples_that_are_all_the_same_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+def test_samples_that_are_all_the_same_are_reported(caplog):
     run(knows, "cora_demo_sampling", {"questions": 5})
     assert tells(caplog.text, "all samples of each of the 5 questions", "No seeds were sent")
     caplog.clear()

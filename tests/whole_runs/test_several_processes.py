@@ -77,7 +77,7 @@ LETTERS = ("cora_demo_order_mc", "letters")
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
+def runs(tmp_path_factory):
     """All runs; one start of the processes does them all, because starting takes longer than the runs."""
     chosen = {(form, name): {"task": form, **RUNS[name]} for form, name in CASES}
     chosen |= {(form, name): {"task": form, **EARLY[name]} for form, name in EARLY_CASES}
@@ -93,21 +93,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict
 
 
 @pytest.fixture(scope="module")
-def alone(runs: dict[tuple[str, str], dict[str, Any]]) -> Outcomes:
+def alone(runs):
     return outcomes_alone(runs)
 
 
 @pytest.fixture(scope="module")
-def together(runs: dict[tuple[str, str], dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+def together(runs, tmp_path_factory):
     return outcomes_together({**TOO_FEW, **runs}, tmp_path_factory.mktemp("ranks"), RANKS)
 
 
-def metrics(outcome: dict[str, Any]) -> dict[str, Any]:
+def metrics(outcome):
     return {key: value for key, value in outcome["results"].items() if key.endswith(",none")}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_model_knows_some_answers(alone: Outcomes, form: str) -> None:
+def test_the_model_knows_some_answers(alone, form):
     # Otherwise the tests below would compare zeros with zeros.
     results = alone[form, "even"]["results"]
     assert 0 < results["acc,none"] < 1
@@ -116,9 +116,7 @@ def test_the_model_knows_some_answers(alone: Outcomes, form: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
-def test_the_numbers_and_samples_are_those_of_one_process(
-    alone: Outcomes, together: Outcomes, case: tuple[str, str]
-) -> None:
+def test_the_numbers_and_samples_are_those_of_one_process(alone, together, case):
     assert "cora_stderr,none" in metrics(together[case])
     # Equal, not nearly: whichever rank answered what, the sums run in one order.
     assert metrics(together[case]) == metrics(alone[case])
@@ -128,7 +126,7 @@ def test_the_numbers_and_samples_are_those_of_one_process(
     assert len(variants) == len(together[case]["samples"]) == alone[case]["n-samples"]["effective"]
 
 
-def test_the_letter_bias_is_that_of_one_process(alone: Outcomes, together: Outcomes) -> None:
+def test_the_letter_bias_is_that_of_one_process(alone, together):
     found = metrics(together[LETTERS])
     assert 0 < found["acc_pride,none"] < 1
     assert found["acc_pride_stderr,none"] > 0
@@ -136,7 +134,7 @@ def test_the_letter_bias_is_that_of_one_process(alone: Outcomes, together: Outco
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
-def test_the_ranks_share_the_requests(alone: Outcomes, together: Outcomes, case: tuple[str, str]) -> None:
+def test_the_ranks_share_the_requests(alone, together, case):
     requests = together[case]["requests"]
     asked = [asked for asked, _ in requests]
     padding = [padding for _, padding in requests]
@@ -155,7 +153,7 @@ def test_the_ranks_share_the_requests(alone: Outcomes, together: Outcomes, case:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_fewer_variants_than_ranks_are_refused_by_every_rank(together: Outcomes, form: str) -> None:
+def test_fewer_variants_than_ranks_are_refused_by_every_rank(together, form):
     # A rank without docs would fail with "did not find any docs", and the others would wait for it.
     errors = together[form, "too few"]["errors"]
     assert len(errors) == RANKS
@@ -164,7 +162,7 @@ def test_fewer_variants_than_ranks_are_refused_by_every_rank(together: Outcomes,
 
 
 @pytest.mark.skipif(importlib.util.find_spec("math_verify") is None, reason="math-verify is not installed")
-def test_answers_of_all_ranks_are_compared_with_each_other(alone: Outcomes, together: Outcomes) -> None:
+def test_answers_of_all_ranks_are_compared_with_each_other(alone, together):
     assert 0 < alone[MATHS]["results"]["consistency_rate,none"] < 1
     assert 0 < alone[MATHS]["results"]["acc,none"] < 1
     assert together[MATHS]["results"] == alone[MATHS]["results"]
@@ -172,7 +170,7 @@ def test_answers_of_all_ranks_are_compared_with_each_other(alone: Outcomes, toge
 
 # ---- stopping early
 @pytest.mark.parametrize("form", FORMS)
-def test_the_runs_are_worth_comparing(alone: Outcomes, form: str) -> None:
+def test_the_runs_are_worth_comparing(alone, form):
     # Otherwise the tests below would compare zeros with zeros, or runs that asked everything.
     for name, asked in {"exact": 7, "budget": 12, "target": 120}.items():
         if (form, name) not in EARLY_CASES:
@@ -195,7 +193,7 @@ def test_the_runs_are_worth_comparing(alone: Outcomes, form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["exact", "padded early", "one stopped"])
-def test_what_is_printed_is_what_the_full_run_prints(alone: Outcomes, form: str, name: str) -> None:
+def test_what_is_printed_is_what_the_full_run_prints(alone, form, name):
     run = {"task": form, **{key: value for key, value in EARLY[name].items() if key != "early"}}
     full = evaluate(run, Hashing())
     exact = metrics(alone[form, name])
@@ -204,9 +202,7 @@ def test_what_is_printed_is_what_the_full_run_prints(alone: Outcomes, form: str,
 
 
 @pytest.mark.parametrize("case", EARLY_CASES, ids=" ".join)
-def test_stopped_early_the_numbers_are_those_of_one_process(
-    alone: Outcomes, together: Outcomes, case: tuple[str, str]
-) -> None:
+def test_stopped_early_the_numbers_are_those_of_one_process(alone, together, case):
     one, several = alone[case], together[case]
     assert metrics(several) == metrics(one)  # equal, not nearly
     assert "mcqa_stderr,none" in metrics(several)

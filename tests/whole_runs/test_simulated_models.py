@@ -1,7 +1,6 @@
 """Models with known answers in the harness' simple_evaluate: all scores can be computed by hand."""
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from tests.support.names import METRICS
 from tests.support.simulated import run, scores
 
 
-def records_of(results: dict[str, Any]) -> list[list[Record]]:
+def records_of(results):
     """The Records of a run, made from its samples by comparing letters only."""
     questions = {}
     for sample in results["samples"]["cora_demo"]:
@@ -25,7 +24,7 @@ def records_of(results: dict[str, Any]) -> list[list[Record]]:
     return [sorted(records, key=lambda record: record.ordinal) for records in questions.values()]
 
 
-def test_a_model_that_always_says_a() -> None:
+def test_a_model_that_always_says_a():
     results = run(lambda _: "A")
     values = scores(results)
     # The right answers of the demo are spread evenly: 24 of 120 originals have it at A.
@@ -42,7 +41,7 @@ def test_a_model_that_always_says_a() -> None:
     assert {name: values[name] for name in METRICS} == pytest.approx({name: expected[name] for name in METRICS})
 
 
-def test_a_model_that_says_nothing_usable(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_model_that_says_nothing_usable(caplog):
     values = scores(run(lambda _: "Based on the history", options={"questions": 2}))
     assert values["invalid"] == 1.0
     assert values["cora"] == values["acc"] == values["consistency_rate"] == 0.0

@@ -1,8 +1,6 @@
 """MCQA+ and the REVAS study in simple_evaluate, with models whose scores can be computed by hand."""
 
 from collections import Counter
-from pathlib import Path
-from typing import Any
 from unittest.mock import ANY
 
 import pytest
@@ -16,7 +14,7 @@ from tests.support.study import believes_two, four_options, study_of
 
 
 # ---- a model that believes two options right and prefers one
-def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> None:
+def test_a_model_that_believes_two_options_and_prefers_one(tmp_path):
     task = "cora_local_revas"
     results = run(believes_two, task, four_options(tmp_path, [0, 1, 2, 3] * 2))
     values, study = scores(results, task), study_of(results, task)
@@ -47,7 +45,7 @@ def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> No
     assert values["invalid"] == 0.0
 
 
-def test_its_confidences(tmp_path: Path) -> None:
+def test_its_confidences(tmp_path):
     options = four_options(tmp_path, [0, 1, 2, 3] * 2)
     task = "cora_local_revas_mc"
     values = scores(run(believes_two, task, options), task)
@@ -65,8 +63,8 @@ def test_its_confidences(tmp_path: Path) -> None:
 
 
 # ---- the cheap version of MCQA+
-def test_one_variant_of_each_question() -> None:
-    def rule(doc: dict[str, Any]) -> str:
+def test_one_variant_of_each_question():
+    def rule(doc):
         return knows(doc) if doc["ask"] == "letter" else "?"
 
     task = "cora_demo_plus"
@@ -92,7 +90,7 @@ def test_one_variant_of_each_question() -> None:
 
 
 # ---- requests
-def test_each_form_asks_what_it_can() -> None:
+def test_each_form_asks_what_it_can():
     written, scored = build("cora_demo_revas").eval_docs, build("cora_demo_revas_mc").eval_docs
     assert len(written) == 120 * 48
     assert len(scored) == 120 * 47
@@ -100,8 +98,8 @@ def test_each_form_asks_what_it_can() -> None:
     assert [doc["printed"] for doc in written if doc["ask"] != "select_all"] == [doc["printed"] for doc in scored]
 
 
-def test_all_letters_have_room(tmp_path: Path) -> None:
-    def room(**arguments: Any) -> dict[str, int]:
+def test_all_letters_have_room(tmp_path):
+    def room(**arguments):
         samples = run(knows, task, four_options(tmp_path, [0]), **arguments)["samples"][task]
         return {sample["doc"]["ask"]: sample["arguments"][0][1]["max_gen_toks"] for sample in samples}
 
@@ -120,16 +118,14 @@ def test_all_letters_have_room(tmp_path: Path) -> None:
         ("demo", "{metric: ties, aggregation: !function lm_eval_cora.metrics.ties, form: loglikelihood}", {}),
     ],
 )
-def test_a_table_without_metrics_is_refused_before_anything_runs(
-    include: str, entry: str, options: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_table_without_metrics_is_refused_before_anything_runs(include, entry, options, tmp_path):
     own_task(tmp_path, f"metric_list: [{entry}]", of=f"demo/cora_{include}")
     manager = TaskManager(include_path=tmp_path, include_defaults=False, metadata={"cora": options})
     with user_error("mine:", "metric_list"):
         manager.load(["mine"])
 
 
-def test_several_filters_are_warned_about(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_several_filters_are_warned_about(tmp_path, caplog):
     filters = ", ".join(f"{{name: {name}, filter: [{{function: take_first}}]}}" for name in ("one", "two"))
     own_task(tmp_path, f"filter_list: [{filters}]", of="demo/cora_demo_revas")
     results = run(knows, "mine", {"questions": 2}, tmp_path)
@@ -138,7 +134,7 @@ def test_several_filters_are_warned_about(tmp_path: Path, caplog: pytest.LogCapt
     assert "study" not in results["configs"]["mine"]["metadata"]
 
 
-def test_yes_and_no_are_what_is_scored() -> None:
+def test_yes_and_no_are_what_is_scored():
     samples = run(knows, "cora_demo_plus_mc", {"questions": 1})["samples"]["cora_demo_plus_mc"]
     claims = [sample["arguments"] for sample in samples if sample["doc"]["ask"] == "yes_no"]
     assert len(claims) == 5
@@ -151,7 +147,7 @@ def test_yes_and_no_are_what_is_scored() -> None:
 class Unsure(Simulated):
     """Returns no likelihood for one of the answers."""
 
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
+    def loglikelihood(self, requests, disable_tqdm=False):
         scored = super().loglikelihood(requests)
         broken = {"0": float("nan"), "1": None, "2": float("-inf"), "3": 7.0}
         for number, request in enumerate(requests):
@@ -160,7 +156,7 @@ class Unsure(Simulated):
         return scored
 
 
-def test_a_missing_probability_costs_its_question_only(tmp_path: Path) -> None:
+def test_a_missing_probability_costs_its_question_only(tmp_path):
     task = "cora_local_revas_mc"
     values = scores(run(Unsure(knows), task, four_options(tmp_path, [0] * 6)), task)
     # Of the right option: nan, none, 0, 1 (no likelihood is above 1), 0, 0; the wrong ones have 1/8 each.
@@ -171,7 +167,7 @@ def test_a_missing_probability_costs_its_question_only(tmp_path: Path) -> None:
     assert values["invalid"] == pytest.approx(2 / (6 * 44))
 
 
-def test_what_a_line_of_the_samples_file_says(tmp_path: Path) -> None:
+def test_what_a_line_of_the_samples_file_says(tmp_path):
     results = run(believes_two, "cora_local_revas", four_options(tmp_path, [0]))
     said = {}
     for sample in results["samples"]["cora_local_revas"]:
@@ -183,7 +179,7 @@ def test_what_a_line_of_the_samples_file_says(tmp_path: Path) -> None:
 
 # ---- exemplars
 @pytest.mark.parametrize("task", ["cora_demo_revas", "cora_demo_plus", "cora_demo_plus_mc", "cora_demo_revas_mc"])
-def test_exemplars_ask_what_their_question_asks(task: str) -> None:
+def test_exemplars_ask_what_their_question_asks(task):
     samples = run(knows, task, {"questions": 6}, num_fewshot=4)["samples"][task]
     stems = {}
     said = Counter[str]()

@@ -1,7 +1,6 @@
 """Every option of `lm_eval run` with these tasks: it works, or an error explains why not before a request."""
 
 import json
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -17,7 +16,7 @@ both_forms = pytest.mark.parametrize("task", FORMS)
 
 
 @both_forms
-def test_a_limit_counts_questions(task: str) -> None:
+def test_a_limit_counts_questions(task):
     results = run(knows, task, limit=2)
     assert [sample["doc_id"] for sample in results["samples"][task]] == list(range(2 * M))
     assert results["n-samples"][task] == {"original": 120 * M, "effective": 2 * M}
@@ -26,7 +25,7 @@ def test_a_limit_counts_questions(task: str) -> None:
 
 
 @both_forms
-def test_samples_are_numbers_of_questions(task: str) -> None:
+def test_samples_are_numbers_of_questions(task):
     given = {task: [3, 1]}
     first, again = run(knows, task, samples=given), run(knows, task, samples=given)  # a caller may use its dict again
     assert scores(first, task)["cora"] == 1.0
@@ -38,8 +37,8 @@ def test_samples_are_numbers_of_questions(task: str) -> None:
 
 
 @both_forms
-def test_the_seed_of_the_harness_moves_nothing_but_exemplars(task: str) -> None:
-    def prompts(seed: int, shots: int) -> list[str]:
+def test_the_seed_of_the_harness_moves_nothing_but_exemplars(task):
+    def prompts(seed, shots):
         model = Simulated(knows)
         seeds = dict.fromkeys(["random_seed", "numpy_random_seed", "torch_random_seed", "fewshot_random_seed"], seed)
         run(model, task, {"questions": 2}, num_fewshot=shots, **seeds)
@@ -50,7 +49,7 @@ def test_the_seed_of_the_harness_moves_nothing_but_exemplars(task: str) -> None:
 
 
 @both_forms
-def test_predictions_only(task: str) -> None:
+def test_predictions_only(task):
     results = run(knows, task, limit=2, predict_only=True, num_fewshot=1)
     assert [sample["doc_id"] for sample in results["samples"][task]] == list(range(2 * M))
     # No score: the generate form gets the harness' placeholder, its multiple choice tasks get nothing.
@@ -61,7 +60,7 @@ def test_predictions_only(task: str) -> None:
 
 
 @both_forms
-def test_write_out_prints_a_whole_prompt(task: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_write_out_prints_a_whole_prompt(task, caplog):
     caplog.set_level("INFO")
     run(knows, task, {"questions": 1}, write_out=True, num_fewshot=1)
     (line,) = [record.getMessage() for record in caplog.records if "context prompt" in record.getMessage()]
@@ -79,20 +78,18 @@ def test_write_out_prints_a_whole_prompt(task: str, caplog: pytest.LogCaptureFix
         ({"max_completion_tokens": 1, "max_new_tokens": 30, "max_tokens": 20}, 30, []),
     ],
 )
-def test_generation_arguments_are_added_to_ours(given: str | dict[str, int], limit: int, until: object) -> None:
+def test_generation_arguments_are_added_to_ours(given, limit, until):
     results = run(knows, "cora_demo", {"questions": 1}, gen_kwargs=given)
     arguments = results["samples"]["cora_demo"][0]["arguments"][0][1]
     assert arguments == {"do_sample": False, "temperature": 0.0, "max_gen_toks": limit, "until": until}
 
 
-def test_generation_arguments_leave_the_loglikelihood_form_alone() -> None:
+def test_generation_arguments_leave_the_loglikelihood_form_alone():
     assert scores(run(knows, "cora_demo_mc", {"questions": 1}, gen_kwargs="max_gen_toks=4"), "cora_demo_mc")["acc"] == 1
 
 
 @both_forms
-def test_cache_requests_is_not_used_and_says_so(
-    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_cache_requests_is_not_used_and_says_so(task, tmp_path, monkeypatch, caplog):
     # The cache key contains the task, the shots and the template, but not the options.
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path))
     run(first := Simulated(knows), task, {"questions": 1}, cache_requests=True)
@@ -103,7 +100,7 @@ def test_cache_requests_is_not_used_and_says_so(
 
 
 @both_forms
-def test_answers_from_the_cache_are_those_of_the_model(task: str, tmp_path: Path) -> None:
+def test_answers_from_the_cache_are_those_of_the_model(task, tmp_path):
     first, second, third = Simulated(knows), Simulated(knows), Simulated(knows)
     cache = str(tmp_path / "answers")
     one, other = (run(model, task, {"questions": 2}, use_cache=cache) for model in (first, second))
@@ -116,9 +113,7 @@ def test_answers_from_the_cache_are_those_of_the_model(task: str, tmp_path: Path
 
 
 @pytest.mark.usefixtures("hub")
-def test_all_of_them_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_all_of_them_on_the_command_line(tmp_path, monkeypatch, caplog):
     caplog.set_level("INFO")
     command = [
         *("lm_eval", "run", "--model", "dummy", "--include_path", str(TASKS)),

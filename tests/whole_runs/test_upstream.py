@@ -1,7 +1,7 @@
 """The consistency rate of the harness' SCORE tasks and of ours, for runs with a known value."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,20 +31,20 @@ class Run(NamedTuple):
     rule: Rule
 
 
-def letter(said: str) -> Rule:
+def letter(said):
     return lambda doc, choices: f"The best answer is {said}"
 
 
-def content(text: str) -> Rule:
+def content(text):
     """Always the same option, at any position."""
     return lambda doc, choices: f"The best answer is {LETTERS[choices.index(text)]}"
 
 
-def silence(doc: Doc, choices: list[str]) -> str:
+def silence(doc, choices):
     return ""
 
 
-def cycle(*answers: str) -> Rule:
+def cycle(*answers):
     """One answer per template, in turn."""
     return lambda doc, _: answers[doc["number"] % len(answers)]
 
@@ -84,7 +84,7 @@ RUNS = {
 TEXTS = "wxyzuvtsrq"
 
 
-def ours(name: str, one: Run, folder: Path) -> tuple[float, int]:
+def ours(name, one, folder):
     """Consistency rate and number of variants."""
     path = folder / "one.jsonl"
     path.write_text(json.dumps(row_of(name, one)))
@@ -95,7 +95,7 @@ def ours(name: str, one: Run, folder: Path) -> tuple[float, int]:
     return scores(results, task)["consistency_rate"], len(results["samples"][task])
 
 
-def row_of(task: str, one: Run) -> dict[str, Any]:
+def row_of(task, one):
     if task.startswith("math"):
         return {"problem": "What?", "level": "Level 1", "type": "Algebra", "solution": r"It is $\boxed{7}$."}
     texts = list(TEXTS[: one.options])
@@ -109,13 +109,13 @@ def row_of(task: str, one: Run) -> dict[str, Any]:
     return row | {"answer": LETTERS[one.answer], "answer_index": one.answer}
 
 
-def module_of(benchmark: str) -> Any:
+def module_of(benchmark):
     """The harness' own functions for a benchmark of SCORE."""
     folder = {"agieval": "agi_eval"}.get(benchmark, benchmark)
     return import_module(f"lm_eval.tasks.score.{folder}.utils_{benchmark}")
 
 
-def theirs(task: str, one: Run) -> tuple[float, int]:
+def theirs(task, one):
     """The rate from the harness' own functions: docs, scoring of responses, aggregation."""
     benchmark, _, probe = task.rpartition("_")
     module = module_of(benchmark)
@@ -131,7 +131,7 @@ def theirs(task: str, one: Run) -> tuple[float, int]:
     return import_module("lm_eval.tasks.score.utils").prompt_consistency_rate(rows), len(rows)
 
 
-def table_of(rows: Sequence[tuple[str, Run, tuple[float, int], tuple[float, int]]]) -> str:
+def table_of(rows):
     lines = [
         "| task | run | worked out by hand | right | ours | variants | the harness' | variants |",
         "|---" * 8 + "|",
@@ -142,7 +142,7 @@ def table_of(rows: Sequence[tuple[str, Run, tuple[float, int], tuple[float, int]
     return "\n".join(lines) + "\n"
 
 
-def test_consistency_rates_worked_out_by_hand(tmp_path: Path) -> None:
+def test_consistency_rates_worked_out_by_hand(tmp_path):
     rows = [(task, one, ours(task, one, tmp_path), theirs(task, one)) for task, runs in RUNS.items() for one in runs]
     for task, one, (rate, _), _ in rows:
         assert rate == pytest.approx(one.right), f"{task}: {one.what}"
@@ -153,7 +153,7 @@ def test_consistency_rates_worked_out_by_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "task", ["mmlu_pro_prompts", "mmlu_pro_sampling", "agieval_prompts", "math_prompts", "math_sampling"]
 )
-def test_prompts_are_those_of_the_harness(task: str) -> None:
+def test_prompts_are_those_of_the_harness(task):
     benchmark, _, probe = task.rpartition("_")
     module = module_of(benchmark)
     name = {"prompts": "prompt_robustness", "sampling": "non_greedy_robustness"}[probe]

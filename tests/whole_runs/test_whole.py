@@ -16,7 +16,6 @@ from lm_eval_cora.questions import adapters
 from lm_eval_cora.questions.columns import Columns
 from lm_eval_cora.questions.loading import load_questions
 from lm_eval_cora.questions.options import KEYS, Options
-from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.hub import rows_in
 from tests.support.simulated import run, scores
@@ -62,7 +61,7 @@ REPAIRED = {
 
 
 @pytest.fixture(autouse=True)
-def _in_the_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_the_folder(tmp_path_factory, monkeypatch):
     # load_dataset("owner/name") finds a local folder of that name.
     monkeypatch.chdir(WHOLE)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.getbasetemp() / "whole")
@@ -70,7 +69,7 @@ def _in_the_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
 
 
 @cache
-def loaded(benchmark: str) -> tuple[list[Question | OpenQuestion], list[str]]:
+def loaded(benchmark):
     """The questions of a benchmark, and the messages about rows that were left out."""
     lines = Lines()
     logger = logging.getLogger("lm_eval.cora")
@@ -82,12 +81,12 @@ def loaded(benchmark: str) -> tuple[list[Question | OpenQuestion], list[str]]:
     return questions, lines.left_out
 
 
-def questions_of(benchmark: str) -> list[Question | OpenQuestion]:
+def questions_of(benchmark):
     return loaded(benchmark)[0]
 
 
 @pytest.mark.parametrize("benchmark", QUESTIONS)
-def test_every_row_is_read_but_the_known_ones(benchmark: str) -> None:
+def test_every_row_is_read_but_the_known_ones(benchmark):
     questions, left_out = loaded(benchmark)
     rows = LEFT_OUT.get(benchmark, [])
     reason = "two answers that contradict each other" if benchmark == "mmlu_pro" else "an option equal to the right one"
@@ -98,7 +97,7 @@ def test_every_row_is_read_but_the_known_ones(benchmark: str) -> None:
         assert all(option == " ".join(option.split()) for option in question.choices)
 
 
-def test_the_passages_of_agieval() -> None:
+def test_the_passages_of_agieval():
     clusters = {}
     for question in questions_of("agieval"):
         clusters.setdefault(question.category, set()).add(question.cluster)
@@ -113,7 +112,7 @@ def test_the_passages_of_agieval() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in ("agieval", "math")])
-def test_the_same_questions_come_through_cora_hub(name: str) -> None:
+def test_the_same_questions_come_through_cora_hub(name):
     text = (tasks_folder() / "_benchmarks" / f"{name}.yaml").read_text()
     fragment = yaml.safe_load(text)["benchmark"]
     given = json.loads(json.dumps({key: value for key, value in fragment.items() if key in KEYS}))  # as --metadata
@@ -123,9 +122,7 @@ def test_the_same_questions_come_through_cora_hub(name: str) -> None:
 
 
 @pytest.mark.parametrize("benchmark", REPAIRED)
-def test_answers_and_identities_are_those_of_the_published_texts(
-    benchmark: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_and_identities_are_those_of_the_published_texts(benchmark, monkeypatch):
     mended = questions_of(benchmark)
     plain = str.strip if benchmark == "agieval" else str  # of AGIEval some options differ only in white space
     monkeypatch.setattr("lm_eval_cora.questions.question.one_line", plain)
@@ -146,7 +143,7 @@ def test_answers_and_identities_are_those_of_the_published_texts(
     assert (options, stems) == REPAIRED[benchmark]
 
 
-def test_the_five_shots_of_mmlu_are_the_published_rows() -> None:
+def test_the_five_shots_of_mmlu_are_the_published_rows():
     pool = load_exemplars(options=Options(), benchmark=task_files.benchmark("mmlu"))
     by_subject = {}
     for number, row in enumerate(datasets.load_dataset("cais/mmlu", "all", split="dev")):
@@ -158,7 +155,7 @@ def test_the_five_shots_of_mmlu_are_the_published_rows() -> None:
     assert len(pool.fewer(questions_of("mmlu"), 6)) == QUESTIONS["mmlu"]
 
 
-def test_the_shots_of_arc_do_not_repeat() -> None:
+def test_the_shots_of_arc_do_not_repeat():
     pool = load_exemplars(options=Options(), benchmark=task_files.benchmark("arc_challenge"))
     for question in questions_of("arc_challenge")[::50]:
         drawn = pool.draw(question, 25, 0, 1234)
@@ -170,7 +167,7 @@ VARIANTS = {"": 21_416, "_plus": 11_885, "_revas": 37_673, "_prompts": 8_170, "_
 
 
 @pytest.mark.parametrize("probe", VARIANTS)
-def test_a_task_of_each_probe_on_the_smallest_whole_benchmark(probe: str) -> None:
+def test_a_task_of_each_probe_on_the_smallest_whole_benchmark(probe):
     """All variants are made. CoRA asks all of them, the other probes those of 120 questions with 2 to 11 options."""
     assert len(process_docs(questions_of("truthfulqa"), PROBES[probe[1:] or "divergent"])) == VARIANTS[probe]
     task = f"cora_truthfulqa{probe}"
