@@ -8,12 +8,14 @@ import pytest
 from scipy.stats import t as students_t
 
 from lm_eval_cora import metrics
+from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.metrics.aggregated import aggregated
-from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.entries import compute, parameters_of
 from lm_eval_cora.metrics.estimate import Estimate, students
 from lm_eval_cora.metrics.kinds import KindAccuracies, note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.paired import compared, difference, p_value
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
+from lm_eval_cora.variants.probes import PROBES
 from tests.support.tables import MADE, QUESTIONS, estimates, found_in, made, questions, table_of
 
 
@@ -72,6 +74,17 @@ def test_a_cluster_for_each_question_changes_nothing(probe):
     chosen, table = made(probe)
     own = estimates(chosen, in_clusters(table, *map(str, range(QUESTIONS))))
     assert repr(own) == repr(found_in(probe))
+
+
+@pytest.mark.parametrize("made_of", MADE)
+def test_the_function_of_a_metric_has_clusters_as_units_itself(made_of):
+    names, table = made(made_of)
+    shared = in_clusters(table, *(str(number // 2) for number in range(QUESTIONS)))
+    entries = [entry for probe in PROBES for entry in probe_metrics(probe) if entry["metric"] in names]
+    for entry in entries:
+        found = entry["aggregation"](shared, **parameters_of(entry))
+        if isinstance(found, Estimate) and found.influence is not None:
+            assert found.units > 0, entry
 
 
 def repeated(table, times):

@@ -45,7 +45,9 @@ def test_options_say_which_pairs_are_comparable():
     asked = (("c", "abc"), ("a", "ab"), ("a", "ba"), (None, "ab"))
     lines = [line("q1", n, picked, options=[*options]) for n, (picked, options) in enumerate(asked)]
     # Pairs of c and a are not comparable. The pair of a and a agrees. Three pairs have an invalid answer: 1 of 4.
-    assert score(lines)["consistency_rate"].value == pytest.approx(1 / 4)
+    scores = score(lines)
+    assert scores["consistency_rate"].value == pytest.approx(1 / 4)
+    assert scores["sc"].value == 1  # only the original prints its options
     for one in lines:
         del one["options"]
     assert score(lines)["consistency_rate"].value == pytest.approx(1 / 6)
@@ -245,6 +247,7 @@ def test_metrics_of_a_probe_are_those_of_a_file_with_its_kinds():
     assert scores["recall_spread"].value == 0.25  # recalls 1 and 1/2
     assert scores["acc_range"].value == 0.5
     assert scores.undefined["recall_spread_by_chance"] == "it needs 10 questions"
+    assert scores.undefined["macro_acc_min"] == "needs the column 'category'"
     one_order = score([one for one in lines if one["ordinal"] == 0])
     assert "each option equally often at each letter" in one_order.undefined["position_chi_square"]
 
