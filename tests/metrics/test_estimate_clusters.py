@@ -78,10 +78,9 @@ def test_a_cluster_for_each_question_changes_nothing(probe):
 
 @pytest.mark.parametrize("made_of", MADE)
 def test_the_function_of_a_metric_has_clusters_as_units_itself(made_of):
-    names, table = made(made_of)
+    _, table = made(made_of)
     shared = in_clusters(table, *(str(number // 2) for number in range(QUESTIONS)))
-    entries = [entry for probe in PROBES for entry in probe_metrics(probe) if entry["metric"] in names]
-    for entry in entries:
+    for entry in (entry for probe in PROBES for entry in probe_metrics(probe)):
         found = entry["aggregation"](shared, **parameters_of(entry))
         if isinstance(found, Estimate) and found.influence is not None:
             assert found.units > 0, entry
