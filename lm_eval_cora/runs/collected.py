@@ -42,7 +42,7 @@ class Collected:
     """Answers in a table or file, sorted by question and variant."""
 
     table: ResponseTable
-    records: PackedRecords
+    records: PackedRecords  # of all rows, without texts
     rows: Ints  # (R,) place of each record of the table
     given: frozenset[str]  # the columns of `answer_columns.COLUMNS` that the data have
     known: frozenset[str]  # these, those whose values follow from others, and BALANCED
@@ -56,11 +56,18 @@ class Collected:
         """The different names in the column `reader`."""
         return sorted(set(self.values["reader"]) - {None})
 
+    def record(self, row: int) -> Record:
+        """The record of a row, with its texts."""
+        record = self.records[row]
+        if record.ask == BOXED.name:
+            record.written, record.answer = self.values["picked"][row], self.values["answer"][row] or ""
+        return record
+
     def line(self, row: int) -> dict[str, Any]:
         """The answer in a row as a line of a samples file. The question is its id, and the response is the pick."""
         names = ("printed", "picked", "response", "prompt", "cut_off")
         printed, picked, response, prompt, cut_off = (self.values[name][row] for name in names)
-        record = self.records[row]
+        record = self.record(row)
         choices = (printed or ()) if record.printed else ()
         if response is None:
             response = "(the file has no pick)" if picked is None else picked
@@ -69,8 +76,8 @@ class Collected:
 
     def lines(self) -> Iterator[tuple[Record, dict[str, Any]]]:
         """Yield the answers, each with the values of its row."""
-        for row, record in enumerate(self.records):
-            yield record, {name: column[row] for name, column in self.values.items()}
+        for row in range(len(self.records)):
+            yield self.record(row), {name: column[row] for name, column in self.values.items()}
 
     @property
     def described(self) -> tuple[str, ...]:
@@ -217,12 +224,16 @@ def _check_questions(columns: AnswerColumns) -> None:
 
 
 def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: range) -> Iterator[Record]:
-    """Make the records of a question. Picks without printed options are texts, and all pairs of them are comparable."""
+    """Make the records of a question. Picks without printed options are texts, and all pairs of them are comparable.
+
+    A text is a number here, so that equal parts of records are stored once.
+    """
     values = columns.values
     has_options = "picked" in columns.names and all(
         values["printed"][row] is not None or values["correct"][row] is None for row in rows
     )
     numbers = _numbers(columns, rows) if has_options else {}
+    texts: dict[str, str] = {}
     names = ("category", "cluster", "original", "correct", "picked", "answer", "printed", "followed", "reason", "rule")
     for ordinal, row in enumerate(rows):
         category, cluster, original, correct, picked, answer, printed, followed, reason, rule = (
@@ -234,7 +245,7 @@ def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: 
             ordinal=ordinal,
             kind=kinds[row],
             printed=tuple(numbers[text] for text in printed or ()) if has_options else (),
-            answer=answer or "",
+            answer="",
             category=category or "",
             original=bool(original),
             skipped=correct is None,
@@ -249,7 +260,8 @@ def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: 
             if picked is not None:
                 record.picked, record.position = numbers[picked], printed.index(picked)
         else:
-            record.ask, record.written = BOXED.name, picked
+            record.ask = BOXED.name
+            record.written = picked and texts.setdefault(picked, str(len(texts)))
             is_invalid = "picked" in columns.names and picked is None
             record.matches = None if is_invalid else correct
         yield record

@@ -102,7 +102,7 @@ class Run:
     @cached_property
     def invalid(self) -> list[Record]:
         """The invalid answers to complete questions, in the order of the table."""
-        return [self.source.records[place] for place in self.rows[self.table.invalid].tolist()]
+        return [self.source.record(place) for place in self.rows[self.table.invalid].tolist()]
 
     @cached_property
     def entries(self) -> list[Entry]:
@@ -192,7 +192,7 @@ class Run:
 
     def answers_to(self, question: str) -> list[Record]:
         """The records of a complete question in order, without repeated answers to a variant."""
-        return [self.source.records[place] for place in self._places[question].tolist()]
+        return [self.source.record(place) for place in self._places[question].tolist()]
 
 
 def _same(printed: Any, found: float) -> bool:

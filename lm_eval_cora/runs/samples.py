@@ -83,6 +83,10 @@ class Samples:
         self.references |= other.references
         self.written = {**other.written, **self.written}
 
+    def record(self, number: int) -> Record:
+        """A record by its number."""
+        return self.records[number]
+
     def line(self, number: int) -> Mapping[str, Any]:
         """Read the line of a record again, by its number in `records`."""
         ends = list(accumulate(count for _, count in self.paths))
