@@ -99,10 +99,9 @@ def acc_pride(table: ResponseTable) -> Estimate:
         by_prior[group.members] = deviations @ slopes
     influence = right + by_prior
     share = of_influence(float(right.mean()), influence - influence.mean())
-    if 0 < share.value < 1 or share.ends is not None:  # without influence of the prior, the error is that of a share
-        return table.clustered(share)
-    # No question differs, but others could.
-    return table.clustered(replace(share, stderr=hypot(share.stderr, share_of(right).stderr)))
+    if share.ends is None and not 0 < share.value < 1:  # no question differs, but others could
+        share = replace(share, stderr=hypot(share.stderr, share_of(right).stderr))
+    return table.clustered(share)  # without influence of the prior, the error is that of a share
 
 
 @metric(

@@ -274,7 +274,7 @@ def _misled(table: ResponseTable) -> Bools:
 
 @metric(
     "Mean probability of “yes” for the right option, on questions always answered correctly: C_c.",
-    needs=("yes", "no"),
+    needs=("yes",),
     ranks_models=False,
 )
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
@@ -308,7 +308,7 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
 
 @metric(
     "Mean of the largest probability of “yes” among the wrong options, on questions always answered correctly: C_d.",
-    needs=("yes", "no"),
+    needs=("yes",),
     ranks_models=False,
 )
 def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
@@ -326,7 +326,7 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
 @metric(
     "Confidence in the most likely wrong option relative to the right one: C_d / C_c.",
     bounds=(0.0, inf),
-    needs=("yes", "no"),
+    needs=("yes",),
     ranks_models=False,
 )
 def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
@@ -343,7 +343,7 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     return table.ratio(wrong, right, members=inside, between=limits)
 
 
-@metric("Mean of P(yes) + P(no) over all true-or-false variants.", needs=("yes", "no"))
+@metric("Mean of P(yes) + P(no) over all true-or-false variants.", needs=("yes",))
 def yes_no_mass(table: ResponseTable) -> Estimate:
     """Mean of P(yes) + P(no) over all true-or-false variants.
 

@@ -22,7 +22,7 @@ from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.packed import PackedRecords
-from lm_eval_cora.metrics.responses import IDENTITIES, Ints, ResponseTable
+from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
 from lm_eval_cora.questions.right_option import plain_form
@@ -34,7 +34,6 @@ from lm_eval_cora.variants.probes import PROBES
 
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
 BALANCED = "balanced"  # see `Facts`: known of a file if each option is equally often at each letter
-_UNKNOWN = -1  # identity of a right option that is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +255,7 @@ def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: 
         if cluster:
             record.cluster = cluster
         if has_options:
-            record.answer = numbers.get(picked if correct else answer, _UNKNOWN)
+            record.answer = numbers.get(picked if correct else answer, INVALID)
             if picked is not None:
                 record.picked, record.position = numbers[picked], printed.index(picked)
         else:
