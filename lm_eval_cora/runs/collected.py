@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answers.formats import BOXED
+from lm_eval_cora.answers.formats import BOXED, FORMATS
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import probe_metrics
@@ -58,7 +58,7 @@ class Collected:
     def record(self, row: int) -> Record:
         """The record of a row, with its texts."""
         record = self.records[row]
-        if record.ask == BOXED.name:
+        if FORMATS[record.ask].is_open:
             record.written, record.answer = self.values["picked"][row], self.values["answer"][row] or ""
         return record
 
