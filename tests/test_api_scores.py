@@ -136,7 +136,7 @@ def test_metrics_of_picks_are_undefined_with_skipped_variants(printed):
     rows = [{**same, "question": q, "category": q, "variant": n, "original": not n} for q in "xy" for n in range(3)]
     rows[1] |= {"correct": None, "picked": None, "printed": None}
     scores = cora.score(rows)
-    of_picks = {"acc", "cora", "consistency_rate", "sc", "all_equal", "equal@0.8", "invalid"}
+    of_picks = {"acc", "cora", "consistency_rate", "sc", "acc_h", "all_equal", "equal@0.8", "invalid"}
     assert set(scores.undefined) >= of_picks | {"acc_mean", "acc_min", "acc_max", "macro_acc"}
     assert scores["mcqa"].value == 1.0
 

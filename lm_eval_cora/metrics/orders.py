@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 from lm_eval_cora.variants.alterations import COUNTS, ORIGINAL, shuffled, with_options
@@ -101,7 +101,7 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         of_size = (modal.orders == count).astype(np.float64)
         for times in range(count, 0, -1):
             inside = of_size * (modal.times == times)
-            accuracy = table.ratio(inside * modal.credit, inside * (times > 1))
+            accuracy = table.ratio(inside * modal.credit, inside) if times > 1 else UNDEFINED
             buckets[f"{times}/{count}"] = {"share": table.ratio(inside, of_size), "accuracy": accuracy}
     return buckets
 
@@ -109,8 +109,11 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
 def orders(table: ResponseTable, options: OptionCount) -> Bools:
     """(R,) whether a variant is one of the orders of a given number of options."""
     if options == "printed":
-        printed: Bools = table.printed == table.printed[table.original][table.question]
-        return printed
+        if table.original_correct is None:
+            return np.zeros_like(table.original)
+        may_be_one: Bools = table.skipped & (table.printed == 0)  # it is unknown what the variant would print
+        same: Bools = table.printed == table.printed[table.original][table.question]
+        return same | may_be_one
     original = table.is_kind(ORIGINAL, shuffled(ORIGINAL), *POSITIONS)
     if options == "original":
         return original
