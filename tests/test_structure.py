@@ -93,7 +93,7 @@ def dotted(path):
 
 def modules_imported(path, modules):
     """The modules of the package that a file imports, also inside functions and under TYPE_CHECKING."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
     names = [(f"{node.module}.{alias.name}", f"{node.module}") for node in nodes for alias in node.names]
     return {name if name in modules else origin for name, origin in names} & modules
 

@@ -47,7 +47,7 @@ def applicable_metrics(
             CYCLIC_ORDERS: has_cyclic_orders(table),
             REPEATS: np.isfinite(table.noise).any(),
         }
-        present = {feature for feature, is_present in features.items() if is_present}
+        present = set(filter(features.get, features))
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}
     return [entry for entry in entries if applies_to(entry, form, sampled=sampled, features=present)]
 

@@ -81,10 +81,8 @@ def questions_of(task: Any) -> list[TaskQuestion]:
         elif prints and not one.error:
             one.error = UnusableQuestion(
                 "a prompt without its options",
-                (
-                    f"the task scores {', '.join(one.choices)}, but its prompt does not print such options; it "
-                    f"ends with {task.doc_to_text(one.doc)[-200:]!r}"
-                ),
+                f"the task scores {', '.join(one.choices)}, but its prompt does not print such options; it "
+                f"ends with {task.doc_to_text(one.doc)[-200:]!r}",
             )
     places = [number for number, one in enumerate(asked) if one.error]
     if len(places) > _MOST_LEFT_OUT * len(asked):

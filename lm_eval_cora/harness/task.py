@@ -117,7 +117,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             entries.CYCLIC_ORDERS: "orders" in self.probe.options and self._options.orders == "cyclic",
             entries.REPEATS: self._options.repeats > 0,
         }
-        return {feature for feature, is_present in features.items() if is_present}
+        return set(filter(features.get, features))
 
     def fewshot_docs(self) -> None:
         """Return None: exemplars are loaded with the requests, and only if there are shots."""

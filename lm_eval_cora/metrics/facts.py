@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from lm_eval_cora.metrics.responses import ResponseTable
 
-LAST = 100  # the place of a metric that has none of its own
+LAST = 100  # the place of all other metrics
 
 
 class Facts(NamedTuple):
@@ -17,7 +17,8 @@ class Facts(NamedTuple):
     variants. It is exact as soon as each question has a wrong answer or all its answers.
 
     The needs are columns of the table besides right or wrong, and `balanced` orders: each option is equally often at
-    each letter. Answers from a file have the metrics whose needs they meet.
+    each letter. Answers from a file have the metrics whose needs they meet. A metric without needs, or with `original`
+    alone, is computed despite skipped variants, see `arrays.despite_skipped`: more right answers must not lower it.
     """
 
     meaning: str = ""  # in one sentence; not from the docstring, because `python -OO` removes it

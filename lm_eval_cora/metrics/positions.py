@@ -63,7 +63,7 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     "Chi-square statistic of the picks by letter (with swapped orders: of the right picks), compared "
     "with equal shares within each question.",
     bounds=(0.0, inf),
-    needs=("picked", "printed", "balanced"),
+    needs=("picked", "balanced"),
 )
 def position_chi_square(table: ResponseTable) -> Estimate:
     """Chi-square statistic of the picks by letter, compared with equal shares within each question.
@@ -98,9 +98,7 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     return Estimate(float(_statistics(rotations.moved[:, 0].sum(axis=0), rotations.inverse)), nan)
 
 
-@metric(
-    "Probability of such a position_chi_square if the letters did not matter.", needs=("picked", "printed", "balanced")
-)
+@metric("Probability of such a position_chi_square if the letters did not matter.", needs=("picked", "balanced"))
 def position_p_value(table: ResponseTable) -> Estimate:
     """Probability of a `position_chi_square` at least as large as the observed one if the letters did not matter.
 
@@ -135,7 +133,7 @@ def position_p_value(table: ResponseTable) -> Estimate:
 
 @metric(
     "Effect size of the letter preference: 0 if letters do not matter, 1 if one letter gets all picks.",
-    needs=("picked", "printed", "balanced"),
+    needs=("picked", "balanced"),
 )
 def position_cramers_v(table: ResponseTable) -> Estimate:
     """Cramér's V of the picks by letter: how strong a letter preference is, whatever the number of questions.
@@ -270,15 +268,11 @@ def _counts(table: ResponseTable, counted: Bools) -> Floats:
     return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
 
-def _why_no_recalls(table: ResponseTable) -> str:
-    return f"expected two or more kinds, each named {POSITIONS[0]}, {POSITIONS[1]}, ..."
-
-
 @metric(
     "Standard deviation over letters of the accuracy of the variants whose right option is printed at the letter.",
     bounds=(0.0, 0.5),
     kinds=POSITIONS,
-    why_undefined=_why_no_recalls,
+    why_undefined=lambda table: f"expected two or more kinds, each named {POSITIONS[0]}, {POSITIONS[1]}, ...",
 )
 def recall_spread(table: ResponseTable) -> Estimate:
     """Spread of the recalls of the letters: how much the accuracy depends on the letter of the right option.

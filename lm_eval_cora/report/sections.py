@@ -35,9 +35,8 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
 }
 """The tables and charts that a probe can name in `charts` and `tables`."""
 
-_NAMED = {name for probe in PROBES.values() for name in (*probe.charts, *probe.tables)}
-if not BLOCKS.keys() >= _NAMED:
-    raise ImportError(f"a probe names tables or charts that do not exist: {sorted(_NAMED - BLOCKS.keys())}")
+if _UNKNOWN := {name for probe in PROBES.values() for name in (*probe.charts, *probe.tables)} - BLOCKS.keys():
+    raise ImportError(f"a probe names tables or charts that do not exist: {sorted(_UNKNOWN)}")
 
 _LONGEST, _LONGEST_EXCERPT, _LONGEST_INSTRUCTION, _LONGEST_PROMPT = 1_000, 200, 150, 400
 _EXAMPLES = 120  # number of example questions on a page. It bounds the size of the page

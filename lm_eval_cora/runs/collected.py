@@ -47,8 +47,7 @@ class Collected:
     known: frozenset[str]  # these, those whose values follow from others, and BALANCED
     values: Mapping[str, Sequence[Any]]  # of each column; None where there is none, and `correct` of a skipped variant
     questions: Mapping[str, range]  # the rows of each question
-    metrics: frozenset[str] = frozenset()  # that a run computed
-    references: frozenset[str] = frozenset()  # ids of questions with an option that refers to other options
+    metrics = references = frozenset[str]()  # only a run knows what it computed, and which options refer to others
 
     @property
     def readers(self) -> list[str]:
@@ -315,10 +314,11 @@ def entries_of(table: ResponseTable) -> list[Entry]:
 
 def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str, str]:
     """The metrics that the columns do not define, and the reason for each."""
-    columns = ("original", "picked", "kind", "category", "followed", "printed")  # the first missing one is named
+    # A metric names the first one that is missing.
+    columns = ("original", "picked", "kind", "category", "followed", "printed", BALANCED)
     reasons = {column: f"needs the column {column!r}" for column in columns if column not in known}
-    if BALANCED not in known:
-        reasons[BALANCED] = "needs each option equally often at each letter"
+    if BALANCED in reasons:
+        reasons[BALANCED] = "needs the column 'printed', with each option equally often at each letter"
     if "original" in reasons:
         reasons["original"] += f", which marks the original of each question, or a variant or kind named {ORIGINAL!r}"
     elif table.original_correct is None and len(table.sizes):
@@ -329,7 +329,7 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
         )
     if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
         reasons["followed"] = "the column 'followed' has missing values"
-    lacking = [(column, reasons[column]) for column in (*columns, BALANCED) if column in reasons]
+    lacking = [(column, reasons[column]) for column in columns if column in reasons]
     needs = {entry["metric"]: needs_of(entry) for entry in entries_of(table)}
     first = {name: next((why for column, why in lacking if column in needed), "") for name, needed in needs.items()}
     return {name: why for name, why in first.items() if why}

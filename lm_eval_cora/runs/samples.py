@@ -100,14 +100,15 @@ class Samples:
         seen: set[tuple[str, int]] = set()
         number = 0
         for path, count in self.paths:
-            hidden = True if path.stat().st_size < BYTES_WORTH_A_BAR else None
-            with path.open("rb") as file:
-                for place in tqdm(range(number, number + count), desc=path.name, unit=" lines", disable=hidden):
+            with path.open("rb") as file, progress(path, path.stat().st_size) as bar:
+                for place in range(number, number + count):
                     if (key := self.records.key(place)) in seen:  # the first answer to a variant counts
                         continue
                     seen.add(key)
                     file.seek(self.offsets[place])
-                    yield self.records[place], parsed_line(file.readline())
+                    line = file.readline()
+                    bar.update(len(line))
+                    yield self.records[place], parsed_line(line)
             number += count
 
     def digests_of(self, rows: Ints) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:

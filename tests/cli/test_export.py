@@ -16,7 +16,7 @@ def test_formats_of_one_file(cli, tmp_path):
         printed = cli.printed(line, name)
         assert part in printed
         assert cli.printed(line, name, "-o", file) == ""
-        assert file.read_text(encoding="utf-8") == printed
+        assert file.read_text() == printed
 
 
 def test_records(cli, tmp_path):

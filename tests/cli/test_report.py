@@ -21,18 +21,18 @@ def test_a_report_as_text(format_name, cli, tmp_path):
     path = tmp_path / "new" / "folders" / "x.md"  # the named format goes before the name of the file
     assert cli.printed(line, "-o", path) == ""
     assert cli.err.endswith(f"wrote {path}\n")
-    assert path.read_text(encoding="utf-8") == printed
+    assert path.read_text() == printed
 
 
 def test_a_report_as_a_page_or_as_the_name_of_the_file_says(cli, tmp_path, monkeypatch, made):
     monkeypatch.chdir(tmp_path)
     assert cli("report", made / "one", "--title", "Mine & <yours>") == 0
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text()
     assert "Mine &amp; &lt;yours&gt;" in page
     assert cli.printed("report -o - --title 'Mine & <yours>'", made / "one") == page
     for name, start in {"X.MD": "# Consistency", "x.json": "[", "x.csv": "model,", "x.htm": "<!DOCTYPE"}.items():
         assert cli("report", made / "one", "-o", name) == 0
-        assert (tmp_path / name).read_text(encoding="utf-8").lstrip().startswith(start)
+        assert (tmp_path / name).read_text().lstrip().startswith(start)
 
 
 def test_warnings_are_on_stderr(cli, tmp_path):

@@ -15,6 +15,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import Facts, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.variants.probes import PROBES
@@ -229,6 +230,12 @@ def test_the_metrics_of_a_run_that_stops_at_the_first_miss():
     assert known == pytest.approx({"mcqa": 3 / 4, "bmca@1.0": 1 / 4, "ci": 1 / 2, "cora": 3 / 8, **of_all})
     # ci: 1 - x + y = 1 0 0 1, sd = sqrt(4 * 1/4 / 3), error sqrt(1/3) / 2.
     assert printed["ci"].stderr == pytest.approx((1 / 3) ** 0.5 / 2)
+
+
+def test_no_metric_raises_with_skipped_variants():
+    table = ResponseTable.from_hits([[1, nan, 1], [1, 0, nan]] * 6)
+    entries = [entry for probe in PROBES for entry in probe_metrics(probe)]
+    assert {type(compute(entry, table)) for entry in entries} == {Estimate}
 
 
 # ---- questions and records

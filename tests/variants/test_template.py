@@ -150,7 +150,7 @@ FIRST_OF_KIND = {
 
 
 def kept(name):
-    return (KEPT / f"{name}.txt").read_text(encoding="utf-8")
+    return (KEPT / f"{name}.txt").read_text()
 
 
 def prompt(ask, choices, text="Which?", *, instruct=True):
