@@ -55,7 +55,7 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
                     f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the "
                     "harness: lm-eval-cora compare OUT1 OUT2"
                 )
-                why = "".join(f"\n{reason}" for reason in readers.left_out)
+                why = f". Not read: {first_few(readers.left_out)}" if readers.left_out else ""
                 raise UserError(
                     f"{path}: there are no samples of lm-eval-cora tasks{but if others else _HOW_TO_SAVE}{why}"
                 )

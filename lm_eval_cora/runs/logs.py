@@ -31,7 +31,7 @@ def read_logs(path: Path) -> tuple[list[tuple[Path, Logged]], list[str]]:
         try:
             logs = read()
         except UserError as error:
-            left_out.append(str(error) if str(file) in str(error) else f"{file}: {error}")
+            left_out.append(str(error))
             continue
         for log in logs:
             key = log.model, log.task
