@@ -100,11 +100,12 @@ def _document(sample: Mapping[str, Any]) -> _Document:
         if len(scored) == 1 or len(scored) > MAX_OPTIONS:
             raise UserError(f"expected one prompt with 2 to {MAX_OPTIONS} scored options, got {len(scored)}")
         question = rendered(_AROUND_TURNS.sub("\n", prompt), target, scored or None)
+        cluster = passage_in(sample["doc"])
     except UserError as error:
         return _Document(Rendered.unusable(str(error)))
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
         return _Document(Rendered.unusable("an incomplete or altered line"))
-    return _Document(question, passage_in(sample["doc"]), opens_reasoning(prompt), responses, likelihoods)
+    return _Document(question, cluster, opens_reasoning(prompt), responses, likelihoods)
 
 
 def _rows(key: str, document: _Document, own: float | None) -> Iterator[dict[str, Any]]:
