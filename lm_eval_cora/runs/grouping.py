@@ -94,12 +94,11 @@ class RunReader(SamplesReaders):
     def _logged(self, path: Path) -> list[Run]:
         """Read the logs of other programs, and answers to other tasks of the harness."""
         logs, self.left_out = read_logs(path)
-        groups = []
+        runs = []
         for file, log in logs:
-            answers = of_log(log, file, self.reader or Options.reader)
-            run = self._of_file(file, log.model, answers)
-            groups.append(([replace(run, name=log.task, notes=(*log.notes, *run.notes))], []))
-        return with_all_notes([*groups, ([], self.left_out)])
+            run = self._of_file(file, log.model, of_log(log, file, self.reader or Options.reader))
+            runs.append(replace(run, name=log.task, notes=(*log.notes, *run.notes)))
+        return with_all_notes([(runs, []), ([], self.left_out)])
 
     def collected(self, path: Path) -> list[Run]:
         """Read the answers of each model in a file, with the usual names of columns (`answer_columns.COLUMNS`)."""
