@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,10 @@ from lm_eval_cora.runs.files import grouped_by, listed
 from lm_eval_cora.runs.signature import only_in_one
 from lm_eval_cora.variants.alterations import ORIGINAL, with_options
 from lm_eval_cora.variants.probes import PROBES
+from lm_eval_cora.variants.variant import REPEAT
 
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
+EQUAL_PROMPTS = "equal_prompts"  # known of a file if its variants, or the repeats of an original, have the same prompt
 BALANCED = "balanced"  # see `Facts`: known of a file if each option is equally often at each letter
 
 
@@ -44,7 +46,7 @@ class Collected:
     records: PackedRecords  # of all rows, without texts
     rows: Ints  # (R,) place of each record of the table
     given: frozenset[str]  # the columns of `answer_columns.COLUMNS` that the data have
-    known: frozenset[str]  # these, those whose values follow from others, and BALANCED
+    known: frozenset[str]  # these, those whose values follow from others, BALANCED and EQUAL_PROMPTS
     values: Mapping[str, Sequence[Any]]  # of each column; None where there is none, and `correct` of a skipped variant
     questions: Mapping[str, range]  # the rows of each question
     metrics = references = frozenset[str]()  # only a run knows what it computed, and which options refer to others
@@ -142,6 +144,8 @@ def _collected(columns: AnswerColumns) -> Collected:
         known.add(BALANCED)
     records = PackedRecords(chain.from_iterable(_records(columns, kinds, *each) for each in questions.items()))
     table, rows = ResponseTable.from_packed(records)
+    if columns.equal_prompts or table.repeats:
+        known.add(EQUAL_PROMPTS)
     if "kind" not in known:
         table = replace(table, kinds=("variant",), kind=np.zeros_like(table.kind))
     return Collected(table, records, rows, given, frozenset(known), values, questions)
@@ -233,14 +237,16 @@ def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: 
     numbers = _numbers(columns, rows) if has_options else {}
     texts: dict[str, str] = {}
     names = ("category", "cluster", "original", "correct", "picked", "answer", "printed", "followed", "reason", "rule")
-    for ordinal, row in enumerate(rows):
+    variants = sum(kinds[row] != REPEAT for row in rows)
+    ordinals = count(), count(variants)
+    for row in rows:
         category, cluster, original, correct, picked, answer, printed, followed, reason, rule = (
             values[name][row] for name in names
         )
         record = Record(
             question_id=question,
-            variants=len(rows),
-            ordinal=ordinal,
+            variants=variants,
+            ordinal=next(ordinals[kinds[row] == REPEAT]),
             kind=kinds[row],
             printed=tuple(numbers[text] for text in printed or ()) if has_options else (),
             answer="",
@@ -292,7 +298,7 @@ def _all_entries() -> tuple[Entry, ...]:
     empty = ResponseTable.from_records(())
     for entry in chain.from_iterable(map(probe_metrics, PROBES)):
         is_for_our_variants = "without" in entry or "positions" in entry or entry.get("sampled") == "only"
-        has_columns = needs_of(entry) <= {*COLUMNS, BALANCED}
+        has_columns = needs_of(entry) <= {*COLUMNS, BALANCED, EQUAL_PROMPTS}
         if is_for_our_variants or not has_columns or not isinstance(compute(entry, empty), Estimate):
             continue
         name = entry["metric"].removesuffix("@original")
@@ -315,8 +321,10 @@ def entries_of(table: ResponseTable) -> list[Entry]:
 def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str, str]:
     """The metrics that the columns do not define, and the reason for each."""
     # A metric names the first one that is missing.
-    columns = ("original", "picked", "kind", "category", "followed", "printed", BALANCED)
+    columns = (EQUAL_PROMPTS, "original", "picked", "kind", "category", "followed", "printed", BALANCED)
     reasons = {column: f"needs the column {column!r}" for column in columns if column not in known}
+    if EQUAL_PROMPTS in reasons:
+        reasons[EQUAL_PROMPTS] = f"needs several answers to the same prompt, such as variants of the kind {REPEAT!r}"
     if BALANCED in reasons:
         reasons[BALANCED] = "needs the column 'printed', with each option equally often at each letter"
     if "original" in reasons:

@@ -11,6 +11,7 @@ from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.harness.kept import AnswerCache, key_for, key_of, repeat_number
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.model_run import not_comparable
+from tests.support.names import OF_REPEATS
 from tests.support.simulated import Simulated, knows, run, scored, scores, signature_of
 from tests.support.written import lines_of, the_run, write
 
@@ -43,7 +44,7 @@ def test_every_repeat_is_sent_in_a_call_of_its_own_and_counts_for_noise_alone(ta
         assert sum(map(len, alone.calls)) == len(first) + len(again)
     plain = scored(AskingLM(Fickle()), task, {"questions": 6})
     noisy = scores(found, task)
-    assert {name.partition("_stderr")[0] for name in noisy.keys() - plain.keys()} == {"noise", "changed_picks"}
+    assert {name.partition("_stderr")[0] for name in noisy.keys() - plain.keys()} == OF_REPEATS
     assert {name: noisy[name] for name in plain} == plain
     assert 0 < noisy["noise"] <= 1
     assert "|repeats:2|" in signature_of(found, task)
