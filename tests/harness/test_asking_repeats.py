@@ -11,6 +11,7 @@ from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.harness.kept import AnswerCache, key_for, key_of, repeat_number
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.model_run import not_comparable
+from tests.support.messages import tells
 from tests.support.names import OF_REPEATS
 from tests.support.simulated import Simulated, knows, run, scored, scores, signature_of
 from tests.support.written import lines_of, the_run, write
@@ -83,6 +84,8 @@ def test_reports_and_comparisons(tmp_path):
     assert one.estimates["noise"].value == with_repeats.printed["noise,none"]
     assert one.estimates["cora"] == other.estimates["cora"]
     assert not_comparable(one, other) == ""
+    more = the_run(write(tmp_path / "c", AskingLM(Fickle()), "cora_demo", REPEATS | {"repeats": 3}).folder)
+    assert tells(not_comparable(one, more), "18 answers", "24", "option 'repeats'")
     (section,) = make_report([one]).sections
     assert any("noise explains about" in note for _, note in section.notes)
     lines = {(line["doc"]["question_id"], line["doc"]["ordinal"]): line for line in lines_of(with_repeats.samples)}
