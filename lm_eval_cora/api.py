@@ -54,6 +54,8 @@ def score(
     prompt: str | None = None,
     labels: str | None = None,
     cut_off: str | None = None,
+    came: str | None = None,
+    own: str | None = None,
     model: str | None = None,
     options: str | Sequence[str] | None = None,
 ) -> Scores:
@@ -95,6 +97,9 @@ def score(
         labels: The list of the printed labels of the options if they are not A, B, C, such as 1, 2, 3. Without this
             column they are read from `prompt`.
         cut_off: Whether the token limit ended the response. It then counts only with a complete answer.
+        came: What came instead of a response, such as a timeout: why the answer is invalid.
+        own: The score from 0 to 1 that another program gave the answer. `own_score`, `unrecognised` and `only_own`
+            compare it with ours.
         model: The name of the model. Pass the rows of one model; `read_runs` reads a file of several.
         options: The same as `printed`. With responses it may be a list of columns, one per option; `A`, `B`, ... are
             found without it.
@@ -133,6 +138,8 @@ def score(
         "prompt": prompt,
         "labels": labels,
         "cut_off": cut_off,
+        "came": came,
+        "own": own,
         "model": model,
     }
     models = collected.read_answers(data, names)

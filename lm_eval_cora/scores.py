@@ -98,6 +98,13 @@ class Scores(Mapping[str, Estimate]):
         """The number of answers, without skipped ones."""
         return self._table.answers
 
+    @property
+    def readers(self) -> list[str]:
+        """The names of the readers of written answers, as far as they are known."""
+        if self._collected:
+            return self._collected.readers
+        return [self._run.reader] if self._run and self._run.reader else []
+
     @cached_property
     def undefined(self) -> dict[str, str]:
         """The metrics whose value is nan, and the reason for each."""

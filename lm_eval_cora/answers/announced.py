@@ -48,7 +48,7 @@ class Language:
     def is_in(self, text: str, words: Collection[str]) -> bool:
         """Whether a lower-case text with these words may have an announcement in this language."""
         signs = self._ascii_signs if text.isascii() else self._signs
-        return any(sign in text for sign in signs) or not self._joints.isdisjoint(words)
+        return any(map(text.__contains__, signs)) or not self._joints.isdisjoint(words)
 
     @lru_cache(maxsize=4096)  # noqa: B019  # the languages live as long as the process
     def any_of(self, *kinds: str) -> re.Pattern[str]:

@@ -178,6 +178,10 @@ _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
 arrow becomes a colon."""
 
 
+_UNMARKED = re.compile(r"(?i)(?!.*(?:  |ans))[a-z0-9 .,;:'\"()?!%+/=-]*")
+"""Texts that none of the replacements changes, such as those of most options."""
+
+
 class Edited:
     """A text from a place on, whose characters can be traced back to the whole original text."""
 
@@ -234,7 +238,7 @@ class Plain(Edited):
             self.cut(HALF, len(self.text) - HALF, _GAP)
         if (turn := _END_OF_TURN.search(self.text)) and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
-        for pattern, replacement in _REPLACED:
+        for pattern, replacement in () if _UNMARKED.fullmatch(self.text) else _REPLACED:
             self.substitute(pattern, replacement)
         self.cut(0, len(self.text) - len(self.text.lstrip()))
         self.text = self.text.rstrip()

@@ -32,6 +32,7 @@ class Record(Variant, Answer):
     opened: bool = field(default=False, compare=False)  # whether the response begins inside reasoning
     came: str = field(default="", compare=False)  # what came instead of text, if the answer is invalid
     excerpt: str = field(default="", compare=False)  # beginning of an invalid response
+    own: float | None = None  # the score that another program gave the answer
     likelihoods: bytes = b""  # of the printed letters as 32-bit numbers, for the order probe; otherwise empty
 
     @classmethod

@@ -1,8 +1,12 @@
-"""Compute the metrics of answers that were not collected with the harness.
+"""Compute the metrics of answers that exist already.
 
+lm-eval-cora score out/
 lm-eval-cora score answers.csv --question id --correct ok --original is_original
 
-The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option
+out/ has samples of any multiple-choice task of the harness, logs of Inspect or HELM's scenario_state.json. The
+options are found in the prompts, the responses are read again, and the program's own score is shown beside ours.
+
+A file of answers has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option
 if it has its name (or question_id, ordinal, options, choices). A line of a jsonl file, for example:
 {"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}
 or, to read the response with the readers of the tasks:
@@ -12,18 +16,22 @@ report, compare, plan, gate and export accept such a file in place of a folder. 
 columns.
 """
 
-from lm_eval_cora.api import scores_of
+from typing import get_args
+
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.api import read_runs, scores_of
 from lm_eval_cora.cli import console
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.collected import read_answers
-from lm_eval_cora.scores import cells_of
+from lm_eval_cora.runs.grouping import is_answers_file
+from lm_eval_cora.scores import Scores, cells_of
 
 
 def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
-    parser.argument("file", "FILE", "the answers")
+    parser.argument("file", "FILE", "a file of answers; or a folder of samples or logs, or one of them")
     for name, column in COLUMNS.items():
         names = f"--{' --'.join(dict.fromkeys((name, *column.names)))}"
         parser.argument(names, "COLUMN", column.about, dest=name)
@@ -32,12 +40,11 @@ def add_arguments(parser: console.Parser) -> None:
 
 def run(given: console.Given) -> None:
     """Print the metrics of a file of answers."""
-    models = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
-    scores_by_model = {model: scores_of(answers) for model, answers in models.items()}
+    scores_by_model = _scores(given)
     if given.json:
         found = {}
         for model, scores in scores_by_model.items():
-            counts = {"questions": scores.questions, "answers": scores.answers, "readers": models[model].readers}
+            counts = {"questions": scores.questions, "answers": scores.answers, "readers": scores.readers}
             found[model] = {**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined}
         console.write_json(found.get("", found))
         return
@@ -46,5 +53,16 @@ def run(given: console.Given) -> None:
             print(f"\n{model}" if number else model)
         cells = {name: cells_of(estimate) for name, estimate in scores.items() if name not in scores.undefined}
         rows = [[name, value, "±", stderr or "N/A", interval] for name, (value, stderr, interval) in cells.items()]
-        console.say(scores.size, *scores.remarks)
+        about = [scores.size, *scores.remarks]
+        console.say(*(f"{model}: {text}" if len(scores_by_model) > 1 else text for text in about))
         print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], rows))
+
+
+def _scores(given: console.Given) -> dict[str, Scores]:
+    """The scores of each model of a file of answers; of each model and task of samples and logs."""
+    columns = {column: getattr(given, column) for column in COLUMNS}
+    reader = columns["reader"] if columns["reader"] in get_args(Reader) else None
+    has_columns = any(name for column, name in columns.items() if column != "reader" or not reader)
+    if has_columns or is_answers_file(given.file):
+        return {model: scores_of(rows) for model, rows in read_answers(given.file, columns, "--{} ").items()}
+    return {scores.name: scores for scores in read_runs(given.file, reader=reader)}

@@ -1,6 +1,6 @@
 """The tasks that the task files define, and the metrics of each probe."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from itertools import chain
@@ -13,6 +13,7 @@ from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.metrics.entries import CYCLIC_ORDERS, DROPPED_TEMPLATE, REPEATS, WRITTEN, applies_to
 from lm_eval_cora.metrics.facts import Facts, facts_of
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
+from lm_eval_cora.metrics.own import only_own, own_score, unrecognised
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
@@ -25,11 +26,18 @@ def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
     return tuple(_load(tasks_folder() / "_probes" / f"{probe}.yaml")["metric_list"])
 
 
+def every_metric() -> Iterator[dict[str, Any]]:
+    """The metrics of all probes, and those of answers that another program scored."""
+    yield from chain.from_iterable(map(probe_metrics, PROBES))
+    for function in (own_score, unrecognised, only_own):
+        yield {"metric": function.__name__, "aggregation": function, "higher_is_better": function is own_score}
+
+
 @cache
 def facts_named(metric: str) -> Facts:
-    """The facts of the metric with this name in any probe; the defaults for another one."""
-    entries = chain.from_iterable(map(probe_metrics, PROBES))
-    return next((facts_of(entry["aggregation"]) for entry in entries if entry["metric"] == metric), Facts())
+    """The facts of the metric with this name; the defaults for another one."""
+    found = (facts_of(entry["aggregation"]) for entry in every_metric() if entry["metric"] == metric)
+    return next(found, Facts())
 
 
 def applicable_metrics(

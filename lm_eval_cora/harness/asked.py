@@ -1,9 +1,8 @@
 """Multiple-choice tasks of the harness as a benchmark: their questions, in their own words."""
 
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from types import SimpleNamespace
 from typing import Any
@@ -23,37 +22,19 @@ from lm_eval_cora.questions.columns import Field, Getter
 from lm_eval_cora.questions.languages import language_of, language_of_template, name_of_language
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import ALIKE, LETTERS, NOTA, Question, UnusableQuestion, has_alike, shorten
-from lm_eval_cora.variants.printed import (
-    LABEL,
-    SEQUENCES,
-    PrintedPrompt,
-    PrintedQuestion,
-    longest_run,
-    of_one_task,
-    printed_question,
-)
+from lm_eval_cora.questions.question import ALIKE, LETTERS, NOTA, Question, has_alike, shorten
+from lm_eval_cora.variants.printed import PrintedPrompt
 from lm_eval_cora.variants.probes import PROBES
+from lm_eval_cora.variants.rendered import Rendered, cell_text, passage_in, rendered, settle
 from lm_eval_cora.variants.template import LETTER
-
-_LABELLED = re.compile(r"([\W_]*)(\w{1,4})([\W_]*)(.*)", re.DOTALL)
-"""A scored answer that begins with a label: "A", " B", "(C)", "4.", "(D)the whole option"."""
 
 
 @dataclass
-class TaskQuestion:
+class TaskQuestion(Rendered):
     """A question of a task of the harness."""
 
-    task: Any
-    doc: Mapping[str, Any]  # the task's own
-    stem: str  # the text before the options, for prompts of ours; without "Question:" and "Answer:"
-    choices: tuple[str, ...]
-    answer: int
-    printed: PrintedQuestion | None = None  # cut at its options; None if the prompt does not print them
-    error: UnusableQuestion | None = None  # why it is left out
-
-
-_MOST_LEFT_OUT = 0.2  # share of a task's docs that are left out if their options or their target are not found
+    task: Any = None
+    doc: Mapping[str, Any] = field(default_factory=dict)  # the task's own
 
 
 def questions_of(task: Any) -> list[TaskQuestion]:
@@ -63,101 +44,22 @@ def questions_of(task: Any) -> list[TaskQuestion]:
     asked = []
     for doc in task.eval_docs:
         try:
-            asked.append(read_question(task, doc))
-        except Exception as error:  # noqa: PERF203  # a template or function of the task may raise any error
+            one = read_question(task, doc)
+        except Exception as error:  # a template or function of the task may raise any error
             reason = str(error) if isinstance(error, UserError) else f"cannot be rendered: {in_a_line(error)}"
-            unusable = UnusableQuestion("a prompt or target that cannot be read", reason)
-            asked.append(TaskQuestion(task, doc, "", (), 0, error=unusable))
+            one = Rendered.unusable(reason)
+        asked.append(TaskQuestion(**vars(one), task=task, doc=doc))
     if not asked:
         raise UserError(f"{task.task_name}: the task has no docs")
-    cut = [one.printed for one in asked if one.printed]
-    # Options such as "1", "2", "3" may be numbers, not labels. They are if other docs of the task have texts.
-    prints = 2 * len(cut) > len(asked) or all(one.printed or labels_in(one.choices) for one in asked if not one.error)
-    common = iter(of_one_task(cut) if cut else ())
-    for one in asked:
-        if one.printed:
-            printed = next(common)
-            one.printed, one.choices = printed if prints else None, printed.options
-        elif prints and not one.error:
-            one.error = UnusableQuestion(
-                "a prompt without its options",
-                f"the task scores {', '.join(one.choices)}, but its prompt does not print such options; it "
-                f"ends with {task.doc_to_text(one.doc)[-200:]!r}",
-            )
-    places = [number for number, one in enumerate(asked) if one.error]
-    if len(places) > _MOST_LEFT_OUT * len(asked):
-        raise UserError(
-            f"{task.task_name}: "
-            f"{len(places)} of {len(asked)} docs cannot be asked; at most {_MOST_LEFT_OUT:.0%} are left out. "
-            f"Doc {places[0]}: {asked[places[0]].error}"
-        )
+    settle(asked, task.task_name)
     return asked
 
 
-def read_question(task: Any, doc: Mapping[str, Any]) -> TaskQuestion:
+def read_question(task: Any, doc: Mapping[str, Any]) -> Rendered:
     """Read the question of a doc."""
-    text = task.doc_to_text(doc)
-    if not isinstance(text, str):
-        raise UserError(f"expected one prompt, got one for each option (doc_to_text is {text!r})")
-    target = task.doc_to_target(doc)
-    while isinstance(target, list) and len(target) == 1:
-        (target,) = target
-    if task.OUTPUT_TYPE == "generate_until":
-        printed = longest_run(text, label_in(target) if isinstance(target, str) else "")
-        if printed is None:
-            raise UserError(
-                f"expected options with the label {shorten(repr(target))} "
-                f"in the prompt, which ends with {text[-200:]!r}"
-            )
-        right = printed.labels.index(label_in(target))
-        return TaskQuestion(task, doc, _stem(printed.before), printed.options, right, printed)
-    scored = [str(choice) for choice in task.doc_to_choice(doc)]
-    answer = _index(target, scored)
-    if answer is None:
-        raise UserError(f"expected one of the {len(scored)} options as target, got {shorten(repr(target))}")
-    labels = labels_in(scored)
-    texts = [LABEL.sub("", choice, count=1) if labels else choice.lstrip() for choice in scored]
-    styles = [labels] if labels else [sequence.split()[: len(texts)] for sequence in SEQUENCES if all(texts)]
-    for printed in filter(None, (printed_question(text, style, texts) for style in styles)):
-        return TaskQuestion(task, doc, _stem(printed.before), printed.options, answer, printed)
-    return TaskQuestion(task, doc, _stem(_ANSWER.sub("", text)), tuple(map(str.strip, scored)), answer)
-
-
-def _index(target: Any, scored: Sequence[str]) -> int | None:
-    """The place of the target, which may be an index, a scored answer or its label."""
-    if isinstance(target, str):
-        for names in (scored, [choice.strip() for choice in scored], labels_in(scored)):
-            if target.strip() in names or target in names:
-                return [*names].index(target if target in names else target.strip())
-        target = int(target) if target.strip().isdecimal() else None
-    is_index = isinstance(target, int) and not isinstance(target, bool)
-    return target if is_index and 0 <= target < len(scored) else None
-
-
-def label_in(answer: str) -> str:
-    """The label at the beginning of an answer such as "(B)"; empty if there is none."""
-    match = _LABELLED.fullmatch(answer)
-    return match[2] if match and (match[1].strip() or match[3] or not match[4]) else ""
-
-
-def labels_in(scored: Sequence[str]) -> list[str]:
-    """The labels that the scored answers are, or begin with; empty if they are other texts."""
-    labels = [label_in(answer) for answer in scored]
-    return labels if any(sequence.split()[: len(labels)] == labels for sequence in SEQUENCES) else []
-
-
-_ANSWER = re.compile(r"\s*\n[^\n:：]{1,30}[:：]\s*$")
-_QUESTION = re.compile(r"\s*(?:Question|Q)\s*[:：]\s*")
-
-
-def _stem(text: str) -> str:
-    """A text for our prompt: without a first word "Question:", which our prompt prints."""
-    label = _QUESTION.match(text)
-    return text[label.end() :] if label and not _QUESTION.search(text, label.end()) else text
-
-
-_PASSAGES = ("flores_passage", "passage", "paragraph", "article")
-"""Columns of passages in the harness' tasks, such as belebele, boolq, multirc and race."""
+    is_written = task.OUTPUT_TYPE == "generate_until"
+    scored = None if is_written else [str(choice) for choice in task.doc_to_choice(doc)]
+    return rendered(task.doc_to_text(doc), task.doc_to_target(doc), scored)
 
 
 @lru_cache
@@ -222,11 +124,8 @@ class AskedTask(CoraTask):
 
     def _cluster_of(self, doc: Mapping[str, Any]) -> str:
         """The passage of a doc, or what the option `cluster` names."""
-        if named := self._options.declared.get("cluster"):
-            value = _getter(named, tuple(doc))(doc)
-        else:
-            value = next((doc[name] for name in _PASSAGES if name in doc), None)
-        return "" if value is None or value != value else str(value)  # nan is a missing value
+        named = self._options.declared.get("cluster")
+        return passage_in(doc) if named is None else cell_text(_getter(named, tuple(doc))(doc))
 
     @cached_property
     def _language(self) -> str:

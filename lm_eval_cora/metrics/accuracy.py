@@ -14,7 +14,7 @@ from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ties"]
 
 
-@metric("Share of correct answers among all variants of all questions.", spoken="accuracy")
+@metric("Share of correct answers among all variants of all questions.", of_one_answer=True, spoken="accuracy")
 @takes_arrays
 def acc(answers: ResponseTable) -> Estimate:
     """Share of correct answers among all variants of all questions.
@@ -150,7 +150,12 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
     return answers.share(answers.hits * exact.denominator >= answers.sizes * exact.numerator)
 
 
-@metric("Share of responses without a valid answer, among all variants of all questions.", needs=("picked",), place=11)
+@metric(
+    "Share of responses without a valid answer, among all variants of all questions.",
+    needs=("picked",),
+    of_one_answer=True,
+    place=11,
+)
 def invalid(table: ResponseTable) -> Estimate:
     """Share of responses without a valid answer, among all variants of all questions.
 
@@ -165,7 +170,12 @@ def invalid(table: ResponseTable) -> Estimate:
     return _pooled(table, table.invalid)
 
 
-@metric("Share of responses in the requested format, which the strict reader can read.", needs=("followed",), place=12)
+@metric(
+    "Share of responses in the requested format, which the strict reader can read.",
+    needs=("followed",),
+    of_one_answer=True,
+    place=12,
+)
 def followed(table: ResponseTable) -> Estimate:
     """Share of responses in the requested format, among all variants of all questions.
 

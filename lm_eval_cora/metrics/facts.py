@@ -32,6 +32,7 @@ class Facts(NamedTuple):
     fewest: int = 1  # smallest number of questions, or of the passages that they share
     why_undefined: Callable[[ResponseTable], str] = lambda table: "no question counts for it"  # if nothing else is
     ranks_models: bool = True  # whether a better value means a better model, on the same questions for each model
+    of_one_answer: bool = False  # whether it says something about a single answer to each question
     place: int = LAST  # place in the table of all scores
     spoken: str = ""  # name in a sentence; empty for that of the entry
 

@@ -67,7 +67,11 @@ def mean_of_kinds(accuracies: KindAccuracies) -> Estimate:
     return of_influence(value, influence, questions=float(accuracies.trials().min()), units=accuracies.effective)
 
 
-@metric("Mean of the accuracies of the categories; each category has the same weight.", needs=("category",))
+@metric(
+    "Mean of the accuracies of the categories; each category has the same weight.",
+    needs=("category",),
+    of_one_answer=True,
+)
 def macro_acc(table: ResponseTable) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
 

@@ -84,6 +84,7 @@ class ResponseTable:
         written: (R,) whether the variant was asked and has no options.
         skipped: (R,) whether the variant was skipped. It is then neither right nor invalid, and picks nothing.
         followed: (R,) 1 if the response is in the requested format, 0 if not, nan if unknown.
+        own: (R,) score that another program gave the answer, from 0 to 1; nan if there is none.
         incomplete: Number of questions left out because variants are missing; `not_begun` because all were skipped.
         duplicates: Number of records left out because their variant already has one.
         repeats: The originals and their repeats, as a table of the same questions; None without repeats.
@@ -113,6 +114,7 @@ class ResponseTable:
     written: Bools = field(metadata=_column(np.bool_, False, _is_written))
     skipped: Bools = field(metadata=_column(np.bool_, False, attrgetter("skipped")))
     followed: Floats = field(metadata=_column(np.float64, nan, _or(nan, "followed")))
+    own: Floats = field(metadata=_column(np.float64, nan, _or(nan, "own")))
     incomplete: int = 0
     duplicates: int = 0
     not_begun: int = 0

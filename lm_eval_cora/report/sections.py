@@ -247,6 +247,8 @@ def asked(runs: Sequence[Run]) -> Table | None:
     first = {record.kind: record for record in reversed(records)}
     prompts = {kind: _prompt(run.line(first[kind]), stem) if kind in first else "" for kind in run.table.kinds}
     rows = [[kind, run.probe.kinds.get(kind, ""), prompt] for kind, prompt in prompts.items()]
+    if not any(meaning or prompt for _, meaning, prompt in rows):
+        return None
     title, example = f"What was asked: {run.probe.one}, meaning and example", f"the question {records[0].question_id}"
     note = f"The examples are prompts for {example}; […] stands for its text: {shorten(stem, 300)}"
     return Table(title, [run.probe.one, "meaning", "example"], rows, note)

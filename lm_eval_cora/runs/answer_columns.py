@@ -56,6 +56,14 @@ def _truth(value: Any) -> bool | None:
     return _TRUTH[text]
 
 
+def _share(value: Any) -> float | None:
+    """A score from 0 to 1; True and False are 1 and 0."""
+    share = None if value is None else float(value)
+    if share is not None and not 0 <= share <= 1:
+        raise ValueError("a number from 0 to 1")
+    return share
+
+
 def _list(value: Any) -> tuple[str, ...] | None:
     items = parse_cell(value)
     if items is None:
@@ -119,14 +127,16 @@ COLUMNS: Mapping[str, Column] = {
     "prompt": Column("the prompt of a response, if the options stand only there", _text_or_none),
     "labels": Column("list of the labels of the options of a response, if they are not A, B, C", _list),
     "cut_off": Column("whether the token limit ended the response", _truth),
+    "came": Column("what came instead of a response, such as a timeout: why the answer is invalid", _text_or_none),
+    "own": Column("score from 0 to 1 that another program gave the answer, to compare with", _share),
     "model": Column("name of the model, if there are several", _text_or_none),
 }
 """All columns of answers."""
 
-RAW = ("response", "prompt", "labels", "cut_off")  # columns that are used only if the responses are read here
+RAW = ("response", "prompt", "labels", "cut_off", "came")  # columns that are used only if the responses are read here
 
 # Columns that may be missing in some rows of a JSON file
-_MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "prompt", "labels", "cut_off"}
+_MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "own", *RAW[1:]}
 _ABSENT = object()  # marks a key that is missing in a row
 _MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"}  # texts that may mean a missing value
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
@@ -146,6 +156,7 @@ class AnswerColumns:
         self.source = source
         self.names = _find(found, given, source, option)  # of each column in the source
         self.is_raw = "response" in self.names  # the picks are still to be read
+        self.key = AnswerKey()  # how the answers name the right options
         if not found[self.names["question"]]:
             raise UserError(f"{source}: expected at least one answer, got none")
         count = len(found[self.names["question"]])
@@ -321,24 +332,25 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
             "lists, one for each option (A, B, ...), or the column 'prompt'"
         )
     drafts = [_draft(columns, row) for row in range(len(values["response"]))]
-    rights = _right_options(columns.source, drafts)
+    rights = _right_options(columns, drafts)
     for name in ("picked", "correct", "followed", "printed"):
         columns.names.setdefault(name, columns.names["response"])
     values["reader"] = [reader] * len(drafts)
     for name in ("picked", "correct", "followed", "reason", "rule"):
         values[name] = [None] * len(drafts)
-    rows = zip(drafts, rights, values["response"], values["cut_off"], values["prompt"], strict=True)
+    known = (values[name] for name in ("response", "cut_off", "prompt", "came"))
+    rows = zip(drafts, rights, *known, strict=True)
     bar = tqdm(rows, "reading", len(drafts), unit="response", disable=None, leave=False)
-    for row, (draft, right, text, cut_off, prompt) in enumerate(bar):
+    for row, (draft, right, text, cut_off, prompt, came) in enumerate(bar):
         if text is None:
             continue  # a skipped variant
         doc = {"ask": LETTER.name, "printed": range(len(draft.options)), "choices": draft.options}
         if draft.labels and not LETTERS.startswith("".join(draft.labels)):
             doc["labels"] = draft.labels
-        response = Response(text, cut_off=cut_off, opened=opens_reasoning(prompt or ""))
+        response = Response(text, cut_off=cut_off, opened=opens_reasoning(prompt or ""), came=came or "")
         answer, followed = answer_and_format(doc, response, reader)
         values["picked"][row] = None if answer.position is None else draft.options[answer.position]
-        values["correct"][row] = answer.position == right
+        values["correct"][row] = values["picked"][row] == draft.options[right]  # equal options are one
         values["followed"][row] = followed
         values["reason"][row] = answer.reason
         values["rule"][row] = answer.rule
@@ -367,15 +379,15 @@ def _draft(columns: AnswerColumns, row: int) -> Draft:
     return Draft(values["question"][row], "", options, labels, answer, None, "", columns.where(row))
 
 
-def _right_options(source: str, drafts: Sequence[Draft]) -> list[int]:
+def _right_options(columns: AnswerColumns, drafts: Sequence[Draft]) -> list[int]:
     """The index of each right option; answers may be letters, labels, indices or texts."""
     how = ". Write the letter or the text of the right option in every row"
     try:
-        places, doubts = AnswerKey().settle(drafts, source)
+        places, doubts = columns.key.settle(drafts, columns.source)
     except UserError as error:
         raise UserError(_ADVICE.sub("", str(error)).rstrip(".") + how) from None
     if doubts:
-        raise UserError(f"{source}: {_ADVICE.sub('', doubts[0])}{how}")
+        raise UserError(f"{columns.source}: {_ADVICE.sub('', doubts[0])}{how}")
     for draft, place in zip(drafts, places, strict=True):
         if isinstance(place, UnusableQuestion):
             raise UserError(f"{draft.where}: {place}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from itertools import chain, count, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,26 +16,30 @@ import numpy as np
 from lm_eval_cora.answers.formats import BOXED, FORMATS
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.discovery.task_files import probe_metrics
+from lm_eval_cora.discovery.task_files import every_metric
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.accuracy import acc
 from lm_eval_cora.metrics.entries import Entry, compute, needs_of, place_of
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
+from lm_eval_cora.metrics.own import only_own, own_score, unrecognised
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
-from lm_eval_cora.questions.right_option import plain_form
+from lm_eval_cora.questions.right_option import INDEX, AnswerKey, plain_form
 from lm_eval_cora.runs.answer_columns import COLUMNS, AnswerColumns, read_raw
 from lm_eval_cora.runs.files import grouped_by, listed
+from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.runs.signature import only_in_one
 from lm_eval_cora.variants.alterations import ORIGINAL, with_options
-from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.variant import REPEAT
 
+_EXAMPLES = 3  # answers that a note quotes
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
 EQUAL_PROMPTS = "equal_prompts"  # known of a file if its variants, or the repeats of an original, have the same prompt
+SEVERAL = "needs several variants of each question"
 BALANCED = "balanced"  # see `Facts`: known of a file if each option is equally often at each letter
 
 
@@ -49,6 +54,7 @@ class Collected:
     known: frozenset[str]  # these, those whose values follow from others, BALANCED and EQUAL_PROMPTS
     values: Mapping[str, Sequence[Any]]  # of each column; None where there is none, and `correct` of a skipped variant
     questions: Mapping[str, range]  # the rows of each question
+    own: str = ""  # the name of the score that another program gave the answers
     metrics = references = frozenset[str]()  # only a run knows what it computed, and which options refer to others
 
     @property
@@ -124,6 +130,16 @@ def read_answers(
     return {model: _collected(part) for model, part in columns.by_model().items()}
 
 
+def of_log(log: Logged, path: Path, reader: Reader) -> Collected:
+    """The answers in a log of another program."""
+    columns = AnswerColumns(log.rows, {"own": "own"} if log.own else None)
+    columns.source, columns.key = str(path), AnswerKey(0, INDEX)
+    columns.names["own"], columns.equal_prompts = log.own, log.equal_prompts
+    if columns.is_raw:
+        read_raw(columns, reader)
+    return _collected(columns)
+
+
 def _collected(columns: AnswerColumns) -> Collected:
     ids, sizes = _sort(columns)
     given, values = frozenset(columns.names), columns.values
@@ -148,7 +164,7 @@ def _collected(columns: AnswerColumns) -> Collected:
         known.add(EQUAL_PROMPTS)
     if "kind" not in known:
         table = replace(table, kinds=("variant",), kind=np.zeros_like(table.kind))
-    return Collected(table, records, rows, given, frozenset(known), values, questions)
+    return Collected(table, records, rows, given, frozenset(known), values, questions, columns.names.get("own", ""))
 
 
 def _are_balanced(lists: Sequence[tuple[str, ...] | None], questions: Iterable[range]) -> bool:
@@ -236,11 +252,14 @@ def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: 
     )
     numbers = _numbers(columns, rows) if has_options else {}
     texts: dict[str, str] = {}
-    names = ("category", "cluster", "original", "correct", "picked", "answer", "printed", "followed", "reason", "rule")
+    names = (
+        *("category", "cluster", "original", "correct", "picked", "answer", "printed", "followed", "reason", "rule"),
+        *("came", "own"),
+    )
     variants = sum(kinds[row] != REPEAT for row in rows)
     ordinals = count(), count(variants)
     for row in rows:
-        category, cluster, original, correct, picked, answer, printed, followed, reason, rule = (
+        category, cluster, original, correct, picked, answer, printed, followed, reason, rule, came, own = (
             values[name][row] for name in names
         )
         record = Record(
@@ -256,6 +275,8 @@ def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: 
             followed=followed,
             reason=reason,
             rule=rule or "",
+            came=(came or "") if reason else "",
+            own=own,
         )
         if cluster:
             record.cluster = cluster
@@ -296,7 +317,7 @@ def _all_entries() -> tuple[Entry, ...]:
     """The metrics of all probes that columns of a file can define, for variants of any kind."""
     found: dict[str, Entry] = {}
     empty = ResponseTable.from_records(())
-    for entry in chain.from_iterable(map(probe_metrics, PROBES)):
+    for entry in every_metric():
         is_for_our_variants = "without" in entry or "positions" in entry or entry.get("sampled") == "only"
         has_columns = needs_of(entry) <= {*COLUMNS, BALANCED, EQUAL_PROMPTS}
         if is_for_our_variants or not has_columns or not isinstance(compute(entry, empty), Estimate):
@@ -313,7 +334,9 @@ def entries_of(table: ResponseTable) -> list[Entry]:
     for entry in _all_entries():
         options = entry.get("options")
         kinds = [with_options(options)] if isinstance(options, int) else facts_of(entry["aggregation"]).kinds
-        if not kinds or set(kinds) & set(table.kinds):
+        has_kinds = not kinds or set(kinds) & set(table.kinds)
+        has_scores = "own" not in needs_of(entry) or not np.isnan(table.own).all()
+        if has_kinds and has_scores:
             entries.append(entry)
     return entries
 
@@ -327,7 +350,10 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
         reasons[EQUAL_PROMPTS] = f"needs several answers to the same prompt, such as variants of the kind {REPEAT!r}"
     if BALANCED in reasons:
         reasons[BALANCED] = "needs the column 'printed', with each option equally often at each letter"
-    if "original" in reasons:
+    is_single = "original" not in known and table.sizes.max(initial=0) == 1
+    if is_single:
+        reasons["original"] = reasons[EQUAL_PROMPTS] = SEVERAL
+    elif "original" in reasons:
         reasons["original"] += f", which marks the original of each question, or a variant or kind named {ORIGINAL!r}"
     elif table.original_correct is None and len(table.sizes):
         counts = table.sum_by_question(table.original)
@@ -338,15 +364,19 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
     if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
         reasons["followed"] = "the column 'followed' has missing values"
     lacking = [(column, reasons[column]) for column in columns if column in reasons]
-    needs = {entry["metric"]: needs_of(entry) for entry in entries_of(table)}
-    first = {name: next((why for column, why in lacking if column in needed), "") for name, needed in needs.items()}
-    return {name: why for name, why in first.items() if why}
+    found = {}
+    for entry in entries_of(table):
+        needed = needs_of(entry)
+        also = SEVERAL if is_single and not facts_of(entry["aggregation"]).of_one_answer else ""
+        found[entry["metric"]] = next((why for column, why in lacking if column in needed), also)
+    return {name: why for name, why in found.items() if why}
 
 
 def notes_of(answers: Collected) -> list[str]:
     """Notes for the user: the readers, skipped variants, questions that are left out, and small categories."""
     table = answers.table
-    reasons = Counter(str(reason) for reason in answers.values["reason"] if reason)
+    both = zip(answers.values["reason"], answers.values["came"], strict=True)
+    reasons = Counter(str(came or reason) for reason, came in both if reason)
     skipped = f"{table.skipped.sum():,} of {len(table.skipped):,} variants were skipped"
     if "response" in answers.given:
         skipped += ": their response is missing (null). A model that wrote nothing has an empty text"
@@ -354,6 +384,7 @@ def notes_of(answers: Collected) -> list[str]:
         *_differing_in_form(answers),
         f"responses read by: {', '.join(answers.readers)}" if answers.readers else "",
         f"invalid responses: {listed(reasons)}" if reasons else "",
+        _beside_own(answers),
         "" if table.is_whole else skipped,
         *left_out(table),
         _lacking_variants(answers),
@@ -361,6 +392,26 @@ def notes_of(answers: Collected) -> list[str]:
         note_on_few_clusters(table),
     ]
     return list(filter(None, notes))
+
+
+def _beside_own(answers: Collected) -> str:
+    """A note on the score that another program gave the answers, beside ours; empty without one."""
+    table = answers.table
+    scored = ~np.isnan(table.own)
+    if not scored.any():
+        return ""
+    theirs, ours, lost, only = (one(table).value for one in (own_score, acc, unrecognised, only_own))
+    text = f"{answers.own} says {theirs:.4g}, the answers say {ours:.4g}"
+    if not lost and not only:
+        return text
+    examples = [
+        f"{record.question_id!r}, scored {record.own:g}: {shorten(answers.line(place)['filtered_resps'][0], 120)!r}"
+        for place in answers.rows[table.correct & (table.own < 1)][:_EXAMPLES].tolist()
+        for record in [answers.record(place)]
+    ]
+    also = f"; {only:.1%} are right only there" if only else ""
+    shown = f"; for example {', '.join(examples)}" if examples else ""
+    return f"{text}: {lost:.1%} of the answers are right but were not recognised{also}{shown}"
 
 
 def _differing_in_form(answers: Collected) -> Iterator[str]:

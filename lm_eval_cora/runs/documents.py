@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from math import ceil, isclose, isfinite, nan
@@ -157,51 +158,51 @@ def _read(path: Path) -> tuple[dict[str, _Lines], Counter[str]]:
     """Read a samples file: its lines by filter, and the number of lines that were left out by reason."""
     found: dict[str, _Lines] = {}
     broken: Counter[str] = Counter()
+    for line, sample in samples_in(path):
+        defect = "not JSON" if sample is None else _take(line, sample, found)
+        if defect == _OURS and not found:
+            return {}, Counter()
+        broken.update([defect] if defect else [])
+    return found, broken
+
+
+def samples_in(path: Path) -> Iterator[tuple[bytes, Any]]:
+    """Yield the lines of a samples file, each with its value; None if it is not JSON."""
     try:
         with lines_of_samples(path).open("rb") as file, progress(path, path.stat().st_size) as bar:
-            for line in file:
-                try:
-                    defect = _take(line, found) if line.strip() else ""
-                except (ValueError, RecursionError):
-                    defect = "not JSON"
-                if defect == _OURS and not found:
-                    return {}, Counter()
-                broken.update([defect] if defect else [])
+            for line in filter(bytes.strip, file):
+                sample = None
+                with suppress(ValueError, RecursionError):
+                    sample = parsed_line(line)
+                yield line, sample
                 bar.update(len(line))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return found, broken
 
 
 def lines_of(run: DocumentRun) -> dict[int, Mapping[str, Any]]:
     """The first line of each document of a run, from its files."""
     found: dict[int, Mapping[str, Any]] = {}
     for path in run.files:
-        with path.open("rb") as file:
-            for line in filter(bytes.strip, file):
-                try:
-                    sample = parsed_line(line)
-                except (ValueError, RecursionError):
-                    continue
-                key = _number_of(sample)
-                if key is not None and sample.get("filter", "none") == run.filter:
-                    found.setdefault(key, sample)
+        for _, sample in samples_in(path):
+            key = number_of(sample)
+            if key is not None and sample.get("filter", "none") == run.filter:
+                found.setdefault(key, sample)
     return found
 
 
-def _number_of(sample: Any) -> int | None:
+def number_of(sample: Any) -> int | None:
     """The number of the document of a complete line; None for another line."""
     key = sample.get("doc_id") if isinstance(sample, dict) else None
     is_complete = type(key) is int and "doc" in sample and isinstance(sample.get("filter", "none"), str)
     return key if is_complete else None
 
 
-def _take(line: bytes, found: dict[str, _Lines]) -> str:
+def _take(line: bytes, sample: Any, found: dict[str, _Lines]) -> str:
     """Add a line to `found`; return the reason if it cannot be used, else an empty text."""
-    sample = parsed_line(line)
     if is_ours(sample):
         return _OURS
-    if (key := _number_of(sample)) is None:
+    if (key := number_of(sample)) is None:
         return "incomplete or altered"
     target, prompt = (str(sample.get(f"{part}_hash"))[:_HASH] for part in ("target", "prompt"))
     lines = found.setdefault(sample.get("filter", "none"), _Lines())

@@ -16,9 +16,10 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.runs.collected import BALANCED, Collected, notes_of, read_answers, undefined_metrics
+from lm_eval_cora.runs.collected import BALANCED, SEVERAL, Collected, notes_of, of_log, read_answers, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, listed, not_mergeable, short_names, with_all_notes
+from lm_eval_cora.runs.logs import is_log, read_logs
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
 from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature
@@ -32,7 +33,8 @@ _SAMPLE = re.compile(rb'"doc"\s*:\s*\{')
 _HEAD = 2**20
 _HOW_TO_SAVE = (
     " (samples_<task>_<date>.jsonl). Run the harness with --output_path FOLDER --log_samples, and pass that FOLDER. Or "
-    "pass a file of answers itself"
+    "pass logs of Inspect (.eval, .json), HELM's scenario_state.json, or a file of answers itself (csv, tsv, json, "
+    "jsonl, parquet)"
 )
 
 N = TypeVar("N", bound=Any)
@@ -50,14 +52,13 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
             if not runs:
                 others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
                 but = (
-                    (
-                        f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the "
-                        "harness: lm-eval-cora compare OUT1 OUT2"
-                    )
-                    if others
-                    else _HOW_TO_SAVE
+                    f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the "
+                    "harness: lm-eval-cora compare OUT1 OUT2"
                 )
-                raise UserError(f"{path}: there are no samples of lm-eval-cora tasks{but}")
+                why = f". Not read: {first_few(readers.left_out)}" if readers.left_out else ""
+                raise UserError(
+                    f"{path}: there are no samples of lm-eval-cora tasks{but if others else _HOW_TO_SAVE}{why}"
+                )
             files = [{file.resolve() for file in run.files} for run in runs]
             found += [(path, run) for run, own in zip(runs, files, strict=True) if not own <= seen]
             seen.update(*files)
@@ -79,12 +80,26 @@ class RunReader(SamplesReaders):
         super().__init__()
         self.reader = reader  # the requested one of written answers; None for that of each run
         self._checker = EquivalenceChecker()
+        self.left_out: list[str] = []  # why logs and tasks cannot be read
 
     def runs_in(self, path: Path, labels: Labels) -> list[Run]:
         """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
+        runs: list[Run] = []
         if is_answers_file(path):
-            return labelled(self.collected(path), path, labels)
-        return labelled(with_all_notes(map(self.merged, grouped(find_files(path)))), path, labels)
+            runs = self.collected(path)
+        elif not is_log(path):
+            runs = with_all_notes(map(self.merged, grouped(find_files(path))))
+        return labelled(runs or self._logged(path), path, labels)
+
+    def _logged(self, path: Path) -> list[Run]:
+        """Read the logs of other programs, and answers to other tasks of the harness."""
+        logs, self.left_out = read_logs(path)
+        groups = []
+        for file, log in logs:
+            answers = of_log(log, file, self.reader or Options.reader)
+            run = self._of_file(file, log.model, answers)
+            groups.append(([replace(run, name=log.task, notes=(*log.notes, *run.notes))], []))
+        return with_all_notes([*groups, ([], self.left_out)])
 
     def collected(self, path: Path) -> list[Run]:
         """Read the answers of each model in a file, with the usual names of columns (`answer_columns.COLUMNS`)."""
@@ -93,7 +108,7 @@ class RunReader(SamplesReaders):
     def _of_file(self, path: Path, model: str, answers: Collected) -> Run:
         notes = notes_of(answers)
         undefined = undefined_metrics(answers.table, answers.known)
-        if why := undefined.get("cora"):
+        if (why := undefined.get("cora")) and why != SEVERAL:
             notes.append(f"undefined: {', '.join(name for name in undefined if undefined[name] == why)}: {why}")
         if self.reader and "response" not in answers.given:
             notes.append(f"--reader {self.reader} does not apply: the file has answers, not responses")
@@ -179,7 +194,8 @@ class RunReader(SamplesReaders):
 
 def is_answers_file(path: Path) -> bool:
     """Whether a path is a file of answers that were collected without the harness."""
-    if path.suffix.lower() not in _SUFFIXES or _OF_THE_HARNESS.fullmatch(path.name) or not path.is_file():
+    is_other = path.suffix.lower() not in _SUFFIXES or _OF_THE_HARNESS.fullmatch(path.name)
+    if is_other or not path.is_file() or is_log(path):
         return False
     if path.suffix.lower() != ".jsonl":
         return True
@@ -280,7 +296,9 @@ def read_contestants(
     with RunReader(reader) as readers:
         for path in paths:
             runs = readers.runs_in(path, {})
-            documents = [] if is_answers_file(path) else read_documents(path)
+            documents = [] if is_answers_file(path) or is_log(path) else read_documents(path)
+            if documents:  # they have the scores of answers that were not written
+                runs = [run for run in runs if not run.collected or "response" in run.collected.given]
             every: list[Any] = labelled([*runs, *documents], path, labels or {})
             if not every:
                 raise UserError(f"{path}: there are no samples{_HOW_TO_SAVE}")

@@ -271,7 +271,7 @@ def _take(line: bytes, offset: int, found: dict[str, Samples], reader: Reader) -
         if sample.get("resps") and all(received and received[0] == SKIPPED for received in sample["resps"]):
             record = skipped(doc)
         elif form == "loglikelihood":
-            record = read_likelihoods(doc, [_numbers(response) for response in sample["filtered_resps"]])
+            record = read_likelihoods(doc, [[number_in(response)] for response in sample["filtered_resps"]])
         else:
             record = read_response(doc, [known_response(sample)], reader=reader)
         metrics = frozenset(map(str, sample.get("metrics", ())))
@@ -312,9 +312,10 @@ def _check(doc: dict[str, Any]) -> None:
 
 def arguments_in(line: Mapping[str, Any]) -> list[Sequence[Any]]:
     """The arguments of each request: the prompt, and the generation settings or the scored answer."""
+    requests = line.get("arguments") or {}
     return [
         (request["arg_0"], request["arg_1"]) if isinstance(request, dict) else request
-        for request in (line.get("arguments") or {}).values()
+        for request in (requests.values() if isinstance(requests, dict) else requests)  # older versions write a list
     ]
 
 
@@ -340,12 +341,12 @@ def response_text(line: Mapping[str, Any]) -> str:
     return ", ".join(f"{answer} {value}" for answer, value in zip(answers, values, strict=False))
 
 
-def _numbers(response: Any) -> Sequence[Any]:
-    """Convert a log-likelihood back to a number, because the harness writes it as text."""
+def number_in(response: Any) -> Any:
+    """Convert a log-likelihood back to a number, because the harness writes it as text; None if it is none."""
     value = response[0] if isinstance(response, list) and response else None
     with suppress(ValueError):
-        return [float(value) if isinstance(value, str) else value]
-    return [None]
+        return float(value) if isinstance(value, str) else value
+    return None
 
 
 class ResultsFolder:

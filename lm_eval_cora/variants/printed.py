@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import chain, islice
+from functools import cache, cached_property, partial
+from itertools import chain, islice, takewhile
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import MAX_OPTIONS, one_line
@@ -104,7 +104,7 @@ def printed_question(
 ) -> PrintedQuestion | None:
     """Find the last run of options with these labels, and texts if they are known: one per line, or all in one line."""
     for start in _STARTS:
-        patterns = [re.compile(rf"{start}{_OPENS}(?P<label>{re.escape(label)})(?!\w){_CLOSES}") for label in labels]
+        patterns = [_labelled(start, label) for label in labels]
         for first in reversed([*patterns[0].finditer(prompt)][-_TRIED:]):
             own = _style(first)
             run = [first] if re.search(r"[^\w\s·]", own) and style in ("", own) else []
@@ -119,13 +119,28 @@ def printed_question(
     return None
 
 
+@cache
+def _labelled(start: str, label: str) -> re.Pattern[str]:
+    """The pattern of a label in front of an option."""
+    return re.compile(rf"{start}{_OPENS}(?P<label>{re.escape(label)})(?!\w){_CLOSES}")
+
+
+def _has_label(prompt: str, label: str) -> bool:
+    """Whether a prompt has a label in front of what may be an option."""
+    return label in prompt and any(_labelled(start, label).search(prompt) for start in _STARTS)
+
+
 def longest_run(prompt: str, label: str | None = None) -> PrintedQuestion | None:
     """Find the longest run of options in a prompt; with a label, one that has it."""
     runs: list[PrintedQuestion] = []
     for sequence in SEQUENCES:
         labels = sequence.split()[:MAX_OPTIONS]
         fewest = 1 if label is None else labels.index(label) if label in labels else len(labels)
-        counts = (count for count in range(len(labels), max(fewest, 1), -1) if labels[count - 1] in prompt)
+        if fewest == len(labels):
+            continue
+        # Most prompts lack the next label, so no longer run has to be tried.
+        known = [*takewhile(partial(_has_label, prompt), labels)]
+        counts = range(len(known), max(fewest, 1), -1)
         runs += islice(filter(None, (printed_question(prompt, labels[:count]) for count in counts)), 1)
     return max(runs, key=lambda printed: len(printed.labels), default=None)
 

@@ -121,8 +121,8 @@ def test_the_prompt_of_chat_turns_is_their_text():
         assert prompt_in({"arguments": {"gen_args_0": {"arg_0": argument, "arg_1": {}}}}) == text
 
 
-def test_files_of_answers_have_no_prompts():
-    assert [row[2] for row in asked([run_by_hand({"original": "11", "a": "10"})]).rows] == ["", ""]
+def test_files_of_answers_have_neither_prompts_nor_meanings_of_kinds():
+    assert asked([run_by_hand({"original": "11", "a": "10"})]) is None
 
 
 def test_an_example_marks_what_decided_or_says_why_nothing_counts(tmp_path):

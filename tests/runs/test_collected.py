@@ -4,6 +4,7 @@ import random
 import re
 from dataclasses import replace
 from math import isnan, nan
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,8 +15,8 @@ from lm_eval_cora.api import score
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.runs.answer_columns import AnswerColumns
-from lm_eval_cora.runs.collected import entries_of, read_answers, undefined_metrics
+from lm_eval_cora.runs.collected import entries_of, of_log, read_answers, undefined_metrics
+from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.scores import compare
 from tests.support import oracles, oracles_score
 from tests.support.messages import user_error
@@ -254,7 +255,7 @@ def test_metrics_of_a_probe_are_those_of_a_file_with_its_kinds():
     assert "each option equally often at each letter" in one_order.undefined["position_chi_square"]
 
 
-def test_repeats_of_the_original_in_a_file_are_no_variants(monkeypatch):
+def test_repeats_of_the_original_in_a_file_are_no_variants():
     rows = [
         line("q", n, picked, kind=kind)
         for n, (kind, picked) in enumerate([("original", "a"), ("repeat", "b"), ("x", "a"), ("repeat", "a")])
@@ -264,8 +265,10 @@ def test_repeats_of_the_original_in_a_file_are_no_variants(monkeypatch):
     assert [found[name].value for name in ("mcqa_plus", *names)] == pytest.approx([1, 1, 0, 2 / 3])
     others = [{**row, "kind": "x"} for row in rows]
     assert "of the kind 'repeat'" in score(others).undefined["pass^k"]
-    monkeypatch.setattr(AnswerColumns, "equal_prompts", True)
-    assert [score(others)[name].value for name in names] == pytest.approx([1, 0, 1 / 2])
+    epochs = of_log(Logged("model", "task", others, [], equal_prompts=True), Path("x.eval"), "flexible")
+    assert not {*names} & undefined_metrics(epochs.table, epochs.known).keys()
+    found = {entry["metric"]: compute(entry, epochs.table) for entry in entries_of(epochs.table)}
+    assert [found[name].value for name in names] == pytest.approx([1, 0, 1 / 2])
 
 
 def test_answers_that_may_be_skipped_and_columns_that_are_missing():

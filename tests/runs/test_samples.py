@@ -245,7 +245,7 @@ def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_no
     path = put(written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl"), others)
     (run,) = read_runs([written.folder])
     assert (run.files, run.notes) == ((written.samples,), ())
-    with user_error("no samples of lm-eval-cora tasks", "(arc_challenge)", "lm-eval-cora compare"):
+    with user_error("no samples of lm-eval-cora tasks", "lm-eval-cora compare", "arc_challenge: 100 of 100 docs"):
         read_runs([path])
     monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
     monkeypatch.setattr(samples, "_BYTES_OF_THE_HEAD", 500)
