@@ -281,10 +281,10 @@ def not_comparable(before: Run, after: Run) -> str:
             "version of the task"
         )
     if before.table.repeats and after.table.repeats:  # the majority and the share right in all depend on their number
-        times, also = before.table.repeats.sizes, after.table.repeats.sizes
-        if not np.array_equal(times, also):
+        first, second = before.table.repeats.sizes, after.table.repeats.sizes
+        if not np.array_equal(first, second):
             return (
-                f"the first has {times.sum():,} answers to originals and their repeats, the second {also.sum():,}. Run "
+                f"the first has {first.sum():,} answers to originals and their repeats, the second {second.sum():,}. Run "
                 "both with the same option 'repeats'"
             )
     one, other = before.source.digests_of(before.rows), after.source.digests_of(after.rows)
