@@ -15,6 +15,7 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
 from tests.support.messages import tells, user_error
+from tests.support.names import OF_REPEATS
 
 ROWS = [
     {"id": "q1", "variant": "original", "ok": True, "is_original": True, "picked": "Ice"},
@@ -282,7 +283,7 @@ def test_every_probe_is_expanded_and_read():
 
 
 @pytest.mark.parametrize("probe", ["divergent", "plus", "revas", "prompts", "order"])
-def test_repeats_change_no_metric_but_noise(probe):
+def test_repeats_change_no_metric_but_their_own(probe):
     rows = [
         {"question": f"{number}?", "choices": list("wxyz")[: 3 + number % 2], "answer": number % 3}
         for number in range(12)
@@ -294,5 +295,5 @@ def test_repeats_change_no_metric_but_noise(probe):
         letters = [dice.choice("ABC") for variant in variants if variant.kind != "repeat"]
         found.append(cora.read(variants, [letters.pop() if each.kind != "repeat" else "A" for each in variants]))
     without, repeated = found
-    assert repeated.keys() - without.keys() <= {"noise", "changed_picks"}
+    assert repeated.keys() - without.keys() <= OF_REPEATS
     assert {name: repr(repeated[name]) for name in without} == {name: repr(without[name]) for name in without}

@@ -28,7 +28,7 @@ from lm_eval_cora.runs.signature import is_two_phase
 
 _REQUIREMENT = re.compile(
     r"(?:(?P<task>\S.*?)\s*:)?\s*"  # the name of a task may contain colons
-    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@]*)\s*(?P<sign>>=|<=|:)\s*"
+    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>>=|<=|:)\s*"
     r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)",
     re.ASCII | re.DOTALL,
 )

@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import yaml
 
 from lm_eval_cora.discovery.location import tasks_folder
@@ -48,12 +47,14 @@ def applicable_metrics(
     entries = probe_metrics(probe.name)
     if known := [entry for entry in entries if entry["metric"] in printed]:
         present = {feature for entry in known for feature in str(entry.get("only", "")).split()}
+        if table.repeats is None:  # their lines are missing
+            present.discard(REPEATS)
     else:
         features = {
             WRITTEN: table.written.any(),
             DROPPED_TEMPLATE: SINGLE_LETTER in table.kinds,
             CYCLIC_ORDERS: has_cyclic_orders(table),
-            REPEATS: np.isfinite(table.noise).any(),
+            REPEATS: table.repeats is not None,
         }
         present = set(filter(features.get, features))
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}

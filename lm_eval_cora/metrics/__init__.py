@@ -1,7 +1,7 @@
 """Metrics: functions that return an `Estimate`, a value with its standard error.
 
-`acc`, `mcqa`, `mcqa_plus`, `mcqa_plus_diff`, `mv`, `bmca`, `ci`, `cora` and `core` take right and wrong answers, as an
-array of shape (questions, variants) or a list of rows:
+`acc`, `mcqa`, `mcqa_plus`, `mcqa_plus_diff`, `mv`, `bmca`, `ci`, `cora`, `core` and `pass_hat_k` take right and wrong
+answers, as an array of shape (questions, variants) or a list of rows:
 
     >>> from lm_eval_cora import metrics
     >>> metrics.cora([[True, True], [True, False]], original=0).value

@@ -184,7 +184,7 @@ def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:
     agreeing, comparable = np.zeros((2, len(sizes)), dtype=np.int64)
     for size in np.unique(sizes):
         members = np.flatnonzero(sizes == size)  # processed together, in chunks that bound the memory
-        step = max(1, _PAIRS_AT_A_TIME // int(size) ** 2)
+        step = max(1, _PAIRS_AT_A_TIME // max(1, int(size)) ** 2)
         for chunk in np.split(members, range(step, len(members), step)):
             rows = starts[chunk][:, None] + np.arange(size)
             picked, printed = picks[rows], sets[rows]

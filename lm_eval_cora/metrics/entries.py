@@ -97,7 +97,8 @@ def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
         table = _without(table, entry["without"])
     function = partial(entry["aggregation"], **parameters_of(entry))
     needs = needs_of(entry)
-    is_of_hits = is_in_table(entry) and needs <= {"original"}  # of right and wrong answers only, with one value
+    # of right and wrong answers only, with one value
+    is_of_hits = is_in_table(entry) and needs <= {"original", "equal_prompts"}
     if table.is_whole or is_known_early(entry) or is_of_hits:
         result = despite_skipped(function, table, of_originals=bool(needs))
         return table.clustered(result) if isinstance(result, Estimate) else result  # a user's own function may not

@@ -16,9 +16,10 @@ class Facts(NamedTuple):
     A metric that is known early depends only on which originals are right, and which questions are right in all
     variants. It is exact as soon as each question has a wrong answer or all its answers.
 
-    The needs are columns of the table besides right or wrong, and `balanced` orders: each option is equally often at
-    each letter. Answers from a file have the metrics whose needs they meet. A metric without needs, or with `original`
-    alone, is computed despite skipped variants, see `arrays.despite_skipped`: more right answers must not lower it.
+    The needs are columns of the table besides right or wrong, `balanced` orders (each option is equally often at each
+    letter), and `equal_prompts` (the variants have the same prompt, or the original has repeats). Answers from a file
+    have the metrics whose needs they meet. A metric that needs at most `original` and `equal_prompts` is computed
+    despite skipped variants, see `arrays.despite_skipped`: more right answers must not lower it.
     """
 
     meaning: str = ""  # in one sentence; not from the docstring, because `python -OO` removes it

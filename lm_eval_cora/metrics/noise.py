@@ -1,37 +1,105 @@
-"""Noise: how often a model answers the same prompt differently, beside how often it answers a changed one differently.
+"""Equal prompts, samples or an original and its repeats: how often the answers are right, and how often they differ.
 
 A server, or a model in bfloat16, may answer the same prompt differently. That looks like sensitivity to the options.
-The option `repeats` asks the original again, unchanged. No other metric uses these answers.
+The option `repeats` asks the original again, unchanged. No metrics but those of equal prompts use these answers.
 """
 
 from __future__ import annotations
 
-from math import isnan
+from math import isnan, nan
 
 import numpy as np
 
+from lm_eval_cora.metrics.arrays import takes_arrays
+from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.orders import modal_picks
 from lm_eval_cora.metrics.responses import NO_PICK, ResponseTable
 
-__all__ = ["changed_picks", "noise"]
+__all__ = ["acc_repeats", "changed_picks", "maj_at_k", "noise", "pass_hat_k"]
 
 
-@metric("Share of pairs of equal prompts, the original and its repeats, that get different picks.", needs=("noise",))
-def noise(table: ResponseTable) -> Estimate:
-    """Share of pairs of equal prompts, the original and its repeats, that get different picks.
+@metric(
+    "Mean over questions of the share of right answers to equal prompts, the original and its repeats.",
+    needs=("equal_prompts",),
+)
+def acc_repeats(table: ResponseTable) -> Estimate:
+    """Mean over questions of the share of right answers to equal prompts, the original and its repeats.
 
-    With k repeats a question has k (k + 1) / 2 pairs; the share is the mean over questions. An invalid answer differs
-    from every answer, as in `consistency_rate`. If each answer changes with the probability q to any of the A - 1 other
-    options, the share is 1 - (1 - q)^2 - q^2 / (A - 1) on average.
-    Range: 0 to 1; nan without repeats. Source: ours.
+    Of the k answers of question i to equal prompts c_i are right; the formula is the mean of c_i / k. If a table has no
+    repeats, all its variants count as equal prompts. Its mean is then `mcqa_plus`, for samples also `acc_mean`. If k
+    differs between questions, each question counts with its own; a repeat that was skipped does not count.
+    Range: 0 to 1; nan if no question has an answer. Source: ours.
 
     Example:
-        >>> table = ResponseTable.from_hits([[1, 0], [1, 1]], noise=np.array([0.0, 1 / 3]))
-        >>> round(noise(table).value, 4)
-        0.1667
+        >>> table = ResponseTable.from_hits([[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]])
+        >>> round(acc_repeats(table).value, 4), maj_at_k(table).value, pass_hat_k(table).value
+        (0.5, 0.5, 0.25)
     """
-    return table.mean(table.noise, np.isfinite(table.noise))
+    prompts = table.equal_prompts
+    return table.mean(prompts.hits / np.maximum(prompts.sizes, 1), prompts.sizes > 0)
+
+
+@metric(
+    "Share of questions whose most frequent answer to k equal prompts is right; if t are as frequent, it counts 1/t.",
+    needs=("equal_prompts", "picked"),
+)
+def maj_at_k(table: ResponseTable) -> Estimate:
+    """Share of questions whose most frequent answer to k equal prompts is right: the majority, maj@k.
+
+    Invalid answers do not vote, and a question without a valid answer is wrong. If t answers are equally frequent and
+    one of them is right, the question counts 1/t, the expected result of a random choice. So with k = 1 this is the
+    accuracy, and with k = 2 the mean if all answers are valid. Written answers are the same if they are equivalent;
+    equivalence may not be transitive, so the credit is the share of the right ones among the answers with the most
+    equivalent answers. The equal prompts and k are those of `acc_repeats`.
+    Range: 0 to 1; nan if no question has an answer. Source: Wang et al. 2022 (self-consistency, unweighted); Lewkowycz
+    et al. 2022 (maj1@k).
+
+    Example:
+        >>> maj_at_k(ResponseTable.from_hits([[1, 1, 0], [0, 0, 1], [0, 1]])).value
+        0.5
+    """
+    prompts = table.equal_prompts
+    return table.mean(modal_picks(prompts, ~prompts.skipped).credit, prompts.sizes > 0)
+
+
+@metric("Share of questions whose answers to k equal prompts are all right.", needs=("equal_prompts",))
+@takes_arrays
+def pass_hat_k(answers: ResponseTable) -> Estimate:
+    """Share of questions whose answers to k equal prompts are all right: pass^k.
+
+    This is the observed share. With c_i right ones of n answers, the unbiased estimate of the probability that k new
+    answers are all right is the mean of C(c_i, k) / C(n, k). For k = n both are the same. The equal prompts and k are
+    those of `acc_repeats`; if k differs between questions, those with a smaller k are easier.
+    Range: 0 to 1, at most `acc_repeats`; nan if no question has an answer. Source: Yao et al. 2024 (tau-bench).
+
+    Example:
+        >>> pass_hat_k([[1, 1, 1], [1, 1, 0], [0, 0, 0]]).value == 1 / 3
+        True
+    """
+    prompts = answers.equal_prompts
+    return answers.share(prompts.hits == prompts.sizes, prompts.sizes > 0)
+
+
+@metric(
+    "Share of pairs of equal prompts, samples or the original and its repeats, that get different picks.",
+    needs=("equal_prompts", "picked"),
+)
+def noise(table: ResponseTable) -> Estimate:
+    """Share of pairs of equal prompts, samples or the original and its repeats, that get different picks.
+
+    With k answers a question has k (k - 1) / 2 pairs; the share is the mean over questions. An invalid answer differs
+    from every answer, as in `consistency_rate`. If each answer changes with the probability q to any of the A - 1 other
+    options, the share is 1 - (1 - q)^2 - q^2 / (A - 1) on average. The equal prompts are those of `acc_repeats`.
+    Range: 0 to 1; nan if no prompt has two answers. Source: ours.
+
+    Example:
+        >>> round(noise(ResponseTable.from_hits([[1, 1, 1], [1, 1, 0]])).value, 4)
+        0.3333
+    """
+    shares = 1 - agreement(table.equal_prompts)
+    return table.mean(shares, np.isfinite(shares))
 
 
 @metric(
@@ -65,7 +133,7 @@ def changed_picks(table: ResponseTable) -> Estimate:
 
 def describe_noise(table: ResponseTable) -> str:
     """Say how much of the inconsistency is noise; empty without repeats."""
-    equal, changed = noise(table).value, changed_picks(table).value
+    equal, changed = noise(table).value if table.repeats else nan, changed_picks(table).value
     if isnan(equal):
         return ""
     if not equal:

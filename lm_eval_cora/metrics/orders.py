@@ -74,7 +74,7 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     Range: 1 / n to 1, whether the picks are right or wrong; nan if no question is printed with this number of options.
     Source: MCQA+, eq. 1 and 2 (REVAS, section 3.3).
     """
-    modal = _modal_picks(table, options)
+    modal = modal_picks(table, orders(table, options))
     lowest = 1 / modal.orders.max(initial=1)
     return table.mean(modal.times / np.maximum(modal.orders, 1), modal.orders > 0, between=(lowest, 1.0))
 
@@ -95,7 +95,7 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         >>> {key: bucket["share"].value for key, bucket in sc_buckets(table).items()}
         {'2/2': 1.0, '1/2': 0.0}
     """
-    modal = _modal_picks(table, "original")
+    modal = modal_picks(table, orders(table, "original"))
     buckets = {}
     for count in np.unique(modal.orders[modal.orders > 0]).tolist():
         of_size = (modal.orders == count).astype(np.float64)
@@ -138,20 +138,20 @@ def _all_right(table: ResponseTable, options: OptionCount) -> Bools:
     return ~table.any_by_question(orders(table, options) & ~table.correct)
 
 
-class _ModalPicks(NamedTuple):
-    """(N,) each: number of orders, times of the most frequent pick, and the share of its ties that are right."""
+class ModalPicks(NamedTuple):
+    """(N,) each: number of records, times of the most frequent pick, and the share of its ties that are right."""
 
     orders: Ints
     times: Ints
     credit: Floats
 
 
-def _modal_picks(table: ResponseTable, options: OptionCount) -> _ModalPicks:
-    chosen = orders(table, options)
+def modal_picks(table: ResponseTable, chosen: Bools) -> ModalPicks:
+    """The most frequent picks of the questions among some records."""
     equal = np.zeros(len(chosen), dtype=np.int64)
     equal[chosen] = table.where(chosen).equal_answers
     times = np.ones(len(table.sizes), dtype=np.int64)
     np.maximum.at(times, table.question, equal)
     is_modal = equal == times[table.question]
     number, right = table.sum_by_question(is_modal), table.sum_by_question(is_modal & table.correct)
-    return _ModalPicks(table.sum_by_question(chosen).astype(np.int64), times, right / np.maximum(number, 1))
+    return ModalPicks(table.sum_by_question(chosen).astype(np.int64), times, right / np.maximum(number, 1))

@@ -158,25 +158,17 @@ def grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[s
     return order[complete[question]], tuple(ids[n] for n in np.flatnonzero(complete)), sizes[complete], left_out
 
 
-def noise_of(records: PackedRecords, question_ids: Sequence[str], same: Same) -> Floats:
-    """(N,) share of the pairs of an original and its repeats that get different picks; nan without repeats."""
-    asked: dict[str, dict[int, Record]] = {}
-    if any(part.kind == REPEAT for part in records.parts):
-        for code, number in zip(*(codes.tolist() for codes in records.codes), strict=True):
-            part = records.parts[number]
-            if (part.kind == REPEAT or part.original) and not part.skipped:
-                asked.setdefault(str(records.questions[code].id), {}).setdefault(part.ordinal, part)
-    shares = {}
-    for question, answers in asked.items():
-        pairs = [_is_other(one, other, same) for one, other in combinations(answers.values(), 2)]
-        shares[question] = sum(pairs) / len(pairs) if pairs else nan
-    return np.array([shares.get(question, nan) for question in question_ids], dtype=np.float64)
-
-
-def _is_other(one: Record, other: Record, same: Same) -> bool:
-    if one.written is None or other.written is None:
-        return one.invalid or one.value != other.value
-    return not same(one.written, other.written)
+def equal_prompts_of(records: PackedRecords, question_ids: Sequence[str]) -> tuple[Ints, Ints] | None:
+    """Places of the originals and their repeats, by question, and (N,) their numbers; None without repeats."""
+    if all(part.kind != REPEAT for part in records.parts):
+        return None
+    counts = np.array([(part.kind == REPEAT or part.original) and not part.skipped for part in records.parts])
+    places: dict[str, dict[int, int]] = {question: {} for question in question_ids}
+    for place in np.flatnonzero(counts[records.codes[1]]).tolist():
+        question, ordinal = records.key(place)
+        places.get(str(question), {}).setdefault(ordinal, place)
+    rows = np.array([place for of_question in places.values() for place in of_question.values()], dtype=np.int64)
+    return rows, np.array([*map(len, places.values())], dtype=np.int64)
 
 
 def equivalent(records: PackedRecords, part: Ints, sizes: Ints, same: Same) -> tuple[Ints, Ints]:

@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.estimate import Bools as Bools
 from lm_eval_cora.metrics.estimate import Estimate, equal_units, mean_of, of_clusters, product_of, ratio_of, share_of
 from lm_eval_cora.metrics.packed import Floats as Floats
 from lm_eval_cora.metrics.packed import Ints as Ints
-from lm_eval_cora.metrics.packed import PackedRecords, Same, equivalent, grouped, letters, noise_of
+from lm_eval_cora.metrics.packed import PackedRecords, Same, equal_prompts_of, equivalent, grouped, letters
 from lm_eval_cora.questions.messages import counted
 
 # Values of `ResponseTable.picked`
@@ -66,7 +66,6 @@ class ResponseTable:
     Attributes:
         question_ids: N ids; `categories` has their N categories.
         clusters: N names of what each question shares with others, such as a passage; empty for nothing.
-        noise: (N,) share of the pairs of an original and its repeats that get different picks; nan without repeats.
         sizes: (N,) number of variants of each question, M_i.
         kind: (R,) index into `kinds`, the names of the kinds of variants.
         likelihoods: (R, L) log-likelihoods of the printed letters in the order probe; nan for letters that are not
@@ -88,12 +87,12 @@ class ResponseTable:
         own: (R,) score that another program gave the answer, from 0 to 1; nan if there is none.
         incomplete: Number of questions left out because variants are missing; `not_begun` because all were skipped.
         duplicates: Number of records left out because their variant already has one.
+        repeats: The originals and their repeats, as a table of the same questions; None without repeats.
     """
 
     question_ids: tuple[str, ...]
     categories: tuple[str, ...]
     clusters: tuple[str, ...]
-    noise: Floats
     sizes: Ints
     kinds: tuple[str, ...]
     kind: Ints
@@ -119,6 +118,7 @@ class ResponseTable:
     incomplete: int = 0
     duplicates: int = 0
     not_begun: int = 0
+    repeats: ResponseTable | None = None
 
     @classmethod
     def from_records(cls, records: Iterable[Record], same: Same = eq) -> ResponseTable:
@@ -129,22 +129,13 @@ class ResponseTable:
     def from_packed(cls, records: PackedRecords, same: Same = eq) -> tuple[ResponseTable, Ints]:
         """Group records by question, as `from_records` does; and (R,) the place of each record of the table."""
         rows, question_ids, sizes, left_out = grouped(records)
-        question, part = (codes[rows] for codes in records.codes)
-        parts = records.parts
-        # Each column is computed once per different part.
-        columns: dict[str, Any] = {
-            column.name: np.array([column.metadata["of"](one) for one in parts], column.metadata["dtype"])[part]
-            for column in _COLUMNS
-        }
-        codes: dict[str, int] = {}
-        kind = np.array([codes.setdefault(parts[code].kind, len(codes)) for code in part.tolist()], dtype=np.int64)
-        first = [records.questions[code] for code in question[np.cumsum(sizes) - sizes].tolist()]
+        first = [records.questions[code] for code in records.codes[0][rows[np.cumsum(sizes) - sizes]].tolist()]
         categories, clusters = (tuple(getattr(each, name) for each in first) for name in ("category", "cluster"))
-        shared = (noise_of(records, question_ids, same), sizes, tuple(codes), kind)
-        logs = letters([records.likelihoods[place] for place in rows.tolist()])
-        pairs = equivalent(records, part, sizes, same)
-        columns |= left_out
-        return cls(question_ids, categories, clusters, *shared, logs, *pairs, **columns), rows
+        own, more = _columns_of(records, rows, sizes, same), dict[str, Any](left_out)
+        table = cls(question_ids, categories, clusters, **own, **more)
+        if equal := equal_prompts_of(records, question_ids):
+            table = replace(table, repeats=replace(table, **_columns_of(records, *equal, same)))
+        return table, rows
 
     @classmethod
     def from_columns(cls, question_ids: Sequence[str], sizes: Ints, correct: Bools, **columns: Any) -> ResponseTable:
@@ -153,7 +144,6 @@ class ResponseTable:
         given: dict[str, Any] = {
             **dict.fromkeys(("categories", "clusters"), ("",) * len(sizes)),
             **dict.fromkeys(("pairs", "ran_out"), np.zeros((0, 2), dtype=np.int64)),
-            "noise": np.full(len(sizes), nan),
             "kinds": ("variant",),
             "kind": np.zeros(shape, dtype=np.int64),
             "likelihoods": np.zeros((shape, 0), dtype=np.float32),
@@ -303,6 +293,11 @@ class ResponseTable:
         return {}
 
     @property
+    def equal_prompts(self) -> ResponseTable:
+        """The originals and their repeats; without repeats the table itself, for metrics of rows with equal prompts."""
+        return self.repeats or self
+
+    @property
     def answers(self) -> int:
         """Number of variants that were not skipped."""
         return int((~self.skipped).sum())
@@ -314,8 +309,11 @@ class ResponseTable:
 
     def where(self, kept: Bools) -> ResponseTable:
         """The table of a subset of the records, given by (R,) booleans. Questions without records are removed."""
+        return self._part(kept, np.flatnonzero(self.any_by_question(kept)))
+
+    def _part(self, kept: Bools, left: Ints) -> ResponseTable:
+        """The table of some records and some questions, among them those of the records."""
         sizes = np.bincount(self.question[kept], minlength=len(self.sizes))
-        left = np.flatnonzero(sizes)
         codes, kind = np.unique(self.kind[kept], return_inverse=True)
         moved = np.cumsum(kept) - 1
         named = {name: getattr(self, name) for name in ("question_ids", "categories", "clusters")}
@@ -326,13 +324,35 @@ class ResponseTable:
             **{name: getattr(self, name)[kept] for name in BY_RECORD},
         }
         kinds = tuple(self.kinds[code] for code in codes)
-        return replace(self, noise=self.noise[left], sizes=sizes[left], kinds=kinds, kind=kind.reshape(-1), **columns)
+        repeats = self.repeats and self.repeats._part(np.isin(self.repeats.question, left), left)
+        return replace(self, repeats=repeats, sizes=sizes[left], kinds=kinds, kind=kind.reshape(-1), **columns)
 
 
 _COLUMNS = [each for each in fields(ResponseTable) if each.metadata]
 
 # Columns whose values do not change if other records are removed
 BY_RECORD = ("likelihoods", *(each.name for each in _COLUMNS))
+
+
+def _columns_of(records: PackedRecords, rows: Ints, sizes: Ints, same: Same) -> dict[str, Any]:
+    """The columns of a table of the records in these places, of questions with so many each."""
+    parts, part = records.parts, records.codes[1][rows]
+    codes: dict[str, int] = {}
+    kind = np.array([codes.setdefault(parts[code].kind, len(codes)) for code in part.tolist()], dtype=np.int64)
+    pairs, ran_out = equivalent(records, part, sizes, same)
+    return {
+        "sizes": sizes,
+        "kinds": tuple(codes),
+        "kind": kind,
+        "likelihoods": letters([records.likelihoods[place] for place in rows.tolist()]),
+        "pairs": pairs,
+        "ran_out": ran_out,
+        # Each column is computed once per different part.
+        **{
+            column.name: np.array([column.metadata["of"](one) for one in parts], column.metadata["dtype"])[part]
+            for column in _COLUMNS
+        },
+    }
 
 
 def contains(sets: Sets, identities: Ints) -> Bools:

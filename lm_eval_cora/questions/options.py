@@ -203,8 +203,8 @@ OPTIONS: dict[str, Option] = {
     ),
     "repeats": Option(
         *_FROM_0,
-        "How often the original is asked again, unchanged, for the metric [`noise`](errors.md#noise). No other metric "
-        "counts the repeats.",
+        "How often the original is asked again, unchanged, for [`noise`](errors.md#noise) and the other [metrics of "
+        "equal prompts](metrics.md#equal-prompts). No other metric counts the repeats.",
     ),
     "request_seeds": Option(
         *_FLAG,

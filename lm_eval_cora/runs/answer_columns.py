@@ -145,6 +145,8 @@ _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
 class AnswerColumns:
     """The columns of a table or file of answers with their usual names and values; None is a missing value."""
 
+    equal_prompts = False  # whether the variants of a question have the same prompt
+
     def __init__(self, data: Any, given: Mapping[str, Any] | None, option: str = "{}=") -> None:
         """Read a source; `option` is how a message writes the argument that names a column."""
         source = str(data) if isinstance(data, (str, os.PathLike)) else type(data).__name__

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,11 @@ from lm_eval_cora.runs.files import grouped_by, listed
 from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.runs.signature import only_in_one
 from lm_eval_cora.variants.alterations import ORIGINAL, with_options
+from lm_eval_cora.variants.variant import REPEAT
 
 _EXAMPLES = 3  # answers that a note quotes
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
+EQUAL_PROMPTS = "equal_prompts"  # known of a file if its variants, or the repeats of an original, have the same prompt
 SEVERAL = "needs several variants of each question"
 BALANCED = "balanced"  # see `Facts`: known of a file if each option is equally often at each letter
 
@@ -49,7 +51,7 @@ class Collected:
     records: PackedRecords  # of all rows, without texts
     rows: Ints  # (R,) place of each record of the table
     given: frozenset[str]  # the columns of `answer_columns.COLUMNS` that the data have
-    known: frozenset[str]  # these, those whose values follow from others, and BALANCED
+    known: frozenset[str]  # these, those whose values follow from others, BALANCED and EQUAL_PROMPTS
     values: Mapping[str, Sequence[Any]]  # of each column; None where there is none, and `correct` of a skipped variant
     questions: Mapping[str, range]  # the rows of each question
     own: str = ""  # the name of the score that another program gave the answers
@@ -132,7 +134,7 @@ def of_log(log: Logged, path: Path, reader: Reader) -> Collected:
     """The answers in a log of another program."""
     columns = AnswerColumns(log.rows, {"own": "own"} if log.own else None)
     columns.source, columns.key = str(path), AnswerKey(0, INDEX)
-    columns.names["own"] = log.own
+    columns.names["own"], columns.equal_prompts = log.own, log.equal_prompts
     if columns.is_raw:
         read_raw(columns, reader)
     return _collected(columns)
@@ -158,6 +160,8 @@ def _collected(columns: AnswerColumns) -> Collected:
         known.add(BALANCED)
     records = PackedRecords(chain.from_iterable(_records(columns, kinds, *each) for each in questions.items()))
     table, rows = ResponseTable.from_packed(records)
+    if columns.equal_prompts or table.repeats:
+        known.add(EQUAL_PROMPTS)
     if "kind" not in known:
         table = replace(table, kinds=("variant",), kind=np.zeros_like(table.kind))
     return Collected(table, records, rows, given, frozenset(known), values, questions, columns.names.get("own", ""))
@@ -252,14 +256,16 @@ def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: 
         *("category", "cluster", "original", "correct", "picked", "answer", "printed", "followed", "reason", "rule"),
         *("came", "own"),
     )
-    for ordinal, row in enumerate(rows):
+    variants = sum(kinds[row] != REPEAT for row in rows)
+    ordinals = count(), count(variants)
+    for row in rows:
         category, cluster, original, correct, picked, answer, printed, followed, reason, rule, came, own = (
             values[name][row] for name in names
         )
         record = Record(
             question_id=question,
-            variants=len(rows),
-            ordinal=ordinal,
+            variants=variants,
+            ordinal=next(ordinals[kinds[row] == REPEAT]),
             kind=kinds[row],
             printed=tuple(numbers[text] for text in printed or ()) if has_options else (),
             answer="",
@@ -313,7 +319,7 @@ def _all_entries() -> tuple[Entry, ...]:
     empty = ResponseTable.from_records(())
     for entry in every_metric():
         is_for_our_variants = "without" in entry or "positions" in entry or entry.get("sampled") == "only"
-        has_columns = needs_of(entry) <= {*COLUMNS, BALANCED}
+        has_columns = needs_of(entry) <= {*COLUMNS, BALANCED, EQUAL_PROMPTS}
         if is_for_our_variants or not has_columns or not isinstance(compute(entry, empty), Estimate):
             continue
         name = entry["metric"].removesuffix("@original")
@@ -338,13 +344,15 @@ def entries_of(table: ResponseTable) -> list[Entry]:
 def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str, str]:
     """The metrics that the columns do not define, and the reason for each."""
     # A metric names the first one that is missing.
-    columns = ("original", "picked", "kind", "category", "followed", "printed", BALANCED)
+    columns = (EQUAL_PROMPTS, "original", "picked", "kind", "category", "followed", "printed", BALANCED)
     reasons = {column: f"needs the column {column!r}" for column in columns if column not in known}
+    if EQUAL_PROMPTS in reasons:
+        reasons[EQUAL_PROMPTS] = f"needs several answers to the same prompt, such as variants of the kind {REPEAT!r}"
     if BALANCED in reasons:
         reasons[BALANCED] = "needs the column 'printed', with each option equally often at each letter"
     is_single = "original" not in known and table.sizes.max(initial=0) == 1
     if is_single:
-        reasons["original"] = SEVERAL
+        reasons["original"] = reasons[EQUAL_PROMPTS] = SEVERAL
     elif "original" in reasons:
         reasons["original"] += f", which marks the original of each question, or a variant or kind named {ORIGINAL!r}"
     elif table.original_correct is None and len(table.sizes):

@@ -280,6 +280,13 @@ def not_comparable(before: Run, after: Run) -> str:
             "their questions share different passages. Run both with the same option 'cluster' and the same "
             "version of the task"
         )
+    if before.table.repeats and after.table.repeats:  # the majority and the share right in all depend on their number
+        first, second = before.table.repeats.sizes, after.table.repeats.sizes
+        if not np.array_equal(first, second):
+            return (
+                f"the first has {first.sum():,} answers to originals and their repeats, the second {second.sum():,}. Run "
+                "both with the same option 'repeats'"
+            )
     one, other = before.source.digests_of(before.rows), after.source.digests_of(after.rows)
     most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
     reasons = [

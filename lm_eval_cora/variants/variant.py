@@ -13,7 +13,7 @@ from lm_eval_cora.questions.question import AnyQuestion, Form
 from lm_eval_cora.questions.references import refers_to_options
 from lm_eval_cora.variants.template import LETTER, Template, Templates, own_templates, prompt_of
 
-# The kind of the repeats of an original (option `repeats`), after its variants. Only `noise` counts them.
+# The kind of the repeats of an original (option `repeats`), after its variants. Only `ResponseTable.repeats` has them.
 REPEAT = "repeat"
 PrintedOption = tuple[int, str]  # identity and text of an option
 

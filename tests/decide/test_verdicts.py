@@ -273,6 +273,7 @@ def test_the_table_and_the_overall_outcome():
 # ---- requirements as texts, and policies in files
 READ = {
     "cora>=0.45": Requirement("cora", ">=", 0.45),
+    "pass^k>=0.45": Requirement("pass^k", ">=", 0.45),
     " invalid <= 5e-2 ": Requirement("invalid", "<=", 0.05),
     "bmca@1.0>=.3": Requirement("bmca@1.0", ">=", 0.3),
     "mcqa_plus_diff>=-0.1": Requirement("mcqa_plus_diff", ">=", -0.1),

@@ -11,6 +11,8 @@ from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.harness.kept import AnswerCache, key_for, key_of, repeat_number
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.model_run import not_comparable
+from tests.support.messages import tells
+from tests.support.names import OF_REPEATS
 from tests.support.simulated import Simulated, knows, run, scored, scores, signature_of
 from tests.support.written import lines_of, the_run, write
 
@@ -43,7 +45,7 @@ def test_every_repeat_is_sent_in_a_call_of_its_own_and_counts_for_noise_alone(ta
         assert sum(map(len, alone.calls)) == len(first) + len(again)
     plain = scored(AskingLM(Fickle()), task, {"questions": 6})
     noisy = scores(found, task)
-    assert {name.partition("_stderr")[0] for name in noisy.keys() - plain.keys()} == {"noise", "changed_picks"}
+    assert {name.partition("_stderr")[0] for name in noisy.keys() - plain.keys()} == OF_REPEATS
     assert {name: noisy[name] for name in plain} == plain
     assert 0 < noisy["noise"] <= 1
     assert "|repeats:2|" in signature_of(found, task)
@@ -82,6 +84,8 @@ def test_reports_and_comparisons(tmp_path):
     assert one.estimates["noise"].value == with_repeats.printed["noise,none"]
     assert one.estimates["cora"] == other.estimates["cora"]
     assert not_comparable(one, other) == ""
+    more = the_run(write(tmp_path / "c", AskingLM(Fickle()), "cora_demo", REPEATS | {"repeats": 3}).folder)
+    assert tells(not_comparable(one, more), "18 answers", "24", "option 'repeats'")
     (section,) = make_report([one]).sections
     assert any("noise explains about" in note for _, note in section.notes)
     lines = {(line["doc"]["question_id"], line["doc"]["ordinal"]): line for line in lines_of(with_repeats.samples)}

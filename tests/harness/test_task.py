@@ -152,6 +152,8 @@ def test_the_group_runs():
 NAMED_OTHERWISE = {
     "acc@": "acc_at",
     "equal@": "equal_at",
+    "maj@": "maj_at_k",
+    "pass^k": "pass_hat_k",
     "mcqa_plus_sampled": "mcqa_plus",
     "questions": "subset_sizes",
     **dict.fromkeys(("templates", "positions", "samples"), "each_kind"),
@@ -167,7 +169,9 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe):
     for entry in load_yaml(TASKS / "_probes" / f"{probe}.yaml")["metric_list"]:
         name, at, parameter = entry["metric"].partition("@")
         name = NAMED_OTHERWISE.get(name + at, name)
-        expected = {("level" if name in ("bmca", "equal_at") else "options"): parameter} if at else {}
+        expected = (
+            {("level" if name in ("bmca", "equal_at") else "options"): parameter} if at and parameter != "k" else {}
+        )
         for end, option in ENDS.items():
             if name.endswith(end):
                 name, expected = name.removesuffix(end), expected | option

@@ -96,7 +96,6 @@ def repeated(table, times):
         question_ids=tuple(f"{name} {copy}" for name in table.question_ids for copy in range(times)),
         categories=tuple(np.repeat(table.categories, times).tolist()),
         clusters=tuple(np.repeat(table.question_ids, times).tolist()),
-        noise=np.repeat(table.noise, times),
         sizes=np.repeat(table.sizes, times),
         kind=table.kind[rows],
         pairs=np.concatenate([table.pairs + move for move in moves]),

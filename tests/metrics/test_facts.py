@@ -142,7 +142,7 @@ def test_the_same_as_records(correct):
         assert np.array_equal([*one], [*other], equal_nan=True), metric
 
 
-ENTRIES = probe_metrics("divergent")
+ENTRIES = [entry for entry in probe_metrics("divergent") if "only" not in entry]
 MOST_NOT_ASKED = 4
 """So a table has at most 4 ** 4 = 256 completions."""
 

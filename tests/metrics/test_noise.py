@@ -1,5 +1,6 @@
-"""Noise of equal prompts and changed picks: by hand, and as computed for a model that changes answers by chance."""
+"""Answers to equal prompts, and changed picks: by hand, and for a model that changes answers by chance."""
 
+from dataclasses import replace
 from math import isnan, nan
 
 import numpy as np
@@ -8,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.metrics import changed_picks, noise
+from lm_eval_cora.metrics import acc_repeats, changed_picks, maj_at_k, mcqa_plus, noise, pass_hat_k
 from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.messages import tells
-from tests.support.tables import few_questions, table_of
+from tests.support.tables import OF_PROBE, few_questions, table_of
 
 
 def asked(question, picks, repeats):
@@ -28,17 +29,53 @@ def table(*members):
     return table_of([*members])
 
 
-def test_by_hand():
-    found = table(
-        asked("q1", [0, 1, 0], [0, 1]),  # of the pairs 00, 01 and 01 two differ
-        asked("q2", [None, None, 2], [None, None]),  # an invalid answer differs from every answer
-        asked("q3", [2, None, 1], [None, 2]),  # of the pairs 2-, 22 and -2 two differ
-    )
-    assert found.noise.tolist() == pytest.approx([2 / 3, 1, 2 / 3])
-    assert (noise(found).value, noise(found).stderr) == (pytest.approx(7 / 9), pytest.approx(1 / 9))
-    # The variants differ from the original in 1, 2 and 2 of 2.
-    assert changed_picks(found).value == pytest.approx((0.5 + 1 + 1) / 3)
-    assert tells(describe_noise(found), "77.8% of the pairs", "same options in 83.3%", "93% of that, if")
+OF_EQUAL_PROMPTS = (acc_repeats, maj_at_k, pass_hat_k, noise)
+
+
+def values(found):
+    return [metric(found).value for metric in OF_EQUAL_PROMPTS]
+
+
+def both(rows):
+    """The tables of answers to equal prompts: as an original and its repeats, and as variants."""
+    for count in (1, len(rows[0])):
+        yield table(*(asked(f"q{number}", row[:count], row[count:]) for number, row in enumerate(rows)))
+
+
+def test_by_hand_from_repeats_and_from_variants():
+    # Option 0 is right: two of three, a tie of three, a tie of two, nothing valid, all, another majority.
+    rows = [[0, 0, 1], [0, 1, 2], [None, 0, 1], [None, None, None], [0, 0, 0], [2, 2, 0]]
+    expected = [8 / 18, (1 + 1 / 3 + 1 / 2 + 1) / 6, 1 / 6, (2 / 3 + 3 + 2 / 3) / 6]
+    for found in both(rows):
+        assert values(found) == pytest.approx(expected)
+        assert values(found.where(found.question > 0)) == pytest.approx(values(next(both(rows[1:]))))
+    repeats, variants = (replace(found, clusters=tuple("aabbcc")) for found in both(rows))
+    for metric in OF_EQUAL_PROMPTS:
+        assert metric(repeats).interval == pytest.approx(metric(variants).interval)
+    assert acc_repeats(repeats) == mcqa_plus(variants)
+
+
+@given(st.integers(0, 10_000))
+def test_all_right_is_rarer_than_the_majority_and_the_mean(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.choice([0, 0, 1, 2, None], rng.integers(1, 6, 2)).tolist()
+    for found in both(rows):
+        mean, majority, all_right, differ = values(found)
+        assert 0 <= all_right <= min(mean, majority) <= max(mean, majority) <= 1
+        assert differ > 0 or mean == majority == all_right  # also of one prompt each
+
+
+def test_skipped_samples_make_undefined_what_they_could_change():
+    for row, expected in (([0, 1, 1, nan], [nan, 0]), ([1, 1, nan], [nan, nan])):
+        found = [OF_PROBE["sampling"][name](ResponseTable.from_hits([row])).value for name in ("maj@k", "pass^k")]
+        assert found == pytest.approx(expected, nan_ok=True)
+
+
+def test_changed_picks_and_noise_by_hand():
+    # Of the pairs 00, 01 and 01 two differ; of 2-, 22 and -2, too. From the original differ 1 and 2 of 2 variants.
+    found = table(asked("q1", [0, 1, 0], [0, 1]), asked("q2", [2, None, 1], [None, 2]))
+    assert changed_picks(found).value == 0.75
+    assert tells(describe_noise(found), "66.7% of the pairs", "same options in 75.0%", "89% of that, if")
 
 
 def test_variants_with_other_options_do_not_count():
@@ -66,11 +103,17 @@ def test_changed_picks_agree_with_an_oracle(seed):
 def test_written_answers_differ_if_they_are_not_equivalent():
     written = ["1/2", "0.5", None, "2", "0.50"]
     records = [
-        Record(*("q", 3, n, "repeat" if n > 2 else "x", (), "0.5"), ask="boxed", written=text, original=not n)
+        Record(
+            *("q", 3, n, "repeat" if n > 2 else "x", (), "0.5"),
+            ask="boxed",
+            written=text,
+            original=not n,
+            matches=text and text != "2",
+        )
         for n, text in enumerate(written)
     ]
     found = ResponseTable.from_records(records, lambda one, other: (one == "2") == (other == "2"))
-    assert found.noise.tolist() == pytest.approx([2 / 3])  # 1/2 and 0.50 are the same, 2 is another
+    assert values(found) == pytest.approx([2 / 3, 1, 0, 2 / 3])  # 1/2 and 0.50 are the same, 2 is another
     assert changed_picks(found).value == 0.5  # 0.5 is the same, nothing is not
 
 
@@ -78,9 +121,11 @@ def test_skipped_and_repeated_records_do_not_count():
     records = asked("q", [0, 0], [1, 0])
     records[2].skipped = True
     again = asked("q", [0, 0], [1, 2])[3]  # the first answer to a repeat counts
-    assert table([*records, again]).noise.tolist() == [0]
+    assert values(table([*records, again])) == [1, 1, 1, 0]
     records[3].skipped = True
-    assert isnan(noise(table(records)).value)
+    assert values(table(records)) == pytest.approx([1, 1, 1, nan], nan_ok=True)
+    records[0].skipped = True  # such a question does not count
+    assert values(table(records, asked("r", [1], [1]))) == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(("change", "options"), [(0.1, 3), (0.3, 3), (0.1, 2)])
@@ -100,4 +145,4 @@ def test_nothing_to_tell():
     assert describe_noise(found) == "equal prompts always got the same pick, so none of the inconsistency is noise"
     assert describe_noise(table(asked("q", [0], [1]))) == "equal prompts got different picks in 100.0% of the pairs"
     assert isnan(noise(ResponseTable.from_records(())).value)
-    assert noise(ResponseTable.from_hits([[1]], noise=np.array([nan]))).value != 0
+    assert describe_noise(ResponseTable.from_hits([[1, 0]])) == ""

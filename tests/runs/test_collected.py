@@ -4,6 +4,7 @@ import random
 import re
 from dataclasses import replace
 from math import isnan, nan
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,10 +15,12 @@ from lm_eval_cora.api import score
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.runs.collected import entries_of, read_answers, undefined_metrics
+from lm_eval_cora.runs.collected import entries_of, of_log, read_answers, undefined_metrics
+from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.scores import compare
 from tests.support import oracles, oracles_score
 from tests.support.messages import user_error
+from tests.support.names import OF_REPEATS
 from tests.support.tables import few_questions
 from tests.support.written import answers, put
 
@@ -212,7 +215,7 @@ def test_any_file(tmp_path_factory, seed, printed):
 # ---- metrics
 OF_ANY_KINDS = {
     *("cora", "mcqa", "bmca@1.0", "ci", "mcqa_plus", "mv", "consistency_rate", "acc_mean", "acc_min", "acc_max"),
-    *("invalid", "followed", "acc", "mcqa_plus_diff", "core", "sc", "acc_h", "all_equal", "equal@0.8", "changed_picks"),
+    *("invalid", "followed", "acc", "mcqa_plus_diff", "core", "sc", "acc_h", "all_equal", "equal@0.8", *OF_REPEATS),
     *("acc_range", "acc_range_by_chance", "acc_range_p", "position_chi_square", "position_p_value"),
     *("position_cramers_v", "macro_acc", *(f"macro_acc_{end}" for end in ("min", "max", "range", "range_by_chance"))),
     *(f"bmca@{level}" for level in (0.5, 0.6, 0.7, 0.8, 0.9)),
@@ -252,11 +255,24 @@ def test_metrics_of_a_probe_are_those_of_a_file_with_its_kinds():
     assert "each option equally often at each letter" in one_order.undefined["position_chi_square"]
 
 
+def test_repeats_of_the_original_in_a_file_are_no_variants():
+    rows = [
+        line("q", n, picked, kind=kind)
+        for n, (kind, picked) in enumerate([("original", "a"), ("repeat", "b"), ("x", "a"), ("repeat", "a")])
+    ]
+    names, found = ("maj@k", "pass^k", "noise"), score(rows)
+    assert [found[name].value for name in ("mcqa_plus", *names)] == pytest.approx([1, 1, 0, 2 / 3])
+    others = [{**row, "kind": "x"} for row in rows]
+    assert "of the kind 'repeat'" in score(others).undefined["pass^k"]
+    epochs = of_log(Logged("model", "task", others, [], equal_prompts=True), Path("x.eval"), "flexible")
+    assert not {*names} & undefined_metrics(epochs.table, epochs.known).keys()
+
+
 def test_answers_that_may_be_skipped_and_columns_that_are_missing():
     table = ResponseTable.from_hits([[1, 0, None], [1, 1, 1]])
     defined = {entry["metric"] for entry in entries_of(table) if not isnan(compute(entry, table).value)}
     # At level 0.5, question 0 has one or two of three variants right.
-    assert defined == {"mcqa", "ci", "cora", "acc_h", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"}
+    assert defined == {"mcqa", "ci", "cora", "acc_h", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0", "pass^k"}
 
     # Columns that are missing.
     table = ResponseTable.from_hits([[1, 0]])

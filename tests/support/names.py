@@ -73,13 +73,16 @@ def score_metrics(name: str, probe: str) -> list[str]:
     rest = {
         "prompts": ["equal@0.8", *original, "invalid"],
         "order": ["acc_h", *original, "recall_spread", "position_chi_square", "invalid", *ties],
-        "sampling": ["invalid"],
+        "sampling": ["maj@k", "pass^k", "noise", "invalid"],
     }
     return ["acc", *RANGE, *paper, *macro, *macro_paper, *rate, *rest[probe], *["timeouts"] * (benchmark == "math")]
 
 
+OF_REPEATS = {"acc_repeats", "maj@k", "pass^k", "noise", "changed_picks"}
+"""Those that the option `repeats` adds."""
+
 LOWER_IS_BETTER = {
-    *("timeouts", "position_chi_square", "recall_spread"),
+    *("noise", "timeouts", "position_chi_square", "recall_spread"),
     *("invalid", "ties", "recall_misleading", "recall_misleading_multi"),
     *(name for name in CONFIDENCE if "right" not in name),
 }

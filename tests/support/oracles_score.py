@@ -6,6 +6,7 @@ The rest is in `oracles.py`. `same` tells whether two written answers are equiva
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 from operator import eq
 from statistics import mean, pstdev, quantiles
 
@@ -88,15 +89,33 @@ def all_equal(questions: Questions, same: Same = eq) -> float:
     return mean(float(equal(records)) for records in questions)
 
 
-def equal_at(questions: Questions, level: Fraction, same: Same = eq) -> float:
-    def most(records: Sequence[Record]) -> int:
-        said = [record for record in records if not plain._says_nothing(record)]
-        return max(
-            (1 + sum(plain._agree(one, other, same) is True for other in said if other is not one) for one in said),
-            default=0,
-        )
+def _votes(records: Sequence[Record], same: Same) -> list[tuple[int, bool]]:
+    """For each valid answer the number of equal ones, with itself, and whether it is right."""
+    said = [record for record in records if not plain._says_nothing(record)]
+    return [
+        (sum(other is one or plain._agree(one, other, same) is True for other in said), plain._right(one))
+        for one in said
+    ]
 
-    return mean(float(most(records) >= level * len(records)) for records in questions)
+
+def equal_at(questions: Questions, level: Fraction, same: Same = eq) -> float:
+    most = [max([0, *(count for count, _ in _votes(records, same))]) for records in questions]
+    return mean(float(count >= level * len(records)) for count, records in zip(most, questions, strict=True))
+
+
+def maj_at_k(questions: Questions, same: Same = eq) -> float:
+    credits = []
+    for records in questions:
+        votes = _votes(records, same)
+        modal = [right for count, right in votes if count == max(votes)[0]]
+        credits.append(Fraction(sum(modal), max(1, len(modal))))
+    return float(mean(credits))
+
+
+def pass_hat_k(questions: Questions) -> float:
+    """The unbiased estimate, with k = n."""
+    k = 5
+    return mean(comb(sum(map(plain._right, records)), k) / comb(len(records), k) for records in questions)
 
 
 def timeouts(questions: Questions, same: Same = eq) -> float | None:
@@ -315,7 +334,8 @@ def sampling_metrics(questions: Questions, same: Same = eq) -> Values:
     """Every metric of the sampling probe."""
     return (
         _shared(questions, same)
-        | {"timeouts": timeouts(questions, same)}
+        | {"timeouts": timeouts(questions, same), "noise": 1 - plain.consistency_rate(questions, same)}
+        | {"maj@k": maj_at_k(questions, same), "pass^k": pass_hat_k(questions)}
         | _named("samples", each_kind(questions))
         | _named("by_category", by_category(questions, same=same))
     )
