@@ -1,8 +1,8 @@
 """Rows of answers from the samples of other programs: options, variants, and the samples that are left out."""
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.variants.printed import longest_run
 
 _HEAD = 4096  # bytes at the beginning of a file that show what it is
-_FRAME = "() ."
 
 
 def begins_with(pattern: bytes, path: Path) -> bool:
@@ -24,36 +23,45 @@ def begins_with(pattern: bytes, path: Path) -> bool:
 
 
 def options_in(prompt: str, right: str) -> dict[str, Any]:
-    """The columns of the options that a prompt prints, of which one is right: its label or its text."""
-    found = longest_run(prompt, right.strip(_FRAME)) or longest_run(prompt)
-    return options_of(found.options if found else (), right, found.labels if found else ())
+    """The columns of the options that a prompt prints; the right one has this label."""
+    found = longest_run(prompt, label := right.strip("() ."))
+    return options_of(found.options if found else (), label, found.labels if found else LETTERS)
 
 
 def options_of(texts: Sequence[str], right: str, labels: Sequence[str] = LETTERS) -> dict[str, Any]:
-    """The columns of options, of which one is right: its label or its text."""
-    names = [*labels[: len(texts)], *texts]
-    places = [names.index(name) for name in (right, right.strip(_FRAME)) if name in names]
-    if not places or not 2 <= len(texts) <= MAX_OPTIONS:
+    """The columns of options; the right one has this label."""
+    names = [*labels[: len(texts)]]
+    if right not in names or not 2 <= len(texts) <= MAX_OPTIONS:
         raise UnusableQuestion(f"without 2 to {MAX_OPTIONS} options of which exactly one is right")
-    columns = {"printed": tuple(texts), "answer": places[0] % len(texts)}
-    return columns if LETTERS.startswith("".join(labels)) else {**columns, "labels": tuple(labels)}
+    columns = {"printed": tuple(texts), "answer": names.index(right)}
+    return columns if LETTERS.startswith("".join(names)) else {**columns, "labels": tuple(names)}
 
 
-def logged(path: Path, found: Logged, left_out: Counter[str]) -> list[Logged]:
-    """Number the variants of each question, which are repeats if all have the same kind."""
+def logged(
+    path: Path, found: Logged, samples: Iterable[Any], row_of: Callable[[Any], dict[str, Any]], unused: int = 0
+) -> list[Logged]:
+    """Add the rows of samples, and number the variants of each question. They are repeats if all have one kind."""
+    left_out = Counter({"of another split": unused})
+    orders: dict[str, list[Any]] = defaultdict(list)
+    for sample in samples:
+        try:
+            row = row_of(sample)
+        except Exception as error:  # noqa: PERF203  # of a sample in another format, any
+            left_out[getattr(error, "reason", "in an unknown format")] += 1
+        else:
+            order = orders[row["question"]]
+            order.append(row["printed"])
+            kind = "original" if row["printed"] == order[0] else "shuffled"
+            found.rows.append({"kind": kind, **row, "variant": str(len(order))})
     reasons = listed(+left_out)
     if not found.rows:
         raise UserError(
             f"{path}: expected samples of a multiple-choice task, got {reasons or 'none'}. "
             "Pass a complete log of a task whose questions have options"
         )
-    kinds = {row["kind"] for row in found.rows}
-    variants = Counter[str]()
-    for row in found.rows:
-        variants[row["question"]] += 1
-        row["variant"] = str(variants[row["question"]])
-        if len(kinds) == 1:
-            del row["kind"]
+    is_one_kind = len({row["kind"] for row in found.rows}) == 1
+    for row in found.rows if is_one_kind else ():
+        del row["kind"]
     if reasons:
         found.notes.append(f"left out {reasons}")
-    return [found._replace(equal_prompts=len(kinds) == 1 and len(variants) < len(found.rows))]
+    return [found._replace(equal_prompts=is_one_kind and len(orders) < len(found.rows))]
