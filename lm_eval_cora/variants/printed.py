@@ -105,6 +105,8 @@ def printed_question(
     """Find the last run of options with these labels, and texts if they are known: one per line, or all in one line."""
     for start in _STARTS:
         patterns = [re.compile(rf"{start}{_OPENS}(?P<label>{re.escape(label)})(?!\w){_CLOSES}") for label in labels]
+        if not all(pattern.search(prompt) for pattern in reversed(patterns)):  # quick; the last is often missing
+            continue
         for first in reversed([*patterns[0].finditer(prompt)][-_TRIED:]):
             own = _style(first)
             run = [first] if re.search(r"[^\w\s·]", own) and style in ("", own) else []
