@@ -9,13 +9,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.inputs import reading
-from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.foreign import Logged
-from lm_eval_cora.runs.log_rows import begins_with, logged, options_in, options_of
+from lm_eval_cora.runs.log_rows import begins_with, logged, options_in, options_of, readable
 
 _EXACT = "exact_match"
 _OWN = ("chain_of_thought_correctness", _EXACT, "quasi_exact_match")  # metrics, of which the first one that exists
@@ -32,21 +29,16 @@ def read_helm(path: Path) -> list[Logged]:
     """
     beside = path.with_name("per_instance_stats.json")
     stats: dict[Any, dict[str, float]] = defaultdict(dict)
-    try:
-        state = json.loads(reading(path).read_bytes())
+    with readable(path, f"the format of HELM (adapter_spec and request_states), also in a {beside.name}"):
+        state = json.loads(path.read_bytes())
         spec, requests = state["adapter_spec"], state["request_states"]
         model, method = str(spec["model"]), str(spec["method"])
-        for entry in json.loads(reading(beside).read_bytes()) if beside.exists() else []:
+        for entry in json.loads(beside.read_bytes()) if beside.exists() else []:
             key = entry["instance_id"], str(entry.get("perturbation")), entry["train_trial_index"]
             stats[key] |= {stat["name"]["name"]: stat["mean"] for stat in entry["stats"] if "mean" in stat}
         # HELM reports the test split if there is one.
         tested = [one for one in requests if one["instance"].get("split") == "test"] or requests
         answers = [*grouped_by(tested, _key).values()] if "separate" in method else [[one] for one in tested]
-    except Exception as error:  # of another format, any
-        raise UserError(
-            f"{path}: expected the format of HELM, with adapter_spec and request_states, also in {beside.name}, "
-            f"got {shorten(described(error), 300)}. Pass the files as HELM wrote them"
-        ) from error
     metrics = {name for values in stats.values() for name in values}
     if not (stats or "thought" in method or spec.get("output_mapping_pattern")):
         metrics = {_EXACT}
@@ -83,7 +75,7 @@ def _row(
             is_calibration = each.get("request_mode") == "calibration"
             likely[place] += -likelihood if is_calibration else likelihood / (1 if is_calibrated else count)
         best = [place for place, value in likely.items() if value == max(likely.values())]
-        answer = {"picked": texts[int(known.get("predicted_index", best[0]))]}
+        answer: dict[str, Any] = {"picked": texts[int(known.get("predicted_index", best[0]))]}
         exact = (right in best) / len(best)
     else:
         completions = result.get("completions") or [{"text": ""}]

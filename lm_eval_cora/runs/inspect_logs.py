@@ -7,40 +7,31 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.inputs import reading
-from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.foreign import Logged
-from lm_eval_cora.runs.log_rows import begins_with, logged, options_in, options_of
+from lm_eval_cora.runs.log_rows import begins_with, logged, options_in, options_of, readable
 
 is_inspect = partial(
-    begins_with, rb'(?s)PK\x03\x04.{26}(_journal/|header\.json|samples/)|\s*\{.*?"status"\s*:.*?"eval"\s*:\s*\{'
+    begins_with, rb'(?s)PK\x03\x04.{26}(_journal/|header\.json|samples/)|\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:'
 )
 
 
 def read_inspect(path: Path) -> list[Logged]:
     """Read the answers of a log of Inspect.
 
-    `own` is the value of the first scorer as a number, as Inspect converts it. Samples that ended in an error
-    have none.
+    `own` is the value of the first scorer as a number, as Inspect converts it. Samples that ended in an error have
+    none, and a log that was not finished does not name the scorer.
     """
-    try:
+    with readable(path, "the package inspect_ai (pip install -U 'lm-eval-cora[inspect]') and a whole log of Inspect"):
         from inspect_ai.log import read_eval_log
         from inspect_ai.scorer import value_to_float
 
         # The other parts of a sample are often most of a log.
-        log = read_eval_log(str(reading(path)), exclude_fields={"events", "store", "attachments"})
-    except Exception as error:  # inspect_ai is missing or older, or the log is damaged in any way
-        raise UserError(
-            f"{path}: expected a log of Inspect that the package inspect_ai can read, got "
-            f"{shorten(described(error), 300)}. Install its newest version: pip install -U 'lm-eval-cora[inspect]'"
-        ) from error
+        log = read_eval_log(str(path), exclude_fields={"events", "store", "attachments"})
     # Other reducers than the mean make one value of the epochs of a question.
     summaries = log.results.scores if log.results else []
     summary = min(summaries, key=lambda one: one.reducer not in (None, "mean"), default=None)
-    first = next((scorer for sample in log.samples or [] for scorer in sample.scores or {}), "")
-    found = Logged(log.eval.model, log.eval.task, [], [], own=summary.name if summary else first)
+    found = Logged(log.eval.model, log.eval.task, [], [], own=summary.name if summary else "")
     if log.status != "success":
         found.notes.append(f"the status of the log is {log.status}, so samples may be missing")
     result = logged(path, found, log.samples or [], partial(_row, own=found.own, to_float=value_to_float()))

@@ -2,13 +2,15 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.inputs import reading
-from lm_eval_cora.questions.question import LETTERS, MAX_OPTIONS, UnusableQuestion
+from lm_eval_cora.questions.messages import described
+from lm_eval_cora.questions.question import LETTERS, MAX_OPTIONS, UnusableQuestion, shorten
 from lm_eval_cora.runs.files import listed
 from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.variants.printed import longest_run
@@ -20,6 +22,16 @@ def begins_with(pattern: bytes, path: Path) -> bool:
     """Whether the beginning of a file matches a pattern."""
     with reading(path).open("rb") as file:
         return re.match(pattern, file.read(_HEAD)) is not None
+
+
+@contextmanager
+def readable(path: Path, expected: str) -> Iterator[None]:
+    """Record a file that is read as an input. Any error is one of the user, because the file is of another format."""
+    try:
+        reading(path)
+        yield
+    except Exception as error:
+        raise UserError(f"{path}: expected {expected}, got {shorten(described(error), 300)}") from error
 
 
 def options_in(prompt: str, right: str) -> dict[str, Any]:

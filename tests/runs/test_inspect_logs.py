@@ -25,7 +25,7 @@ def questions(count=6, targets="ABCD"):
     return [Sample(id=number, input="Which?", choices=TEXTS, target=targets[number % 4]) for number in range(count)]
 
 
-def run(folder, samples, *said, solver=None, scorer=None, **more):
+def run(folder, samples, *said, solver=None, scorer=None, format="eval", **more):
     """Let a model that says the same texts in turn answer in a fixed order. Return the log and what is read of it."""
     ends = [(said, "stop") if isinstance(said, str) else said for said in said]
     outputs = (ModelOutput.from_content("mockllm/model", *each) for each in cycle(ends))
@@ -34,7 +34,7 @@ def run(folder, samples, *said, solver=None, scorer=None, **more):
         dataset=samples, solver=solver or multiple_choice(), scorer=scorer or choice(), name="sky", **more
     )
     model = get_model("mockllm/model", custom_outputs=counted)
-    (log,) = inspect_ai.eval(task, model=model, log_dir=str(folder), max_samples=1, display="none", score=True)
+    (log,) = inspect_ai.eval(task, model=model, log_dir=str(folder), log_format=format, max_samples=1, display="none")
     (path,) = folder.glob("*_sky_*")
     assert is_inspect(path)
     assert not is_helm(path)
@@ -51,12 +51,12 @@ def own_mean(found):
 
 
 @pytest.mark.parametrize("format", ["eval", "json"])
-def test_rows_and_accuracy_of_a_log(tmp_path, monkeypatch, format):
-    monkeypatch.setenv("INSPECT_LOG_FORMAT", format)
+def test_rows_and_accuracy_of_a_log(tmp_path, format):
     samples = MemoryDataset(questions(8))
     samples.shuffle_choices(3)
-    log, found = run(tmp_path, samples, "ANSWER: A", "It is\nANSWER: C", solver=multiple_choice(cot=True))
-    assert log.location.endswith(f".{format}")
+    log, found = run(
+        tmp_path, samples, "ANSWER: A", "It is\nANSWER: C", solver=multiple_choice(cot=True), format=format
+    )
     assert (found.model, found.task, found.own, found.notes) == ("mockllm/model", "sky", "choice", [])
     assert own_mean(found) == log.results.scores[0].metrics["accuracy"].value
     assert column(found, "printed") == [tuple(sample.choices) for sample in samples]
@@ -68,7 +68,10 @@ def test_rows_and_accuracy_of_a_log(tmp_path, monkeypatch, format):
 def test_the_options_are_those_that_the_model_saw(tmp_path):
     said = ["ANSWER: B", "Hm.\nANSWER: D", "It is fog"]
     log, found = run(tmp_path, questions(8), *said, solver=multiple_choice(shuffle=True), epochs=2)
-    calls = [next(event for event in sample.events if event.event == "model") for sample in log.samples]
+    calls = [
+        next(event for event in sample.events if event.event == "model")
+        for sample in read_eval_log(log.location, resolve_attachments=True).samples
+    ]
     for call, row, text in zip(calls, found.rows, cycle(said), strict=False):
         options = "\n".join(f"{letter}) {option}" for letter, option in zip("ABCD", row["printed"], strict=True))
         assert call.input[-1].text.endswith(options)
