@@ -8,40 +8,37 @@ from lm_eval_cora.runs.helm import is_helm, read_helm
 from tests.support.messages import user_error
 
 TEXTS = ["ice", "fog", "rain", "hail"]
-RIGHT = TEXTS.index("fog")
 FOLDER = "mmlu:subject=all,method=multiple_choice_joint,model=org_m"
 
 
-def request(number=0, said="B", texts=TEXTS, right=("fog",), result=(), instance=(), completion=(), **more):
+def request(number=0, said="B", texts=TEXTS, right=("fog",), instance=(), result=(), **more):
     """An answer in the format of HELM, which does not write keys without a value."""
     references = [{"output": {"text": text}, "tags": ["correct"] if text in right else []} for text in texts]
     asked = {"input": {"text": "Which?"}, "references": references, "split": "test", "id": f"id{number}"}
-    said = {"text": said, "logprob": -0.5, "tokens": [], "finish_reason": {"reason": "stop"}, **dict(completion)}
+    completion = {"text": said, "logprob": -0.5, "tokens": [], "finish_reason": {"reason": "length"}}
     return {
-        "instance": {**asked, **dict(instance)},
+        "instance": asked | dict(instance),
         "train_trial_index": 0,
         "output_mapping": dict(zip("ABCD", texts, strict=False)),
-        "request": {"model": "org/m", "prompt": "Which?\nA. ice\nB. fog\nC. rain\nD. hail\nAnswer:"},
-        "result": {"success": True, "embedding": [], "completions": [said], "cached": False, **dict(result)},
+        "request": {"model": "org/m", "prompt": "Which?\n1) ice\n2) fog\n3) rain\nAnswer:"},
+        "result": {"success": True, "completions": [completion]} | dict(result),
         **more,
     }
 
 
-def scored(number, place, logprobs, **more):
-    """The request for one option, whose tokens are the last ones."""
+def scored(place, logprobs, mode="original"):
+    """The request for one of two options, whose tokens are the last ones."""
     tokens = [{"text": text, "logprob": logprob} for text, logprob in [("Which? ", -9), *logprobs]]
-    found = request(number, "", completion={"tokens": tokens}, reference_index=place, request_mode="original", **more)
-    del found["output_mapping"]
-    return found
+    more = {"output_mapping": None, "reference_index": place, "request_mode": mode}
+    return request(texts=TEXTS[:2], result={"completions": [{"text": "", "tokens": tokens}]}, **more)
 
 
-def read(folder, *requests, method="multiple_choice_joint", stats=None):
+def read(folder, *requests, method="multiple_choice_joint", stats=()):
     path = folder / FOLDER / "scenario_state.json"
     path.parent.mkdir()
-    spec = {"method": method, "instructions": "Answer.", "model": "org/m"}
+    spec = {"method": method, "model": "org/m"}
     path.write_text(json.dumps({"adapter_spec": spec, "request_states": requests}, indent=2))
-    if stats:
-        path.with_name("per_instance_stats.json").write_text(json.dumps(stats))
+    path.with_name("per_instance_stats.json").write_text(json.dumps(stats))
     assert is_helm(path)
     (found,) = read_helm(path)
     return found
@@ -52,77 +49,63 @@ def column(found, name):
 
 
 def test_the_exact_match_of_helm_maps_the_stripped_letter(tmp_path):
-    found = read(tmp_path, *map(request, range(5), [" B\n", "C", "B.", "fog", ""]))
-    assert (found.model, found.task, found.own) == ("org/m", FOLDER.rpartition(",")[0], "exact_match")
+    said = [" B\n", "C", "B.", "fog", ""]
+    found = read(tmp_path, *map(request, range(5), said))
+    assert found[:2] + found[3:] == ("org/m", FOLDER.rpartition(",")[0], [], False, "exact_match")
     assert column(found, "own") == [1, 0, 0, 0, 0]
-    assert column(found, "response") == [" B\n", "C", "B.", "fog", ""]
-    assert {(row["printed"], row["answer"], row["variant"]) for row in found.rows} == {(tuple(TEXTS), RIGHT, "1")}
-    assert not found.equal_prompts
-    assert "kind" not in found.rows[0]
+    assert column(found, "response") == said
+    columns = {"came": "", "cut_off": True, "printed": (*TEXTS,), "answer": 1, "question": "id4", "variant": "1"}
+    assert found.rows[4] == {"response": "", "own": 0, **columns}
 
 
 def test_scores_beside_count_and_perturbations_and_trials_are_variants(tmp_path):
-    typos = {"name": "misspelling", "prob": 0.5}
+    typos = {"perturbation": {"name": "misspelling", "prob": 0.5}}
     stats = [
-        {"instance_id": "id0", "train_trial_index": trial, **more, "stats": [{"name": {"name": name}, "mean": mean}]}
-        for trial, more, name, mean in [
-            (0, {}, "chain_of_thought_correctness", 1.0),
-            (0, {}, "exact_match", 0.0),
-            (0, {"perturbation": typos}, "chain_of_thought_correctness", 0.25),
-        ]
+        {"instance_id": "id0", "train_trial_index": 0, **more, "stats": [{"name": {"name": name}, "mean": mean}]}
+        for more, name, mean in [({}, "exact_match", 0), ({}, "quasi_exact_match", 1), (typos, "exact_match", 0.25)]
     ]
-    requests = [request(), request(instance={"perturbation": typos}), request(train_trial_index=1)]
-    found = read(tmp_path, *requests, method="multiple_choice_joint_chain_of_thought", stats=stats)
-    assert found.own == "chain_of_thought_correctness"
-    assert column(found, "own") == [1.0, 0.25, None]
+    found = read(tmp_path, request(), request(instance=typos), request(train_trial_index=1), stats=stats)
+    assert column(found, "own") == [0, 0.25, 1]
     assert column(found, "kind") == ["original", "misspelling", "other exemplars"]
-    assert column(found, "variant") == ["1", "2", "3"]
+
+
+def test_chains_of_thought_have_no_exact_match(tmp_path):
+    found = read(tmp_path, request(), request(), method="multiple_choice_joint_chain_of_thought")
+    assert (found.own, column(found, "own"), column(found, "variant")) == ("", [None, None], ["1", "2"])
+    assert found.equal_prompts
 
 
 # By length: ice -2, fog (-1 - 2) / 2 = -1.5. Without it, less what the option alone has: ice -2 + 1, fog -3 + 1.
 @pytest.mark.parametrize(("method", "picked"), [("original", "fog"), ("calibrated", "ice")])
 def test_the_most_likely_option_is_picked(tmp_path, method, picked):
-    likely = {"ice": [(" ice", -2)], "fog": [(" f", -1), ("og", -2)]}
-    requests = [scored(0, place, tokens, texts=[*likely]) for place, tokens in enumerate(likely.values())]
+    requests = [scored(0, [(" ice", -2)]), scored(1, [(" f", -1), ("og", -2)])]
     if method == "calibrated":
-        alone = [scored(0, place, [(f" {text}", -1)], texts=[*likely]) for place, text in enumerate(likely)]
-        requests += [{**one, "request_mode": "calibration"} for one in alone]
-    found = read(tmp_path, *requests, method=f"multiple_choice_separate_{method}")
-    assert column(found, "picked") == [picked]
-    assert column(found, "own") == [picked == "fog"]
+        requests += [scored(place, [(f" {TEXTS[place]}", -1)], "calibration") for place in (0, 1)]
+    (row,) = read(tmp_path, *requests, method=f"multiple_choice_separate_{method}").rows
+    assert (row["picked"], row["own"]) == (picked, picked == "fog")
 
 
 def test_options_may_stand_only_in_the_prompt(tmp_path):
-    prompt = {"prompt": "Which?\n1) ice\n2) fog\n3) rain\nAnswer:"}
-    (row,) = read(tmp_path, request(texts=["2"], right=["2"], output_mapping=None, request=prompt)).rows
+    (row,) = read(tmp_path, request(texts=["2"], right=["2"], output_mapping=None)).rows
     assert (row["printed"], row["labels"], row["answer"]) == (("ice", "fog", "rain"), ("1", "2", "3"), 1)
 
 
-def test_what_came_is_told_and_what_cannot_be_used_is_counted(tmp_path):
-    found = read(
-        tmp_path,
-        request(0, result={"success": False, "error": "no\nanswer", "completions": []}),
-        request(1, completion={"finish_reason": {"reason": "length"}}),
-        request(2, right=TEXTS[:2]),
-        request(3, right=[]),
-        request(4, instance={"split": "valid"}),
-        request(5, completion={"text": 7}),
-        request(6, instance={"references": None}),
-    )
-    assert column(found, "came") == ["an error (no answer)", ""]
-    assert column(found, "cut_off") == [False, True]
+def test_what_cannot_be_used_is_counted(tmp_path):
+    other = request(4, instance={"split": "valid"})
+    broken = [request(said=7), request(instance={"references": None}), request(output_mapping=[1])]
+    failed = request(result={"success": False, "error": "no\nanswer", "completions": []})
+    found = read(tmp_path, failed, request(right=TEXTS[:2]), request(right=[]), other, *broken)
+    assert column(found, "came") == ["an error (no answer)"]
     (note,) = found.notes
-    assert all(part in note for part in ("2 without 2 to 26 options", "1 of another split", "2 in an unknown format"))
+    assert all(part in note for part in ("2 without 2 to 26 options", "1 of another split", "3 in an unknown format"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "[]", "{}", '{"adapter_spec": {', "[" * 99_999, '{"adapter_spec": {}, "request_states": []}']
-    + [json.dumps({"adapter_spec": {"model": "m", "method": "x"}, "request_states": one}) for one in (7, [7], [])],
-)
+OTHERS = [{}, {"adapter_spec": {"model": "m", "method": "x"}, "request_states": [7]}]
+
+
+@pytest.mark.parametrize("text", ["", "[" * 99_999, *map(json.dumps, OTHERS)])
 def test_another_file_is_one_clear_error(tmp_path, text):
     path = tmp_path / "scenario_state.json"
     path.write_text(text)
-    is_helm(path)
     with user_error(str(path), "expected"):
         read_helm(path)
