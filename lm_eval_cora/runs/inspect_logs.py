@@ -7,9 +7,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.runs.foreign import Logged
-from lm_eval_cora.runs.log_rows import begins_with, logged, options_in, options_of, readable
+from lm_eval_cora.runs.log_rows import Columns, begins_with, logged, options_in, options_of, readable
 
 is_inspect = partial(
     begins_with, rb'(?s)PK\x03\x04.{26}(_journal/|header\.json|samples/)|\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:'
@@ -43,7 +43,7 @@ def read_inspect(path: Path) -> list[Logged]:
     return result
 
 
-def _row(sample: Any, own: str, to_float: Callable[[Any], float]) -> dict[str, Any]:
+def _row(sample: Any, own: str, to_float: Callable[[Any], float]) -> Columns:
     """The columns of a sample."""
     target, output, choices = "".join(sample.target), sample.output, sample.choices
     response = output.completion
@@ -54,7 +54,8 @@ def _row(sample: Any, own: str, to_float: Callable[[Any], float]) -> dict[str, A
             # The solver has replaced prompt and answer in the log by those of the order before.
             prompt, _, answer = score.explanation.rpartition("\nShuffled answer:\n")
             response = answer if score.answer else response
-    options = options_of(choices, target) if choices else options_in(prompt, target)
+    place = LETTERS.find(target) if len(target) == 1 else -1
+    options = options_of(choices, place) if choices else options_in(prompt, target)
     places = [f"{prompt}\n".rfind(f") {choice}\n") for choice in options["printed"]]
     if choices and min(places) >= 0:
         order = sorted(range(len(places)), key=places.__getitem__)

@@ -15,6 +15,7 @@ from lm_eval_cora.runs.files import listed
 from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.variants.printed import longest_run
 
+Columns = dict[str, Any]  # values of a row
 _HEAD = 4096  # bytes at the beginning of a file that show what it is
 
 
@@ -34,23 +35,23 @@ def readable(path: Path, expected: str) -> Iterator[None]:
         raise UserError(f"{path}: expected {expected}, got {shorten(described(error), 300)}") from error
 
 
-def options_in(prompt: str, right: str) -> dict[str, Any]:
+def options_in(prompt: str, right: str) -> Columns:
     """The columns of the options that a prompt prints; the right one has this label."""
-    found = longest_run(prompt, label := right.strip("() ."))
-    return options_of(found.options if found else (), label, found.labels if found else LETTERS)
+    label = right.strip("() .")
+    found = longest_run(prompt, label)
+    return options_of(found.options, found.labels.index(label), found.labels) if found else options_of((), 0)
 
 
-def options_of(texts: Sequence[str], right: str, labels: Sequence[str] = LETTERS) -> dict[str, Any]:
-    """The columns of options; the right one has this label."""
-    names = [*labels[: len(texts)]]
-    if right not in names or not 2 <= len(texts) <= MAX_OPTIONS:
+def options_of(texts: Sequence[str], right: int, labels: Sequence[str] = LETTERS) -> Columns:
+    """The columns of options and of the place of the right one; a place beyond them if it is not exactly one."""
+    if not (2 <= len(texts) <= MAX_OPTIONS and 0 <= right < len(texts)):
         raise UnusableQuestion(f"without 2 to {MAX_OPTIONS} options of which exactly one is right")
-    columns = {"printed": tuple(texts), "answer": names.index(right)}
-    return columns if LETTERS.startswith("".join(names)) else {**columns, "labels": tuple(names)}
+    columns: Columns = {"printed": tuple(texts), "answer": right}
+    return columns if LETTERS.startswith("".join(labels)) else {**columns, "labels": tuple(labels)}
 
 
 def logged(
-    path: Path, found: Logged, samples: Iterable[Any], row_of: Callable[[Any], dict[str, Any]], unused: int = 0
+    path: Path, found: Logged, samples: Iterable[Any], row_of: Callable[[Any], Columns], unused: int = 0
 ) -> list[Logged]:
     """Add the rows of samples, and number the variants of each question. They are repeats if all have one kind."""
     left_out = Counter({"of another split": unused})
