@@ -35,7 +35,7 @@ def read_helm(path: Path) -> list[Logged]:
         model, method = str(spec["model"]), spec["method"]
         for entry in json.loads(beside.read_bytes()) if beside.exists() else []:
             key = entry["instance_id"], str(entry.get("perturbation")), entry["train_trial_index"]
-            stats[key] |= {stat["name"]["name"]: stat["mean"] for stat in entry["stats"] if "mean" in stat}
+            stats[key] |= {stat["name"]["name"]: float(stat["mean"]) for stat in entry["stats"] if "mean" in stat}
         # HELM reports the test split if there is one.
         tested = [one for one in requests if one["instance"].get("split") == "test"] or requests
         answers = [*grouped_by(tested, _key).values()] if "separate" in method else [[one] for one in tested]
@@ -57,7 +57,7 @@ def _row(requests: Sequence[Any], is_calibrated: bool, stats: Any, own: str) -> 
     """The columns of one answer: to a request with all options, or to a request for each of them."""
     request, known = requests[0], stats.get(_key(requests[0]), {})
     instance, result, mapping = request["instance"], request.get("result") or {}, request.get("output_mapping")
-    texts = [str(reference["output"]["text"]) for reference in instance["references"]]
+    texts = [reference["output"]["text"] for reference in instance["references"]]
     correct = [place for place, reference in enumerate(instance["references"]) if "correct" in reference["tags"]]
     right = correct[0] if len(correct) == 1 else -1
     answer: Columns
@@ -73,7 +73,7 @@ def _row(requests: Sequence[Any], is_calibrated: bool, stats: Any, own: str) -> 
             is_calibration = each.get("request_mode") == "calibration"
             likely[place] += -likelihood if is_calibration else likelihood / (1 if is_calibrated else count)
         best = int(known.get("predicted_index", max(likely, key=likely.__getitem__)))
-        answer = {"picked": texts[best]}
+        answer = {"picked": options["printed"][best]}
         exact = float(best == right)
     else:
         completions = result.get("completions") or [{"text": ""}]

@@ -21,7 +21,7 @@ _HEAD = 4096  # bytes at the beginning of a file that show what it is
 
 def begins_with(pattern: bytes, path: Path) -> bool:
     """Whether the beginning of a file matches a pattern."""
-    with reading(path).open("rb") as file:
+    with path.open("rb") as file:
         return re.match(pattern, file.read(_HEAD)) is not None
 
 
@@ -46,7 +46,7 @@ def options_of(texts: Sequence[str], right: int, labels: Sequence[str] = LETTERS
     """The columns of options and of the place of the right one; a place beyond them if it is not exactly one."""
     if not (2 <= len(texts) <= MAX_OPTIONS and 0 <= right < len(texts)):
         raise UnusableQuestion(f"without 2 to {MAX_OPTIONS} options of which exactly one is right")
-    columns: Columns = {"printed": tuple(texts), "answer": right}
+    columns: Columns = {"printed": tuple(map(str, texts)), "answer": right}
     return columns if LETTERS.startswith("".join(labels)) else {**columns, "labels": tuple(labels)}
 
 
