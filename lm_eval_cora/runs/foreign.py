@@ -1,4 +1,4 @@
-"""Answers that other programs logged: what every log has in common."""
+"""Answers that other programs have logged."""
 
 from typing import Any, NamedTuple
 
@@ -10,5 +10,5 @@ class Logged(NamedTuple):
     task: str
     rows: list[dict[str, Any]]  # columns of `answer_columns.COLUMNS`
     notes: list[str]  # for the user
-    equal_prompts: bool = False  # whether the rows of a question asked the same prompt
+    equal_prompts: bool = False  # whether the rows of a question asked the same prompt (epochs)
     own: str = ""  # what the program's own score is called, such as "choice" or "exact_match"
