@@ -39,7 +39,7 @@ from lm_eval_cora.variants.variant import REPEAT
 _EXAMPLES = 3  # answers that a note quotes
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
 EQUAL_PROMPTS = "equal_prompts"  # known of a file if its variants, or the repeats of an original, have the same prompt
-SEVERAL = "needs several variants of each question"
+_SEVERAL = "needs several variants of each question"
 BALANCED = "balanced"  # see `Facts`: known of a file if each option is equally often at each letter
 
 
@@ -132,7 +132,7 @@ def read_answers(
 
 def of_log(log: Logged, path: Path, reader: Reader) -> Collected:
     """The answers in a log of another program."""
-    columns = AnswerColumns(log.rows, {"own": "own"} if log.own else None)
+    columns = AnswerColumns(log.rows, None)
     columns.source, columns.key = str(path), AnswerKey(0, INDEX)
     columns.names["own"], columns.equal_prompts = log.own, log.equal_prompts
     if columns.is_raw:
@@ -352,7 +352,7 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
         reasons[BALANCED] = "needs the column 'printed', with each option equally often at each letter"
     is_single = "original" not in known and table.sizes.max(initial=0) == 1
     if is_single:
-        reasons["original"] = reasons[EQUAL_PROMPTS] = SEVERAL
+        reasons["original"] = reasons[EQUAL_PROMPTS] = _SEVERAL
     elif "original" in reasons:
         reasons["original"] += f", which marks the original of each question, or a variant or kind named {ORIGINAL!r}"
     elif table.original_correct is None and len(table.sizes):
@@ -367,7 +367,7 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
     found = {}
     for entry in entries_of(table):
         needed = needs_of(entry)
-        also = SEVERAL if is_single and not facts_of(entry["aggregation"]).of_one_answer else ""
+        also = _SEVERAL if is_single and not facts_of(entry["aggregation"]).of_one_answer else ""
         found[entry["metric"]] = next((why for column, why in lacking if column in needed), also)
     return {name: why for name, why in found.items() if why}
 

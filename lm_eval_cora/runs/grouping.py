@@ -16,9 +16,10 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.runs.collected import BALANCED, SEVERAL, Collected, notes_of, of_log, read_answers, undefined_metrics
+from lm_eval_cora.runs.collected import BALANCED, Collected, notes_of, of_log, read_answers, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, listed, not_mergeable, short_names, with_all_notes
+from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.runs.logs import is_log, read_logs
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
@@ -96,24 +97,24 @@ class RunReader(SamplesReaders):
         logs, self.left_out = read_logs(path)
         runs = []
         for file, log in logs:
-            run = self._of_file(file, log.model, of_log(log, file, self.reader or Options.reader))
-            runs.append(replace(run, name=log.task, notes=(*log.notes, *run.notes)))
+            answers = of_log(log, file, self.reader or Options.reader)
+            runs.append(self._of_file(file, log.model, answers, log))
         return with_all_notes([(runs, []), ([], self.left_out)])
 
     def collected(self, path: Path) -> list[Run]:
         """Read the answers of each model in a file, with the usual names of columns (`answer_columns.COLUMNS`)."""
         return [self._of_file(path, *named) for named in read_answers(path, reader=self.reader).items()]
 
-    def _of_file(self, path: Path, model: str, answers: Collected) -> Run:
-        notes = notes_of(answers)
+    def _of_file(self, path: Path, model: str, answers: Collected, log: Logged | None = None) -> Run:
+        notes = [*(log.notes if log else ()), *notes_of(answers)]
         undefined = undefined_metrics(answers.table, answers.known)
-        if (why := undefined.get("cora")) and why != SEVERAL:
+        if (why := undefined.get("cora")) and log is None:
             notes.append(f"undefined: {', '.join(name for name in undefined if undefined[name] == why)}: {why}")
         if self.reader and "response" not in answers.given:
             notes.append(f"--reader {self.reader} does not apply: the file has answers, not responses")
         return Run(
             model=model or path.stem,
-            name=TASK,
+            name=log.task if log else TASK,
             filter="none",
             data=Data(digest=sha256(repr((answers.asked(), answers.described)).encode()).hexdigest()[:8]),
             probe=_probe(answers),

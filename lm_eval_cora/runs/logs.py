@@ -44,6 +44,6 @@ def read_logs(path: Path) -> tuple[list[tuple[Path, Logged]], list[str]]:
                 first, _ = found.setdefault((log.model, log.task), (file, log))
                 if first != file:
                     left_out.append(f"left out {file}, older than {first}")
-        except UserError as error:
+        except UserError as error:  # noqa: PERF203
             left_out.append(str(error))
     return [found[key] for key in sorted(found)], left_out

@@ -284,8 +284,8 @@ def not_comparable(before: Run, after: Run) -> str:
         first, second = before.table.repeats.sizes, after.table.repeats.sizes
         if not np.array_equal(first, second):
             return (
-                f"the first has {first.sum():,} answers to originals and their repeats, the second {second.sum():,}. Run "
-                "both with the same option 'repeats'"
+                f"the first has {first.sum():,} answers to originals and their repeats, the second {second.sum():,}. "
+                "Run both with the same option 'repeats'"
             )
     one, other = before.source.digests_of(before.rows), after.source.digests_of(after.rows)
     most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
