@@ -25,7 +25,7 @@ def read_helm(path: Path) -> list[Logged]:
     """Read the answers of a `scenario_state.json` of HELM.
 
     `own` comes from `per_instance_stats.json` if this file is beside it. Otherwise it is HELM's exact match, which
-    chains of thought do not have.
+    chains of thought do not have. As in HELM's tables, perturbed questions do not count in it; here they are variants.
     """
     beside = path.with_name("per_instance_stats.json")
     stats: dict[Any, dict[str, float]] = defaultdict(dict)
@@ -93,5 +93,5 @@ def _row(requests: Sequence[Any], is_calibrated: bool, stats: Any, own: str) -> 
         "question": str(instance["id"]),
         "kind": (instance.get("perturbation") or {}).get("name") or _TRIALS[request["train_trial_index"] > 0],
         "came": "" if result.get("success") else f"an error ({shorten(result.get('error', 'no result'), 80)})",
-        "own": {_EXACT: exact, **known}.get(own),
+        "own": None if instance.get("perturbation") else {_EXACT: exact, **known}.get(own),
     }

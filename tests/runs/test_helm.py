@@ -62,10 +62,10 @@ def test_scores_beside_count_and_perturbations_and_trials_are_variants(tmp_path)
     typos = {"perturbation": {"name": "misspelling", "prob": 0.5}}
     stats = [
         {"instance_id": "id0", "train_trial_index": 0, **more, "stats": [{"name": {"name": name}, "mean": mean}]}
-        for more, name, mean in [({}, "exact_match", 0), ({}, "quasi_exact_match", 1), (typos, "exact_match", 0.25)]
+        for more, name, mean in [({}, "exact_match", 0), ({}, "quasi_exact_match", 1), (typos, "exact_match", 1)]
     ]
     found = read(tmp_path, request(), request(instance=typos), request(train_trial_index=1), stats=stats)
-    assert column(found, "own") == [0, 0.25, 1]
+    assert column(found, "own") == [0, None, 1]
     assert column(found, "kind") == ["original", "misspelling", "other exemplars"]
 
 
