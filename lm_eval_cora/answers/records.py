@@ -32,11 +32,13 @@ class Record(Variant, Answer):
     opened: bool = field(default=False, compare=False)  # whether the response begins inside reasoning
     came: str = field(default="", compare=False)  # what came instead of text, if the answer is invalid
     excerpt: str = field(default="", compare=False)  # beginning of an invalid response
+    longest: float | None = None
     likelihoods: bytes = b""  # of the printed letters as 32-bit numbers, for the order probe; otherwise empty
 
     @classmethod
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
         """Make the Record of a variant."""
+        more["longest"] = doc.get("longest")
         known = {**vars(answer), "at_front": False, "span": None, "found": ()}  # these would fill the memory
         record = cls(**{name: doc[name] for name in _SHARED}, printed=tuple(doc["printed"]), **known, **more)
         if cluster := doc.get("cluster"):
@@ -127,7 +129,7 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     text = Edited(known)
     text.substitute(LINE_BREAK, "\n")
     if labels := doc.get("labels"):
-        put_into_letters(text, labels, doc["choices"])
+        put_into_letters(text, labels[: len(doc["choices"])], doc["choices"])
     if known.opened:
         text.cut(0, 0, OPENING_MARK)
     answer = format_of(doc).read(text.text, doc, reader, cut_off=bool(known.cut_off))

@@ -38,6 +38,8 @@ def declared_in(config: Mapping[str, Any]) -> tuple[Probe, Benchmark, Options]:
     probe, benchmark = _probe_of(config), _benchmark_of(config, options)
     if benchmark.nota_text and options.nota_text == Options.nota_text:  # the language of the benchmark
         options = replace(options, nota_text=benchmark.nota_text)
+    if probe.skips_references:
+        options = replace(options, skip_option_references=True)
     ignored = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
     ignored |= {key for key in ("fewshot_split", "training_split", "validation_split") if config.get(key)}
     if ignored:

@@ -8,10 +8,11 @@ WITH_FEWER_PROBES = [
     *("commonsense_qa", "global_mmlu", "gpqa_diamond", "gpqa_main", "medxpertqa", "mmlu_redux", "openbookqa", "race"),
     "sciq",
 ]
-"""Benchmarks with the divergent probe, MCQA+ and SCORE's order probe. Other probes are available with cora_hub."""
+"""Benchmarks without REVAS and two of SCORE's probes. These are available with cora_hub."""
 
-FEWER_PROBES = ("divergent", "plus", "order")
-PROBES = {"divergent": "", **{name: f"_{name}" for name in ("plus", "revas", "prompts", "order", "sampling")}}
+FEWER_PROBES = ("divergent", "plus", "order", "labels", "choices_only")
+_OTHERS = ("plus", "revas", "prompts", "order", "sampling", "labels", "choices_only")
+PROBES = {"divergent": "", **{name: f"_{name}" for name in _OTHERS}}
 """The suffix of task names for each probe."""
 
 ONE_FORM = ("prompts", "sampling")
