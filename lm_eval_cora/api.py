@@ -186,7 +186,7 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
     if not isinstance(probe, str) or probe not in PROBES:
         meant = did_you_mean(str(probe), PROBES)
         raise UserError(f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{meant}")
-    chosen = Options.from_metadata("expand", options)
+    chosen = PROBES[probe].fitted(Options.from_metadata("expand", options))
     if questions is None and not ("hub" in options or "data_files" in options):
         raise UserError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
     if questions is not None and "data_files" in options:

@@ -11,7 +11,7 @@ from lm_eval_cora.questions.question import AnyQuestion, Form, OpenQuestion
 from lm_eval_cora.variants import template
 from lm_eval_cora.variants.choices_only import CHOICES_ONLY
 from lm_eval_cora.variants.divergent import DIVERGENT
-from lm_eval_cora.variants.labels import LABELS
+from lm_eval_cora.variants.label_styles import LABELS
 from lm_eval_cora.variants.order import ORDER
 from lm_eval_cora.variants.plus import PLUS
 from lm_eval_cora.variants.prompts import PROMPTS, SAMPLING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -151,3 +151,7 @@ class Probe:
     ranked_by: tuple[str, ...] = ("cora", "acc")  # the report ranks models by the first of these that a run defines
     charts: tuple[str, ...] = ("changes", "accuracy_ranges", "by_kind", "heat_maps")  # of `report.sections.BLOCKS`
     tables: tuple[str, ...] = ("by_category", "with_references")  # folded tables in its report
+
+    def fitted(self, options: Options) -> Options:
+        """The options with those that the probe itself sets."""
+        return replace(options, skip_option_references=True) if self.skips_references else options

@@ -177,6 +177,7 @@ def answer_to(variant: Variant, name: str, variants: int, picked: int | None = N
         position=None if picked is None else variant.printed.index(picked),
         ask=variant.ask,
         original=variant.original,
+        longest=variant.longest,
         **said,
     )
 
