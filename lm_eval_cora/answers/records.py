@@ -38,9 +38,9 @@ class Record(Variant, Answer):
     @classmethod
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
         """Make the Record of a variant."""
-        more["longest"] = doc.get("longest")
         known = {**vars(answer), "at_front": False, "span": None, "found": ()}  # these would fill the memory
-        record = cls(**{name: doc[name] for name in _SHARED}, printed=tuple(doc["printed"]), **known, **more)
+        shared = {name: doc[name] for name in _SHARED}
+        record = cls(**shared, printed=tuple(doc["printed"]), longest=doc.get("longest"), **known, **more)
         if cluster := doc.get("cluster"):
             record.cluster = cluster
         return record

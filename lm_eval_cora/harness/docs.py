@@ -110,8 +110,7 @@ class ExemplarSampler:
     def sample(self, n: int, **_: Any) -> list[Doc]:
         """Return the exemplars of the current question. Adjacent variants reuse them."""
         question_id = self.doc["question_id"]
-        shown = (self.doc["ask"], self.doc.get("template"), self.doc.get("labels"), bool(self.doc["question"]))
-        current = (question_id, *shown, n)
+        current = (*map(self.doc.get, ("question_id", "ask", "template", "labels", "question")), n)
         if self._last != current:
             drawn = self._pool.draw(self._questions[question_id], n, *self._seeds)
             closed = [question for question in drawn if isinstance(question, Question)]

@@ -3,7 +3,7 @@
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, letters
 from lm_eval_cora.variants.template import LETTER
-from lm_eval_cora.variants.variant import Probe, Setting, Variant, variants_of
+from lm_eval_cora.variants.variant import Probe, Variant, variants_of
 
 NAME = "choices_only"
 
@@ -31,27 +31,18 @@ def choices_only(question: Question) -> list[Variant]:
     options = list(zip(question.identities, question.choices, strict=True))
     variants = variants_of(question, (letters(kind, options, question.answer) for kind in (ORIGINAL, NAME)))
     variants[1].question = ""
-    for variant in variants:
-        variant.longest = _accuracy_of_longest(question)
-    return variants
-
-
-def _accuracy_of_longest(question: Question) -> float:
-    texts = dict(zip(question.identities, question.choices, strict=True))
     most = max(map(len, question.choices))
-    longest = [identity for identity, text in texts.items() if len(text) == most]
-    return (question.answer in longest) / len(longest)
-
-
-def _expand(question: Question, _: Setting) -> list[Variant]:
-    return choices_only(question)
+    longest = {identity for identity, text in options if len(text) == most}
+    for variant in variants:
+        variant.longest = (question.answer in longest) / len(longest)
+    return variants
 
 
 CHOICES_ONLY = Probe(
     name=NAME,
     study="Balepur et al.",
     summary="each question with and without its text, to measure how much is guessed from the options (Balepur et al.)",
-    expand=_expand,
+    expand=lambda question, _: choices_only(question),
     formats={"generate": LETTER, "loglikelihood": LETTER},
     kinds={ORIGINAL: KINDS[ORIGINAL], NAME: "The same options; the prompt hides the question."},
     own_prompts=True,

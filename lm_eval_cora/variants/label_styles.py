@@ -5,19 +5,18 @@ from string import ascii_lowercase
 from lm_eval_cora.questions.question import MAX_OPTIONS, Question
 from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, letters
 from lm_eval_cora.variants.template import LETTER
-from lm_eval_cora.variants.variant import Probe, Setting, Variant, variants_of
+from lm_eval_cora.variants.variant import Probe, Variant, variants_of
 
 SYMBOLS = "§¶†‡※◊☆★♪♫♭♯◆◇▲△▼▽◎◈♤♧♡♢☾☼"
 """Each is one character that a keyboard lacks, so a response seldom contains it by chance. None has a meaning in
 Markdown, JSON or LaTeX, is part of a word, a number, a price or a formula, marks a list or a verdict (• ✓), has a form
 as an emoji, or changes under Unicode normalisation."""
 
-_ROMAN_TENS, _ROMAN_ONES = ("", "x", "xx"), ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
-
+_ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx xxi xxii xxiii xxiv xxv xxvi"
 STYLES: dict[str, tuple[str, ...]] = {
     "lower_case": tuple(ascii_lowercase),
     "numbers": tuple(map(str, range(1, MAX_OPTIONS + 1))),
-    "roman": tuple(tens + ones for tens in _ROMAN_TENS for ones in _ROMAN_ONES)[1 : MAX_OPTIONS + 1],
+    "roman": tuple(_ROMAN.split()),
     "symbols": tuple(SYMBOLS),
 }
 """The labels of each kind but the original, for up to 26 options."""
@@ -53,15 +52,11 @@ def labels(question: Question) -> list[Variant]:
     return variants
 
 
-def _expand(question: Question, _: Setting) -> list[Variant]:
-    return labels(question)
-
-
 LABELS = Probe(
     name="labels",
     study="Alzahrani et al.",
     summary="each question with other labels of its options (after Alzahrani et al.)",
-    expand=_expand,
+    expand=lambda question, _: labels(question),
     formats={"generate": LETTER, "loglikelihood": LETTER},
     kinds={
         ORIGINAL: KINDS[ORIGINAL],
