@@ -1,4 +1,4 @@
-"""Slow and obvious versions of the metrics of SCORE's three probes, and of labels and choices_only, straight from the definitions.
+"""Slow and obvious versions of the metrics of SCORE's probes, labels and choices_only, from the definitions.
 
 The rest is in `oracles.py`. `same` tells whether two written answers are equivalent.
 """
