@@ -111,7 +111,7 @@ def check_task(name, task):
     version += benchmark_of(name) in ("agieval", "race")  # the passage is the unit of errors
     if benchmark_of(name) not in (*WITH_FEWER_PROBES, "hub"):
         version += ("demo" not in name) + writes
-    assert task.VERSION == (1 if probe in ("labels", "choices_only") else version)
+    assert (1 if probe in ("labels", "choices_only") else version) == task.VERSION
     assert task.config.num_fewshot == SHOTS.get(name)
 
 
