@@ -86,7 +86,7 @@ class AnswerFormat(ABC):
         """Make the doc of an exemplar, shown like a variant; yes or no is about the option `claimed`."""
         shown = slice(claimed, claimed + 1) if self.shows == (1, 1) else slice(None)
         doc = {
-            "question": like["question"] and question.stem,  # both are hidden, or none
+            "question": like.get("question", True) and question.stem,  # hidden if that of the variant is
             "category": question.category,
             "ask": self.name,
             "choices": question.choices[shown],
