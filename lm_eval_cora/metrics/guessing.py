@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 
 import numpy as np
 
@@ -18,7 +19,7 @@ def chance(table: ResponseTable) -> Estimate:
     """Expected accuracy of random picks: mean over questions of 1 / A_i, where question i prints A_i options.
 
     Equal options count as one. The standard error is 0 if all questions have as many options.
-    Range: 0 to 1; nan without questions. Source: ours.
+    Range: 0 to 1; nan without questions, or if one has no options. Source: ours.
 
     Example:
         >>> chance(ResponseTable.from_hits([[1, 1], [0, 1]]))
@@ -26,8 +27,9 @@ def chance(table: ResponseTable) -> Estimate:
     """
     chances = _chances(table)
     mean = table.mean(chances)
-    is_fixed = len(chances) > 1 and np.ptp(chances) == 0
-    return replace(mean, stderr=0.0, ends=(mean.value, mean.value)) if is_fixed else mean
+    if len(chances) > 1 and np.ptp(chances) == 0:
+        return replace(mean, stderr=0.0, ends=(mean.value, mean.value))
+    return mean
 
 
 @metric("Accuracy above that of random picks, paired by question.", bounds=(-1.0, 1.0), needs=("printed",))
@@ -60,6 +62,7 @@ def acc_longest(table: ResponseTable) -> Estimate:
 
 
 def _chances(table: ResponseTable) -> Floats:
-    """(N,) probability that a random pick among the options of a question is right."""
-    chances: Floats = 1 / bits_of(table.printed[table.starts]).sum(axis=1)
+    """(N,) probability that a random pick among the options of a question is right; nan without options."""
+    counts = bits_of(table.printed[table.starts]).sum(axis=1)
+    chances: Floats = 1 / np.where(counts, counts, nan)
     return chances

@@ -8,7 +8,7 @@ from lm_eval_cora.variants.template import LETTER
 from lm_eval_cora.variants.variant import Probe, Variant, variants_of
 
 SYMBOLS = "§¶†‡※◊☆★♪♫♭♯◆◇▲△▼▽◎◈♤♧♡♢☾☼"
-"""Each is one character that a keyboard lacks, so a response seldom contains it by chance. None has a meaning in
+"""Each is one character that is rare in texts, so a response seldom contains it by chance. None has a meaning in
 Markdown, JSON or LaTeX, is part of a word, a number, a price or a formula, marks a list or a verdict (• ✓), has a form
 as an emoji, or changes under Unicode normalisation."""
 
