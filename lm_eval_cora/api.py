@@ -166,7 +166,7 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         questions: A path (json, jsonl, csv, tsv or parquet), a pandas DataFrame, a `datasets.Dataset` or a list of
             dicts. The columns `question`, `choices` and `answer` are found under these and other common names. None if
             the option `hub` names a dataset.
-        probe: `divergent`, `plus`, `revas`, `prompts`, `order` or `sampling`.
+        probe: `divergent`, `plus`, `revas`, `prompts`, `order`, `sampling`, `labels` or `choices_only`.
         **options: The options of `--metadata '{"cora": {...}}'`. For example: `seed`, `nota_text` and `orders`; the
             names of your columns, as `question`, `choices`, `answer`, `id`, `category` and `cluster`; `questions`, the
             size of a random sample; `hub` and `split` for a dataset on the Hub.
@@ -193,7 +193,7 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
     if not isinstance(probe, str) or probe not in PROBES:
         meant = did_you_mean(str(probe), PROBES)
         raise UserError(f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{meant}")
-    chosen = Options.from_metadata("expand", options)
+    chosen = PROBES[probe].fitted(Options.from_metadata("expand", options))
     if questions is None and not ("hub" in options or "data_files" in options):
         raise UserError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
     if questions is not None and "data_files" in options:

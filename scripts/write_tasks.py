@@ -14,10 +14,10 @@ import yaml
 
 TASKS = Path(__file__).parents[1] / "tasks"
 
-ALL = ("divergent", "plus", "revas", "prompts", "order", "sampling")
+ALL = ("divergent", "plus", "revas", "prompts", "order", "sampling", "labels", "choices_only")
 """Default probes of a benchmark."""
 
-FEWER = ("divergent", "plus", "order")
+FEWER = ("divergent", "plus", "order", "labels", "choices_only")
 """Probes of benchmarks that the papers of the probes do not use. cora_hub runs the other probes on them."""
 
 REASONED = ("prompts", "order", "sampling")

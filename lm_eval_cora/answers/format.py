@@ -83,16 +83,17 @@ class AnswerFormat(ABC):
         return 0
 
     def exemplar(self, question: Question | OpenQuestion, like: Doc, claimed: int = 0) -> dict[str, Any]:
-        """Make the doc of an exemplar with a variant's template (`like`); yes or no is about the option `claimed`."""
+        """Make the doc of an exemplar, shown like a variant; yes or no is about the option `claimed`."""
         shown = slice(claimed, claimed + 1) if self.shows == (1, 1) else slice(None)
         doc = {
-            "question": question.stem,
+            "question": like.get("question", True) and question.stem,  # hidden if that of the variant is
             "category": question.category,
             "ask": self.name,
             "choices": question.choices[shown],
             "printed": question.identities[shown],
             "answer": question.answer,
             "template": like.get("template"),
+            "labels": like.get("labels", LETTERS),
         }
         return {"text": prompt_of(doc, instruct=False), **doc}
 

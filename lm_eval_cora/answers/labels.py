@@ -11,10 +11,12 @@ from lm_eval_cora.questions.question import LETTERS
 _NEAR = 40  # characters before a label that may announce it
 _COUNTER = "[번番号號项項]"
 _DIGITS = str.maketrans("①②③④⑤⑥⑦⑧⑨❶❷❸❹❺❻❼❽❾１２３４５６７８９", "123456789" * 3)
-_LIKE_A_LABEL = re.compile(rf"(?![^\S\n]{{0,9}}\w)|[*_]{{0,2}}{_COUNTER}|[^\S\n](?:and|or)\b")
-"""What follows a label: the end of a line, a mark, a counter, or another label."""
+_LIKE_A_LABEL = re.compile(rf"(?![^\S\n]{{0,9}}\w)|[*_]{{0,2}}{_COUNTER}|[^\S\n](?:and|or)\b|(?<=[^\w\s])")
+"""What follows a label: the end of a line, a mark, a counter, or another label. Anything may follow a symbol."""
+_GOES_ON = re.compile(r"[^\S\n](?:because|since|is (?:the )?(?:correct|right|best|only|most|answer))\b")
+"""What follows a label that begins a line, or is announced."""
 _AFTER_ANNOUNCEMENT = re.compile(
-    rf"(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|です|だ|で|입니|이다|[이은는을를가](?!\w)"
+    rf"{_GOES_ON.pattern}|(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|です|だ|で|입니|이다|[이은는을를가](?!\w)"
 )
 """What follows a label that is announced. A word may follow a number, but other labels may be words themselves."""
 _NO_LABEL_AFTER = (re.compile(r"[^\W第]\Z"), re.compile(r"[^\s(\[*][^\n]*\Z"))
@@ -45,7 +47,8 @@ def put_into_letters(text: Edited, labels: Sequence[str], options: Sequence[str]
     is_ambiguous = not set(labels).isdisjoint(options)
     begin = start_of_answer(text.text)
     text.text = text.text.translate(_DIGITS)
-    letters = dict(zip(labels, LETTERS, strict=False))
+    cases = (str.upper, str.capitalize, str)  # "II" is ii
+    letters = {case(label): letter for case in cases for label, letter in zip(labels, LETTERS, strict=False)}
     forms = "|".join(map(re.escape, sorted(letters, key=len, reverse=True)))
 
     def in_letter(label: re.Match[str]) -> str:
@@ -57,7 +60,8 @@ def put_into_letters(text: Edited, labels: Sequence[str], options: Sequence[str]
         if any(len(option) > len(label[0]) and said.startswith(option, start) for option in options):
             return label[0]
         stands = _LIKE_A_LABEL.match(said, end) and not _NO_LABEL_AFTER[is_ambiguous].search(before)
-        announced = stands or (_AFTER_ANNOUNCEMENT.match(said, end) and _announcing().search(before))
+        begins = _GOES_ON.match(said, end) and not _NO_LABEL_AFTER[True].search(before)
+        announced = stands or begins or (_AFTER_ANNOUNCEMENT.match(said, end) and _announcing().search(before))
         return letters[label[0]] if announced else label[0]
 
-    text.substitute(re.compile(rf"(?<![\d.,$=-])(?<!= )(?<!\d[).] )(?:{forms})(?![.,]?\d|\s?%)"), in_letter)
+    text.substitute(re.compile(rf"(?<![\d.,$=-])(?<!= )(?<!\d[).] )(?:{forms})(?![.,]?\d|\.[a-z]\.|\s?%)"), in_letter)

@@ -33,13 +33,15 @@ class Record(Variant, Answer):
     came: str = field(default="", compare=False)  # what came instead of text, if the answer is invalid
     excerpt: str = field(default="", compare=False)  # beginning of an invalid response
     own: float | None = None  # the score that another program gave the answer
+    longest: float | None = None
     likelihoods: bytes = b""  # of the printed letters as 32-bit numbers, for the order probe; otherwise empty
 
     @classmethod
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
         """Make the Record of a variant."""
         known = {**vars(answer), "at_front": False, "span": None, "found": ()}  # these would fill the memory
-        record = cls(**{name: doc[name] for name in _SHARED}, printed=tuple(doc["printed"]), **known, **more)
+        shared = {name: doc[name] for name in _SHARED}
+        record = cls(**shared, printed=tuple(doc["printed"]), longest=doc.get("longest"), **known, **more)
         if cluster := doc.get("cluster"):
             record.cluster = cluster
         return record
@@ -128,7 +130,7 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     text = Edited(known)
     text.substitute(LINE_BREAK, "\n")
     if labels := doc.get("labels"):
-        put_into_letters(text, labels, doc["choices"])
+        put_into_letters(text, labels[: len(doc["choices"])], doc["choices"])
     if known.opened:
         text.cut(0, 0, OPENING_MARK)
     answer = format_of(doc).read(text.text, doc, reader, cut_off=bool(known.cut_off))

@@ -86,8 +86,8 @@ class AskedTask(CoraTask):
             raise UserError(
                 f"{config['task']}: some of the tasks print their options, others do not. Run them separately"
             )
-        probe = PROBES.get(config["probe"])  # one without names of kinds compares prompts of ours
-        ours = (probe is not None and not probe.kinds) or options.prompt or options.templates
+        probe = PROBES.get(config["probe"])
+        ours = (probe is not None and probe.own_prompts) or options.prompt or options.templates
         self._in_own_words = prints == {True} and not ours
         self._separates = not self._in_own_words  # their own prompt joins the two
         self._contexts: dict[str, Any] = {}

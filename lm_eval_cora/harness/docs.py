@@ -110,7 +110,7 @@ class ExemplarSampler:
     def sample(self, n: int, **_: Any) -> list[Doc]:
         """Return the exemplars of the current question. Adjacent variants reuse them."""
         question_id = self.doc["question_id"]
-        current = (question_id, self.doc["ask"], self.doc.get("template"), n)
+        current = (*map(self.doc.get, ("question_id", "ask", "template", "labels", "question")), n)
         if self._last != current:
             drawn = self._pool.draw(self._questions[question_id], n, *self._seeds)
             closed = [question for question in drawn if isinstance(question, Question)]

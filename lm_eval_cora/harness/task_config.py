@@ -34,8 +34,9 @@ def declared_in(config: Mapping[str, Any]) -> tuple[Probe, Benchmark, Options]:
     given = metadata.get("cora")
     if "reader" in config and (given is None or isinstance(given, Mapping)):
         given = {"reader": config["reader"], **(given or {})}  # used if the user does not set one
-    options = Options.from_metadata(task, given)
-    probe, benchmark = _probe_of(config), _benchmark_of(config, options)
+    probe = _probe_of(config)
+    options = probe.fitted(Options.from_metadata(task, given))
+    benchmark = _benchmark_of(config, options)
     if benchmark.nota_text and options.nota_text == Options.nota_text:  # the language of the benchmark
         options = replace(options, nota_text=benchmark.nota_text)
     ignored = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()

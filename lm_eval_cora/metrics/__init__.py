@@ -33,6 +33,7 @@ from lm_eval_cora.metrics.positions import *
 from lm_eval_cora.metrics.letter_bias import *
 from lm_eval_cora.metrics.orders import *
 from lm_eval_cora.metrics.study import *
+from lm_eval_cora.metrics.guessing import *
 from lm_eval_cora.metrics.aggregated import *
 from lm_eval_cora.metrics.ablation import *
 from lm_eval_cora.metrics.estimate import *

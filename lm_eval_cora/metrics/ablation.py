@@ -9,14 +9,13 @@ from math import nan
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lm_eval_cora.metrics.accuracy import bmca, mcqa, mcqa_plus, mv
 from lm_eval_cora.metrics.arrays import exact_level
 from lm_eval_cora.metrics.consistency import ci, cora, pairs_of_picks
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference, difference
-from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets
+from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, bits_of
 from lm_eval_cora.variants.divergent import SAME_SIZE
 
 __all__ = ["Resampled", "at_least", "chance_bmca", "chance_consistency_rate", "msgr", "resampled", "same_size"]
@@ -142,7 +141,7 @@ def chance_consistency_rate(table: ResponseTable) -> float:
     first = table.printed[table.starts]
     if picks_one.all() and (table.printed == first[table.question]).all():
         several = table.sizes > 1
-        return float((1 / _bits(first[several]).sum(axis=1)).mean()) if several.any() else nan
+        return float((1 / bits_of(first[several]).sum(axis=1)).mean()) if several.any() else nan
     copies = -(-_QUESTIONS // len(table.sizes))
     sizes, printed = np.tile(table.sizes, copies), np.tile(table.printed, copies)
     picks = np.where(np.tile(picks_one, copies), _at_random(printed), NO_PICK)
@@ -182,14 +181,9 @@ def chance_bmca(table: ResponseTable, levels: Sequence[float]) -> list[float]:
     return [float(chance) for chance in chances / len(table.sizes)]
 
 
-def _bits(sets: Sets) -> NDArray[np.uint8]:
-    """(R, 64) 1 if a set contains an identity."""
-    return np.unpackbits(sets.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-
-
 def _at_random(printed: Sets) -> Ints:
     """(R,) identity of a random printed option, with a fixed seed; 0 if none is printed."""
-    upto = _bits(printed).cumsum(axis=1, dtype=np.uint8)
+    upto = bits_of(printed).cumsum(axis=1, dtype=np.uint8)
     wanted = np.random.default_rng(0).integers(0, np.maximum(upto[:, -1], 1)) + 1
     picks: Ints = (upto == wanted[:, None]).argmax(axis=1)  # the first column with so many bits has the last of them
     return picks

@@ -83,6 +83,7 @@ class ResponseTable:
         original: (R,) whether the variant is the question as in its benchmark.
         written: (R,) whether the variant was asked and has no options.
         skipped: (R,) whether the variant was skipped. It is then neither right nor invalid, and picks nothing.
+        longest: (R,) accuracy of picking the longest option of the question; nan if unknown.
         followed: (R,) 1 if the response is in the requested format, 0 if not, nan if unknown.
         own: (R,) score that another program gave the answer, from 0 to 1; nan if there is none.
         incomplete: Number of questions left out because variants are missing; `not_begun` because all were skipped.
@@ -113,6 +114,7 @@ class ResponseTable:
     original: Bools = field(metadata=_column(np.bool_, False, attrgetter("original")))
     written: Bools = field(metadata=_column(np.bool_, False, _is_written))
     skipped: Bools = field(metadata=_column(np.bool_, False, attrgetter("skipped")))
+    longest: Floats = field(metadata=_column(np.float64, nan, _or(nan, "longest")))
     followed: Floats = field(metadata=_column(np.float64, nan, _or(nan, "followed")))
     own: Floats = field(metadata=_column(np.float64, nan, _or(nan, "own")))
     incomplete: int = 0
@@ -360,6 +362,11 @@ def contains(sets: Sets, identities: Ints) -> Bools:
     bits = np.left_shift(np.uint64(1), np.maximum(identities, 0).astype(np.uint64))
     inside: Bools = ((sets & bits) != 0) & (identities >= 0)
     return inside
+
+
+def bits_of(sets: Sets) -> NDArray[np.uint8]:
+    """(R, 64) 1 if a set contains an identity."""
+    return np.unpackbits(sets.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
 
 
 def _flatten(hits: Any) -> tuple[Floats, Ints]:

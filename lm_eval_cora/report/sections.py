@@ -269,11 +269,12 @@ def _prompt(line: Mapping[str, Any], stem: str) -> str:
 def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) -> ShownAnswer:
     verdict = "invalid" if record.invalid else "right" if record.correct else "wrong"
     texts, chosen = line["doc"].get("choices") or (), set(record.selected or ())
+    labels = line["doc"].get("labels") or LETTERS
     options = [
         content.PrintedOption(
             letter, _cut(str(text)), identity == record.answer, place == record.position or identity in chosen
         )
-        for place, (letter, text, identity) in enumerate(zip(LETTERS, texts, record.printed, strict=False))
+        for place, (letter, text, identity) in enumerate(zip(labels, texts, record.printed, strict=False))
     ]
     said = str(record.reason) if record.reason else shorten(record.said(letters=True), 80)
     text = response_text(line)

@@ -306,6 +306,7 @@ def _check(doc: dict[str, Any]) -> None:
         and len(choices) == len(printed) <= MAX_OPTIONS
         and all(isinstance(choice, str) for choice in choices)
         and isinstance(doc["original"], bool)
+        and isinstance(doc.get("longest", 0.0), float)
     ):
         raise ValueError("an altered variant")
 

@@ -9,7 +9,9 @@ from lm_eval_cora.log import logger
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form, OpenQuestion
 from lm_eval_cora.variants import template
+from lm_eval_cora.variants.choices_only import CHOICES_ONLY
 from lm_eval_cora.variants.divergent import DIVERGENT
+from lm_eval_cora.variants.label_styles import LABELS
 from lm_eval_cora.variants.order import ORDER
 from lm_eval_cora.variants.plus import PLUS
 from lm_eval_cora.variants.prompts import PROMPTS, SAMPLING
@@ -19,7 +21,9 @@ from lm_eval_cora.variants.variant import Probe as Probe
 from lm_eval_cora.variants.variant import Setting as Setting
 from lm_eval_cora.variants.variant import Variant, repeats_of
 
-PROBES: dict[str, Probe] = {probe.name: probe for probe in (DIVERGENT, PLUS, REVAS, PROMPTS, ORDER, SAMPLING)}
+PROBES: dict[str, Probe] = {
+    probe.name: probe for probe in (DIVERGENT, PLUS, REVAS, PROMPTS, ORDER, SAMPLING, LABELS, CHOICES_ONLY)
+}
 
 # Template files, for each answer format that uses templates.
 _EXAMPLES = {
@@ -68,10 +72,10 @@ def uses_templates(probe: Probe, form: Form) -> bool:
 
 def check_options(probe: Probe, options: Options, form: Form) -> None:
     """Raise an error if an option is set that this probe and the others of its study, which run with it, ignore."""
-    has_templates = not probe.kinds or options.templates is not None
+    has_templates = probe.own_prompts or options.templates is not None
     if options.prompt is not None and has_templates:
         several = f"the probe {probe.name!r} compares several prompts"
-        why = "the option 'templates' is set, too" if probe.kinds else several
+        why = several if probe.own_prompts else "the option 'templates' is set, too"
         raise UserError(f"option 'prompt': {why}. Pass one of 'prompt' and 'templates', and run such tasks separately")
     lacks_original = probe.samples or options.variants is not None
     if options.repeats and lacks_original:

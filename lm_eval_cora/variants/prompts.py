@@ -50,6 +50,7 @@ PROMPTS = Probe(
     expand=_expand,
     formats={"generate": BEST_ANSWER},
     options=("templates",),
+    own_prompts=True,
     open_questions=True,
     one="template",
     several="templates",

@@ -34,7 +34,8 @@ _environment = Environment(
 _environment.globals.clear()  # our templates use none, and Jinja would copy them for each prompt
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
 
-# The prompts, compiled once. Variables: `stem`, `letters`, `options` (letter and text), `choice` (the first one).
+# The prompts, compiled once. Variables: `stem` (empty if it is hidden), `letters` or other labels, `options` (label and
+# text), `choice` (the first one).
 PROMPTS = {
     name.removesuffix(".jinja"): _environment.get_template(name)
     for name in _environment.list_templates(extensions=["jinja"])
@@ -52,8 +53,9 @@ def prompt_of(doc: Mapping[str, Any], *, instruct: bool = True) -> str:
     if own is not None:
         return own.render(stem, choices, doc["category"])
     name = doc["ask"] if instruct else _WITHOUT_INSTRUCTION.get(doc["ask"], "question")
-    letters = LETTERS[: len(choices)]
-    return PROMPTS[name].render({"stem": stem, "options": lettered(choices), "letters": letters, "choice": choices[0]})
+    labels = doc.get("labels", LETTERS)[: len(choices)]
+    options = zip(labels, choices, strict=True)
+    return PROMPTS[name].render({"stem": stem, "options": options, "letters": labels, "choice": choices[0]})
 
 
 @dataclass(frozen=True)

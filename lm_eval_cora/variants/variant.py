@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ class Variant:
         question_id: Id of the source question.
         category: Category of the question; empty if it has none.
         refers_to_options: Whether an option of the question refers to other options.
-        question: Text of the question.
+        question: Text of the question; empty if the prompt hides it.
         variants: Number of variants of the question.
         ordinal: Index of this variant among them, from 0.
         kind: How the question was altered, such as `original` or `decoupled_with_nota`.
@@ -40,6 +40,8 @@ class Variant:
         answer: Identity of the right option, printed or not; the reference answer if there are no options.
         template: The template of the prompt. Missing in the dict if the answer format has its own prompt.
         cluster: What the question shares with others, such as a passage. Missing in the dict if it shares nothing.
+        labels: The labels of options, the first ones for those that are printed. Missing in the dict for A, B, C.
+        longest: The accuracy of always picking the longest option. Missing in the dict if the probe does not need it.
     """
 
     question_id: str
@@ -56,6 +58,8 @@ class Variant:
     answer: int | str
     template: Template | None = field(default=None, init=False)
     cluster: str = field(default="", init=False)
+    labels: tuple[str, ...] = field(default=(), init=False)
+    longest: float | None = field(default=None, init=False)
 
     @property
     def prompt(self) -> str:
@@ -133,6 +137,8 @@ class Probe:
     formats: Mapping[Form, str]  # name of the answer format for each form; some kinds may use another format
     kinds: Mapping[str, str] = field(default_factory=dict)  # a sentence about each; empty if they are templates
     options: tuple[str, ...] = ()  # options that change its variants, except those that all probes share
+    own_prompts: bool = False  # whether its variants differ in their prompts, which no other prompt can replace
+    skips_references: bool = False  # whether it leaves out questions with options that refer to others
     open_questions: bool = False  # whether the probe also accepts questions without options
     samples: bool = False  # whether the variants of a question have the same prompt and differ by random sampling only
     hardest_first: tuple[str, ...] = ()  # kinds to ask directly after the original, hardest first
@@ -145,3 +151,7 @@ class Probe:
     ranked_by: tuple[str, ...] = ("cora", "acc")  # the report ranks models by the first of these that a run defines
     charts: tuple[str, ...] = ("changes", "accuracy_ranges", "by_kind", "heat_maps")  # of `report.sections.BLOCKS`
     tables: tuple[str, ...] = ("by_category", "with_references")  # folded tables in its report
+
+    def fitted(self, options: Options) -> Options:
+        """The options with those that the probe itself sets."""
+        return replace(options, skip_option_references=True) if self.skips_references else options

@@ -118,7 +118,7 @@ def test_repeated_questions_in_clusters_tell_nothing_more(probe):
         if not alone.ends or name == "macro_acc":
             assert found[name].stderr == pytest.approx(alone.stderr, nan_ok=True), name
         checked += not isnan(alone.stderr)
-    assert checked > 10
+    assert checked > min(10, len(chosen) - 1)
 
 
 def test_repeated_questions_in_the_aggregated_row():

@@ -28,6 +28,8 @@ ORACLES = {
     "prompts": oracles_score.prompts_metrics,
     "order": oracles_score.order_metrics,
     "sampling": oracles_score.sampling_metrics,
+    "labels": oracles_score.labels_metrics,
+    "choices_only": oracles_score.choices_only_metrics,
 }
 SCORE = ("prompts", "order", "sampling")
 seeds = st.integers(0, 10_000)

@@ -8,10 +8,11 @@ WITH_FEWER_PROBES = [
     *("commonsense_qa", "global_mmlu", "gpqa_diamond", "gpqa_main", "medxpertqa", "mmlu_redux", "openbookqa", "race"),
     "sciq",
 ]
-"""Benchmarks with the divergent probe, MCQA+ and SCORE's order probe. Other probes are available with cora_hub."""
+"""Benchmarks without REVAS and two of SCORE's probes. These are available with cora_hub."""
 
-FEWER_PROBES = ("divergent", "plus", "order")
-PROBES = {"divergent": "", **{name: f"_{name}" for name in ("plus", "revas", "prompts", "order", "sampling")}}
+FEWER_PROBES = ("divergent", "plus", "order", "labels", "choices_only")
+_OTHERS = ("plus", "revas", "prompts", "order", "sampling", "labels", "choices_only")
+PROBES = {"divergent": "", **{name: f"_{name}" for name in _OTHERS}}
 """The suffix of task names for each probe."""
 
 ONE_FORM = ("prompts", "sampling")
@@ -57,12 +58,13 @@ REVAS = [
 CONFIDENCE = [f"confidence_{what}{norm}" for norm in ("", "_norm") for what in ("right", "wrong", "ratio")]
 SCORED = [*CONFIDENCE, "yes_no_mass"]
 SELECTIONS = ["multi_share", *(f"recall_{what}{multi}" for multi in ("", "_multi") for what in ("right", "misleading"))]
+GUESSED = ["acc", "acc_choices_only", "above_chance", "chance", "acc_longest"]
 RANGE = ["acc_mean", "acc_min", "acc_max"]
 MACRO = ["macro_acc", "macro_acc_min", "macro_acc_max"]
 
 
 def score_metrics(name: str, probe: str) -> list[str]:
-    """The metrics of SCORE's probes. Some belong to a single benchmark."""
+    """The metrics of SCORE's probes and of labels. Some belong to a single benchmark."""
     benchmark = benchmark_of(name)
     macro = MACRO if benchmark == "mmlu_pro" else []
     drops = benchmark in ("mmlu_pro", "agieval")
@@ -74,6 +76,7 @@ def score_metrics(name: str, probe: str) -> list[str]:
         "prompts": ["equal@0.8", *original, "invalid"],
         "order": ["acc_h", *original, "recall_spread", "position_chi_square", "invalid", *ties],
         "sampling": ["maj@k", "pass^k", "noise", "invalid"],
+        "labels": [*original, "invalid", *ties],
     }
     return ["acc", *RANGE, *paper, *macro, *macro_paper, *rate, *rest[probe], *["timeouts"] * (benchmark == "math")]
 
@@ -108,8 +111,10 @@ def printed(name: str) -> list[str]:
 
 def _of_both_forms(name: str) -> list[str]:
     scored = name.endswith("_mc")
-    if probe_of(name) in ("prompts", "order", "sampling"):
+    if probe_of(name) in ("prompts", "order", "sampling", "labels"):
         return score_metrics(name, probe_of(name))
+    if probe_of(name) == "choices_only":
+        return [*GUESSED, "invalid", *["ties"] * scored]
     if probe_of(name) == "revas":
         return [*REVAS, *(SCORED if scored else SELECTIONS), "replaced_acc", "invalid", *["ties"] * scored]
     return [*(PLUS if probe_of(name) == "plus" else METRICS), *["ties"] * scored]

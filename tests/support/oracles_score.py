@@ -1,4 +1,4 @@
-"""Slow and obvious versions of the metrics of SCORE's three probes, straight from the definitions.
+"""Slow and obvious versions of the metrics of SCORE's probes, labels and choices_only, from the definitions.
 
 The rest is in `oracles.py`. `same` tells whether two written answers are equivalent.
 """
@@ -339,6 +339,29 @@ def sampling_metrics(questions: Questions, same: Same = eq) -> Values:
         | _named("samples", each_kind(questions))
         | _named("by_category", by_category(questions, same=same))
     )
+
+
+def labels_metrics(questions: Questions) -> Values:
+    """Every metric of the labels probe."""
+    return (
+        _shared(questions)
+        | {metric.__name__: metric(questions) for metric in (plain.mcqa, plain.ci, plain.cora, plain.ties)}
+        | _named("styles", each_kind(questions))
+        | _named("by_category", by_category(questions))
+    )
+
+
+def choices_only_metrics(questions: Questions) -> Values:
+    """Every metric of the choices-only probe; with one option picked at random, each question is right by chance."""
+    chance = mean(Fraction(1, len({*records[0].printed})) for records in questions)
+    guessed = plain.acc(_without(questions, "original"))
+    return {metric.__name__: metric(questions) for metric in (plain.invalid, plain.followed, plain.ties)} | {
+        "acc": plain.acc(_without(questions, "choices_only")),
+        "acc_choices_only": guessed,
+        "chance": float(chance),
+        "above_chance": guessed - float(chance),
+        "acc_longest": mean(records[0].longest for records in questions),
+    }
 
 
 def aggregated(probes: Mapping[str, Questions], macro: bool = False, same: Same = eq) -> Values:

@@ -13,6 +13,7 @@ from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.variants.label_styles import STYLES
 
 TASKS = Path(__file__).parents[2] / "tasks"
 
@@ -42,7 +43,7 @@ class Simulated(LM):
 
     @staticmethod
     def _score(said: str, answer: str) -> tuple[float, bool]:
-        if said not in (*LETTERS, "yes", "no"):
+        if said not in {*LETTERS, "yes", "no"}.union(*STYLES.values()):
             return log(1 / 4), False
         return log(1 / 2 if answer == said else 1 / 8), answer == said
 

@@ -177,6 +177,7 @@ def answer_to(variant: Variant, name: str, variants: int, picked: int | None = N
         position=None if picked is None else variant.printed.index(picked),
         ask=variant.ask,
         original=variant.original,
+        longest=variant.longest,
         **said,
     )
 
@@ -264,6 +265,7 @@ _MADE: dict[str, Callable[[], tuple[str, Members]]] = {
     "order": lambda: ("order", questions(QUESTIONS, "order", (4, 4, 5), 6)),
     "sampling": lambda: ("sampling", questions(QUESTIONS, "sampling", (4,), 7)),
     "written": lambda: ("prompts", questions(QUESTIONS, "prompts", (0,), 8)),
+    "choices_only": lambda: ("choices_only", questions(QUESTIONS, "choices_only", (3, 4, 5), 9)),
 }
 MADE = tuple(_MADE)
 """Names of large tables, one for each kind of answers."""

@@ -18,8 +18,8 @@ def test_variants_agree_with_the_declaration_of_the_probe(probe, form):
         variants = probe.expand(question, Setting(form=form))
         assert [variant.ordinal for variant in variants] == list(range(len(variants)))
         assert {variant.variants for variant in variants} == {len(variants)}
-        of = (question.id, question.stem, question.category)
-        assert {(one.question_id, one.question, one.category) for one in variants} == {of}
+        assert {(one.question_id, one.category) for one in variants} == {(question.id, question.category)}
+        assert {one.question for one in variants} - {""} == {question.stem}
         assert sum(variant.original for variant in variants) <= 1
         kinds = {variant.kind for variant in variants}
         assert kinds <= probe.kinds.keys() or not probe.kinds

@@ -52,7 +52,7 @@ OWN = """{% if ask == "yes_no" %}Vrai ?{% elif ask == "select_all" %}Toutes :{% 
 """
 
 
-@pytest.mark.parametrize("probe", [name for name in PROBES if name != "prompts"])
+@pytest.mark.parametrize("probe", [name for name, probe in PROBES.items() if not probe.own_prompts])
 def test_a_prompt_of_ones_own(probe):
     begins = {"yes_no": "Vrai ?", "select_all": "Toutes :"}
     for variant in cora.expand(ROWS, probe=probe, prompt=OWN):
@@ -73,7 +73,8 @@ def test_a_prompt_of_ones_own(probe):
         ("divergent", "{{ letters }}", "'What is frozen water?' is missing"),
         ("order", "{{ question }}", "'Ice' is missing"),
         ("plus", "{{ question }} {{ options }}", "expected other words if the variable `ask` is 'letter'"),
-        *(("prompts", OWN, "the probe 'prompts' compares several prompts"), ("order", "", "expected a Jinja template")),
+        *((probe, OWN, f"the probe '{probe}' compares several prompts") for probe in ("prompts", "labels")),
+        ("order", "", "expected a Jinja template"),
     ],
 )
 def test_a_prompt_is_checked(probe, prompt, told):

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.choices_only import choices_only
 from lm_eval_cora.variants.divergent import divergent
+from lm_eval_cora.variants.label_styles import labels
 from lm_eval_cora.variants.plus import plus
 from lm_eval_cora.variants.revas import revas
 from lm_eval_cora.variants.template import (
@@ -144,7 +146,10 @@ QUESTION = Question("water-1", "What is the name for frozen water?", ("Steam", "
 OF_FIVE = replace(QUESTION, choices=(*QUESTION.choices, "Rain"))
 FIRST_OF_KIND = {
     (probe, variant.kind): variant
-    for probe, variants in (("divergent", divergent(OF_FIVE)), ("plus", plus(QUESTION)), ("revas", revas(QUESTION)))
+    for probe, variants in (
+        *(("divergent", divergent(OF_FIVE)), ("plus", plus(QUESTION)), ("revas", revas(QUESTION))),
+        *(("labels", labels(QUESTION)), ("choices_only", choices_only(QUESTION))),
+    )
     for variant in reversed(variants)
 }
 
@@ -164,6 +169,8 @@ def prompt(ask, choices, text="Which?", *, instruct=True):
         *(("plus", kind) for kind in ("shuffled", "options_2", "options_6", "nota_answer")),
         *(("revas", kind) for kind in ("options_10_shuffled", "nota_answer", "nota_answer_shuffled", "replaced")),
         *(("revas", kind) for kind in ("true_or_false_right", "true_or_false_wrong", "select_all")),
+        *(("labels", kind) for kind in ("lower_case", "numbers", "roman", "symbols")),
+        ("choices_only", "choices_only"),
     ],
 )
 def test_prompt_of_each_kind(probe, kind):
@@ -171,7 +178,9 @@ def test_prompt_of_each_kind(probe, kind):
 
 
 def test_text_before_scored_answers():
-    for probe, kind, name in (("revas", "true_or_false_right", "true_or_false"), ("plus", "options_6", "options_6")):
+    asked = (("revas", "true_or_false_right", "true_or_false"), ("plus", "options_6", "options_6"))
+    hidden = ("choices_only", "choices_only", "choices_only")
+    for probe, kind, name in (*asked, hidden, ("labels", "roman", "roman")):
         assert prompt_of(vars(FIRST_OF_KIND[probe, kind]), instruct=False) == kept(f"scored_{name}")
 
 
@@ -196,7 +205,7 @@ def test_the_instruction_names_the_printed_letters():
     "text",
     [
         *("$\\frac{1}{2}$ {{ 7 * 7 }}", "{% raw %}", "{# gone? #}", "<b>&amp;</b>", "\"quoted\" 'text'", "two\nlines "),
-        *(" \t indented", "שלום", "", "x" * 30_000),
+        *(" \t indented", "שלום", "x" * 30_000),
     ],
 )
 def test_question_and_options_reach_the_model_unchanged(text):
