@@ -140,7 +140,8 @@ def test_lines_that_cannot_be_read_are_counted(tmp_path):
     found = of_lines(tmp_path, *lines)
     kept = len(found.table.sizes)
     assert kept >= 50
-    assert any(tells(note, f"left out {60 - 1 - kept} documents") for note in found.notes)  # no doc_id without filter
+    left_out = 60 - 1 - kept  # without its filter a line is no document
+    assert any(tells(note, f"left out {left_out} a prompt or target that cannot be read") for note in found.notes)
     assert not any(isnan(estimate.value) for estimate in found.estimates.values())
 
 
@@ -151,4 +152,4 @@ def test_tasks_without_options_are_refused(tmp_path):
         read_runs([tmp_path])
     (file,) = find_files(put(path, [*lines[:1], *map(line, range(1, 9))]))
     (log,) = read_other_task(file)
-    assert (len(log.rows), log.notes[0][:19]) == (8, "left out 1 document")
+    assert (len(log.rows), log.notes) == (8, ["left out 1 a prompt or target that cannot be read"])
