@@ -194,7 +194,8 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
     if questions is not None:
         chosen = replace(chosen, data_files=(questions,))
     try:
-        found, _ = load_questions(benchmark("local", chosen.declared, chosen.data_files), chosen)
+        source = benchmark("local", chosen.declared, chosen.data_files)
+        found = load_questions(source, chosen, PROBES[probe].leaves_out).chosen
     except UserError as error:
         raise UserError(str(error).removeprefix("data_files: ")) from None
     return variants_of_all(found, PROBES[probe], chosen)

@@ -213,8 +213,10 @@ def _counted(table: ResponseTable) -> _Counted | None:
     valid = table.position >= 0
     np.maximum.at(most, table.question[valid], table.options[valid])
     asked = table.any_by_question(valid)
+    is_swapped = _is_swapped(table)
+    most[is_swapped] = table.sizes[is_swapped]  # the right option stays before "All of the above"
     options = most[asked]
-    picks = _counts(table, valid & (table.correct | ~_is_swapped(table)[table.question]))[asked]
+    picks = _counts(table, valid & (table.correct | ~is_swapped[table.question]))[asked]
     cluster = np.arange(len(options))
     if table.cluster is not None:  # the questions of a cluster that have as many options move together
         groups, group = np.unique(np.stack([table.cluster[asked], options]), axis=1, return_inverse=True)
@@ -256,8 +258,9 @@ def right_letters(table: ResponseTable) -> Ints:
 def _is_swapped(table: ResponseTable) -> Bools:
     """(N,) whether the right option is at the first letter, the second, ..., in the variants of a question."""
     variant = np.arange(len(table.question)) - table.starts[table.question]
-    moved = (right_letters(table) == variant) & (table.sizes[table.question] == table.options)
-    return ~table.any_by_question(~moved) & (table.sizes > 2)  # of two options, they are all orders
+    is_moved = (right_letters(table) == variant) & (table.sizes[table.question] <= table.options)
+    is_all = (table.sizes < 2) | table.any_by_question(~is_moved | (table.options <= 2))  # orders of two options
+    return ~is_all
 
 
 def _counts(table: ResponseTable, counted: Bools) -> Floats:

@@ -1,7 +1,10 @@
 """Changes to the options of a question, and the names of the kinds of variants, that several probes share."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, islice
+from itertools import count
+from typing import NamedTuple
 
 from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
 from lm_eval_cora.questions.randomness import distinct_orders, draw, in_random_order
@@ -91,12 +94,53 @@ KINDS = {
 HARDEST_FIRST = (TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL))
 
 
-def source_options(question: Question, nota_text: str) -> list[PrintedOption]:
-    """Return the options of the source; one with the same words as `nota_text` is NOTA: both are the same answer."""
-    return [
-        (NOTA if _plain(text) == _plain(nota_text) else identity, text)
-        for identity, text in zip(question.identities, question.choices, strict=True)
-    ]
+class Layout(NamedTuple):
+    """The options of a question, and those that refer to all or to none of them, which alterations keep in place."""
+
+    options: list[PrintedOption]  # of the source
+    nota: PrintedOption
+    right: int
+    last: Sequence[int]  # identities that refer to others, in their order, and NOTA; empty without references
+    about_all: int | None  # the identity of "All of the above"
+
+    @classmethod
+    def of(cls, question: Question, nota_text: str) -> Layout:
+        """Find the references. An option about none of the others, or with the words of `nota_text`, is NOTA."""
+        options, references = list[PrintedOption](), dict[int, str]()
+        found = question.references or [""] * len(question.choices)
+        for identity, text, reference in zip(question.identities, question.choices, found, strict=True):
+            is_nota = reference == "none" or _plain(text) == _plain(nota_text)
+            options.append((NOTA if is_nota else identity, text))
+            if reference:
+                references[options[-1][0]] = reference
+        if references:
+            references.setdefault(NOTA, "none")
+        about_all = next((identity for identity, reference in references.items() if reference == "all"), None)
+        return cls(options, (NOTA, nota_text), options[question.answer][0], list(references), about_all)
+
+    def orders(self, options: Sequence[PrintedOption], number: int, *key: str | int) -> list[list[PrintedOption]]:
+        """Draw distinct orders, the given one first; options that refer to others are last in all of them."""
+        moved = [option for option in options if option[0] not in self.last]
+        rest = [option for identity in self.last for option in options if option[0] == identity]
+        return [[*order, *rest] for order in distinct_orders(moved, number, *key)]
+
+    def kept(self, altered: Iterable[Altered]) -> Iterator[Altered]:
+        """Print options that refer to others last, except in the original. Leave out variants without one answer."""
+        for one in altered:
+            if one.original or not self.last:
+                yield one
+            elif self._has_one_answer(one):
+                yield one._replace(options=self.orders(one.options, 1)[0])
+
+    def _has_one_answer(self, altered: Altered) -> bool:
+        """Whether the answer of a variant is its only right option, by what "All of the above" and NOTA mean."""
+        printed = [identity for identity, _ in altered.options]
+        plain = {*printed} - {*self.last}
+        if self.right == self.about_all:  # with another set of options, "All of the above" would be another statement
+            is_clear = altered.ask == LETTER and {*printed} ^ {*dict(self.options)} <= {NOTA}
+        else:
+            is_clear = bool(plain) and (self.about_all not in printed or plain != {self.right})
+        return is_clear and printed.count(NOTA) < 2
 
 
 def _plain(text: str) -> str:
@@ -112,45 +156,46 @@ def filler_options(question: Question, nota_text: str, seed: int) -> list[Printe
 
 def of_mcqa_plus(
     question: Question,
+    layout: Layout,
     more: Sequence[PrintedOption],
     seed: int,
-    nota_text: str,
     probe: str,
     *,
     several_orders: bool = False,
 ) -> Iterator[Altered]:
     """Yield the kinds of MCQA+: original and shuffled, other numbers of options, NOTA as the answer, true or false."""
     # With several orders, as in REVAS, n options are printed in n orders and those with NOTA in four, instead of one.
-    options = source_options(question, nota_text)
-    right = options[question.answer][0]
+    options, right = layout.options, layout.right
     key = (seed, question.id, probe)
-    yield from in_orders(ORIGINAL, options, right, len(options) if several_orders else 1 + 3, *key)
+    yield from in_orders(ORIGINAL, layout, options, right, len(options) if several_orders else 1 + 3, *key)
     distractors = [position for position in range(len(options)) if position != question.answer]
     for number in COUNTS:
         kind, added = with_options(number), number - len(options)
         resized = [*options, *more[: max(added, 0)]]
         if added < 0:
-            kept = [question.answer, *islice(in_random_order(distractors, *key, kind), number - 1)]
+            drawn = in_random_order(distractors, *key, kind)
+            plain_first = sorted(drawn, key=lambda position: options[position][0] in layout.last)  # are removed first
+            kept = [question.answer, *plain_first[: number - 1]]
             resized = [options[position] for position in sorted(kept)]
         if added:
-            yield from in_orders(kind, resized, right, number if several_orders else 1, *key)
+            yield from in_orders(kind, layout, resized, right, number if several_orders else 1, *key)
     # A distractor that is NOTA is removed, too, unless it is the only one.
     others = [options[position] for position in distractors]
-    with_nota = [*([option for option in others if option[0] != NOTA] or others), (NOTA, nota_text)]
-    yield from in_orders(NOTA_ANSWER, with_nota, NOTA, 4 if several_orders else 1, *key)
+    with_nota = [*([option for option in others if option[0] != NOTA] or others), layout.nota]
+    yield from in_orders(NOTA_ANSWER, layout, with_nota, NOTA, 4 if several_orders else 1, *key)
     for option in once_each(options):
         yield Altered(TRUE_OR_FALSE_RIGHT if option[0] == right else TRUE_OR_FALSE_WRONG, [option], right, YES_NO)
 
 
 def in_orders(
-    kind: str, options: Sequence[PrintedOption], right: int, number: int, *key: str | int
+    kind: str, layout: Layout, options: Sequence[PrintedOption], right: int, number: int, *key: str | int
 ) -> Iterator[Altered]:
     """Yield a variant in the given order, then shuffled ones; `number` in total if so many distinct orders exist."""
     yield letters(kind, options, right)
     text = dict(reversed(options))
-    identities = [identity for identity, _ in options]
-    for order in distinct_orders(identities, number, *key, shuffled(kind))[1:] if number > 1 else ():
-        yield letters(shuffled(kind), [(identity, text[identity]) for identity in order], right)
+    equal = [(identity, text[identity]) for identity, _ in options]
+    for order in layout.orders(equal, number, *key, shuffled(kind))[1:] if number > 1 else ():
+        yield letters(shuffled(kind), order, right)
 
 
 def letters(kind: str, options: Sequence[PrintedOption], right: int) -> Altered:

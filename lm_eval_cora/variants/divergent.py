@@ -1,10 +1,9 @@
 """The divergent probe of CoRA (section 5): questions with their options reordered, removed, or replaced by NOTA."""
 
-from lm_eval_cora.questions.question import NOTA, Question
-from lm_eval_cora.questions.randomness import reordering
-from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, letters, shuffled, source_options
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, Layout, letters, shuffled
 from lm_eval_cora.variants.template import LETTER
-from lm_eval_cora.variants.variant import Altered, PrintedOption, Probe, Setting, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
 
 NAME = "divergent"
 WITH_NOTA = "with_nota"
@@ -26,9 +25,13 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     A shuffled variant never has the order of the variant that it shuffles. In the paper it may, which asks the same
     prompt twice.
 
-    A source option with the same words as `nota_text` gets the identity NOTA, so that both are the same answer. If it
-    is the right option, a variant may print NOTA twice, and both are right. With the usual wordings of NOTA, the option
-    `skip_option_references` skips such questions.
+    A source option with the same words as `nota_text` gets the identity NOTA, so that both are the same answer.
+
+    If the question has `references`, options that refer to all or to none of the others ("All of the above", "None of
+    these") are last in all variants but the original. The latter get the identity NOTA, too. A variant is not made if
+    it had not exactly one right option, or another one: if it printed NOTA twice or the right option beside "All of the
+    above" alone. If "All of the above" is right, only the original and shuffled are made, and those that replace "None
+    of these" by NOTA.
 
     Args:
         question: A question with 2 to 26 options.
@@ -42,24 +45,23 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
 
     Source: CoRA, section 5; 26 variants for five options.
     """
-    nota: PrintedOption = (NOTA, nota_text)
-    options = source_options(question, nota_text)
-    right = options[question.answer][0]
+    layout = Layout.of(question, nota_text)
+    options, right = layout.options, layout.right
     distractors = [position for position in range(len(options)) if position != question.answer]
     decoupled = [[options[p] for p in sorted((question.answer, d))] for d in distractors]
     arrangements = {
         ORIGINAL: [options],
-        WITH_NOTA: [[nota if p == d else option for p, option in enumerate(options)] for d in distractors],
+        WITH_NOTA: [[layout.nota if p == d else option for p, option in enumerate(options)] for d in distractors],
         DECOUPLED: decoupled,
-        DECOUPLED_WITH_NOTA: [[*pair, nota] for pair in decoupled],
+        DECOUPLED_WITH_NOTA: [[*pair, layout.nota] for pair in decoupled],
     }
     altered: list[Altered] = []
     for kind, members in arrangements.items():
         altered += [letters(kind, member, right) for member in members]
         for member in members:
-            order = reordering(member, seed, question.id, NAME, shuffled(kind), len(altered))
-            altered.append(letters(shuffled(kind), order, right))
-    return variants_of(question, altered)
+            orders = layout.orders(member, 2, seed, question.id, NAME, shuffled(kind), len(altered))
+            altered += [letters(shuffled(kind), order, right) for order in orders[1 if layout.last else -1 :]]
+    return variants_of(question, layout.kept(altered))
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:

@@ -1,11 +1,11 @@
 """The probe of the REVAS study (sections 3 and 4; MCQA+, sections 2 and 3), with all variants for its tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants import alterations, template
 from lm_eval_cora.variants.alterations import shuffled
-from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, PrintedOption, Probe, Setting, Variant, variants_of
 
 NAME = "revas"
 
@@ -30,6 +30,11 @@ def revas(
     Equal distractors count as one option, so there are fewer orders and only one true-or-false question for them, and
     they are replaced together.
 
+    If the question has `references`, options that refer to all or to none of the others are last in all variants but
+    the original, also after fillers, and are the first ones to be removed. Those about none are NOTA. A variant is not
+    made if it had not exactly one right option, or another one. If "All of the above" is right, only reordered variants
+    are made, and those without a wrong "None of these". True or false is not asked about these options.
+
     Args:
         question: A question with 2 to 26 options.
         seed: Seed of the orders, removed distractors and fillers.
@@ -45,14 +50,16 @@ def revas(
     Source: REVAS, sections 3.3, 3.4 and 4. Its 37 variants are 33 orders and four true-or-false questions. It does not
     count the variants with NOTA, select_all and replaced.
     """
-    return variants_of(question, _altered(question, seed, nota_text, select_all))
-
-
-def _altered(question: Question, seed: int, nota_text: str, select_all: bool) -> Iterator[Altered]:
+    layout = alterations.Layout.of(question, nota_text)
     more = alterations.filler_options(question, nota_text, seed)
-    yield from alterations.of_mcqa_plus(question, more, seed, nota_text, NAME, several_orders=True)
-    options = alterations.source_options(question, nota_text)
-    right = options[question.answer][0]
+    return variants_of(question, layout.kept(_altered(question, layout, more, seed, select_all)))
+
+
+def _altered(
+    question: Question, layout: alterations.Layout, more: Sequence[PrintedOption], seed: int, select_all: bool
+) -> Iterator[Altered]:
+    yield from alterations.of_mcqa_plus(question, layout, more, seed, NAME, several_orders=True)
+    options, right = layout.options, layout.right
     if select_all:
         yield Altered(alterations.SELECT_ALL, options, right, template.SELECT_ALL)
     for distractor, _ in alterations.once_each(options):

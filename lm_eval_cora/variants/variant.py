@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import AnyQuestion, Form
-from lm_eval_cora.questions.references import refers_to_options
+from lm_eval_cora.questions.question import AnyQuestion, Form, Reference
+from lm_eval_cora.questions.references import references
 from lm_eval_cora.variants.template import LETTER, Template, Templates, own_templates, prompt_of
 
 # The kind of the repeats of an original (option `repeats`), after its variants. Only `noise` counts them.
@@ -81,7 +81,7 @@ _one_object: Callable[[tuple[int, ...]], tuple[int, ...]] = lru_cache(maxsize=40
 def variants_of(question: AnyQuestion, altered: Iterable[Altered]) -> list[Variant]:
     """Complete the variants of a question with the fields that they share."""
     forms, variants = list(altered), []
-    refers = refers_to_options(question.choices, question.stem)
+    refers = any(references(question.choices, question.stem))
     for ordinal, form in enumerate(forms):
         variant = Variant(
             question.id,
@@ -133,6 +133,8 @@ class Probe:
     formats: Mapping[Form, str]  # name of the answer format for each form; some kinds may use another format
     kinds: Mapping[str, str] = field(default_factory=dict)  # a sentence about each; empty if they are templates
     options: tuple[str, ...] = ()  # options that change its variants, except those that all probes share
+    alters_options: bool = True  # also if it only reorders them
+    can_alter: Callable[[Any, Sequence[Reference], Options], bool] = lambda *_: True  # a question with references
     open_questions: bool = False  # whether the probe also accepts questions without options
     samples: bool = False  # whether the variants of a question have the same prompt and differ by random sampling only
     hardest_first: tuple[str, ...] = ()  # kinds to ask directly after the original, hardest first
@@ -145,3 +147,11 @@ class Probe:
     ranked_by: tuple[str, ...] = ("cora", "acc")  # the report ranks models by the first of these that a run defines
     charts: tuple[str, ...] = ("changes", "accuracy_ranges", "by_kind", "heat_maps")  # of `report.sections.BLOCKS`
     tables: tuple[str, ...] = ("by_category", "with_references")  # folded tables in its report
+
+    def leaves_out(self, question: AnyQuestion, options: Options) -> bool:
+        """Whether a question is left out because its options refer to others."""
+        found = references(question.choices, question.stem)
+        leaves = options.option_references == "leave_out"
+        if options.option_references == "keep" and self.alters_options:
+            leaves = "other" in found or not self.can_alter(question, found, options)
+        return leaves and any(found)

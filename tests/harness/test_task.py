@@ -210,20 +210,20 @@ def test_a_task_file_is_three_lines_and_has_a_readme(path):
 
 
 def test_a_doc_says_what_the_samples_file_needs(tmp_path):
-    row = {"id": 7, "question": "Which?", "choices": ["Ice", "All of the above"], "answer": 0, "category": "c"}
+    row = {"id": 7, "question": "Which?", "choices": ["Ice", "Fog", "All of the above"], "answer": 0, "category": "c"}
     doc = build("cora_local", data_files=write(tmp_path / "my.jsonl", row)).eval_docs[1]
     assert doc == {
         "question_id": "7",
         "category": "c",
         "refers_to_options": True,
         "question": "Which?",
-        "variants": 8,
+        "variants": 10,
         "ordinal": 1,
         "kind": "shuffled",
         "original": False,
         "ask": "letter",
-        "choices": ("All of the above", "Ice"),
-        "printed": (1, 0),
+        "choices": ("Fog", "Ice", "All of the above"),
+        "printed": (1, 0, 2),
         "answer": 0,
     }
 
