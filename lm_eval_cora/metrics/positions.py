@@ -81,7 +81,8 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     1) degrees of freedom, with a 95th percentile of 3.84, 5.99, 7.81, 9.49 and 16.92 for 2, 3, 4, 5 and 10 letters.
     `position_p_value` is exact.
 
-    Letters with fewer than ten questions are counted with the last letter that has ten. A question with n options adds
+    With swapped orders, n does not count options that refer to others, such as "All of the above": the right option
+    stays before them. Letters with fewer than ten questions are counted with the last letter that has ten. A question with n options adds
     1 / n of a question to each of its letters. All variants of a question must print the same options. Questions that
     share a passage are rotated together, so they must have as many options: else the result is nan.
     Range: at least 0, without a standard error; 0 if all questions have d = 0, such as those that always get the same
