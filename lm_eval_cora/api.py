@@ -195,7 +195,7 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         chosen = replace(chosen, data_files=(questions,))
     try:
         source = benchmark("local", chosen.declared, chosen.data_files)
-        found = load_questions(source, chosen, PROBES[probe].leaves_out).chosen
+        found, *_ = load_questions(source, chosen, PROBES[probe].leaves_out)
     except UserError as error:
         raise UserError(str(error).removeprefix("data_files: ")) from None
     return variants_of_all(found, PROBES[probe], chosen)

@@ -31,8 +31,8 @@ def load_benchmark(
     *, options: Options, benchmark: Benchmark, probe: Probe = PROMPTS
 ) -> tuple[list[AnyQuestion], int, str]:
     """Load the questions of a probe, the number it leaves out, and a digest of all: the harness' `custom_dataset`."""
-    found = load_questions(benchmark, options, probe.leaves_out)
-    return found.chosen, found.left_out, questions_digest(map(to_row, found.every))
+    chosen, referring, questions = load_questions(benchmark, options, probe.leaves_out)
+    return chosen, referring, questions_digest(map(to_row, questions))
 
 
 def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:

@@ -82,9 +82,10 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     `position_p_value` is exact.
 
     With swapped orders, n does not count options that refer to others, such as "All of the above": the right option
-    stays before them. Letters with fewer than ten questions are counted with the last letter that has ten. A question with n options adds
-    1 / n of a question to each of its letters. All variants of a question must print the same options. Questions that
-    share a passage are rotated together, so they must have as many options: else the result is nan.
+    stays before them. Letters with fewer than ten questions are counted with the last letter that has ten. A question
+    with n options adds 1 / n of a question to each of its letters. All variants of a question must print the same
+    options. Questions that share a passage are rotated together, so they must have as many options: else the result is
+    nan.
     Range: at least 0, without a standard error; 0 if all questions have d = 0, such as those that always get the same
     option. nan with fewer than ten questions with a pick per letter. Source: Cochran 1950 (Q),
     doi:10.1093/biomet/37.3-4.256; ours for the picks by letter.

@@ -92,16 +92,13 @@ def count_left_out(left_out: Iterable[LeftOut]) -> str:
     return "; ".join(counts[:_KINDS]) + more
 
 
-class Selection(NamedTuple):
-    """The questions that the options select, the number left out because of their options, and all questions."""
+def load_questions(
+    benchmark: Benchmark, options: Options, leaves_out: LeavesOut = lambda *_: False
+) -> tuple[list[AnyQuestion], int, list[AnyQuestion]]:
+    """Load the questions of a benchmark: those that the options select, how many the probe leaves out, and all.
 
-    chosen: list[AnyQuestion]
-    left_out: int
-    every: list[AnyQuestion]
-
-
-def load_questions(benchmark: Benchmark, options: Options, leaves_out: LeavesOut = lambda *_: False) -> Selection:
-    """Load the questions of a benchmark. Warnings name the rows left out. A probe may leave out further questions."""
+    Warnings name the rows left out.
+    """
     source = QuestionSource(benchmark, options, benchmark.source.split)
     questions, left_out, notes = source.load()
     name, expected, total = benchmark.name, benchmark.published_rows, len(questions) + len(left_out)
@@ -124,7 +121,7 @@ def load_questions(benchmark: Benchmark, options: Options, leaves_out: LeavesOut
             f"{name}: the questions are in {name_of_language(language)}, the option {options.nota_text!r} is not. "
             "Translate it with the option 'nota_text'"
         )
-    return Selection(chosen, referring, questions)
+    return chosen, referring, questions
 
 
 class QuestionSource:

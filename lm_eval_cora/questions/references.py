@@ -1,11 +1,10 @@
 """Options that refer to other options: "All of the above", "Both A and B", "Options 1 and 2"."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import get_args
 
 import yaml
 
@@ -25,9 +24,8 @@ _LONGEST = 60  # characters of an option that is a list of labels, or that does 
 _LETTER = rf"(?-i:[^\W{UNSPACED}])"  # of a script that separates words by spaces
 _EDGE = f"(?:(?<!{_LETTER})|(?!{_LETTER}))"  # of a word
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_compiled = cache(re.compile)
+_compiled = cache(partial(re.compile, flags=re.IGNORECASE | re.MULTILINE))
 _LETTERS = re.compile(r"[^\W_]")
-_KINDS = ("all", "none", "two", "other", "beside")  # of words beside the phrases
 
 
 def with_references(question: AnyQuestion) -> AnyQuestion:
@@ -46,31 +44,28 @@ def references(choices: tuple[str, ...], stem: str) -> tuple[Reference, ...]:
     """
     text = "\n".join(choices)
     words = set(_WORD.findall(text.lower()))
-    asked = (one for known, one in _languages() if not text.isascii() or not known.isdisjoint(words))
-    languages = [one for one in asked if _compiled(one["phrases"]).search(text)]
+    asked = (phrases for known, phrases in _phrases() if not text.isascii() or not known.isdisjoint(words))
+    phrases = _compiled("|".join(one for one in asked if _compiled(one).search(text)) or "(?!)")
     lists = set[str]().union(*(_lists(choices, stem, *one) for one in _STYLES))
-    found = [_reference(choice, languages, lists) for choice in choices]
+    found: list[Reference] = ["other" if choice in lists else _reference(choice, phrases) for choice in choices]
     plain = found.count("")
-    is_clear = {"all": plain > 1 and found.count("all") == 1, "none": plain > 0 and found.count("none") == 1}
-    for place, choice in enumerate(choices):
-        means_two = plain != 2 and any(_compiled(one["two"]).search(choice) for one in languages)
-        if found[place] and (means_two or not is_clear.get(found[place])):
-            found[place] = "other"
-    return tuple(found)
+    is_clear = {"all": found.count("all") == 1 < plain, "none": found.count("none") == 1 <= plain}
+    means_two = [plain != 2 and _says("two").search(choice) for choice in choices]
+    return tuple(
+        "other" if kind and (two or not is_clear.get(kind)) else kind
+        for kind, two in zip(found, means_two, strict=True)
+    )
 
 
-def _reference(choice: str, languages: Sequence[Mapping[str, str]], lists: Collection[str]) -> Reference:
+def _reference(choice: str, phrases: re.Pattern[str]) -> Reference:
     """Find how an option refers to others, without a look at them."""
-    found: set[Reference] = {"other"} if choice in lists else set()
-    for language in languages:
-        pattern = _compiled(language["phrases"])
-        finds = pattern.search if len(choice) <= _LONGEST else pattern.match
-        if not finds(choice):
-            continue
-        has = {kind for kind in _KINDS if _compiled(language[kind]).search(choice)}
-        says_more = "other" in has or _LETTERS.search(_compiled(language["beside"]).sub("", pattern.sub("", choice)))
-        found.add("other" if says_more else "none" if "none" in has else "all" if "all" in has else "other")
-    return next((kind for kind in get_args(Reference) if kind in found), "")
+    finds = phrases.search if len(choice) <= _LONGEST else phrases.match
+    if not finds(choice):
+        return ""
+    rest = _says("all", "none", "two", "other", "beside").sub("", phrases.sub("", choice))
+    if _says("other").search(choice) or _LETTERS.search(rest):
+        return "other"
+    return "none" if _says("none").search(choice) else "all" if _says("all").search(choice) else "other"
 
 
 def _lists(choices: Sequence[str], stem: str, labels: Sequence[str], label: str, signs: str) -> set[str]:
@@ -92,27 +87,32 @@ def _tables() -> list[dict[str, str]]:
 
 
 @cache
-def _languages() -> list[tuple[set[str], dict[str, str]]]:
-    """Return words of the phrases of each language, and its patterns."""
+def _phrases() -> list[tuple[set[str], str]]:
+    """Return words of the phrases of each language, and their pattern."""
     found = []
     for table in _tables():
         whole = table.get("whole", "(?!)")
-        phrases = rf"(?im)(?<!{_LETTER})(?:{table['anywhere']}){_EDGE}|^\W*(?:{whole})[^\w\n]*$"
-        words = {kind: table.get(kind, "(?!)") for kind in _KINDS}
-        words["beside"] = "|".join(words[kind] for kind in _KINDS)
-        patterns = {kind: rf"(?i)(?<!{_LETTER})(?:{words[kind]}){_EDGE}" for kind in words}
-        found.append(({*_WORD.findall(phrases)}, {"phrases": phrases, **patterns}))
+        phrases = rf"(?<!{_LETTER})(?:{table['anywhere']}){_EDGE}|^\W*(?:{whole})[^\w\n]*$"
+        found.append(({*_WORD.findall(phrases)}, phrases))
     return found
+
+
+@cache
+def _says(*kinds: str) -> re.Pattern[str]:
+    """Return a pattern of words of these kinds, in all languages."""
+    return _compiled(rf"(?<!{_LETTER})(?:{_words(*kinds)}){_EDGE}")
+
+
+def _words(*kinds: str) -> str:
+    """Join words of these kinds. No word twice, because each would be tried at each place."""
+    every = (word for table in _tables() for kind in kinds for word in table.get(kind, "(?!)").split("|"))
+    return "|".join(dict.fromkeys(every))
 
 
 @cache
 def _patterns(label: str, signs: str) -> list[re.Pattern[str]]:
     """Return the patterns of a label, of one in a text, and of a list of labels such as "both (A) and (B)"."""
-    # No word twice, because each would be tried at each place.
-    joins, around = (
-        "|".join({word: "" for table in _tables() for word in table.get(kind, "(?!)").split("|")})
-        for kind in ("and", "around")
-    )
+    joins, around = _words("and"), _words("around")
     words = rf"(?:(?i:{around}){_EDGE}[\s:,]*)*"
     marked = rf"[('\"\[]*{label}[)'\"\].]*"
     joint = rf"\s*(?:(?:{signs})\s*(?i:{joins})?|(?i:{joins})|(?<=[)\]]\s)){_EDGE}\s*"

@@ -106,17 +106,15 @@ class Layout(NamedTuple):
     @classmethod
     def of(cls, question: Question, nota_text: str) -> Layout:
         """Find the references. An option about none of the others, or with the words of `nota_text`, is NOTA."""
-        options, references = list[PrintedOption](), dict[int, str]()
         found = question.references or [""] * len(question.choices)
-        for identity, text, reference in zip(question.identities, question.choices, found, strict=True):
-            is_nota = reference == "none" or _plain(text) == _plain(nota_text)
-            options.append((NOTA if is_nota else identity, text))
-            if reference:
-                references[options[-1][0]] = reference
-        if references:
-            references.setdefault(NOTA, "none")
-        about_all = next((identity for identity, reference in references.items() if reference == "all"), None)
-        return cls(options, (NOTA, nota_text), options[question.answer][0], list(references), about_all)
+        options = [
+            (NOTA if reference == "none" or _plain(text) == _plain(nota_text) else identity, text)
+            for identity, text, reference in zip(question.identities, question.choices, found, strict=True)
+        ]
+        referring = {identity: reference for (identity, _), reference in zip(options, found, strict=True) if reference}
+        about_all = next((identity for identity, reference in referring.items() if reference == "all"), None)
+        last = dict.fromkeys((*referring, NOTA)) if referring else ()
+        return cls(options, (NOTA, nota_text), options[question.answer][0], tuple(last), about_all)
 
     def orders(self, options: Sequence[PrintedOption], number: int, *key: str | int) -> list[list[PrintedOption]]:
         """Draw distinct orders, the given one first; options that refer to others are last in all of them."""
