@@ -17,7 +17,7 @@ def counted(number: int, what: str) -> str:
 
 def left_out_for_references(number: object) -> str:
     """How many questions are left out because their options refer to others."""
-    return f"left out {number} questions with options that refer to others"
+    return f"questions left out because their options refer to others: {number}"
 
 
 def described(error: BaseException) -> str:

@@ -55,7 +55,7 @@ def test_local_and_questions_with_option_references(tmp_path, caplog):
     path, only = write(tmp_path / "my.jsonl", PLAIN, referring), write(tmp_path / "only.jsonl", referring)
     assert ids(LOCAL, data_files=(path,)) == ["row-0", "row-1"]
     assert ids(LOCAL, data_files=(path,), option_references="leave_out") == ["row-0"]
-    assert "local: left out 1 questions with options that refer to others" in caplog.text
+    assert "local: questions left out because their options refer to others: 1" in caplog.text
     with pytest.raises(UserError, match="local: no question is left by the options"):
         ids(LOCAL, data_files=(only,), option_references="leave_out")
 
