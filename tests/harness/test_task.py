@@ -10,6 +10,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Source
+from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from tests.support.building import build, manager, own_task
@@ -209,6 +210,17 @@ def test_a_task_file_is_three_lines_and_has_a_readme(path):
     assert len(path.read_text().splitlines()) == 3 + len(shots)
     assert set(yaml.safe_load(path.read_text())) == {"task", "include", "metadata"} | shots
     assert (path.parent / "README.md").is_file()
+
+
+def test_questions_that_a_probe_leaves_out_are_counted(tmp_path):
+    row = {"question": "Which?", "choices": ["Ice", "Fog", "Both A and B"], "answer": 0}
+    path = write(tmp_path / "my.jsonl", row, {**row, "choices": ["Ice", "Fog", "Dew"]})
+    for name, left_out in (("cora_local", 1), ("cora_local_prompts", 0)):
+        task = build(name, data_files=path)
+        assert (f"\n  {left_out_for_references(1)}\n" in task.cost()) == bool(left_out)
+        signature = task.dump_config()["metadata"]["signature"]
+        assert ("|option_references:keep|left_out:1|" in signature) == bool(left_out)
+        assert f"|n:{2 - left_out}x" in signature
 
 
 def test_a_doc_says_what_the_samples_file_needs(tmp_path):
