@@ -1,9 +1,9 @@
 """The divergent probe of CoRA (section 5): questions with their options reordered, removed, or replaced by NOTA."""
 
-from lm_eval_cora.questions.question import Question
-from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, Layout, letters, shuffled
+from lm_eval_cora.questions.question import NOTA, Question
+from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, kept, letters, orders, shuffled, source_options
 from lm_eval_cora.variants.template import LETTER
-from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, PrintedOption, Probe, Setting, Variant, variants_of
 
 NAME = "divergent"
 WITH_NOTA = "with_nota"
@@ -45,23 +45,24 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
 
     Source: CoRA, section 5; 26 variants for five options.
     """
-    layout = Layout.of(question, nota_text)
-    options, right = layout.options, layout.right
+    nota: PrintedOption = (NOTA, nota_text)
+    options = source_options(question, nota_text)
+    right = options[question.answer][0]
     distractors = [position for position in range(len(options)) if position != question.answer]
     decoupled = [[options[p] for p in sorted((question.answer, d))] for d in distractors]
     arrangements = {
         ORIGINAL: [options],
-        WITH_NOTA: [[layout.nota if p == d else option for p, option in enumerate(options)] for d in distractors],
+        WITH_NOTA: [[nota if p == d else option for p, option in enumerate(options)] for d in distractors],
         DECOUPLED: decoupled,
-        DECOUPLED_WITH_NOTA: [[*pair, layout.nota] for pair in decoupled],
+        DECOUPLED_WITH_NOTA: [[*pair, nota] for pair in decoupled],
     }
     altered: list[Altered] = []
     for kind, members in arrangements.items():
         altered += [letters(kind, member, right) for member in members]
         for member in members:
-            orders = layout.orders(member, 2, seed, question.id, NAME, shuffled(kind), len(altered))
-            altered += [letters(shuffled(kind), order, right) for order in orders[1 if layout.last else -1 :]]
-    return variants_of(question, layout.kept(altered))
+            drawn = orders(question, member, 2, seed, question.id, NAME, shuffled(kind), len(altered))
+            altered += [letters(shuffled(kind), order, right) for order in drawn[1 if question.references else -1 :]]
+    return variants_of(question, kept(question, altered))
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:

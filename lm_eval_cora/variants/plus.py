@@ -46,8 +46,8 @@ def plus(question: Question, *, seed: int = 0, nota_text: str = "None of the abo
     asks whether the option is the right answer.
     """
     more = alterations.filler_options(question, nota_text, seed)
-    layout = alterations.Layout.of(question, nota_text)
-    return variants_of(question, layout.kept(alterations.of_mcqa_plus(question, layout, more, seed, NAME)))
+    altered = alterations.of_mcqa_plus(question, more, seed, nota_text, NAME)
+    return variants_of(question, alterations.kept(question, altered))
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:

@@ -1,11 +1,11 @@
 """The probe of the REVAS study (sections 3 and 4; MCQA+, sections 2 and 3), with all variants for its tables."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants import alterations, template
 from lm_eval_cora.variants.alterations import shuffled
-from lm_eval_cora.variants.variant import Altered, PrintedOption, Probe, Setting, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
 
 NAME = "revas"
 
@@ -50,16 +50,14 @@ def revas(
     Source: REVAS, sections 3.3, 3.4 and 4. Its 37 variants are 33 orders and four true-or-false questions. It does not
     count the variants with NOTA, select_all and replaced.
     """
-    layout = alterations.Layout.of(question, nota_text)
+    return variants_of(question, alterations.kept(question, _altered(question, seed, nota_text, select_all)))
+
+
+def _altered(question: Question, seed: int, nota_text: str, select_all: bool) -> Iterator[Altered]:
     more = alterations.filler_options(question, nota_text, seed)
-    return variants_of(question, layout.kept(_altered(question, layout, more, seed, select_all)))
-
-
-def _altered(
-    question: Question, layout: alterations.Layout, more: Sequence[PrintedOption], seed: int, select_all: bool
-) -> Iterator[Altered]:
-    yield from alterations.of_mcqa_plus(question, layout, more, seed, NAME, several_orders=True)
-    options, right = layout.options, layout.right
+    yield from alterations.of_mcqa_plus(question, more, seed, nota_text, NAME, several_orders=True)
+    options = alterations.source_options(question, nota_text)
+    right = options[question.answer][0]
     if select_all:
         yield Altered(alterations.SELECT_ALL, options, right, template.SELECT_ALL)
     for distractor, _ in alterations.once_each(options):
