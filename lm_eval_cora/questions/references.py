@@ -29,9 +29,10 @@ _LETTERS = re.compile(r"[^\W_]")
 
 
 def with_references(question: AnyQuestion) -> AnyQuestion:
-    """Note the references of a question, so that probes keep these options in place."""
+    """Note the references of a question if all are about all or none, so that probes keep these options in place."""
     found = references(question.choices, question.stem)
-    return replace(question, references=found) if isinstance(question, Question) and any(found) else question
+    is_clear = any(found) and "other" not in found
+    return replace(question, references=found) if isinstance(question, Question) and is_clear else question
 
 
 @lru_cache(maxsize=2**17)
