@@ -107,7 +107,7 @@ def our_steps(probe: str) -> None:
 
     mmlu = benchmark("mmlu")
     with step("load"):
-        questions, _ = docs.load_benchmark(options=Options(), benchmark=mmlu)
+        questions, *_ = docs.load_benchmark(options=Options(), benchmark=mmlu)
         pool = docs.load_exemplars(options=Options(), benchmark=mmlu)
     with step("expand"):
         variants = docs.process_docs(questions, PROBES[probe])

@@ -193,7 +193,7 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
     if not isinstance(probe, str) or probe not in PROBES:
         meant = did_you_mean(str(probe), PROBES)
         raise UserError(f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{meant}")
-    chosen = PROBES[probe].fitted(Options.from_metadata("expand", options))
+    chosen = Options.from_metadata("expand", options)
     if questions is None and not ("hub" in options or "data_files" in options):
         raise UserError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
     if questions is not None and "data_files" in options:
@@ -201,7 +201,8 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
     if questions is not None:
         chosen = replace(chosen, data_files=(questions,))
     try:
-        found, _ = load_questions(benchmark("local", chosen.declared, chosen.data_files), chosen)
+        source = benchmark("local", chosen.declared, chosen.data_files)
+        found, *_ = load_questions(source, chosen, PROBES[probe].leaves_out)
     except UserError as error:
         raise UserError(str(error).removeprefix("data_files: ")) from None
     return variants_of_all(found, PROBES[probe], chosen)

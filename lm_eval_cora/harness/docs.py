@@ -17,6 +17,7 @@ from lm_eval_cora.questions.question import AnyQuestion, Form, Question
 from lm_eval_cora.questions.randomness import draw, in_random_order
 from lm_eval_cora.questions.right_option import ENOUGH
 from lm_eval_cora.variants.probes import Probe, uses_templates, variants_of_all
+from lm_eval_cora.variants.prompts import PROMPTS
 from lm_eval_cora.variants.template import prompt_of
 
 SPLIT = "test"
@@ -26,10 +27,12 @@ Doc = dict[str, Any]
 
 
 # ---- questions
-def load_benchmark(*, options: Options, benchmark: Benchmark) -> tuple[list[AnyQuestion], str]:
-    """Load the questions that the options select, with the digest of all: the harness' `custom_dataset`."""
-    chosen, questions = load_questions(benchmark, options)
-    return chosen, questions_digest(map(to_row, questions))
+def load_benchmark(
+    *, options: Options, benchmark: Benchmark, probe: Probe = PROMPTS
+) -> tuple[list[AnyQuestion], int, str]:
+    """Load the questions of a probe, the number it leaves out, and a digest of all: the harness' `custom_dataset`."""
+    chosen, referring, questions = load_questions(benchmark, options, probe.leaves_out)
+    return chosen, referring, questions_digest(map(to_row, questions))
 
 
 def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:

@@ -25,6 +25,7 @@ from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import entries
 from lm_eval_cora.questions.benchmark import Data
+from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.questions.question import LETTERS, Form
 from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
@@ -92,7 +93,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     # ---- before the first request
     def download(self, *_: Any, **__: Any) -> None:
         """Load the benchmark with our options only: the metadata also contains all `--model_args`."""
-        questions, digest = docs.load_benchmark(options=self._options, benchmark=self._benchmark)
+        questions, self._referring, digest = docs.load_benchmark(
+            options=self._options, benchmark=self._benchmark, probe=self.probe
+        )
         self.dataset = {SPLIT: questions}
         # A file name may contain lone surrogates, which cannot be written to a file.
         self._data = Data(self._benchmark.name.encode("utf-8", "replace").decode(), digest)
@@ -171,8 +174,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         variants = [doc for doc in self._selected.values() if doc["question_id"] == question.id]
         labels, last = variants[0].get("labels", LETTERS), variants[-1]
         options = (f"{label} {option!r}" for label, option in zip(labels, question.choices, strict=False))
+        left_out = f"  {left_out_for_references(self._referring)}\n" if self._referring else ""
         return (
-            f"{cost}\n"
+            f"{cost}\n{left_out}"
             f"  question: {question.stem!r}\n"
             f"  options: {', '.join(options) or 'none'}\n"
             f"  right: {question.right!r}\n"
@@ -368,6 +372,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 "task": f"{self.task_name}@{self.VERSION}",
                 **self._data.in_signature(self.task_name),
                 "probe": self.probe.name,
+                "option_references": self._options.option_references if self.probe.alters_options else None,
+                "left_out": self._referring or None,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
                 "reader": self._options.reader if is_read else None,
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,

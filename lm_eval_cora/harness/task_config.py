@@ -35,7 +35,7 @@ def declared_in(config: Mapping[str, Any]) -> tuple[Probe, Benchmark, Options]:
     if "reader" in config and (given is None or isinstance(given, Mapping)):
         given = {"reader": config["reader"], **(given or {})}  # used if the user does not set one
     probe = _probe_of(config)
-    options = probe.fitted(Options.from_metadata(task, given))
+    options = Options.from_metadata(task, given)
     benchmark = _benchmark_of(config, options)
     if benchmark.nota_text and options.nota_text == Options.nota_text:  # the language of the benchmark
         options = replace(options, nota_text=benchmark.nota_text)

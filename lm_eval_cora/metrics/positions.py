@@ -81,9 +81,11 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     1) degrees of freedom, with a 95th percentile of 3.84, 5.99, 7.81, 9.49 and 16.92 for 2, 3, 4, 5 and 10 letters.
     `position_p_value` is exact.
 
-    Letters with fewer than ten questions are counted with the last letter that has ten. A question with n options adds
-    1 / n of a question to each of its letters. All variants of a question must print the same options. Questions that
-    share a passage are rotated together, so they must have as many options: else the result is nan.
+    With swapped orders, n does not count options that refer to others, such as "All of the above": the right option
+    stays before them. Letters with fewer than ten questions are counted with the last letter that has ten. A question
+    with n options adds 1 / n of a question to each of its letters. All variants of a question must print the same
+    options. Questions that share a passage are rotated together, so they must have as many options: else the result is
+    nan.
     Range: at least 0, without a standard error; 0 if all questions have d = 0, such as those that always get the same
     option. nan with fewer than ten questions with a pick per letter. Source: Cochran 1950 (Q),
     doi:10.1093/biomet/37.3-4.256; ours for the picks by letter.
@@ -213,8 +215,10 @@ def _counted(table: ResponseTable) -> _Counted | None:
     valid = table.position >= 0
     np.maximum.at(most, table.question[valid], table.options[valid])
     asked = table.any_by_question(valid)
+    is_swapped = _is_swapped(table)
+    most[is_swapped] = table.sizes[is_swapped]  # the right option stays before "All of the above"
     options = most[asked]
-    picks = _counts(table, valid & (table.correct | ~_is_swapped(table)[table.question]))[asked]
+    picks = _counts(table, valid & (table.correct | ~is_swapped[table.question]))[asked]
     cluster = np.arange(len(options))
     if table.cluster is not None:  # the questions of a cluster that have as many options move together
         groups, group = np.unique(np.stack([table.cluster[asked], options]), axis=1, return_inverse=True)
@@ -256,8 +260,9 @@ def right_letters(table: ResponseTable) -> Ints:
 def _is_swapped(table: ResponseTable) -> Bools:
     """(N,) whether the right option is at the first letter, the second, ..., in the variants of a question."""
     variant = np.arange(len(table.question)) - table.starts[table.question]
-    moved = (right_letters(table) == variant) & (table.sizes[table.question] == table.options)
-    return ~table.any_by_question(~moved) & (table.sizes > 2)  # of two options, they are all orders
+    is_moved = (right_letters(table) == variant) & (table.sizes[table.question] <= table.options)
+    is_all = (table.sizes < 2) | table.any_by_question(~is_moved | (table.options <= 2))  # orders of two options
+    return ~is_all
 
 
 def _counts(table: ResponseTable, counted: Bools) -> Floats:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, tail
 from lm_eval_cora.questions.languages import clear_language, name_of_language
-from lm_eval_cora.questions.messages import described, first_few
+from lm_eval_cora.questions.messages import described, first_few, left_out_for_references
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import (
     AnyQuestion,
@@ -22,10 +22,11 @@ from lm_eval_cora.questions.question import (
     shorten,
 )
 from lm_eval_cora.questions.randomness import draw, in_random_order
-from lm_eval_cora.questions.references import refers_to_options
+from lm_eval_cora.questions.references import with_references
 from lm_eval_cora.questions.rows import read_rows, source_name
 
 _NAMED, _SHOWN, _KINDS = 5, 40, 10  # largest numbers of rows, columns and kinds of defects in a message
+LeavesOut = Callable[[AnyQuestion, Options], bool]  # of a probe; see the option `option_references`
 LeftOut = tuple[str, UnusableQuestion]  # the place of a row that is left out, and its defect
 
 
@@ -91,8 +92,13 @@ def count_left_out(left_out: Iterable[LeftOut]) -> str:
     return "; ".join(counts[:_KINDS]) + more
 
 
-def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQuestion], list[AnyQuestion]]:
-    """Load the questions of a benchmark: those that the options select, and all. Warnings name the rows left out."""
+def load_questions(
+    benchmark: Benchmark, options: Options, leaves_out: LeavesOut = lambda *_: False
+) -> tuple[list[AnyQuestion], int, list[AnyQuestion]]:
+    """Load the questions of a benchmark: those that the options select, how many the probe leaves out, and all.
+
+    Warnings name the rows left out.
+    """
     source = QuestionSource(benchmark, options, benchmark.source.split)
     questions, left_out, notes = source.load()
     name, expected, total = benchmark.name, benchmark.published_rows, len(questions) + len(left_out)
@@ -102,7 +108,7 @@ def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQues
         logger.warning(f"{name}: got {total} rows from {source}, the published split has {expected}")
     if left_out:
         logger.warning(f"{name}: left out {len(left_out)} of {total} questions: {count_left_out(left_out)}")
-    chosen = choose_questions(questions, options, name)
+    chosen, referring = choose_questions(questions, options, name, leaves_out)
     logger.info(f"{name}: {len(chosen)} of {total} questions from {source}")
     logger.info(
         f"{name}: the first question and its right answer: {shorten(chosen[0].stem, 80)!r} -> "
@@ -115,7 +121,7 @@ def load_questions(benchmark: Benchmark, options: Options) -> tuple[list[AnyQues
             f"{name}: the questions are in {name_of_language(language)}, the option {options.nota_text!r} is not. "
             "Translate it with the option 'nota_text'"
         )
-    return chosen, questions
+    return chosen, referring, questions
 
 
 class QuestionSource:
@@ -248,7 +254,9 @@ def _describe(error: BaseException) -> str:
     return f"{text}\n  {shorten(_describe(error.__cause__), 500)}" if error.__cause__ else text
 
 
-def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: str) -> list[AnyQuestion]:
+def choose_questions(
+    questions: list[AnyQuestion], options: Options, benchmark: str, leaves_out: LeavesOut
+) -> tuple[list[AnyQuestion], int]:
     """Select the questions that the options ask for. Samples are nested, and do not depend on the order."""
     if options.categories:
         known = sorted({question.category for question in questions})
@@ -259,14 +267,14 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
                 f"{', '.join(known) if any(known) else 'none, the source has none'}"
             )
         questions = [question for question in questions if question.category in options.categories]
-    if options.skip_option_references:
-        kept = [question for question in questions if not refers_to_options(question.choices, question.stem)]
-        logger.info(f"{benchmark}: skipped {len(questions) - len(kept)} questions with option references")
-        questions = kept
+    kept = [question for question in questions if not leaves_out(question, options)]
+    if referring := len(questions) - len(kept):
+        logger.info(f"{benchmark}: {left_out_for_references(referring)}")
+    questions = list(map(with_references, kept)) if options.option_references == "keep" else kept
     if not questions:
         raise UserError(f"{benchmark}: no question is left by the options {options.changed()}")
     if options.questions is None:
-        return questions
+        return questions, referring
     if options.questions > (count := len(questions)):
         logger.warning(
             f"{benchmark}: option 'questions': expected at most the number of questions, got {options.questions} for "
@@ -274,7 +282,7 @@ def choose_questions(questions: list[AnyQuestion], options: Options, benchmark: 
         )
     ranks = {question.id: draw(2**64, options.seed, "questions", question.id) for question in questions}
     sample = {*sorted(ranks, key=ranks.__getitem__)[: options.questions]}
-    return [question for question in questions if question.id in sample]
+    return [question for question in questions if question.id in sample], referring
 
 
 class ExemplarPool:

@@ -15,6 +15,11 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def left_out_for_references(number: object) -> str:
+    """How many questions are left out because their options refer to others."""
+    return f"questions left out because their options refer to others: {number}"
+
+
 def described(error: BaseException) -> str:
     """The type of another library's error, and its text or else the function that raised it."""
     kind, text = type(error).__name__, str(error).strip()

@@ -14,6 +14,7 @@ from lm_eval_cora.questions.repairs import REPAIRS
 from lm_eval_cora.questions.right_option import READINGS
 
 Orders = Literal["swap", "cyclic", "all"]  # of the options, in the order probe
+OptionReferences = Literal["keep", "leave_out", "ignore"]  # what happens to options that refer to others
 Check = tuple[str, Callable[[Any], Any]]
 """Description of the expected value, for errors, and a function that returns the value or raises ValueError."""
 
@@ -178,10 +179,13 @@ OPTIONS: dict[str, Option] = {
         "all subjects",
     ),
     "nota_text": Option(*_LINE, 'Text of the option "None of the above".'),
-    "skip_option_references": Option(
-        *_FLAG,
-        'Whether to leave out questions with options that refer to other options, such as "All of the above" or '
-        '"Both A and B".',
+    "option_references": Option(
+        *_one_of(get_args(OptionReferences)),
+        '[Options that refer to others](../tasks/README.md#options-that-refer-to-others), such as "All of the above". '
+        "`keep`: those about all or none of the options stay last, and variants in which another option would be right "
+        "are not made; probes that alter options leave out questions with other references, such as "
+        '"Both A and B". `leave_out`: all questions with such options are left out. `ignore`: they are options like '
+        "others.",
     ),
     "variants": Option(*_ONE, "1 asks one variant of each question, drawn by `seed`.", "all variants"),
     "orders": Option(
@@ -231,7 +235,7 @@ class Options:
     categories: tuple[str, ...] = ()
     seed: int = 0
     nota_text: str = "None of the above"
-    skip_option_references: bool = False
+    option_references: OptionReferences = "keep"
     variants: int | None = None
     orders: Orders = "swap"
     templates: str | None = None

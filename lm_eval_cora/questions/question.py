@@ -4,7 +4,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, ClassVar, Literal
@@ -19,6 +19,8 @@ NOTA = MAX_OPTIONS  # the option "None of the above"
 FIRST_FILLER = NOTA + 1  # a question's first filler (an option without meaning); the others have the next numbers
 Form = Literal["generate", "loglikelihood"]  # the model writes an answer, or the possible answers are scored
 Reader = Literal["flexible", "strict"]  # responses are parsed as a careful person would, or by the papers' rules
+Reference = Literal["", "all", "none", "other"]
+"""How an option refers to others: not, to all ("All of the above"), to none ("None of these"), or in another way."""
 Row = Mapping[str, Any]
 LocatedRow = tuple[str, Row]  # the place of a row for error messages ("row 17", "my.jsonl line 18"), and the row
 
@@ -49,6 +51,7 @@ class Question:
     answer: int  # index of the right option, from 0
     category: str = ""  # subject or subset of the benchmark; empty if it has none
     cluster: str = ""  # what it shares with other questions, such as a passage, or a digest of it; empty for nothing
+    references: tuple[Reference, ...] = field(default=(), compare=False)  # of each option, if they are kept in place
 
     def __post_init__(self) -> None:
         _normalise(self)

@@ -29,11 +29,6 @@ def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tup
     return orders
 
 
-def reordering(items: Sequence[T], *key: str | int) -> tuple[T, ...]:
-    """Draw an order that differs from the given one, uniformly from all such orders."""
-    return distinct_orders(items, 2, *key)[-1]
-
-
 def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
     """Yield the items in random order, uniformly, with one draw per item; the first few do not depend on the others."""
     moved: dict[int, int] = {}  # Fisher-Yates shuffle of the indices; `moved` has the index now at a place

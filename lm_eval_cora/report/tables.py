@@ -222,7 +222,7 @@ def with_references(runs: Sequence[Run]) -> Table | None:
             cells[-1][metric.__name__] = [Number.of(metric(part)) for part in parts]
     note = (
         'Options such as "All of the above" or "Both A and B" change their meaning if options are moved or removed. '
-        "Set skip_option_references to leave out such questions."
+        "By default they stay last; set option_references to leave_out to leave out all such questions."
     )
     title = "Questions with option references"
     return Table.by_model(title, "metric", models(runs), ["with", "without"], cells, note)

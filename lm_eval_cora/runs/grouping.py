@@ -14,7 +14,7 @@ from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.messages import counted, first_few
+from lm_eval_cora.questions.messages import counted, first_few, left_out_for_references
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.runs.collected import BALANCED, Collected, notes_of, of_log, read_answers, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
@@ -23,7 +23,7 @@ from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.runs.logs import is_log, read_logs
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
-from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature
+from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature, signature_parts
 from lm_eval_cora.variants.variant import Probe
 
 Labels = Mapping[Path, str]  # the name of the model in some of the paths
@@ -249,6 +249,8 @@ def labelled(found: Sequence[N], path: Path, labels: Labels) -> list[N]:
 
 def _left_out(table: ResponseTable, signature: str) -> list[str]:
     notes, two_phases = [], is_two_phase(signature)
+    if referring := signature_parts(signature).get("left_out"):
+        notes.append(left_out_for_references(referring))
     if two_phases:
         notes.append(
             "--target asked a sample of the questions in two phases: values, errors and intervals are estimates for "

@@ -35,7 +35,7 @@ def data_labels(runs: Sequence[tuple[str, str, Data]]) -> list[str]:
 
 
 # Parts of a signature: how much was asked, why a run ended early, and all that do not describe how a question was asked
-HOW_MUCH = ("questions", "limit", "samples", "categories", "n", "passages", "repeats", "asked", "invalid")
+HOW_MUCH = ("left_out", "questions", "limit", "samples", "categories", "n", "passages", "repeats", "asked", "invalid")
 WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")
 _MAY_DIFFER = {*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader"}
 

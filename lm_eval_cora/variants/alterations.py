@@ -1,7 +1,7 @@
 """Changes to the options of a question, and the names of the kinds of variants, that several probes share."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, islice
+from itertools import count
 
 from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
 from lm_eval_cora.questions.randomness import distinct_orders, draw, in_random_order
@@ -92,11 +92,51 @@ HARDEST_FIRST = (TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL))
 
 
 def source_options(question: Question, nota_text: str) -> list[PrintedOption]:
-    """Return the options of the source; one with the same words as `nota_text` is NOTA: both are the same answer."""
+    """Return the options of the source; one about none of the others, or with the words of `nota_text`, is NOTA."""
+    found = question.references or [""] * len(question.choices)
     return [
-        (NOTA if _plain(text) == _plain(nota_text) else identity, text)
-        for identity, text in zip(question.identities, question.choices, strict=True)
+        (NOTA if reference == "none" or _plain(text) == _plain(nota_text) else identity, text)
+        for identity, text, reference in zip(question.identities, question.choices, found, strict=True)
     ]
+
+
+def _referring(question: Question) -> list[int]:
+    """Identities of the options that refer to others, in their order, and NOTA; empty without such options."""
+    found = zip(question.identities, question.references, strict=False)
+    last = [NOTA if reference == "none" else identity for identity, reference in found if reference]
+    return list(dict.fromkeys((*last, NOTA))) if last else last
+
+
+def orders(
+    question: Question, options: Sequence[PrintedOption], number: int, *key: str | int
+) -> list[list[PrintedOption]]:
+    """Draw distinct orders, the given one first; options that refer to others are last in all of them."""
+    last = _referring(question)
+    moved = [option for option in options if option[0] not in last]
+    rest = [option for identity in last for option in options if option[0] == identity]
+    return [[*order, *rest] for order in distinct_orders(moved, number, *key)]
+
+
+def kept(question: Question, altered: Iterable[Altered]) -> Iterator[Altered]:
+    """Print options that refer to others last, except in the original. Leave out variants without one answer."""
+    for one in altered:
+        if one.original or not question.references:
+            yield one
+        elif _has_one_answer(question, one):
+            yield one._replace(options=orders(question, one.options, 1)[0])
+
+
+def _has_one_answer(question: Question, altered: Altered) -> bool:
+    """Whether the answer of a variant is its only right option, by what "All of the above" and NOTA mean."""
+    printed = [identity for identity, _ in altered.options]
+    plain = {*printed} - {*_referring(question)}
+    prints_all = "all" in question.references and question.references.index("all") in printed
+    if question.references[question.answer] == "all":  # other options would make it another statement
+        source = {place for place in question.identities if not question.references[place]}
+        is_clear = altered.ask == LETTER and prints_all and plain == source
+    else:
+        is_clear = bool(plain) and not (prints_all and plain == {question.answer})
+    return is_clear and printed.count(NOTA) < 2
 
 
 def _plain(text: str) -> str:
@@ -124,33 +164,36 @@ def of_mcqa_plus(
     options = source_options(question, nota_text)
     right = options[question.answer][0]
     key = (seed, question.id, probe)
-    yield from in_orders(ORIGINAL, options, right, len(options) if several_orders else 1 + 3, *key)
+    yield from in_orders(question, ORIGINAL, options, right, len(options) if several_orders else 1 + 3, *key)
+    last = _referring(question)
     distractors = [position for position in range(len(options)) if position != question.answer]
     for number in COUNTS:
         kind, added = with_options(number), number - len(options)
         resized = [*options, *more[: max(added, 0)]]
         if added < 0:
-            kept = [question.answer, *islice(in_random_order(distractors, *key, kind), number - 1)]
+            drawn = in_random_order(distractors, *key, kind)
+            plain_first = sorted(drawn, key=lambda position: options[position][0] in last)  # are removed first
+            kept = [question.answer, *plain_first[: number - 1]]
             resized = [options[position] for position in sorted(kept)]
         if added:
-            yield from in_orders(kind, resized, right, number if several_orders else 1, *key)
+            yield from in_orders(question, kind, resized, right, number if several_orders else 1, *key)
     # A distractor that is NOTA is removed, too, unless it is the only one.
     others = [options[position] for position in distractors]
     with_nota = [*([option for option in others if option[0] != NOTA] or others), (NOTA, nota_text)]
-    yield from in_orders(NOTA_ANSWER, with_nota, NOTA, 4 if several_orders else 1, *key)
+    yield from in_orders(question, NOTA_ANSWER, with_nota, NOTA, 4 if several_orders else 1, *key)
     for option in once_each(options):
         yield Altered(TRUE_OR_FALSE_RIGHT if option[0] == right else TRUE_OR_FALSE_WRONG, [option], right, YES_NO)
 
 
 def in_orders(
-    kind: str, options: Sequence[PrintedOption], right: int, number: int, *key: str | int
+    question: Question, kind: str, options: Sequence[PrintedOption], right: int, number: int, *key: str | int
 ) -> Iterator[Altered]:
     """Yield a variant in the given order, then shuffled ones; `number` in total if so many distinct orders exist."""
     yield letters(kind, options, right)
     text = dict(reversed(options))
-    identities = [identity for identity, _ in options]
-    for order in distinct_orders(identities, number, *key, shuffled(kind))[1:] if number > 1 else ():
-        yield letters(shuffled(kind), [(identity, text[identity]) for identity in order], right)
+    equal = [(identity, text[identity]) for identity, _ in options]
+    for order in orders(question, equal, number, *key, shuffled(kind))[1:] if number > 1 else ():
+        yield letters(shuffled(kind), order, right)
 
 
 def letters(kind: str, options: Sequence[PrintedOption], right: int) -> Altered:

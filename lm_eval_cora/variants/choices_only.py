@@ -46,6 +46,7 @@ CHOICES_ONLY = Probe(
     formats={"generate": LETTER, "loglikelihood": LETTER},
     kinds={ORIGINAL: KINDS[ORIGINAL], NAME: "The same options; the prompt hides the question."},
     own_prompts=True,
+    alters_options=False,
     note="Guessing at random has the accuracy `chance`.",
     ranked_by=("acc",),
     charts=("by_kind", "changes"),

@@ -1,8 +1,7 @@
 """The divergent probe of CoRA (section 5): questions with their options reordered, removed, or replaced by NOTA."""
 
 from lm_eval_cora.questions.question import NOTA, Question
-from lm_eval_cora.questions.randomness import reordering
-from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, letters, shuffled, source_options
+from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, kept, letters, orders, shuffled, source_options
 from lm_eval_cora.variants.template import LETTER
 from lm_eval_cora.variants.variant import Altered, PrintedOption, Probe, Setting, Variant, variants_of
 
@@ -26,9 +25,13 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     A shuffled variant never has the order of the variant that it shuffles. In the paper it may, which asks the same
     prompt twice.
 
-    A source option with the same words as `nota_text` gets the identity NOTA, so that both are the same answer. If it
-    is the right option, a variant may print NOTA twice, and both are right. With the usual wordings of NOTA, the option
-    `skip_option_references` skips such questions.
+    A source option with the same words as `nota_text` gets the identity NOTA, so that both are the same answer.
+
+    If the question has `references`, options that refer to all or to none of the others ("All of the above", "None of
+    these") are last in all variants but the original. The latter get the identity NOTA, too. A variant is not made if
+    it had not exactly one right option, or another one: if it printed NOTA twice or the right option beside "All of the
+    above" alone. If "All of the above" is right, only the original and shuffled are made, and those that replace "None
+    of these" by NOTA.
 
     Args:
         question: A question with 2 to 26 options.
@@ -57,9 +60,9 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     for kind, members in arrangements.items():
         altered += [letters(kind, member, right) for member in members]
         for member in members:
-            order = reordering(member, seed, question.id, NAME, shuffled(kind), len(altered))
-            altered.append(letters(shuffled(kind), order, right))
-    return variants_of(question, altered)
+            drawn = orders(question, member, 2, seed, question.id, NAME, shuffled(kind), len(altered))
+            altered += [letters(shuffled(kind), order, right) for order in drawn[1 if question.references else -1 :]]
+    return variants_of(question, kept(question, altered))
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:

@@ -31,8 +31,7 @@ def labels(question: Question) -> list[Variant]:
 
     Args:
         question: A question with 2 to 26 options. An option that names letters, such as "Both A and B", would be wrong
-            under other labels. The tasks of this probe leave such questions out, as with the option
-            `skip_option_references`.
+            under other labels. The tasks of this probe leave such questions out (option `option_references`).
 
     Returns:
         Five variants; the first one is the original.
@@ -66,7 +65,6 @@ LABELS = Probe(
         "symbols": "The same options in the same order, with symbols such as § and ¶ as labels.",
     },
     own_prompts=True,
-    skips_references=True,
     one="style of labels",
     several="styles of labels",
     note="",

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import permutations
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.options import Orders
-from lm_eval_cora.questions.question import LETTERS, Question
+from lm_eval_cora.questions.options import Options, Orders
+from lm_eval_cora.questions.question import LETTERS, Question, Reference
 from lm_eval_cora.variants.template import BEST_ANSWER, LETTER, Template
 from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
 
@@ -23,6 +23,11 @@ POSITIONS = tuple(map(answer_at, range(len(LETTERS))))  # the kinds of this prob
 
 def order(question: Question, *, orders: Orders = "swap", template: Template | None = None) -> list[Variant]:
     """Ask a question with its options in several orders. The variant with the question's own order is the original.
+
+    If the question has `references`, the options that refer to others ("All of the above") stay last with `swap`, and
+    the right option swaps places with the others only. The probe leaves out a question if such an option is right, or
+    if fewer than two places are left. It leaves out all such questions with `cyclic` and `all`, because their metrics
+    need each option at each position.
 
     Args:
         question: A question with A options.
@@ -65,8 +70,18 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
             f"question {question.id!r} has {count} options, but 'orders: all' expects at most "
             f"{MOST_OPTIONS_FOR_ALL} (120 orders). Set the option 'orders' to swap or cyclic."
         )
-    swaps = [{question.answer: position, position: question.answer} for position in source]
-    return [tuple(swap.get(place, place) for place in source) for swap in swaps]
+    last = [place for place, reference in enumerate(question.references) if reference]
+    moved = [place for place in source if place not in last]
+    swaps = [{question.answer: place, place: question.answer} for place in moved]
+    swapped = [tuple(swap.get(place, place) for place in (*moved, *last)) for swap in swaps]
+    return [source if places.index(question.answer) == question.answer else places for places in swapped]
+
+
+def _can_move(question: Question, references: Sequence[Reference], options: Options) -> bool:
+    """Whether the right option of a question with references has several places before them, with its own."""
+    movable = references.count("")
+    has_places = movable > 1 and question.answer < movable
+    return has_places and references[question.answer] == "" and options.orders == "swap"
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:
@@ -82,6 +97,7 @@ ORDER = Probe(
     formats={"generate": BEST_ANSWER, "loglikelihood": LETTER},
     kinds={kind: f"The right option has the letter {letter}." for kind, letter in zip(POSITIONS, LETTERS, strict=True)},
     options=("orders", "templates"),
+    can_alter=_can_move,
     one="position of the right option",
     several="positions of the right option",
     note="If not all questions have a position, its accuracy is adjusted for the difficulty of those that do.",

@@ -26,6 +26,11 @@ def plus(question: Question, *, seed: int = 0, nota_text: str = "None of the abo
 
     Equal distractors count as one option, so there are fewer orders and only one true-or-false question for them.
 
+    If the question has `references`, options that refer to all or to none of the others are last in all variants but
+    the original, also after fillers, and are the first ones to be removed. Those about none are NOTA. A variant is not
+    made if it had not exactly one right option, or another one. If "All of the above" is right, only reordered variants
+    are made, and those without a wrong "None of these". True or false is not asked about these options.
+
     Args:
         question: A question with 2 to 26 options.
         seed: Seed of the reorderings, removed distractors and fillers.
@@ -41,7 +46,8 @@ def plus(question: Question, *, seed: int = 0, nota_text: str = "None of the abo
     asks whether the option is the right answer.
     """
     more = alterations.filler_options(question, nota_text, seed)
-    return variants_of(question, alterations.of_mcqa_plus(question, more, seed, nota_text, NAME))
+    altered = alterations.of_mcqa_plus(question, more, seed, nota_text, NAME)
+    return variants_of(question, alterations.kept(question, altered))
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:

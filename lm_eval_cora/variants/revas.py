@@ -30,6 +30,11 @@ def revas(
     Equal distractors count as one option, so there are fewer orders and only one true-or-false question for them, and
     they are replaced together.
 
+    If the question has `references`, options that refer to all or to none of the others are last in all variants but
+    the original, also after fillers, and are the first ones to be removed. Those about none are NOTA. A variant is not
+    made if it had not exactly one right option, or another one. If "All of the above" is right, only reordered variants
+    are made, and those without a wrong "None of these". True or false is not asked about these options.
+
     Args:
         question: A question with 2 to 26 options.
         seed: Seed of the orders, removed distractors and fillers.
@@ -45,7 +50,7 @@ def revas(
     Source: REVAS, sections 3.3, 3.4 and 4. Its 37 variants are 33 orders and four true-or-false questions. It does not
     count the variants with NOTA, select_all and replaced.
     """
-    return variants_of(question, _altered(question, seed, nota_text, select_all))
+    return variants_of(question, alterations.kept(question, _altered(question, seed, nota_text, select_all)))
 
 
 def _altered(question: Question, seed: int, nota_text: str, select_all: bool) -> Iterator[Altered]:

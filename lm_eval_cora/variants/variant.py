@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import AnyQuestion, Form
-from lm_eval_cora.questions.references import refers_to_options
+from lm_eval_cora.questions.question import AnyQuestion, Form, Reference
+from lm_eval_cora.questions.references import references
 from lm_eval_cora.variants.template import LETTER, Template, Templates, own_templates, prompt_of
 
 # The kind of the repeats of an original (option `repeats`), after its variants. Only `ResponseTable.repeats` has them.
@@ -85,7 +85,7 @@ _one_object: Callable[[tuple[int, ...]], tuple[int, ...]] = lru_cache(maxsize=40
 def variants_of(question: AnyQuestion, altered: Iterable[Altered]) -> list[Variant]:
     """Complete the variants of a question with the fields that they share."""
     forms, variants = list(altered), []
-    refers = refers_to_options(question.choices, question.stem)
+    refers = any(references(question.choices, question.stem))
     for ordinal, form in enumerate(forms):
         variant = Variant(
             question.id,
@@ -138,7 +138,8 @@ class Probe:
     kinds: Mapping[str, str] = field(default_factory=dict)  # a sentence about each; empty if they are templates
     options: tuple[str, ...] = ()  # options that change its variants, except those that all probes share
     own_prompts: bool = False  # whether its variants differ in their prompts, which no other prompt can replace
-    skips_references: bool = False  # whether it leaves out questions with options that refer to others
+    alters_options: bool = True  # also if it only reorders them
+    can_alter: Callable[[Any, Sequence[Reference], Options], bool] = lambda *_: True  # a question with references
     open_questions: bool = False  # whether the probe also accepts questions without options
     samples: bool = False  # whether the variants of a question have the same prompt and differ by random sampling only
     hardest_first: tuple[str, ...] = ()  # kinds to ask directly after the original, hardest first
@@ -152,6 +153,10 @@ class Probe:
     charts: tuple[str, ...] = ("changes", "accuracy_ranges", "by_kind", "heat_maps")  # of `report.sections.BLOCKS`
     tables: tuple[str, ...] = ("by_category", "with_references")  # folded tables in its report
 
-    def fitted(self, options: Options) -> Options:
-        """The options with those that the probe itself sets."""
-        return replace(options, skip_option_references=True) if self.skips_references else options
+    def leaves_out(self, question: AnyQuestion, options: Options) -> bool:
+        """Whether a question is left out because its options refer to others."""
+        found = references(question.choices, question.stem)
+        leaves = options.option_references == "leave_out"
+        if options.option_references == "keep" and self.alters_options:
+            leaves = "other" in found or not self.can_alter(question, found, options)
+        return leaves and any(found)

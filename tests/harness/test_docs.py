@@ -49,13 +49,15 @@ def test_categories():
         ids(categories=("phisics",))
 
 
-def test_local_and_questions_with_option_references(tmp_path):
+def test_local_and_questions_with_option_references(tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="lm_eval.cora")
     referring = {**PLAIN, "choices": ["Ice", "All of the above"]}
     path, only = write(tmp_path / "my.jsonl", PLAIN, referring), write(tmp_path / "only.jsonl", referring)
     assert ids(LOCAL, data_files=(path,)) == ["row-0", "row-1"]
-    assert ids(LOCAL, data_files=(path,), skip_option_references=True) == ["row-0"]
+    assert ids(LOCAL, data_files=(path,), option_references="leave_out") == ["row-0"]
+    assert "local: questions left out because their options refer to others: 1" in caplog.text
     with pytest.raises(UserError, match="local: no question is left by the options"):
-        ids(LOCAL, data_files=(only,), skip_option_references=True)
+        ids(LOCAL, data_files=(only,), option_references="leave_out")
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])

@@ -120,7 +120,7 @@ def of(**options):
 
 
 def test_the_options_that_choose_questions_leave_the_digest():
-    assert of() == of(questions=2, seed=3) == of(categories=["physics"]) == of(skip_option_references=True)
+    assert of() == of(questions=2, seed=3) == of(categories=["physics"]) == of(option_references="leave_out")
     assert of().name == "demo"
 
 

@@ -10,6 +10,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Source
+from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from tests.support.building import build, manager, own_task
@@ -109,6 +110,8 @@ def check_task(name, task):
     version += 2 * writes  # the reader finds statements anywhere, and more line breaks
     version += writes and benchmark_of(name) != "math"  # the last announcement decides, in any form
     version += benchmark_of(name) in ("agieval", "race")  # the passage is the unit of errors
+    has_references = benchmark_of(name) not in ("arc_challenge", "demo", "math", "medqa")
+    version += has_references and probe not in ("prompts", "sampling")  # "All of the above" stays last
     if benchmark_of(name) not in (*WITH_FEWER_PROBES, "hub"):
         version += ("demo" not in name) + writes
     assert (1 if probe in ("labels", "choices_only") else version) == task.VERSION
@@ -216,8 +219,19 @@ def test_a_task_file_is_three_lines_and_has_a_readme(path):
     assert (path.parent / "README.md").is_file()
 
 
+def test_questions_that_a_probe_leaves_out_are_counted(tmp_path):
+    row = {"question": "Which?", "choices": ["Ice", "Fog", "Both A and B"], "answer": 0}
+    path = write(tmp_path / "my.jsonl", row, {**row, "choices": ["Ice", "Fog", "Dew"]})
+    for name, left_out in (("cora_local", 1), ("cora_local_prompts", 0)):
+        task = build(name, data_files=path)
+        assert (f"\n  {left_out_for_references(1)}\n" in task.cost()) == bool(left_out)
+        signature = task.dump_config()["metadata"]["signature"]
+        assert ("|option_references:keep|left_out:1|" in signature) == bool(left_out)
+        assert f"|n:{2 - left_out}x" in signature
+
+
 def test_a_doc_says_what_the_samples_file_needs(tmp_path):
-    row = {"id": 7, "question": "Which?", "choices": ["Ice", "All of the above"], "answer": 0, "category": "c"}
+    row = {"id": 7, "question": "Which?", "choices": ["Ice", "Fog", "All of the above"], "answer": 0, "category": "c"}
     doc = build("cora_local", data_files=write(tmp_path / "my.jsonl", row)).eval_docs[1]
     assert doc == {
         "question_id": "7",
@@ -229,8 +243,8 @@ def test_a_doc_says_what_the_samples_file_needs(tmp_path):
         "kind": "shuffled",
         "original": False,
         "ask": "letter",
-        "choices": ("All of the above", "Ice"),
-        "printed": (1, 0),
+        "choices": ("Fog", "Ice", "All of the above"),
+        "printed": (1, 0, 2),
         "answer": 0,
     }
 

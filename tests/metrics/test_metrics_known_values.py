@@ -81,7 +81,16 @@ def test_core_by_hand():
     assert tuple(found) == pytest.approx((0.58125, pstdev(values) * sqrt(2)))
 
 
-BY_KIND = ("templates", "positions", "samples", "styles", "by_category", "picks_by_letter", "letter_prior", "sc_buckets")
+BY_KIND = (
+    "templates",
+    "positions",
+    "samples",
+    "styles",
+    "by_category",
+    "picks_by_letter",
+    "letter_prior",
+    "sc_buckets",
+)
 
 
 @pytest.mark.parametrize("probe", tables.OF_PROBE)

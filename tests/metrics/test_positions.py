@@ -20,16 +20,17 @@ Picks = Callable[[random.Random, int, int], Callable[[tuple[int, ...]], int | No
 """Makes a model of one question, from the number of options and the right one: printed options -> letter."""
 
 
-def answers(model, orders, questions, options, seed=0, invalid=0):
+def answers(model, orders, questions, options, seed=0, invalid=0, last=0):
     rng = random.Random(seed)
     result = []
     for number in range(questions):
         count = options[number % len(options)]
-        right = rng.randrange(count)
+        right, references = rng.randrange(count - last), ("",) * (count - last) + ("all",) * last
         pick, name = model(rng, count, right), f"q{number:05d}"
-        variants = order(Question(name, "Which?", tuple(map(str, range(count))), right), orders=orders)
+        question = Question(name, "Which?", tuple(map(str, range(count))), right, references=references)
+        variants = order(question, orders=orders)
         says = [None if rng.random() < invalid else pick(variant.printed) for variant in variants]
-        result.append(asked(name, says, count, answer=right, orders=orders))
+        result.append(asked(name, says, count, answer=right, orders=orders, references=references))
     return result
 
 
@@ -110,6 +111,14 @@ def test_chi_square_agrees_with_its_oracle(orders, options, model):
     members = answers(model, orders, 80, options, invalid=0.2)
     expected = oracles.position_chi_square(members)
     assert position_chi_square(table_of(members)).value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("model", [picks_a_in_10_percent, has_preferences, prefers_a_wrong_option])
+def test_letters_of_options_that_refer_to_others_do_not_count(model):
+    members = answers(model, "swap", 120, [3, 4, 5], last=1)
+    table = table_of(members)
+    assert position_chi_square(table).value == pytest.approx(oracles.position_chi_square(members))
+    assert model is not prefers_a_wrong_option or position_chi_square(table).value == 0
 
 
 def test_p_value_agrees_with_all_rotations():

@@ -8,7 +8,7 @@ import pytest
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import UnusableQuestion
-from lm_eval_cora.questions.references import refers_to_options
+from lm_eval_cora.questions.references import references
 from lm_eval_cora.questions.rows import read_rows
 from tests.support.rows import question_of
 
@@ -98,7 +98,7 @@ def test_the_demo_questions():
     assert Counter(Counter(row["category"] for row in rows).values()) == {10: 12}
     assert Counter(row["answer"] for row in rows) == dict.fromkeys("ABCDE", 24)
     assert Counter(row["level"] for row in rows)["hard"] >= len(rows) / 3
-    assert not [row["id"] for row in rows if refers_to_options(row["choices"], row["question"])]
+    assert not [row["id"] for row in rows if any(references((*row["choices"],), row["question"]))]
     # By chance, 24 of 120 right options are the longest, with a standard deviation of 4.4.
     lengths = [([len(choice) for choice in row["choices"]], "ABCDE".index(row["answer"])) for row in rows]
     for pick in (max, min):

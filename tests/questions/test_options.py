@@ -6,9 +6,9 @@ from lm_eval_cora.questions.options import Options
 
 def test_all_options():
     given = {"data_files": "my.jsonl", "questions": 10, "categories": ["biology", "physics"], "seed": -3}
-    given |= {"nota_text": "None of these", "skip_option_references": True, "variants": 1}
+    given |= {"nota_text": "None of these", "option_references": "ignore", "variants": 1}
     options = Options.from_metadata("cora_local", given)
-    assert options == Options(("my.jsonl",), 10, ("biology", "physics"), -3, "None of these", True, 1)
+    assert options == Options(("my.jsonl",), 10, ("biology", "physics"), -3, "None of these", "ignore", 1)
     assert set(options.changed()) == set(given)
     assert Options.from_metadata("cora_demo", None) == Options.from_metadata("cora_demo", {}) == Options()
     assert Options().changed() == {}
@@ -26,7 +26,9 @@ def test_all_options():
         *(({"categories": names}, f"option 'categories' is {names}") for names in ([], [1])),
         ({"data_files": {"test": "x"}}, "option 'data_files' is {'test': 'x'}, expected a path, or a list of paths"),
         *(({"nota_text": text}, f"option 'nota_text' is {text!r}") for text in ("", "two\nlines", "\ud83d")),
-        ({"skip_option_references": "yes"}, "expected true or false"),
+        ({"skip_option_references": True}, "unknown option 'skip_option_references'. Did you mean 'option_references'"),
+        ({"option_references": True}, "expected 'keep' or 'leave_out' or 'ignore'"),
+        ({"request_seeds": "yes"}, "expected true or false"),
         *(({"variants": number}, f"option 'variants' is {number}, expected 1") for number in (2, True)),
     ],
 )

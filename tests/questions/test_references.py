@@ -3,7 +3,7 @@
 import pytest
 
 from lm_eval_cora.discovery.task_files import declaration
-from lm_eval_cora.questions.references import refers_to_options
+from lm_eval_cora.questions.references import references
 
 REFERENCES = (
     *("All of the above", "all of the above.", "None of the above", "None of these", "All of these options"),
@@ -29,7 +29,7 @@ ORDINARY = (
 
 @pytest.mark.parametrize("choice", REFERENCES + ORDINARY)
 def test_an_option_refers_to_others(choice):
-    assert refers_to_options(["red", "blue", choice], "Which?") == (choice in REFERENCES)
+    assert any(references(("red", "blue", choice), "Which?")) == (choice in REFERENCES)
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,52 @@ def test_an_option_refers_to_others(choice):
     ],
 )
 def test_labels_that_name_something_else(stem, choices):
-    assert not refers_to_options(choices, stem)
+    assert not any(references((*choices,), stem))
+
+
+ABOUT_ALL = (
+    *("All of the above", "all of these are correct.", "All of the options given are correct", "Both", "Both of these"),
+    *("Any of the above", "Alle der oben genannten", "Alle Antworten sind richtig", "Todas las anteriores", "둘 다"),
+    *("Toutes les réponses ci-dessus", "entrambe le risposte", "Все варианты верны", "wszystkie powyższe", "以上都是"),
+    *("tất cả các đáp án trên", "Hepsi doğru", "उपरोक्त सभी", "جميع ما سبق", "Alla ovan", "allt ovanstående", "ถูกทุกข้อ"),
+    *("上記のすべて", "todas as anteriores", "alle bovenstaande", "semua benar", "上述选项都正确"),
+)
+ABOUT_NONE = (
+    *("None of these", "None of the above are correct", "Neither", "neither of these.", "No correct answer", "都不是"),
+    *(
+        "Keine der genannten",
+        "keins von beiden",
+        "Aucune de ces réponses proposées",
+        "żadne z powyższych",
+        "둘 다 아님",
+    ),
+    *("以上都不对", "上記のどれも正しくない", "nenhuma das anteriores", "geen van deze", "ни один из вариантов"),
+    *declaration("global_mmlu")["nota_text"].values(),
+)
+ABOUT_OTHERS = (
+    *("Both A and B", "A and B only", "The first two", "any two of the above", "Same as above", "Some of the above"),
+    *("All of the above are false", "All of the above except A", "None of the above; ice is warm", "Not A", "Option A"),
+    *("Alle Antworten sind falsch", "die ersten beiden", "A und B", "alguna de las anteriores", "A和B", "前两项"),
+)
+
+
+@pytest.mark.parametrize("choice", ABOUT_ALL + ABOUT_NONE + ABOUT_OTHERS)
+def test_what_an_option_refers_to(choice):
+    kind = "all" if choice in ABOUT_ALL else "none" if choice in ABOUT_NONE else "other"
+    assert references(("red", "blue", choice), "Which?") == ("", "", kind)
+
+
+@pytest.mark.parametrize(
+    ("choices", "kinds"),
+    [
+        (("red", "All of these"), ("", "other")),  # red alone
+        (("red", "blue", "pink", "Both of these"), ("", "", "", "other")),
+        (("red", "blue", "Both", "Neither"), ("", "", "all", "none")),
+        (("red", "None of these", "None of the above"), ("", "other", "other")),
+        (("All of the above", "None of the above"), ("other", "other")),
+        (("red", "blue", f"{'word ' * 20}, as all of these do"), ("", "", "")),
+        (("red", "blue", f"All of these, because {'word ' * 20}"), ("", "", "other")),
+    ],
+)
+def test_references_depend_on_the_other_options(choices, kinds):
+    assert references(choices, "Which?") == kinds

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.messages import tells, user_error
@@ -106,6 +107,13 @@ def test_an_edited_results_file_is_named(key, value, demo, tmp_path):
     # Errors of another version are not compared.
     older = replace(run, signature=f"{run.signature.rpartition('|v')[0]}|v0.2.0")
     assert len(older.differences) == (not key.endswith("_stderr"))
+
+
+def test_questions_left_out_because_of_their_options(demo, tmp_path):
+    written = copied(demo["cora_demo"], tmp_path)
+    about = the_run(tmp_path).signature.replace("|form:", "|left_out:7|form:")
+    edit_results(written, lambda results: results["configs"]["cora_demo"]["metadata"].update(signature=about))
+    assert left_out_for_references(7) in the_run(tmp_path).notes
 
 
 def test_the_probe_of_a_single_kind_of_variant(demo, tmp_path):

@@ -203,12 +203,13 @@ def _counted(records: Sequence[Record]) -> list[int]:
     """How often a question's picks are each letter.
 
     If the right option stands at the first letter, the second, ..., the orders are swapped, and only its picks count.
+    It does not reach the letters of the last options if these refer to others.
     """
-    options = range(len(records[0].printed))
+    options = len(records[0].printed)
     places = [record.printed.index(record.answer) for record in records]
-    swapped = len(places) > 2 and places == list(options)
+    swapped = options > 2 and len(places) <= options and places == list(range(len(places)))
     picks = [record.position for record in records if record.picked == record.answer or not swapped]
-    return list(map(picks.count, options))
+    return list(map(picks.count, places if swapped else range(options)))
 
 
 def _rotations(records: Sequence[Record]) -> list[list[Fraction]]:

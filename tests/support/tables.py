@@ -289,10 +289,18 @@ A, B, C, D = range(4)
 
 
 def asked(
-    name: str, says: Sequence[int | None], options: int = 4, *, answer: int = 0, orders: Orders = "swap", **more: Any
+    name: str,
+    says: Sequence[int | None],
+    options: int = 4,
+    *,
+    answer: int = 0,
+    orders: Orders = "swap",
+    references: Any = (),
+    **more: Any,
 ) -> list[Record]:
     """The variants of the order probe for a question, with the letter of each answer."""
-    variants = order(Question(name, "Which?", tuple(map(str, range(options))), answer), orders=orders)
+    choices = tuple(map(str, range(options)))
+    variants = order(Question(name, "Which?", choices, answer, references=references), orders=orders)
     return [
         answer_to(variant, name, len(variants), None if said is None else variant.printed[said], **more)
         for variant, said in zip(variants, says, strict=True)

@@ -28,7 +28,7 @@ ROWS = [
 def test_the_variants_are_those_of_the_task(probe, options, tmp_path):
     path = put(tmp_path / "questions.jsonl", ROWS)
     chosen = Options(data_files=(str(path),), **options)
-    questions, _ = load_benchmark(options=chosen, benchmark=benchmark("local", {}, chosen.data_files))
+    questions, *_ = load_benchmark(options=chosen, benchmark=benchmark("local", {}, chosen.data_files))
     docs = process_docs(questions, PROBES[probe], chosen)
     for source in (path, str(path), ROWS, pd.DataFrame(ROWS)):
         variants = cora.expand(source, probe=probe, **options)

@@ -33,7 +33,8 @@ def test_the_results_file_and_the_table():
     data = config["metadata"]["benchmark"]
     assert data["name"] == "demo"
     assert config["metadata"]["signature"] == (
-        f"cora|task:cora_demo@6|data:{data['questions']}|probe:divergent|form:generate|reader:flexible|shots:0|seed:2"
+        f"cora|task:cora_demo@6|data:{data['questions']}|probe:divergent|option_references:keep"
+        "|form:generate|reader:flexible|shots:0|seed:2"
         f"|questions:3|n:3x26|invalid:0.0%|v{__version__}"
     )
     assert config["benchmark"]["name"] == "demo"
