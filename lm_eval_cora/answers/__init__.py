@@ -125,5 +125,7 @@ def voided(answer: Answer, reason: Reason) -> Answer:
 
 def moved(answer: Answer, to: Callable[[int, int], tuple[int, int]]) -> Answer:
     """Return the same answer with other places in the response."""
+    if not (answer.span or answer.found):
+        return answer
     found = tuple(Found._make((place.position, *to(*place.span), *place[3:])) for place in answer.found)
     return replace(answer, span=answer.span and to(*answer.span), found=found)

@@ -144,17 +144,22 @@ _Change = tuple[int, int, int, int]
 """Start and end of a replacement in the new text, and of what it replaces in the old text."""
 
 
-_REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
-    (_REFERENCES, "\n"),
-    (re.compile("[^\x01-\x7f]|`"), lambda unusual: _character(unusual[0])),
-    (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
-    (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
-    (re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE), " answer: "),
-    # An arrow at the start of a line or behind a label.
-    (re.compile(r"(?:^|(?<=\n)|(?ai:(?<=answer)|(?<=choice)|(?<=option))) ?[-=]{1,2}>"), ":"),
-    (re.compile(r"(?i)\bans\b[.:]{0,2}(?= ?\W{0,2}[A-Z]\b)"), "Answer:"),
-    (re.compile(r"<eo\w>"), "\n"),  # the end of a part
+_REPLACED: tuple[tuple[str, re.Pattern[str], Replacement], ...] = (
+    ("\n", _REFERENCES, "\n"),
+    ("", re.compile("[^\x01-\x7f\u4e00-\u9fff]|`"), lambda unusual: _character(unusual[0])),
+    ("\\", re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
+    ("\\", re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
     (
+        "\\<",
+        re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE),
+        " answer: ",
+    ),
+    # An arrow at the start of a line or behind a label.
+    (">", re.compile(r"(?:^|(?<=\n)|(?ai:(?<=answer)|(?<=choice)|(?<=option))) ?[-=]{1,2}>"), ":"),
+    ("", re.compile(r"(?i)\bans\b[.:]{0,2}(?= ?\W{0,2}[A-Z]\b)"), "Answer:"),
+    ("<", re.compile(r"<eo\w>"), "\n"),  # the end of a part
+    (
+        "<\\\x1b$*_~",
         re.compile(
             r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|?/?[\w|]{1,30}\|>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf|bb|cal)|"
             r"left|right|[()\[\],;!])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\x1b\[[\d;]{0,8}m|\$|\\(?![a-zA-Z])"
@@ -162,20 +167,22 @@ _REPLACED: tuple[tuple[re.Pattern[str], Replacement], ...] = (
         ),
         "",
     ),
-    (re.compile(r"\\(?<!\w\\)(?=[a-zA-Z])"), ""),
-    (re.compile(r"[{}\\]|&nbsp;|[^\S\n ][^\S\n]*"), " "),
+    ("\\", re.compile(r"\\(?<!\w\\)(?=[a-zA-Z])"), ""),
+    ("", re.compile(r"[{}\\]|&nbsp;|[^\S\n ][^\S\n]*"), " "),
     (
+        "",
         re.compile(rf"(?<=[{UNSPACED}])[A-Z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z](?=[{UNSPACED}])"),
         lambda letter: f" {letter[0]} ",
     ),
     (
+        "[",
         re.compile(rf"((?:^|[\n.!?:;>{UNSPACED}]) ?)\[((?:[^\W\d_]{{2,20}} ?){{1,4}})\]:?(?=\s?[(\[]?\w)"),
         lambda heading: f"{heading[1]}{heading[2]}: ",
     ),
-    (re.compile(r" ?\n[ \n]*|  +"), lambda blank: "\n" * min(2, blank[0].count("\n")) or " "),
+    ("", re.compile(r" ?\n[ \n]*|  +"), lambda blank: "\n" * min(2, blank[0].count("\n")) or " "),
 )
-"""Replacements, in order. A heading in brackets gets a colon. A box and an answer tag become the label "answer:", an
-arrow becomes a colon."""
+"""Replacements, in order: characters of which a text needs one (empty for any text), a pattern and its replacement. A
+heading in brackets gets a colon. A box and an answer tag become the label "answer:", an arrow becomes a colon."""
 
 
 _UNMARKED = re.compile(r"(?i)(?!.*(?:  |ans))[a-z0-9 .,;:'\"()?!%+/=-]*")
@@ -238,8 +245,9 @@ class Plain(Edited):
             self.cut(HALF, len(self.text) - HALF, _GAP)
         if (turn := _END_OF_TURN.search(self.text)) and self.text[: turn.start()].strip():
             self.text = self.text[: turn.start()]
-        for pattern, replacement in () if _UNMARKED.fullmatch(self.text) else _REPLACED:
-            self.substitute(pattern, replacement)
+        for signs, pattern, replacement in () if _UNMARKED.fullmatch(self.text) else _REPLACED:
+            if not signs or any(map(self.text.__contains__, signs)):
+                self.substitute(pattern, replacement)
         self.cut(0, len(self.text) - len(self.text.lstrip()))
         self.text = self.text.rstrip()
 
