@@ -121,11 +121,3 @@ def voided(answer: Answer, reason: Reason) -> Answer:
     """Return an answer that does not count for a reason; its place is kept."""
     place = (Found(NO_OPTION, *answer.span, answer.rule, void=reason),) if answer.span else answer.found
     return Answer(reason=reason, found=place)
-
-
-def moved(answer: Answer, to: Callable[[int, int], tuple[int, int]]) -> Answer:
-    """Return the same answer with other places in the response."""
-    if not (answer.span or answer.found):
-        return answer
-    found = tuple(Found._make((place.position, *to(*place.span), *place[3:])) for place in answer.found)
-    return replace(answer, span=answer.span and to(*answer.span), found=found)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lm_eval_cora.answers import Answer, Found, Reason, moved, rules
+from lm_eval_cora.answers import Answer, Found, Reason, rules
 from lm_eval_cora.answers.claims import valid
 from lm_eval_cora.answers.format import Doc, picked_at
 from lm_eval_cora.answers.places import AT_THE_END, BY_TEXT, Text
@@ -51,7 +51,7 @@ def _read(said: str, doc: Doc, *, at_the_end: bool) -> Answer:
     if answer := _bare(said, doc) or _of_object(said, doc):
         return answer
     text = Text(said, doc["choices"])
-    return moved(_of_text(text, doc, at_the_end=at_the_end), text.span)
+    return text.traced(_of_text(text, doc, at_the_end=at_the_end))
 
 
 def _of_text(text: Text, doc: Doc, *, at_the_end: bool) -> Answer:

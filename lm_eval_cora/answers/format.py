@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason, moved, voided
+from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason, voided
 from lm_eval_cora.answers.plain import Edited, is_reasoning, start_of_answer
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
 from lm_eval_cora.variants.template import Template, prompt_of
@@ -112,7 +112,7 @@ class AnswerFormat(ABC):
         answer = read(said, doc)
         if cut_off and not self.is_complete(said, answer, doc) and answer.reason not in CHOOSES_NOTHING:
             answer = voided(answer, Reason.CUT_OFF)
-        return moved(answer, text.span)
+        return text.traced(answer)
 
     def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:
         """Whether a response that the token limit ended has its answer in full, in the format that was asked for."""

@@ -4,9 +4,10 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
-from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers import Answer, Found, Reason
 from lm_eval_cora.questions.question import UNSPACED
 
 LINE_BREAK = re.compile(
@@ -202,6 +203,13 @@ class Edited:
         first = self._origin(start)
         return first, self._origin(end - 1, last=True) + 1 if end > start else first
 
+    def traced(self, answer: Answer) -> Answer:
+        """Return an answer in the text with its places in the original text."""
+        if not self._changes:
+            return answer
+        found = tuple(Found._make((place.position, *self.span(*place.span), *place[3:])) for place in answer.found)
+        return replace(answer, span=answer.span and self.span(*answer.span), found=found)
+
     def _origin(self, place: int, *, last: bool = False) -> int:
         """Return the place in the original text of a character; the first or last one that a replacement replaces."""
         for changes in reversed(self._changes):
@@ -214,6 +222,8 @@ class Edited:
 
     def cut(self, start: int, end: int, new: str = "") -> None:
         """Replace a part of the text."""
+        if start == end and not new:
+            return
         self._changes.append([(start, start + len(new), start, end)])
         self.text = f"{self.text[:start]}{new}{self.text[end:]}"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from lm_eval_cora.answers import Answer, moved
+from lm_eval_cora.answers import Answer
 from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
 from lm_eval_cora.answers.labels import put_into_letters
@@ -134,7 +134,7 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     if known.opened:
         text.cut(0, 0, OPENING_MARK)
     answer = format_of(doc).read(text.text, doc, reader, cut_off=bool(known.cut_off))
-    return moved(answer, text.span)
+    return text.traced(answer)
 
 
 def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, bool]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lm_eval_cora.answers import Answer, Found, Reason, moved
+from lm_eval_cora.answers import Answer, Found, Reason
 from lm_eval_cora.answers.choice import last_counts
 from lm_eval_cora.answers.claims import claims, valid
 from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
@@ -129,14 +129,14 @@ class YesNo(AnswerFormat):
         found = claims(text, _CLAIMS, _OPEN, 80)
         claim = _deciding(text, valid(found), said)
         if isinstance(claim, Reason):
-            return moved(Answer(reason=claim, found=tuple(found)), plain.span)
+            return plain.traced(Answer(reason=claim, found=tuple(found)))
         answer = Answer(
             selected=tuple(doc["printed"]) if _says_yes(text, claim) else (),
             settled=claim.rule == _FIRST and len(text[claim.end :].partition("\n")[2].strip()) > 1,
             rule=claim.rule,
             span=(skip(FRONT, text, claim.start), claim.end),
         )
-        return moved(answer, plain.span)
+        return plain.traced(answer)
 
     def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
         """Compare the log-likelihoods of "yes" and "no"."""

@@ -31,12 +31,12 @@ from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
 from lm_eval_cora.questions.right_option import INDEX, AnswerKey, plain_form
 from lm_eval_cora.runs.answer_columns import COLUMNS, AnswerColumns, read_raw
 from lm_eval_cora.runs.files import grouped_by, listed
-from lm_eval_cora.runs.foreign import Logged
+from lm_eval_cora.runs.log_rows import Logged
 from lm_eval_cora.runs.signature import only_in_one
 from lm_eval_cora.variants.alterations import ORIGINAL, with_options
 from lm_eval_cora.variants.variant import REPEAT
 
-_EXAMPLES = 3  # answers that a note quotes
+_EXAMPLES, _LONGEST = 3, 100  # answers that a note quotes, and their characters
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
 EQUAL_PROMPTS = "equal_prompts"  # known of a file if its variants, or the repeats of an original, have the same prompt
 _SEVERAL = "needs several variants of each question"
@@ -405,13 +405,18 @@ def _beside_own(answers: Collected) -> str:
     if not lost and not only:
         return text
     examples = [
-        f"{record.question_id!r}, scored {record.own:g}: {shorten(answers.line(place)['filtered_resps'][0], 120)!r}"
+        f"{record.question_id!r}, scored {record.own:g}: {_end_of(answers.line(place)['filtered_resps'][0])!r}"
         for place in answers.rows[table.correct & (table.own < 1)][:_EXAMPLES].tolist()
         for record in [answers.record(place)]
     ]
     also = f"; {only:.1%} are right only there" if only else ""
     shown = f"; for example {', '.join(examples)}" if examples else ""
     return f"{text}: {lost:.1%} of the answers are right but were not recognised{also}{shown}"
+
+
+def _end_of(response: str) -> str:
+    """The end of a response, where the answer mostly stands."""
+    return response if len(response) <= _LONGEST else f"…{response[-_LONGEST:]}"
 
 
 def _differing_in_form(answers: Collected) -> Iterator[str]:

@@ -19,7 +19,7 @@ from lm_eval_cora.questions.options import Options
 from lm_eval_cora.runs.collected import BALANCED, Collected, notes_of, of_log, read_answers, undefined_metrics
 from lm_eval_cora.runs.documents import DocumentRun, read_documents
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, listed, not_mergeable, short_names, with_all_notes
-from lm_eval_cora.runs.foreign import Logged
+from lm_eval_cora.runs.log_rows import Logged
 from lm_eval_cora.runs.logs import is_log, read_logs
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of

@@ -11,8 +11,7 @@ from typing import Any
 
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.foreign import Logged
-from lm_eval_cora.runs.log_rows import Columns, begins_with, logged, options_in, options_of, readable
+from lm_eval_cora.runs.log_rows import Columns, Logged, begins_with, logged, options_in, options_of, readable
 
 _EXACT = "exact_match"
 _OWN = ("chain_of_thought_correctness", _EXACT, "quasi_exact_match")  # metrics, of which the first one that exists

@@ -8,8 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from lm_eval_cora.questions.question import LETTERS, shorten
-from lm_eval_cora.runs.foreign import Logged
-from lm_eval_cora.runs.log_rows import Columns, begins_with, logged, options_in, options_of, readable
+from lm_eval_cora.runs.log_rows import Columns, Logged, begins_with, logged, options_in, options_of, readable
 
 is_inspect = partial(
     begins_with, rb'(?s)PK\x03\x04.{26}(_journal/|header\.json|samples/)|\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:'

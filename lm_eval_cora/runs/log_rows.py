@@ -1,22 +1,32 @@
-"""Rows of answers from the samples of other programs: options, variants, and the samples that are left out."""
+"""Answers that other programs have logged, as rows: options, variants, and the samples that are left out."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.question import LETTERS, MAX_OPTIONS, UnusableQuestion, shorten
 from lm_eval_cora.runs.files import listed
-from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.variants.printed import longest_run
 
-Columns = dict[str, Any]  # values of a row
+Columns = dict[str, Any]  # of a row, see `answer_columns.COLUMNS`
 _HEAD = 4096  # bytes at the beginning of a file that show what it is
+
+
+class Logged(NamedTuple):
+    """The answers of one model to one task, from a log of another program."""
+
+    model: str
+    task: str
+    rows: list[Columns]
+    notes: list[str]  # for the user
+    equal_prompts: bool = False  # whether the rows of a question asked the same prompt (epochs)
+    own: str = ""  # what the program's own score is called, such as "choice" or "exact_match"
 
 
 def begins_with(pattern: bytes, path: Path) -> bool:

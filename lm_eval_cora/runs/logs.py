@@ -6,9 +6,9 @@ from pathlib import Path
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.files import files_in, find_files
-from lm_eval_cora.runs.foreign import Logged
 from lm_eval_cora.runs.helm import is_helm, read_helm
 from lm_eval_cora.runs.inspect_logs import is_inspect, read_inspect
+from lm_eval_cora.runs.log_rows import Logged
 from lm_eval_cora.runs.other_tasks import read_other_task
 
 _SUFFIXES = (".eval", ".json")

@@ -125,9 +125,10 @@ def _labelled(start: str, label: str) -> re.Pattern[str]:
     return re.compile(rf"{start}{_OPENS}(?P<label>{re.escape(label)})(?!\w){_CLOSES}")
 
 
-def _has_label(prompt: str, label: str) -> bool:
-    """Whether a prompt has a label in front of what may be an option."""
-    return label in prompt and any(_labelled(start, label).search(prompt) for start in _STARTS)
+@cache
+def _alone(label: str) -> re.Pattern[str]:
+    """The pattern of a label that is no part of a word: quick, because it begins with the label."""
+    return re.compile(rf"{label}(?!\w)(?<![A-Za-z0-9_]{label})")
 
 
 def longest_run(prompt: str, label: str | None = None) -> PrintedQuestion | None:
@@ -139,7 +140,7 @@ def longest_run(prompt: str, label: str | None = None) -> PrintedQuestion | None
         if fewest == len(labels):
             continue
         # Most prompts lack the next label, so no longer run has to be tried.
-        known = [*takewhile(partial(_has_label, prompt), labels)]
+        known = [*takewhile(lambda label: _alone(label).search(prompt), labels)]
         counts = range(len(known), max(fewest, 1), -1)
         runs += islice(filter(None, (printed_question(prompt, labels[:count]) for count in counts)), 1)
     return max(runs, key=lambda printed: len(printed.labels), default=None)
