@@ -142,8 +142,8 @@ def tokens(folder):
 
 def test_the_house_stays_small():
     """Who needs more code looks for code that is not needed any more. Long lines and short names do not help."""
-    assert tokens(PACKAGE) <= 205_440
-    assert len(list(PACKAGE.rglob("*.py"))) <= 145
+    assert tokens(PACKAGE) <= 205_400
+    assert len(list(PACKAGE.rglob("*.py"))) <= 155
     assert tokens(TESTS) <= 284_740
 
 
