@@ -156,10 +156,10 @@ class Text(Plain):
 
     def _fits(self, cue: Cue, word: str, before: str, place: Found) -> bool:
         """Whether the words before and after an option are a cue for it."""
-        with_text = self.is_with_text(place)
-        if not cue.words.fullmatch(word) or (cue.with_text and not with_text):
+        if not cue.words.fullmatch(word):  # most cues
             return False
-        if not (with_text or cue.after.match(self.text, place.end)):
+        with_text = self.is_with_text(place)
+        if not (with_text or (cue.after.match(self.text, place.end) and not cue.with_text)):
             return False
         found = last_match(cue.before, before)
         if found is None or found.groupdict().get("other"):
