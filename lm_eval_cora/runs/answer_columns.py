@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from itertools import chain, takewhile
 from sys import intern
@@ -58,8 +59,10 @@ def _truth(value: Any) -> bool | None:
 
 def _share(value: Any) -> float | None:
     """A score from 0 to 1; True and False are 1 and 0."""
-    share = None if value is None else float(value)
-    if share is not None and not 0 <= share <= 1:
+    share = value
+    with suppress(TypeError, ValueError):
+        share = float(value)
+    if value is not None and not (isinstance(share, float) and 0 <= share <= 1):
         raise ValueError("a number from 0 to 1")
     return share
 
