@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from itertools import chain, takewhile
+from math import nan
 from sys import intern
 from typing import Any, NamedTuple, get_args
 
@@ -59,10 +60,12 @@ def _truth(value: Any) -> bool | None:
 
 def _share(value: Any) -> float | None:
     """A score from 0 to 1; True and False are 1 and 0."""
-    share = value
+    if value is None:
+        return None
+    share = nan
     with suppress(TypeError, ValueError):
         share = float(value)
-    if value is not None and not (isinstance(share, float) and 0 <= share <= 1):
+    if not 0 <= share <= 1:
         raise ValueError("a number from 0 to 1")
     return share
 
