@@ -52,14 +52,14 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
             runs = readers.runs_in(path, labels or {})
             if not runs:
                 others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
-                but = (
+                advice = (
                     f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the "
                     "harness: lm-eval-cora compare OUT1 OUT2"
+                    if others
+                    else _HOW_TO_SAVE
                 )
                 why = f". Not read: {first_few(readers.left_out)}" if readers.left_out else ""
-                raise UserError(
-                    f"{path}: there are no samples of lm-eval-cora tasks{but if others else _HOW_TO_SAVE}{why}"
-                )
+                raise UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}{why}")
             files = [{file.resolve() for file in run.files} for run in runs]
             found += [(path, run) for run, own in zip(runs, files, strict=True) if not own <= seen]
             seen.update(*files)

@@ -1,4 +1,4 @@
-"""Run files of HELM: what was printed, what came, HELM's own score, and files in another format."""
+"""Run files of HELM: the options, the responses, the score that HELM gives, and files in another format."""
 
 import json
 

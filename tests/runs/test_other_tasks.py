@@ -108,7 +108,7 @@ TURNS = [json.dumps([{"role": "user", "content": "Which?\n(1) Ice\n(2) Fog"}])]
         (line(), OPTIONS, True),
         (line(target="(B)"), OPTIONS, True),
         (line(target=["C"]), OPTIONS, False),
-        (line(arguments=[["Which?\nA. Ice\nB. Fog", {}]]), ("Ice", "Fog"), True),  # of an older harness
+        (line(arguments=[[r"Which?\nA. Ice\nB. Fog", {}]]), ("Ice", "Fog"), True),  # an older harness; "\n" written out
         (prompted(TURNS, target="2", said="It must be (2)."), ("Ice", "Fog"), True),
         (prompted("<|im_start|>user\nWhich?\nA. Ice\nB. Fog<|im_end|>\n<|im_start|>assistant\n"), ("Ice", "Fog"), True),
         (prompted("Which?\nA. Ice\nB. Fog\n<think>", said="B? No.</think>A"), ("Ice", "Fog"), False),
@@ -140,7 +140,7 @@ def test_lines_that_cannot_be_read_are_counted(tmp_path):
     found = of_lines(tmp_path, *lines)
     kept = len(found.table.sizes)
     assert kept >= 50
-    left_out = 60 - 1 - kept  # without its filter a line is no document
+    left_out = 60 - 1 - kept  # the line with a wrong filter is not a document
     assert any(tells(note, f"left out {left_out} a prompt or target that cannot be read") for note in found.notes)
     assert not any(isnan(estimate.value) for estimate in found.estimates.values())
 
