@@ -92,11 +92,9 @@ def compare_models(
             for run in runs[1:]:
                 pair = task if len(runs) == 2 else f"{task}, {runs[0].model} and {run.model}"
                 found.notes += [f"{pair}: {note}" for note in setting_differences(runs[0], run)]
-            has_values = any(run.estimates for run in runs)
-            if not has_values and task in {own[0].task for own in groups}:
-                continue  # its responses were read and compared
-            if not has_values:
-                found.refused.append(f"{task}: no metric is a mean over documents, so there is nothing to compare")
+            if not any(run.estimates for run in runs):
+                if task not in {own[0].task for own in groups}:  # there its responses are compared
+                    found.refused.append(f"{task}: no metric is a mean over documents, so there is nothing to compare")
             elif changed:
                 own = [metric for metric in metrics if metric in runs[0].estimates]
                 if own or not metrics:

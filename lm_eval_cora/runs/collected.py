@@ -397,8 +397,7 @@ def notes_of(answers: Collected) -> list[str]:
 def _beside_own(answers: Collected) -> str:
     """A note on the score that another program gave the answers, beside ours; empty without one."""
     table = answers.table
-    scored = ~np.isnan(table.own)
-    if not scored.any():
+    if np.isnan(table.own).all():
         return ""
     theirs, ours, lost, only = (one(table).value for one in (own_score, acc, unrecognised, only_own))
     text = f"{answers.own} says {theirs:.4g}, the answers say {ours:.4g}"

@@ -58,7 +58,10 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
                     if others
                     else _HOW_TO_SAVE
                 )
-                why = f". Not read: {first_few(readers.left_out)}" if readers.left_out else ""
+                reasons = first_few(readers.left_out)
+                if reasons and not others:
+                    raise UserError(reasons)
+                why = reasons and f". Not read: {reasons}"
                 raise UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}{why}")
             files = [{file.resolve() for file in run.files} for run in runs]
             found += [(path, run) for run, own in zip(runs, files, strict=True) if not own <= seen]
@@ -95,10 +98,8 @@ class RunReader(SamplesReaders):
     def _logged(self, path: Path) -> list[Run]:
         """Read the logs of other programs, and answers to other tasks of the harness."""
         logs, self.left_out = read_logs(path)
-        runs = []
-        for file, log in logs:
-            answers = of_log(log, file, self.reader or Options.reader)
-            runs.append(self._of_file(file, log.model, answers, log))
+        reader = self.reader or Options.reader
+        runs = [self._of_file(file, log.model, of_log(log, file, reader), log) for file, log in logs]
         return with_all_notes([(runs, []), ([], self.left_out)])
 
     def collected(self, path: Path) -> list[Run]:
