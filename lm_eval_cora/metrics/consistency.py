@@ -69,6 +69,17 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     return answers.product(right, 1 - right + full, value=m * (1 - m + b))
 
 
+def cora_falls(mcqa: float, all_right: float) -> bool:
+    """Whether `cora` = m(1 - m + b) falls if m alone grows: m > (1 + b) / 2; False if a value is nan."""
+    return mcqa > (1 + all_right) / 2
+
+
+CORA_FALLS = (
+    "CoRA m (1 - m + b) falls with the accuracy m where m > (1 + b) / 2. There a higher CoRA does not mean that a "
+    "model is more reliable: compare b, the share of questions that are right in all variants."
+)
+"""The reason for the mark of a value of `cora` where `cora_falls`."""
+
 OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
 """x_i and 1 - x_i + y_i of the three outcomes of a question: right in all variants, right in the original only, or
 wrong in the original. `cora` is the product of their means."""
