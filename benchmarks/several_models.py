@@ -45,9 +45,9 @@ def claims(models: Sequence[Sequence[float]], questions: int, runs: int) -> tupl
         first = leading(estimates)
         best += first == {len(models) - 1}
         other += len(first) == 1 and first != {len(models) - 1}
-        pairs = pairwise(estimates)
-        rejected += any(pair.adjusted < 0.05 for pair in pairs)
-        held += all(pair.change.low <= 0 <= pair.change.high for pair in pairs)
+        pairs = pairwise(estimates).values()
+        rejected += any(pair.p_together < 0.05 for pair in pairs)
+        held += all(pair.together.low <= 0 <= pair.together.high for pair in pairs)
     return best / runs, other / runs, rejected / runs, held / runs
 
 

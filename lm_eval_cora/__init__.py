@@ -8,7 +8,7 @@
 Functions:
 
 - `score`: score answers that you collected yourself.
-- `compare`: compare two sets of scores, paired by question.
+- `compare`: compare two or more sets of scores, paired by question.
 - `read_runs`: read runs of the harness: their files, or what `simple_evaluate` returns.
 - `write_report`: write the report of such runs.
 - `write_records`: write records of such runs for Every Eval Ever.
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from lm_eval_cora.harness.asking import stop_early as stop_early
     from lm_eval_cora.metrics.estimate import Estimate as Estimate
     from lm_eval_cora.scores import Comparison as Comparison
+    from lm_eval_cora.scores import Comparisons as Comparisons
     from lm_eval_cora.scores import Scores as Scores
     from lm_eval_cora.scores import compare as compare
     from lm_eval_cora.variants.variant import Variant as Variant
@@ -61,6 +62,7 @@ _MODULES = {
     "tasks_folder": "discovery.location",
     "Scores": "scores",
     "Comparison": "scores",
+    "Comparisons": "scores",
     "Estimate": "metrics.estimate",
     "Variant": "variants.variant",
     "Answer": "answers",

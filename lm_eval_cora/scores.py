@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from jinja2 import Environment
 
@@ -14,10 +14,10 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.paired import Compared, compared
+from lm_eval_cora.metrics.paired import Pair, pairs_by_metric
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean
-from lm_eval_cora.report.content import end_as_text
+from lm_eval_cora.report.content import end_as_text, p_as_text
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.collected import Collected
 from lm_eval_cora.runs.files import grouped_by
@@ -29,7 +29,23 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class Scores(Mapping[str, Estimate]):
+class _Shown:
+    """What is shown as a table with a title above it and notes below it."""
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]], Sequence[str]]:
+        """The title, columns, rows and notes."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        title, columns, rows, notes = self._shown()
+        return "\n".join([title, "", table_as_text(columns, rows), *notes])
+
+    def _repr_html_(self) -> str:
+        title, columns, rows, notes = self._shown()
+        return _TABLE.render(title=title, columns=columns, rows=rows, notes=notes)
+
+
+class Scores(_Shown, Mapping[str, Estimate]):
     """The metrics of a set of answers, by name.
 
     `scores["cora"]` is an `Estimate` with `value`, `stderr` and `interval` (95%). A metric is computed when it is first
@@ -187,16 +203,10 @@ class Scores(Mapping[str, Estimate]):
             axes.legend()
         return axes
 
-    def __repr__(self) -> str:
-        return "\n".join([self._title, "", table_as_text(*self._shown()), *self.remarks])
-
-    def _repr_html_(self) -> str:
-        columns, rows = self._shown()
-        return _TABLE.render(title=self._title, columns=columns, rows=rows, notes=self.remarks)
-
-    def _shown(self) -> tuple[list[str], list[list[str]]]:
+    def _shown(self) -> tuple[str, list[str], list[list[str]], Sequence[str]]:
+        title = f"{self.name}: {self.size}" if self.name else self.size
         rows = [[name, *cells_of(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
-        return ["metric", "value", "stderr", "95%"], rows
+        return title, ["metric", "value", "stderr", "95%"], rows, self.remarks
 
     @property
     def size(self) -> str:
@@ -213,90 +223,116 @@ class Scores(Mapping[str, Estimate]):
         by_reason = grouped_by(self.undefined, self.undefined.__getitem__)
         return [*self.notes, *(f"undefined: {', '.join(names)}: {reason}" for reason, names in by_reason.items())]
 
-    @property
-    def _title(self) -> str:
-        return f"{self.name}: {self.size}" if self.name else self.size
 
-
-class Comparison(Mapping[str, Compared]):
+class Comparison(_Shown, dict[str, Pair]):
     """The differences between two sets of answers to the same questions, by metric.
 
     `comparison["cora"]` has `before` and `after`, the two estimates; `value`, the difference after - before; its
-    `stderr` and `interval` (95%); and `p_value` of McNemar's test, nan if the test does not apply. With clusters it is
-    that of a t test. `compare` returns such an object.
+    `stderr` and `interval` (95%); and `p_value`, which is below 0.05 exactly if the interval excludes 0. `method` names
+    the test: "mcnemar" for shares of the same questions, "t" with clusters, else "normal". One of several pairs also
+    has `together`, the difference with its joint interval, `p_holm` and `p_together`. `compare` returns such an object.
 
     Example:
         >>> from lm_eval_cora import compare, score
         >>> rows = [{"question": q, "variant": n, "correct": n < q} for q in (2, 4) for n in range(4)]
         >>> comparison = compare(score(rows), score([{**row, "correct": True} for row in rows]))
-        >>> comparison["acc"].value, comparison["bmca@1.0"].p_value
-        (0.25, 0.5)
+        >>> comparison["acc"].value, comparison["bmca@1.0"].p_value, comparison["bmca@1.0"].method
+        (0.25, 0.5, 'mcnemar')
     """
 
-    def __init__(self, before: Scores, after: Scores, rows: Mapping[str, Compared]) -> None:
-        self._title = (
-            f"{after.name or 'after'} - {before.name or 'before'}: {counted(before.questions, 'question')}, "
-            "paired by question"
-        )
-        self._rows = rows
-
-    def __getitem__(self, metric: str) -> Compared:
-        return self._rows[metric]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
+    def __init__(self, rows: Mapping[str, Pair], title: str, *, several: bool = False) -> None:
+        super().__init__(rows)
+        self._title = title
+        self._several = several
 
     def to_frame(self) -> DataFrame:
         """Convert the differences to a DataFrame.
 
         Returns:
             A DataFrame with a row per metric and the columns `metric`, `before`, `after`, `difference`, `stderr`,
-            `low`, `high` and `p_value`. `low` and `high` are the ends of the 95% confidence interval of the difference.
-            `p_value` is nan if McNemar's test does not apply.
+            `low`, `high`, `p_value` and `method`. `low` and `high` are the ends of the 95% confidence interval of the
+            difference. They and `p_value` are nan if the metric has no standard error in closed form. The columns
+            `low_together`, `high_together`, `p_holm` and `p_together` hold for all pairs of scores together.
         """
         from pandas import DataFrame  # importing it takes half a second
 
-        rows = [
-            (name, row.before.value, row.after.value, row.value, row.stderr, *row.interval, row.p_value)
-            for name, row in self.items()
-        ]
-        columns = ["metric", "before", "after", "difference", "stderr", "low", "high", "p_value"]
-        return DataFrame(rows, columns=columns)
+        return DataFrame([{"metric": name, **row.numbers} for name, row in self.items()])
 
-    def __repr__(self) -> str:
-        return f"{self._title}\n\n{table_as_text(*self._shown())}"
-
-    def _repr_html_(self) -> str:
-        columns, rows = self._shown()
-        return _TABLE.render(title=self._title, columns=columns, rows=rows)
-
-    def _shown(self) -> tuple[list[str], list[list[str]]]:
+    def _shown(self) -> tuple[str, list[str], list[list[str]], Sequence[str]]:
+        columns = ["metric", "before", "after", "difference", "stderr", "95%", "p", "p, Holm", "p, all together"]
         rows = []
         for name, row in self.items():
-            p_value = "" if isnan(row.p_value) else f"{row.p_value:.3g}"
-            rows.append([name, f"{row.before.value:.4f}", f"{row.after.value:.4f}", *cells_of(row, "+"), p_value])
-        return ["metric", "before", "after", "difference", "stderr", "95%", "p"], rows
+            ps = map(p_as_text, (row.p_value, row.p_holm, row.p_together))
+            rows.append([name, f"{row.before.value:.4f}", f"{row.after.value:.4f}", *cells_of(row, "+"), *ps])
+        shown = len(columns) if self._several else -2
+        return self._title, columns[:shown], [row[:shown] for row in rows], ()
 
 
-def compare(before: Scores, after: Scores) -> Comparison:
-    """Compare two sets of answers to the same questions, paired by question.
+class Comparisons(dict[tuple[str, str], Comparison]):
+    """The differences between several sets of answers to the same questions, by the names of each two.
+
+    `comparisons["small", "large"]` is the `Comparison` of large - small. Its numbers for a pair alone do not depend on
+    the other sets. Sets without a name of their own are called 1, 2, 3, ... by their place. `compare` returns such an
+    object.
+
+    Example:
+        >>> from lm_eval_cora import compare, score
+        >>> rows = [{"question": q, "variant": n, "right": q % 3 + n // 2} for q in range(30) for n in range(3)]
+        >>> sets = [score([{**row, "correct": row["right"] > k} for row in rows]) for k in (1, 1, 0)]
+        >>> comparisons = compare(*sets)
+        >>> list(comparisons)
+        [('1', '2'), ('1', '3'), ('2', '3')]
+        >>> pair = comparisons["1", "3"]["bmca@1.0"]
+        >>> round(pair.value, 3), pair.p_value < pair.p_holm < 0.05
+        (0.333, True)
+    """
+
+    def to_frame(self) -> DataFrame:
+        """Convert the differences to a DataFrame.
+
+        Returns:
+            A DataFrame with a row per pair and metric: the names of the two sets, `first` and `second`, and the columns
+            of `Comparison.to_frame`.
+        """
+        from pandas import concat
+
+        frames = {names: comparison.to_frame() for names, comparison in self.items()}
+        return concat(frames, names=["first", "second", None]).reset_index(level=[0, 1]).reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.values()))
+
+    def _repr_html_(self) -> str:
+        return "".join(comparison._repr_html_() for comparison in self.values())
+
+
+@overload
+def compare(before: Scores, after: Scores, *, baseline: Scores | None = None) -> Comparison: ...
+@overload
+def compare(
+    before: Scores, after: Scores, third: Scores, /, *others: Scores, baseline: Scores | None = None
+) -> Comparisons: ...
+def compare(before: Scores, after: Scores, *others: Scores, baseline: Scores | None = None) -> Comparison | Comparisons:
+    """Compare two or more sets of answers to the same questions, paired by question.
 
     The standard error of a difference uses the differences within questions, so a question that is equally hard for
-    both adds nothing to it. For shares of questions, McNemar's mid-p test gives a p-value.
+    both adds nothing to it. The p-value and the interval of two sets are those of `lm-eval-cora compare`, and do not
+    depend on the others. The p-value is that of McNemar's mid-p test for shares of the same questions, of a t test with
+    clusters, else of a normal test.
 
     Args:
         before: The first scores.
         after: The second scores, for the same questions and variants.
+        others: More scores. All pairs are then compared, and have intervals and p-values for all pairs together, too.
+        baseline: One of the scores, with which each other one is compared; None compares all pairs.
 
     Returns:
-        The difference of each metric that both sets of answers define: after - before, which is new minus old.
+        Of two scores the difference of each metric that both define: after - before, which is new minus old, or the
+        other minus the baseline. Of three or more such a `Comparison` for each pair, by their names.
 
     Raises:
-        UserError: If the two were not asked the same: other questions, variants, options, kinds or right answers, or
-            runs of the harness with other settings.
+        UserError: If two were not asked the same: other questions, variants, options, kinds or right answers, or runs
+            of the harness with other settings. Or if the baseline is not one of the scores.
 
     Example:
         >>> from lm_eval_cora import score
@@ -305,17 +341,38 @@ def compare(before: Scores, after: Scores) -> Comparison:
         >>> change = compare(score(rows), better)["bmca@1.0"]
         >>> change.before.value, change.after.value, change.value
         (0.5, 1.0, 0.5)
+        >>> several = compare(score(rows), better, better)
+        >>> several["1", "3"]["bmca@1.0"].p_value, several["1", "3"]["bmca@1.0"].p_holm
+        (0.5, 1.0)
     """
-    for got in (type(before), type(after)):
+    sets = (before, after, *others)
+    for got in map(type, sets):
         if not issubclass(got, Scores):
             raise UserError(
                 f"compare: expected Scores, got {got.__name__}. Make them with score, read or read_runs, which "
                 "returns a list"
             )
-    if why := _not_alike(before, after):
-        raise UserError(f"compare: {before.name or 'before'} and {after.name or 'after'} cannot be compared: {why}")
-    both = [name for name in before if name in after and not isnan(before[name].value + after[name].value)]
-    return Comparison(before, after, {name: compared(before[name], after[name]) for name in both})
+    first = next((place for place, each in enumerate(sets) if each is baseline), None)
+    if baseline is not None and first is None:
+        raise UserError("compare: baseline: expected one of the scores that are compared")
+    names = [each.name or str(place) for place, each in enumerate(sets, start=1)]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({place})" for place, name in enumerate(names, start=1)]
+    for name, other in zip(names[1:], sets[1:], strict=True):
+        if why := _not_alike(before, other):
+            raise UserError(f"compare: {names[0]} and {name} cannot be compared: {why}")
+    size = f"{counted(before.questions, 'question')}, paired by question"
+    found: dict[tuple[int, int], dict[str, Pair]] = {}
+    for metric, pairs in pairs_by_metric(sets, first).items():
+        for places, pair in pairs.items():
+            own = found.setdefault(places, {})
+            if not isnan(pair.value):
+                own[metric] = pair
+    comparisons = {
+        (names[old], names[new]): Comparison(rows, f"{names[new]} - {names[old]}: {size}", several=bool(others))
+        for (old, new), rows in found.items()
+    }
+    return Comparisons(comparisons) if others else next(iter(comparisons.values()))
 
 
 def _not_alike(before: Scores, after: Scores) -> str:
@@ -340,7 +397,7 @@ def _frame(first: str, estimates: Mapping[Any, Estimate]) -> DataFrame:
     return DataFrame(rows, columns=[first, "value", "stderr", "low", "high"])
 
 
-def cells_of(estimate: Estimate | Compared, sign: str = "") -> list[str]:
+def cells_of(estimate: Estimate | Pair, sign: str = "") -> list[str]:
     """Format a value, its standard error and its 95% interval."""
     value = f"{estimate.value:{sign}.4f}"
     low, high = (end_as_text(end, 4, sign, [0.0] if sign else ()) for end in estimate.interval)

@@ -3,6 +3,7 @@
 lm-eval-cora compare out/small out/large
 lm-eval-cora compare out/small out/medium out/large --baseline out/small
 lm-eval-cora compare out/small out/large --changed -o changed.csv
+lm-eval-cora compare out/small out/large --format latex --metrics cora,mcqa,bmca@1.0 -o table.tex
 lm-eval-cora compare --history checkpoints/ -o history.html
 
 Differences are new minus old: a run minus one before it, or minus the baseline. With two models, every
@@ -13,6 +14,8 @@ document.
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.export.output_formats import NAMES
+from lm_eval_cora.export.score_tables import DIFFERENCES
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.changed import as_csv, as_jsonl
 from lm_eval_cora.report.charts import check_drawing
@@ -36,15 +39,23 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument(
         "-o --output",
         "FILE",
-        """with --history, also write a chart of the versions: a page (html) or a figure (svg, pdf, png); with
-        --changed all changed answers (csv, jsonl)""",
+        """write the tables of --format to a file; with --history, also write a chart of the versions: a page
+        (html) or a figure (svg, pdf, png); with --changed all changed answers (csv, jsonl)""",
     )
     parser.argument(
-        "--metric",
-        "NAME",
-        """metric to compare; may be repeated. Default: all metrics of two models; of more models the task's
-        leading metric, such as cora, and mcqa and bmca@1.0; with --history the leading metric""",
-        **console.REPEATED,
+        "--metrics --metric",
+        "NAMES",
+        """metrics to compare, in this order: a,b,c; may be repeated. Default: all metrics of two models; of more
+        models the task's leading metric, such as cora, and mcqa and bmca@1.0; with --history the leading metric""",
+        **NAMES,
+    )
+    parser.argument(
+        "--format",
+        None,
+        """text: tables for a terminal (default); latex (booktabs) and markdown: tables for a paper, with captions;
+        csv: a line per pair of models and metric, with all digits; json: as --json""",
+        choices=("text", *DIFFERENCES, "json"),
+        default="text",
     )
     parser.shared("reader", "json")
 
@@ -54,18 +65,24 @@ _CHANGED = {".csv": as_csv, ".jsonl": as_jsonl}
 
 def run(given: console.Given) -> None:
     """Compare models, or the versions of one."""
+    given.json |= given.format == "json"
+    write = DIFFERENCES.get(given.format)
+    if write and any((given.history, given.changed, given.json)):
+        given.parser.error(f"--format {given.format}: expected no --history, --changed or --json")
     if given.history:
         if given.changed:
             given.parser.error("--changed: expected no --history")
         _print_history(given)
         return
-    if given.output:
+    if write:
+        console.check_output(given.output or STDOUT)
+    elif given.output:
         if not given.changed:
-            given.parser.error("-o: expected --history or --changed, too")
+            given.parser.error(f"-o: expected --format {', '.join(DIFFERENCES)}, or --history, or --changed, too")
         if given.output.suffix.lower() not in _CHANGED:
             raise UserError(f"-o {given.output}: expected a name that ends in .csv or .jsonl")
         check_file(given.output, "-o")
-    chosen = {"reader": given.reader, "baseline": given.baseline, "metrics": given.metric, "changed": given.changed}
+    chosen = {"reader": given.reader, "baseline": given.baseline, "metrics": given.metrics, "changed": given.changed}
     found = compare_models(given.out, labels=console.labels_of(given), **chosen)
     console.say(*found.notes)
     if found.changed:
@@ -73,7 +90,9 @@ def run(given: console.Given) -> None:
         console.show(given, [for_json(vars(each)) for each in found.changed], tables)
         if given.output:
             console.write(_CHANGED[given.output.suffix.lower()](found.changed), given.output)
-    if found.values:
+    if found.compared and write:
+        console.write(write(found.compared), given.output or STDOUT)
+    elif found.compared:
         console.show(given, found.values, found.tables, found.explanation)
     if found.refused:
         raise UserError("\n".join(found.refused))
@@ -96,7 +115,7 @@ def _print_history(given: console.Given) -> None:
         check_folder(path.parent, "-o")
         check_drawing()
     labels = console.labels_of(given)
-    histories, notes = read_history(given.out, reader=given.reader, labels=labels, metrics=given.metric)
+    histories, notes = read_history(given.out, reader=given.reader, labels=labels, metrics=given.metrics)
     console.say(*notes)
     console.show(given, as_json(histories), tables_of(histories), NOTE)
     if path and (suffix := path.suffix.lower()) in _PAGES:

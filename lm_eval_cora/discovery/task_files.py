@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from lm_eval_cora import metrics
 from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.metrics.entries import CYCLIC_ORDERS, DROPPED_TEMPLATE, REPEATS, WRITTEN, applies_to
 from lm_eval_cora.metrics.facts import Facts, facts_of
@@ -38,6 +39,17 @@ def facts_named(metric: str) -> Facts:
     """The facts of the metric with this name; the defaults for another one."""
     found = (facts_of(entry["aggregation"]) for entry in every_metric() if entry["metric"] == metric)
     return next(found, Facts())
+
+
+@cache
+def printed_name(metric: str) -> str:
+    """The name of a metric in the tables of a paper, such as BMCA(1.0); its own name if it has no other."""
+    name, _, parameter = metric.partition("@")
+    facts = facts_of(getattr(metrics, name, None))
+    symbol = facts.symbol or facts.spoken
+    if not symbol:
+        return metric
+    return f"{symbol}({parameter})" if parameter else symbol
 
 
 def applicable_metrics(

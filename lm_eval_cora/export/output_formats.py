@@ -1,6 +1,7 @@
 """The output formats of the command `export`. Choices, help and checks of the command follow from them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, get_args
 
@@ -28,8 +29,12 @@ class Format(NamedTuple):
         return [name for name, option in self.options.items() if option.default is Parameter.empty]
 
 
-def _without_note(write: Callable[[Sequence[Run]], str]) -> Format:
-    return Format(lambda runs: (write(runs), ""))
+def _without_note(write: Callable[..., str]) -> Format:
+    @wraps(write)  # so that its options are known
+    def written(runs: Sequence[Run], **options: Any) -> tuple[str, str]:
+        return write(runs, **options), ""
+
+    return Format(written)
 
 
 FORMATS = {
@@ -51,9 +56,17 @@ class Argument(NamedTuple):
     settings: Mapping[str, Any] = {"default": ""}
 
 
+NAMES: dict[str, Any] = {
+    "action": "extend",
+    "type": lambda text: [name.strip() for name in text.split(",")],
+    "default": [],
+}
+"""Settings of an argument with names that are separated by commas; it may be repeated."""
+
 _OF_THE_MAKERS = "relationship of the organization to the makers of the models (default: other)"
 _PERCENT = "write the value from 0 to 100, as some leaderboards have it, instead of 0 to 1; only eval-results"
 OPTIONS = {
+    "for latex, markdown and csv": {"metrics": Argument("NAMES", "metrics to write, in this order: a,b,c", NAMES)},
     "for every-eval-ever": {
         "organization": Argument("NAME", "who evaluated the models"),
         "relationship": Argument(None, _OF_THE_MAKERS, {"choices": get_args(Relationship)}),

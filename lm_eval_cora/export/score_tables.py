@@ -1,48 +1,104 @@
-"""Export the main scores as tables for papers and README files: LaTeX (booktabs) and Markdown."""
+"""Export scores and differences as tables for papers and README files: LaTeX (booktabs), Markdown and CSV."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
+from typing import NamedTuple
 
+from lm_eval_cora.discovery.task_files import printed_name
 from lm_eval_cora.questions.question import printable
+from lm_eval_cora.report.comparison import Compared, explained
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.result_tables import model_table, number_of_questions
-from lm_eval_cora.report.text import one_line, table_as_text
+from lm_eval_cora.report.result_tables import _MARKS, model_table, number_of_questions
+from lm_eval_cora.report.text import check_metrics, csv_of, one_line, table_as_text
+from lm_eval_cora.report.writing import free_name
 from lm_eval_cora.runs.model_run import Run, by_task, not_comparable
 
 _NAMES = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
 _ESCAPED = {ord(character): rf"\text{name}{{}}" for character, name in _NAMES.items()} | {
     ord(character): f"\\{character}" for character in "&%$#_{}"
 }
+_ESCAPED[ord("\u2212")] = "$-$"
 """Characters with a meaning in LaTeX."""
 
 
-def _tables(runs: Sequence[Run]) -> Iterator[Table]:
+_INTERVAL = re.compile(r"([-+]?[\d.]+) to ([-+]?[\d.]+)")
+_POWER = re.compile(r"([\d.]+)e([-+]\d+)")
+_BOLD = " Bold: the best model, and all models that paired tests at 5% do not tell apart from it."
+
+
+class _Paper(NamedTuple):
+    """A table of a paper: its label, and the table with its caption as title and note."""
+
+    label: str
+    table: Table
+
+
+def _scores(runs: Sequence[Run], metrics: Sequence[str]) -> Iterator[_Paper]:
     """The table of models of each task, with marks if its models were asked the same."""
+    check_metrics(metrics, runs)
     for task, of_task in by_task(runs).items():
-        if lead := lead_of(of_task):
+        chosen = [name for name in metrics if all(name in run.estimates for run in of_task)]
+        if (lead := lead_of(of_task)) and (chosen or not metrics):
             comparable = not any(not_comparable(of_task[0], run) for run in of_task[1:])
-            yield replace(
-                model_table(of_task, lead, comparable=comparable), title=f"{task}, {number_of_questions(of_task)}"
-            )
+            table = model_table(of_task, lead, comparable=comparable, chosen=chosen)
+            columns = [" ".join(map(printed_name, column.split(" "))) for column in table.columns]
+            title, note = f"{task}, {number_of_questions(of_task)}", table.note.replace(_MARKS, _BOLD)
+            yield _Paper(task, replace(table, title=title, columns=columns, note=note))
 
 
-def tables_as_markdown(runs: Sequence[Run]) -> str:
-    """Write the main scores of each task as a Markdown table, the best models in bold."""
+def _differences(comparisons: Iterable[Compared]) -> Iterator[_Paper]:
+    """The tables of differences of each task."""
+    for each in comparisons:
+        for table in each.tables(printed_name):
+            label = table.title.replace(each.size, "differences")
+            yield _Paper(label, replace(table, title=f"{label}, {each.size}", note=explained([each])))
+
+
+def tables_as_markdown(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:
+    """Write the main or chosen scores of each task as a Markdown table, the best models in bold."""
+    return _markdown(_scores(runs, metrics))
+
+
+def as_latex(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:
+    """Write the main or chosen scores of each task as a LaTeX table with caption and label, the best models in bold."""
+    return _latex(_scores(runs, metrics))
+
+
+def _differences_as_csv(comparisons: Sequence[Compared]) -> str:
+    """Write a CSV line per task, metric and pair of models, with all digits."""
+    rows = [
+        {"task": each.task, "metric": metric, "first": each.models[old], "second": each.models[new], **pair.numbers}
+        for each in comparisons
+        for metric in each.chosen
+        for (old, new), pair in each.pairs[metric].items()
+    ]
+    return csv_of(list(rows[0]) if rows else [], (list(row.values()) for row in rows))
+
+
+DIFFERENCES: Mapping[str, Callable[[Sequence[Compared]], str]] = {
+    "latex": lambda comparisons: _latex(_differences(comparisons)),
+    "markdown": lambda comparisons: _markdown(_differences(comparisons)),
+    "csv": _differences_as_csv,
+}
+"""The formats of differences, by name."""
+
+
+def _markdown(tables: Iterable[_Paper]) -> str:
     return "\n".join(
         f"### {one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}\n\n{table.note}\n"
-        for table in _tables(runs)
+        for _, table in tables
     )
 
 
-def as_latex(runs: Sequence[Run]) -> str:
-    """Write the main scores of each task as a LaTeX table with caption and label, the best models in bold."""
-    return "\n".join(_latex(table) for table in _tables(runs))
+def _latex(tables: Iterable[_Paper]) -> str:
+    taken = set[str]()
+    return "\n".join(_latex_table(free_name(label.replace("_", "-"), taken), table) for label, table in tables)
 
 
-def _latex(table: Table) -> str:
-    label = "".join(character if character.isascii() and character.isalnum() else "-" for character in table.title)
+def _latex_table(label: str, table: Table) -> str:
     rows = "\n".join(" & ".join(map(_cell, row)) + r" \\" for row in table.rows)
     return rf"""\begin{{table}}
 \centering
@@ -60,10 +116,15 @@ def _latex(table: Table) -> str:
 
 
 def _cell(cell: Cell) -> str:
+    text = f"{cell:,}" if isinstance(cell, int) else str(cell)
     if isinstance(cell, Number) and not isnan(cell.value):
-        text = str(cell).replace("±", r"\pm")
+        text = text.replace("±", r"\pm").replace("\u2212", "-")
         return rf"$\mathbf{{{text}}}$" if cell.best else f"${text}$"
-    return escaped(f"{cell:,}" if isinstance(cell, int) else str(cell))
+    if interval := _INTERVAL.fullmatch(text.replace("\u2212", "-")):
+        return f"$[{interval[1]}, {interval[2]}]$"
+    if power := _POWER.fullmatch(text):
+        return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
+    return escaped(text).replace(" - ", " $-$ ")
 
 
 def escaped(text: str) -> str:

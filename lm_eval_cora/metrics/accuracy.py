@@ -14,7 +14,12 @@ from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ties"]
 
 
-@metric("Share of correct answers among all variants of all questions.", of_one_answer=True, spoken="accuracy")
+@metric(
+    "Share of correct answers among all variants of all questions.",
+    of_one_answer=True,
+    spoken="accuracy",
+    symbol="Acc.",
+)
 @takes_arrays
 def acc(answers: ResponseTable) -> Estimate:
     """Share of correct answers among all variants of all questions.
@@ -90,6 +95,7 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
     "Effect of the variants on the score: mcqa_plus - mcqa, paired by question.",
     bounds=(-1.0, 1.0),
     needs=("original",),
+    symbol="MCQA+ − MCQA",
 )
 @takes_arrays
 def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
@@ -112,7 +118,11 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     )
 
 
-@metric("Majority voting: share of questions with more than half of their variants answered correctly.", place=6)
+@metric(
+    "Majority voting: share of questions with more than half of their variants answered correctly.",
+    place=6,
+    symbol="MV",
+)
 @takes_arrays
 def mv(answers: ResponseTable) -> Estimate:
     """Majority voting: share of questions with more than half of their variants answered correctly.
@@ -132,6 +142,7 @@ def mv(answers: ResponseTable) -> Estimate:
     known_early=True,
     estimated="bmca@1.0",
     place=3,
+    symbol="BMCA",
 )
 @takes_arrays
 def bmca(answers: ResponseTable, level: float) -> Estimate:
@@ -155,6 +166,7 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
     needs=("picked",),
     of_one_answer=True,
     place=11,
+    symbol="Invalid",
 )
 def invalid(table: ResponseTable) -> Estimate:
     """Share of responses without a valid answer, among all variants of all questions.
@@ -175,6 +187,7 @@ def invalid(table: ResponseTable) -> Estimate:
     needs=("followed",),
     of_one_answer=True,
     place=12,
+    symbol="Followed",
 )
 def followed(table: ResponseTable) -> Estimate:
     """Share of responses in the requested format, among all variants of all questions.

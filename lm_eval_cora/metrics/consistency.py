@@ -20,6 +20,7 @@ _PAIRS_AT_A_TIME = 4_000_000
     estimated="ci",
     place=4,
     ranks_models=False,
+    symbol="CI",
 )
 @takes_arrays
 def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
@@ -109,6 +110,7 @@ def core(answers: ResponseTable) -> Estimate:
     needs=("picked",),
     why_undefined=lambda table: "no pair of variants is comparable",
     place=7,
+    symbol="CR",
 )
 def consistency_rate(table: ResponseTable) -> Estimate:
     """Mean over questions of the share of comparable pairs of variants that pick the same option.

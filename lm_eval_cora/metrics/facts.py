@@ -35,6 +35,7 @@ class Facts(NamedTuple):
     of_one_answer: bool = False  # whether it says something about a single answer to each question
     place: int = LAST  # place in the table of all scores
     spoken: str = ""  # name in a sentence; empty for that of the entry
+    symbol: str = ""  # name in the tables of a paper; empty for the one in sentences
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,6 +51,6 @@ def metric(meaning: str, *, needs: tuple[str, ...] = (), **more: Any) -> Callabl
     return attached
 
 
-def facts_of(function: Callable[..., Any]) -> Facts:
+def facts_of(function: Callable[..., Any] | None) -> Facts:
     """The facts of a metric; the defaults for a user's own function."""
     return getattr(function, "facts", Facts())

@@ -45,6 +45,7 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     known_early=True,
     needs=("picked", "original"),
     spoken="hard accuracy (right in all orders)",
+    symbol="Acc-H",
 )
 def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     """Hard accuracy: share of questions answered correctly in all orders of a given number of options.
@@ -64,6 +65,7 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
 @metric(
     "Consistency score: share of the orders, of a given number of options, that get the most frequent pick.",
     needs=("picked", "original"),
+    symbol="Sc",
 )
 def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     """Consistency score: share of the orders, of a given number of options, that get the most frequent pick.

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import erfc, hypot, inf, isfinite, isnan, nan, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, degrees_of, of_influence, students, tango, unvaried
+from lm_eval_cora.metrics.estimate import (
+    IN_95_PERCENT,
+    UNDEFINED,
+    Estimate,
+    degrees_of,
+    of_influence,
+    students,
+    tango,
+    unvaried,
+)
 from lm_eval_cora.metrics.kinds import critical_value, normal_draws
 from lm_eval_cora.metrics.responses import Floats
 
@@ -180,14 +190,41 @@ def mid_p(lost: float, gained: float) -> float:
     return min(1.0, float(as_uneven + more_uneven)) if more else 1.0
 
 
+METHODS = {
+    "mcnemar": "McNemar's mid-p test where a metric is a share of the same questions, because only the number of "
+    "questions that changed (lost : gained) then counts",
+    "t": "a t test of the passages' sums where questions share passages, because only passages are independent",
+    "normal": "a normal test of the paired difference for all other metrics, because they have no such counts",
+}
+"""The methods of the p-value of a pair, and where and why each is used."""
+
+
 @dataclass(frozen=True)
-class Compared:
-    """A metric of two sets of answers to the same questions; McNemar's test is None if it does not apply."""
+class Pair:
+    """A metric of two models on the same questions: its difference alone, and together with all pairs of models.
+
+    With two models the numbers for all pairs together are those of the pair alone. Undefined numbers are nan. A
+    p-value is below 0.05 exactly if the interval beside it excludes 0.
+
+    Attributes:
+        before: The estimate of the first model.
+        after: The estimate of the second model.
+        change: The difference, after - before, with its 95% interval.
+        test: Result of McNemar's test, with the numbers of changed questions; None if it does not apply.
+        p_value: P-value of the difference.
+        together: The difference with an interval that holds for all pairs of models together (max-t).
+        p_together: P-value for all pairs together (max-t).
+        p_holm: P-value for all pairs together, by Holm's method; see `holm`.
+    """
 
     before: Estimate
     after: Estimate
     change: Difference
     test: McNemar | None
+    p_value: float
+    together: Difference
+    p_together: float
+    p_holm: float
 
     @property
     def value(self) -> float:
@@ -201,20 +238,46 @@ class Compared:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95% confidence interval of the difference."""
+        """The 95% confidence interval of the difference of this pair alone."""
         return self.change.low, self.change.high
 
     @property
-    def p_value(self) -> float:
-        """The p-value of McNemar's test, or of the difference in clusters; nan if neither applies."""
-        if self.test is None:
-            return p_value(self.before, self.after) if self.before.units else nan
-        return self.test.p_value
+    def method(self) -> str:
+        """How the p-value was computed; empty if it is unknown.
+
+        "mcnemar" is McNemar's mid-p test, for shares of the same questions; "t" a t test of the passages' sums; and
+        "normal" a normal test of the paired difference, for other metrics.
+        """
+        if isnan(self.p_value):
+            return ""
+        if self.test:
+            return "mcnemar"
+        return "t" if min(self.before.units, self.after.units) else "normal"
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the pair by the names that they have in files."""
+        low, high = self.interval
+        return {
+            "before": self.before.value,
+            "after": self.after.value,
+            "difference": self.value,
+            "stderr": self.stderr,
+            "low": low,
+            "high": high,
+            "p_value": self.p_value,
+            "method": self.method,
+            "low_together": self.together.low,
+            "high_together": self.together.high,
+            "p_holm": self.p_holm,
+            "p_together": self.p_together,
+        }
 
 
-def compared(before: Estimate, after: Estimate) -> Compared:
+def compared(before: Estimate, after: Estimate) -> Pair:
     """Compare two estimates from the same questions."""
-    return Compared(before, after, difference(before, after), mcnemar(before, after))
+    (pair,) = pairwise([before, after]).values()
+    return pair
 
 
 def _check(before: int, after: int) -> None:
@@ -225,46 +288,27 @@ def _check(before: int, after: int) -> None:
         )
 
 
-class Pair(NamedTuple):
-    """The comparison of two of several models.
-
-    Attributes:
-        before: Index of the first model.
-        after: Index of the second model.
-        change: The difference, after - before. Its interval holds for all pairs together.
-        test: McNemar's test of this pair alone; None if it does not apply.
-        p_value: P-value of this pair alone; nan if it is unknown.
-        adjusted: P-value for all pairs together. The interval excludes 0 if it is below 0.05.
-    """
-
-    before: int
-    after: int
-    change: Difference
-    test: McNemar | None
-    p_value: float
-    adjusted: float
-
-
-def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list[Pair]:
+def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> dict[tuple[int, int], Pair]:
     """Compare each model with each other one, or all of them with a baseline.
 
-    All intervals together contain the true differences in 95% of the samples. The adjusted p-value of a pair is the
-    probability that the largest of all standardised differences is at least as large as its own, if no model differs
-    from another: one below 0.05 then occurs in at most 5% of the samples.
+    The p-value and the interval of a pair alone do not depend on the other models. All intervals `together` contain the
+    true differences in 95% of the samples. `p_together` is the probability that the largest of all standardised
+    differences is at least as large as that of the pair, if no model differs from another: one below 0.05 then occurs
+    in at most 5% of the samples. The same holds for `p_holm`.
 
     Args:
         estimates: A metric of K models, from the same N questions.
         baseline: Index of the model with which the others are compared; None compares all pairs.
 
     Returns:
-        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form. Source: max-t
-        intervals and p-values, Hothorn, Bretz and Westfall 2008.
+        K - 1 or K (K - 1) / 2 pairs, by the indices of the two models: before and after. Numbers are nan if an estimate
+        has no standard error in closed form. Source: max-t intervals and p-values, Hothorn, Bretz and Westfall 2008.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> models = [share_of(np.arange(40) < right) for right in (20, 21, 36)]
-        >>> [(pair.before, pair.after, round(pair.adjusted, 3)) for pair in pairwise(models)]
-        [(0, 1, 0.765), (0, 2, 0.0), (1, 2, 0.0)]
+        >>> {pair: round(found.p_together, 3) for pair, found in pairwise(models).items()}
+        {(0, 1): 0.765, (0, 2): 0.0, (1, 2): 0.0}
     """
     models = range(len(estimates))
     pairs = list(combinations(models, 2)) if baseline is None else [(baseline, k) for k in models if k != baseline]
@@ -272,9 +316,47 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list
     tests = [mcnemar(*each) for each in both]
     p_values = [test.p_value if test else p_value(*each) for each, test in zip(both, tests, strict=True)]
     largest = _largest(estimates, pairs)
-    changes = [difference(*each, z=_quantile(largest)) for each in both]
-    rows = zip(pairs, changes, tests, p_values, strict=True)
-    return [Pair(*pair, change, test, p, _adjusted(p, test, largest, len(pairs))) for pair, change, test, p in rows]
+    z = _quantile(largest)
+    rows = zip(pairs, both, tests, p_values, holm(p_values), strict=True)
+    return {
+        pair: Pair(
+            *each,
+            difference(*each),
+            test,
+            p,
+            difference(*each, z=z),
+            _adjusted(p, test, largest, len(pairs)),
+            adjusted,
+        )
+        for pair, each, test, p, adjusted in rows
+    }
+
+
+def pairs_by_metric(
+    models: Sequence[Mapping[str, Estimate]], baseline: int | None = None
+) -> dict[str, dict[tuple[int, int], Pair]]:
+    """The pairs of models in each metric that two of them have; see `pairwise`."""
+    counts = Counter(name for own in models for name in own)
+    names = [name for name, count in counts.items() if count > 1]
+    return {name: pairwise([own.get(name, UNDEFINED) for own in models], baseline) for name in names}
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values adjusted for several tests by Holm's method; the probability of any false rejection is at most 5%.
+
+    Of m p-values in order, the i-th smallest becomes the largest of (m - j + 1) p_j for all j <= i, at most 1. Unknown
+    p-values, nan, stay so and do not count. Source: Holm 1979.
+
+    Example:
+        >>> holm([0.03, 0.01, 0.5])
+        [0.06, 0.03, 0.5]
+    """
+    known = sorted((p, place) for place, p in enumerate(p_values) if not isnan(p))
+    adjusted, least = list(p_values), 0.0
+    for rank, (p, place) in enumerate(known):
+        least = max(least, min(1.0, (len(known) - rank) * p))
+        adjusted[place] = least
+    return adjusted
 
 
 def together(

@@ -38,7 +38,13 @@ _EXCHANGES = 1_999
 _KEYS_AT_A_TIME = 2_000_000
 
 
-@metric("Mean of the accuracies of the kinds of variants.", needs=("kind",), place=8, spoken="mean accuracy")
+@metric(
+    "Mean of the accuracies of the kinds of variants.",
+    needs=("kind",),
+    place=8,
+    spoken="mean accuracy",
+    symbol="Acc. mean",
+)
 def acc_mean(table: ResponseTable, *, positions: bool = False) -> Estimate:
     """Mean of the accuracies of the kinds of variants: templates, positions or samples in some probes.
 
@@ -71,6 +77,7 @@ def mean_of_kinds(accuracies: KindAccuracies) -> Estimate:
     "Mean of the accuracies of the categories; each category has the same weight.",
     needs=("category",),
     of_one_answer=True,
+    symbol="Macro acc.",
 )
 def macro_acc(table: ResponseTable) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
@@ -173,7 +180,7 @@ def _by_kind(table: ResponseTable, values: Bools) -> dict[str, float]:
     return dict(zip(table.kinds, (means.sum(axis=0) / present.sum(axis=0)).tolist(), strict=True))
 
 
-@metric("Lowest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True, place=9)
+@metric("Lowest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True, place=9, symbol="Acc. min")
 def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Lowest accuracy among the kinds of variants.
 
@@ -203,7 +210,9 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     return _extremes(table, positions, macro)[0]
 
 
-@metric("Highest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True, place=10)
+@metric(
+    "Highest accuracy among the kinds of variants.", needs=("kind",), bootstrapped=True, place=10, symbol="Acc. max"
+)
 def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Highest accuracy among the kinds of variants.
 
@@ -213,7 +222,11 @@ def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     return _extremes(table, positions, macro)[1]
 
 
-@metric("Difference between the highest and the lowest accuracy of the kinds of variants.", needs=("kind",))
+@metric(
+    "Difference between the highest and the lowest accuracy of the kinds of variants.",
+    needs=("kind",),
+    symbol="Acc. range",
+)
 def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Difference between the highest and the lowest accuracy of the kinds: acc_max - acc_min.
 

@@ -9,14 +9,15 @@ from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
-from lm_eval_cora.metrics.paired import Compared, compared, pairwise
+from lm_eval_cora.metrics.paired import METHODS, Pair, pairs_by_metric
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.changed import WhatChanged, what_changed
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.pictures import NOTE_ON_KINDS, kinds_table, pairs_table, tested
+from lm_eval_cora.report.pictures import NOTE_ON_KINDS, TESTED, kinds_table, pairs_table, tested
 from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.report.text import identity_of
 from lm_eval_cora.runs.by_kind import kinds_compared
@@ -25,25 +26,70 @@ from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
 from lm_eval_cora.runs.model_run import Run, check_metric, not_comparable, setting_differences
 
-NOTE = (
-    "Differences are new minus old, paired by question: the second run minus the first, or the other run minus the "
-    "baseline. For metrics that are a share of all questions, `lost : gained` counts the questions that changed, and p "
-    "is McNemar's mid-p test. Metrics computed only on the questions that a model answered correctly or wrongly may "
-    "use different questions in each run. They then have no test."
-)
-NOTE_ON_PASSAGES = "If questions share passages, p is instead that of a t test of the passages' sums."
-NOTE_ON_SEVERAL = (
-    "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline. The 95% "
-    "intervals hold for all pairs of a table together, and so does the last p: an interval excludes 0 if it is below "
-    "0.05. The other p is that of a pair alone. `lost : gained` counts the questions that changed; p is then McNemar's "
-    "mid-p test."
-)
 # Ways in which the data of two runs of a task can match, the strictest first.
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
     lambda one, other: one == other,
     lambda one, other: bool(one.digest) and one.digest == other.digest,  # the same questions in a renamed file
     lambda one, other: not (one.digest and other.digest),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """The differences between the models of a task."""
+
+    task: str
+    size: str  # the number of questions or documents as text
+    models: Sequence[str]
+    pairs: Mapping[str, Mapping[tuple[int, int], Pair]]  # by metric
+    chosen: Sequence[str]  # the metrics of the tables, in order
+    lead: str = ""  # the metric that ranks the models
+    falls: bool = False  # whether CoRA of a model is where it falls with accuracy
+
+    def marked(self, metric: str) -> str:
+        """The name of a metric, with a mark if it ranks the models."""
+        return f"{metric} *" if metric == self.lead else metric
+
+    def tables(self, named: Callable[[str], str]) -> list[Table]:
+        """The table of the metrics of two models; of several a table of pairs for each metric."""
+        if len(self.models) > 2:
+            known = {
+                name: {places: pair for places, pair in self.pairs[name].items() if not isnan(pair.value)}
+                for name in self.chosen
+            }
+            return [
+                pairs_table(f"{self.task}: differences in {named(name)}", self.models, pairs)
+                for name, pairs in known.items()
+                if pairs
+            ]
+        rows: list[list[Cell]] = []
+        for name in self.chosen:
+            (pair,) = self.pairs[name].values()
+            rows.append([named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)])
+        return [Table(f"{self.task}: {self.size}", ["metric", *self.models, *TESTED], rows)]
+
+
+def explained(comparisons: Sequence[Compared]) -> str:
+    """What the columns of the tables of some comparisons mean."""
+    pairs = [pair for each in comparisons for name in each.chosen for pair in each.pairs[name].values()]
+    methods = {pair.method for pair in pairs}
+    used = "; ".join(reason for method, reason in METHODS.items() if method in methods)
+    texts = {
+        "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.": True,
+        "The 95% interval and p are those of a pair alone: the interval excludes 0 exactly if p is below 0.05.": True,
+        f"p is that of {used}.": used,
+        "The interval and the p-value that hold for all pairs of a table together (max-t) agree in the same way. p, "
+        "Holm is Holm's adjusted p-value.": any(len(each.models) > 2 for each in comparisons),
+        "Metrics computed only on the questions that a model answered correctly or wrongly may use different "
+        "questions in each run. They then have no McNemar's test.": any(map(_is_of_other_questions, pairs)),
+        CORA_FALLS: any(each.falls for each in comparisons),
+    }
+    return " ".join(text for text, is_needed in texts.items() if is_needed)
+
+
+def _is_of_other_questions(pair: Pair) -> bool:
+    """Whether both estimates are shares, but of different questions."""
+    return pair.test is None and pair.before.outcomes is not None and pair.after.outcomes is not None
 
 
 @dataclass
@@ -54,8 +100,19 @@ class Comparisons:
     values: list[dict[str, Any]] = field(default_factory=list)  # for JSON, with all digits
     notes: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)  # reasons why runs cannot be compared
-    explanation: str = ""  # what the columns mean; empty without a table
+    compared: list[Compared] = field(default_factory=list)
+    has_kinds: bool = False
     changed: list[WhatChanged] = field(default_factory=list)  # only if it was asked for
+
+    @property
+    def explanation(self) -> str:
+        """What the columns of the tables mean; empty without a table."""
+        texts = {
+            explained(self.compared): self.compared,
+            NOTE_ON_KINDS: self.has_kinds,
+            "* ranks the models.": any(each.lead in each.chosen for each in self.compared),
+        }
+        return " ".join(text for text, is_needed in texts.items() if is_needed)
 
 
 def compare_models(
@@ -79,7 +136,7 @@ def compare_models(
         tasks = [f"{c.name} has {', '.join(c.tasks)}" for c in contestants]
         raise UserError(f"there is no task in common: {'; '.join(tasks)}")
     for metric in metrics:
-        check_metric(metric, (name for group in all_groups for run in group for name in run.estimates))
+        check_metric(metric, (name for group in all_groups for run in group for name in run.estimates), "--metrics")
     found = Comparisons()
     for group in all_groups:
         task = group[0].task
@@ -99,10 +156,8 @@ def compare_models(
                 own = [metric for metric in metrics if metric in runs[0].estimates]
                 if own or not metrics:
                     found.changed.append(what_changed(runs[0], runs[1], *own[:1]))
-            elif len(runs) == 2:
-                _compare_two(runs[0], runs[1], found, metrics)
             else:
-                _compare_several(runs, found, baseline, metrics)
+                _add(runs, found, None if baseline is None else 0, metrics)
     if alone or also_alone:
         found.notes.append(f"not compared, because only one model has it: {', '.join([*alone, *also_alone])}")
     return found
@@ -141,80 +196,93 @@ def _comparable(
             return
 
 
-def _compare_two(
-    before: Run | DocumentRun, after: Run | DocumentRun, found: Comparisons, metrics: Sequence[str]
-) -> None:
-    rows = compared_metrics(before.estimates, after.estimates)
-    rows = {name: row for name, row in rows.items() if not metrics or name in metrics}
-    found.tables.append(_table_of_two(f"{before.task}: {before.size}", (before.model, after.model), rows))
-    found.explanation = found.explanation or NOTE
-    differences = {
-        name: {"before": row.before, "after": row.after, "difference": row.change, "mcnemar": row.test}
-        | ({"p_value": row.p_value} if row.before.units else {})
-        for name, row in rows.items()
-    }
-    one, other = (identity_of(run) if isinstance(run, Run) else {"model": run.model} for run in (before, after))
-    value: dict[str, Any] = {"task": before.task, "before": one, "after": other, before.units: len(before.ids)}
-    if isinstance(before, Run) and isinstance(after, Run):
-        kinds = kinds_compared(before, after)
-        found.tables += filter(None, [kinds_table(before, kinds)])
-        of_passages = "" if before.table.cluster is None else f" {NOTE_ON_PASSAGES}"
-        found.explanation = f"{NOTE}{of_passages} {NOTE_ON_KINDS}"
-        notes = [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
-        value |= {"notes": notes + setting_differences(before, after), "metrics": differences, "kinds": kinds}
+def _add(runs: Sequence[Run | DocumentRun], found: Comparisons, baseline: int | None, metrics: Sequence[str]) -> None:
+    """Add the differences of comparable runs. JSON has all metrics; of two models those that were chosen."""
+    of_cora = [run for run in runs if isinstance(run, Run)]
+    lead = lead_of(of_cora) if of_cora else ""
+    pairs = compared_metrics([run.estimates for run in runs], baseline)
+    several = len(runs) > 2
+    if not metrics and several and of_cora:
+        metrics = [name for name in dict.fromkeys((lead, "mcqa", "bmca@1.0")) if name in pairs]
+    chosen = [name for name in metrics or pairs if name in pairs]
+    falls = "cora" in chosen and any(
+        cora_falls(*(run.estimates.get(name, UNDEFINED).value for name in ("mcqa", "bmca@1.0"))) for run in of_cora
+    )
+    models = [run.model for run in runs]
+    compared = Compared(
+        task=runs[0].task, size=runs[0].size, models=models, pairs=pairs, chosen=chosen, lead=lead, falls=falls
+    )
+    found.compared.append(compared)
+    value: dict[str, Any] = {"task": runs[0].task, runs[0].units: len(runs[0].ids)}
+    identities = [identity_of(run) if isinstance(run, Run) else {"model": run.model} for run in runs]
+    if several:
+        found.tables.append(_values(runs, compared))
+        value |= {"models": models, "metrics": {name: _several_as_json(runs, name, own) for name, own in pairs.items()}}
+        if of_cora:
+            value |= {"runs": identities, "notes": [f"{run.model}: {note}" for run in runs for note in run.warnings]}
     else:
-        value["metrics"] = differences
+        value |= dict(zip(("before", "after"), identities, strict=True))
+        value["metrics"] = {name: _two_as_json(*pairs[name].values()) for name in chosen}
+    found.tables += compared.tables(str if several else compared.marked)
+    if len(of_cora) == 2:
+        kinds = kinds_compared(*of_cora)
+        found.tables += filter(None, [kinds_table(of_cora[0], kinds)])
+        found.has_kinds = True
+        notes = [f"{run.model}: {note}" for run in of_cora for note in run.warnings]
+        value |= {"notes": notes + setting_differences(*of_cora), "kinds": kinds}
     found.values.append(for_json(value))
 
 
-def _compare_several(
-    runs: Sequence[Run | DocumentRun], found: Comparisons, baseline: str | None, metrics: Sequence[str]
-) -> None:
-    """Add a table of values, and for each metric one of all pairs, or of those with the baseline; JSON has all."""
-    task, title = runs[0].task, f"{runs[0].task}: {runs[0].size}"
-    names = dict.fromkeys(name for run in runs for name in run.estimates)
-    estimates = {name: [run.estimates.get(name, UNDEFINED) for run in runs] for name in names}
-    value: dict[str, Any] = {"task": task, "models": [run.model for run in runs], runs[0].units: len(runs[0].ids)}
+def _values(runs: Sequence[Run | DocumentRun], compared: Compared) -> Table:
+    """The table of the values of several models."""
     if of_cora := [run for run in runs if isinstance(run, Run)]:
-        table = score_table(of_cora, comparable=True)
-        found.tables.append(Table(title, table.columns, table.rows))
-        metrics = metrics or list(dict.fromkeys((lead_of(of_cora), "mcqa", "bmca@1.0")))
-        value["runs"] = list(map(identity_of, of_cora))
-        value["notes"] = [f"{run.model}: {note}" for run in of_cora for note in run.warnings]
+        columns, rows = (table := score_table(of_cora, comparable=True)).columns, table.rows
     else:
-        cells: list[list[Cell]] = [[name, *map(Number.of, row)] for name, row in estimates.items()]
-        found.tables.append(Table(title, ["metric", *(run.model for run in runs)], cells))
-        metrics = metrics or list(estimates)
+        columns = ["metric", *compared.models]
+        rows = [[name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in compared.pairs]
+    marked = [[compared.marked(str(name)), *cells] for name, *cells in rows]
+    return Table(f"{compared.task}: {compared.size}", columns, marked)
+
+
+def _two_as_json(pair: Pair) -> dict[str, Any]:
+    estimates = {"before": pair.before, "after": pair.after, "difference": pair.change, "mcnemar": pair.test}
+    return estimates | {"p_value": pair.p_value, "method": pair.method}
+
+
+def _several_as_json(
+    runs: Sequence[Run | DocumentRun], metric: str, pairs: Mapping[tuple[int, int], Pair]
+) -> dict[str, Any]:
+    return {
+        "values": {run.model: run.estimates.get(metric, UNDEFINED) for run in runs},
+        "pairs": [
+            {
+                "before": runs[old].model,
+                "after": runs[new].model,
+                "difference": pair.together,
+                "alone": pair.change,
+                "mcnemar": pair.test,
+                "p_value": pair.p_value,
+                "method": pair.method,
+                "p_holm": pair.p_holm,
+                "p_together": pair.p_together,
+            }
+            for (old, new), pair in pairs.items()
+        ],
+    }
+
+
+def compared_metrics(
+    models: Sequence[Mapping[str, Estimate]], baseline: int | None = None
+) -> dict[str, dict[tuple[int, int], Pair]]:
+    """The pairs of models in each metric; statistics without errors are left out if other metrics have one."""
+    pairs = pairs_by_metric(models, baseline)
+    estimates = {name: [own[name] for own in models if name in own] for name in pairs}
     has_errors = any(map(_has_error, estimates.values()))
-    all_pairs = {
-        name: pairwise(row, None if baseline is None else 0)
-        for name, row in estimates.items()
-        if _has_error(row) or not (has_errors and any(map(_is_statistic, row)))
+    return {
+        name: own
+        for name, own in pairs.items()
+        if _has_error(estimates[name]) or not (has_errors and any(map(_is_statistic, estimates[name])))
     }
-    for name in metrics:
-        if pairs := [pair for pair in all_pairs.get(name, ()) if not isnan(pair.change.value)]:
-            found.tables.append(pairs_table(f"{task}: differences in {name}", value["models"], pairs))
-    keys = ("before", "after", "difference", "mcnemar", "p_value", "p_together")
-    value["metrics"] = {
-        name: {
-            "values": dict(zip(value["models"], estimates[name], strict=True)),
-            "pairs": [
-                dict(zip(keys, (runs[pair.before].model, runs[pair.after].model, *pair[2:]), strict=True))
-                for pair in pairs
-            ],
-        }
-        for name, pairs in all_pairs.items()
-    }
-    found.values.append(for_json(value))
-    has_passages = any(run.table.cluster is not None for run in of_cora)
-    found.explanation = f"{NOTE_ON_SEVERAL} {NOTE_ON_PASSAGES}" if has_passages else NOTE_ON_SEVERAL
-
-
-def compared_metrics(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> dict[str, Compared]:
-    """Compute the difference of every metric between two sets of estimates, paired by question."""
-    both = {name: own for name, own in before.items() if name in after}
-    skipped = _is_statistic if _has_error(list(both.values())) else lambda own: False
-    return {name: compared(own, after[name]) for name, own in both.items() if not skipped(own)}
 
 
 def _has_error(estimates: Sequence[Estimate]) -> bool:
@@ -224,14 +292,6 @@ def _has_error(estimates: Sequence[Estimate]) -> bool:
 def _is_statistic(estimate: Estimate) -> bool:
     """Whether an estimate is defined but has no standard error, such as a p-value or a range."""
     return not isnan(estimate.value) and isnan(estimate.stderr)
-
-
-def _table_of_two(title: str, names: Sequence[str], comparison: Mapping[str, Compared]) -> Table:
-    rows = [
-        [name, Number.of(row.before), Number.of(row.after), *tested(row.change, row.test, row.p_value)]
-        for name, row in comparison.items()
-    ]
-    return Table(title, ["metric", *names, "new minus old", "95%", "lost : gained", "p"], rows)
 
 
 def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list[str]]:

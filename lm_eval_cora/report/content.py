@@ -77,6 +77,11 @@ def end_as_text(end: float, digits: int, sign: str = "", bounds: Sequence[float]
     return f"{round(end, digits) + 0.0:{sign}.{digits}f}"  # no -0.000
 
 
+def p_as_text(p: float) -> str:
+    """Format a p-value; empty if it is unknown."""
+    return "" if isnan(p) else f"{p:.3g}"
+
+
 Cell = str | int | Number  # text, a count, or a number with its standard error
 Cells = Mapping[str, Sequence[Cell]]  # the cells of a model by name of the row
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
-from lm_eval_cora.metrics.paired import Difference, McNemar, Pair, difference, pairwise
+from lm_eval_cora.metrics.paired import Difference, Pair, difference, pairwise
 from lm_eval_cora.metrics.responses import Ints
-from lm_eval_cora.report.content import Band, Cell, Dots, HeatMap, Number, Retention, RetentionChart, Table
+from lm_eval_cora.report.content import Band, Cell, Dots, HeatMap, Number, Retention, RetentionChart, Table, p_as_text
 from lm_eval_cora.report.tables import first_numbers, models
 from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.model_run import Run
@@ -146,13 +146,13 @@ def paired(runs: Sequence[Run], metric: str) -> Dots | None:
     """Chart the differences between models in one metric, paired by question, with intervals that hold together."""
     baseline = 0 if len(runs) * (len(runs) - 1) // 2 > _MOST_PAIRS else None
     every = pairwise([run.estimates[metric] for run in runs], baseline)
-    if not (pairs := [pair for pair in every if not isnan(pair.change.low)]):
+    if not (pairs := {places: pair for places, pair in every.items() if not isnan(pair.together.low)}):
         return None
     title = f"Differences in {metric}"
     return _differences(
         f"{title} between the models, new minus old",
         metric,
-        {f"{runs[pair.after].model} - {runs[pair.before].model}": pair.change for pair in pairs},
+        {f"{runs[new].model} - {runs[old].model}": pair.together for (old, new), pair in pairs.items()},
         pairs_table(title, models(runs), pairs),
         "Each difference is paired by question: a model minus one that was given before it. The 95% intervals "
         "hold for all rows together: an interval on one side of 0 shows that the two models differ.",
@@ -178,20 +178,26 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
     return _differences(title, "accuracy", shown, table, NOTE_ON_KINDS) if table else None
 
 
-def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Table:
-    """Pairs of models as a table: difference, interval, changed questions, and p-values."""
-    rows = [
-        [f"{names[pair.after]} - {names[pair.before]}", *tested(pair.change, pair.test, pair.p_value, pair.adjusted)]
-        for pair in pairs
-    ]
-    return Table(title, ["models", "new minus old", "95%, all together", "lost : gained", "p", "p, all together"], rows)
+def pairs_table(title: str, names: Sequence[str], pairs: Mapping[tuple[int, int], Pair]) -> Table:
+    """Pairs of models as a table: difference, interval, changed questions and p-value; and those for all pairs."""
+    columns, rows = (
+        ["models", *TESTED],
+        [[f"{names[new]} - {names[old]}", *tested(pairs[old, new])] for old, new in pairs],
+    )
+    if len(pairs) > 1:
+        columns += ["95%, all together", "p, Holm", "p, all together"]
+        for row, pair in zip(rows, pairs.values(), strict=True):
+            row += [Number.of_difference(pair.together).interval, *map(p_as_text, (pair.p_holm, pair.p_together))]
+    return Table(title, columns, rows)
 
 
-def tested(change: Difference, test: McNemar | None, *p_values: float) -> list[Cell]:
-    """The cells of a difference: value, interval, changed questions, and p-values."""
-    counts = "" if test is None else f"{test.lost} : {test.gained}"
-    ps = ("" if isnan(p) else f"{p:.3g}" for p in p_values)
-    return [*Number.of_difference(change).with_interval, counts, *ps]
+TESTED = ("new minus old", "95%", "lost : gained", "p")
+
+
+def tested(pair: Pair) -> list[Cell]:
+    """The cells of a pair alone: difference, interval, changed questions, and p-value; see `TESTED`."""
+    counts = f"{pair.test.lost} : {pair.test.gained}" if pair.test else ""
+    return [*Number.of_difference(pair.change).with_interval, counts, p_as_text(pair.p_value)]
 
 
 def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:

@@ -56,11 +56,11 @@ def unit_of(runs: Sequence[Run]) -> str:
     return "question" if all(run.table.cluster is None or run.is_two_phase for run in runs) else "passage"
 
 
-def model_table(runs: Sequence[Run], lead: str, *, comparable: bool) -> Table:
-    """Make the table of the main scores: a model per row, the best first."""
+def model_table(runs: Sequence[Run], lead: str, *, comparable: bool, chosen: Sequence[str] = ()) -> Table:
+    """Make the table of the main or chosen scores: a model per row, the best first."""
     ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
     entries = {entry["metric"]: entry for entry in runs[0].entries}
-    names = [name for name in dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
+    names = [name for name in chosen or dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
     columns = [_marked(ordered, entries[name], comparable=comparable) for name in names]
     by_run = zip(ordered, zip(*columns, strict=True), strict=True)
     rows: list[list[Cell]] = [[run.model, *first.with_interval, *others] for run, (first, *others) in by_run]

@@ -11,7 +11,7 @@ from tabulate import tabulate
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.content import Cell, Examples, Number, Report, Table
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, check_metric
 
 
 def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
@@ -91,13 +91,21 @@ def identity_of(run: Run) -> dict[str, str | None]:
     return {"model": run.model, "reader": run.reader, **data, "signature": run.signature or None}
 
 
-def as_csv(runs: Sequence[Run]) -> str:
-    """Write a CSV line per model, task and metric."""
+def check_metrics(metrics: Sequence[str], runs: Sequence[Run]) -> None:
+    """Check that a run has each of the metrics of `--metrics`."""
+    for name in metrics:
+        check_metric(name, (known for run in runs for known in run.estimates), "--metrics")
+
+
+def as_csv(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:
+    """Write a CSV line per model, task and metric, or per chosen metric."""
+    check_metrics(metrics, runs)
     columns = ("model", "task", "metric", "value", "stderr", "low", "high", "questions", "answers", "signature")
     rows: list[list[str | float]] = []
     for run in runs:
         about = (len(run.table.sizes), run.table.answers, run.signature, run.reader or "", *run.data)
-        for name, estimate in run.estimates.items():
+        for name in (name for name in metrics or run.estimates if name in run.estimates):
+            estimate = run.estimates[name]
             rows.append([run.model, run.task, name, *estimate, *estimate.interval, *about])
     return csv_of((*columns, "reader", "benchmark", "data"), rows)
 

@@ -220,12 +220,12 @@ def check_one_model(runs: Sequence[Run], where: str) -> None:
         )
 
 
-def check_metric(name: str, known: Iterable[str]) -> None:
-    """Raise a UserError if no run has the metric of `--metric`."""
+def check_metric(name: str, known: Iterable[str], option: str = "--metric") -> None:
+    """Raise a UserError if no run has the metric that an option names."""
     names = list(dict.fromkeys(known))
     if name not in names:
         raise UserError(
-            f"--metric {name}: there is no such metric.{did_you_mean(name, names)} The metrics are {', '.join(names)}"
+            f"{option} {name}: there is no such metric.{did_you_mean(name, names)} The metrics are {', '.join(names)}"
         )
 
 

@@ -10,7 +10,9 @@ def test_two_models(cli):
     (found,) = strict(cli.printed("compare one two --json"))
     assert (found["before"]["model"], found["after"]["model"]) == ("a/one", "b/two")
     names = {line.split("|")[1].strip() for line in cli.printed("compare one two").splitlines() if line[:1] == "|"}
-    assert {*found["metrics"], *found["kinds"], "kind of variant"} <= names
+    assert {*found["metrics"], *found["kinds"], "kind of variant"} - names == {"cora"}
+    assert "cora *" in names
+    assert cli.out.rstrip().endswith("* ranks the models.")
 
 
 def test_the_baseline_the_metric_and_labels(cli):

@@ -44,17 +44,18 @@ def cells_of(markdown):
 
 def test_scores_with_errors_and_bold(three):
     head, *rows = rows_of(as_latex(three))
-    assert head == ["model", "cora", r"95\% of cora", "mcqa", "bmca@1.0", "acc"]
+    assert head == ["model", "CoRA", r"95\% of CoRA", "MCQA", "BMCA(1.0)", "Acc."]
     assert [row[0] for row in rows] == ["good", "alike", "bad"]
     # 0.9 (1 - 0), 0.9 (1 - 0.02) and 0.4 (1 - 0.3).
     assert [re.findall(r"\d\.\d+", row[1])[0] for row in rows] == ["0.900", "0.882", "0.280"]
     cora = three[1].estimates["cora"]
-    assert rows[0][1:3] == [rf"$\mathbf{{0.900 \pm {cora.stderr:.3f}}}$", "{:.3f} to {:.3f}".format(*cora.interval)]
+    assert rows[0][1:3] == [rf"$\mathbf{{0.900 \pm {cora.stderr:.3f}}}$", "$[{:.3f}, {:.3f}]$".format(*cora.interval)]
     assert [r"\mathbf" in row[1] for row in rows] == [True, True, False]
     assert rows[2][3].startswith(r"$0.400 \pm 0.0")
     markdown = tables_as_markdown(three)
     without_bold = ([re.sub(r"\\mathbf\{(.*)\}", r"\1", cell) for cell in row] for row in (head, *rows))
-    plain = [[cell.replace(r"\pm", "±").replace("\\", "").strip("$") for cell in row] for row in without_bold]
+    intervals = ([re.sub(r"\[(.*), (.*)\]", r"\1 to \2", cell) for cell in row] for row in without_bold)
+    plain = [[cell.replace(r"\pm", "±").replace("\\", "").strip("$") for cell in row] for row in intervals]
     assert [[cell.strip("*") for cell in row] for row in cells_of(markdown)] == plain
     assert [row[1].startswith("**0.") for row in cells_of(markdown)[1:]] == [True, True, False]
     assert markdown.startswith("### answers, 50 questions\n")
@@ -64,9 +65,10 @@ def test_scores_with_errors_and_bold(three):
 def test_a_table_per_task_with_caption_and_label(three):
     latex = as_latex([*three, *(replace(run, name="other_task") for run in three)])
     first, second = re.findall(r"\\caption\{(.*)\}\n", latex)
-    assert tells(first, "answers, 50 questions.", "Value ± standard error", "Bold")
+    assert tells(first, "answers, 50 questions.", "Value ± standard error", "Bold", r"at 5\%")
+    assert "difference" not in first
     assert second.startswith(r"other\_task, 50")
-    assert re.findall(r"\\label\{(.*)\}", latex) == ["tab:answers--50-questions", "tab:other-task--50-questions"]
+    assert re.findall(r"\\label\{(.*)\}", latex) == ["tab:answers", "tab:other-task"]
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -98,7 +100,7 @@ def test_undefined_scores(three):
     single = as_latex([run_by_hand({"original": "1", "a": "0"})])
     assert rows_of(single)[1][1] == "$0.000$"
     assert r"\pm" not in single
-    assert rows_of(as_latex([run_by_hand({"a": "10", "b": "11"})]))[0][1] == "acc"
+    assert rows_of(as_latex([run_by_hand({"a": "10", "b": "11"})]))[0][1] == "Acc."
     table = three[0].table
     empty = replace(three[0], table=table.where(table.correct & ~table.correct))
     assert as_latex([empty]) == tables_as_markdown([empty]) == as_latex([]) == tables_as_markdown([]) == ""

@@ -5,16 +5,20 @@ from math import isnan, nan
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import norm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import acc_min
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of
 from lm_eval_cora.metrics.paired import (
+    compared,
     difference,
     differences_together,
     differs,
     distinguishable_groups,
+    holm,
     leading,
     p_value,
     pairwise,
@@ -33,12 +37,24 @@ def test_adjusted_p_values_by_hand():
     # 7, 10 and 3 of 40 questions change, all in one direction: alone 2^-7, 2^-10 and 2^-3. Together they are at most
     # three times as large, and a small one is.
     first, second, third = (share_of(np.arange(40) < right) for right in (10, 17, 20))
-    pairs = pairwise([first, second, third])
+    pairs = list(pairwise([first, second, third]).values())
     assert [pair.p_value for pair in pairs] == [2**-7, 2**-10, 2**-3]
-    assert 2 * 2**-7 < pairs[0].adjusted < 3 * 2**-7
-    assert pairs[1].adjusted == 3 * 2**-10
-    assert 2 * 2**-3 < pairs[2].adjusted < 1 - (1 - 2**-3) ** 3
-    assert pairwise([first, third])[0].adjusted == 2**-10
+    assert 2 * 2**-7 < pairs[0].p_together < 3 * 2**-7
+    assert pairs[1].p_together == 3 * 2**-10
+    assert 2 * 2**-3 < pairs[2].p_together < 1 - (1 - 2**-3) ** 3
+    # Holm: the smallest times 3, the next times 2, the largest times 1.
+    assert [pair.p_holm for pair in pairs] == [2 * 2**-7, 3 * 2**-10, 2**-3]
+    assert compared(first, third).p_together == compared(first, third).p_holm == 2**-10
+
+
+@given(st.lists(st.floats(0, 1) | st.just(nan), max_size=8))
+def test_holm_rejects_as_his_procedure_says(p_values):
+    """Oracle: go from the smallest p-value up, and stop at the first that is not below level / (number left)."""
+    adjusted, known = holm(p_values), sorted(p for p in p_values if not isnan(p))
+    assert [isnan(p) for p in adjusted] == [isnan(p) for p in p_values]
+    for level in (0.01, 0.05, 0.3):
+        stop = next((k for k, p in enumerate(known) if p * (len(known) - k) >= level), len(known))
+        assert sorted(p < level for p in adjusted if not isnan(p)) == [False] * (len(known) - stop) + [True] * stop
 
 
 @pytest.mark.parametrize("models", [2, 3, 10])
@@ -47,9 +63,10 @@ def test_the_adjusted_p_value_and_the_interval_of_a_pair_agree(models):
     for _ in range(25):
         known = (rng.random((100, 1)) < rng.choice([0.5, 0.6, 0.7], models)) ^ (rng.random((100, models)) < 0.1)
         of_pairs = [metrics.cora(np.stack([right, right & known[:, 0]], axis=1)) for right in known.T]
-        for pair in [*pairwise(shares(known)), *pairwise(of_pairs)]:
-            assert (pair.adjusted < 0.05) == differs(pair.change), pair
-            told.add(differs(pair.change))
+        for pair in (pair for own in (shares(known), of_pairs) for pair in pairwise(own).values()):
+            assert (pair.p_together < 0.05) == differs(pair.together), pair
+            assert (pair.p_value < 0.05) == differs(pair.change), pair
+            told.add(differs(pair.together))
     assert len(told) == 2
 
 
@@ -68,10 +85,10 @@ def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(one, other):
 
 def test_the_pairs_and_mcnemars_p_value_of_shares():
     one, other = (share_of(np.arange(40) < right) for right in (20, 29))
-    (pair,) = pairwise([one, other])
+    pair = compared(one, other)
     assert (pair.test.lost, pair.test.gained, pair.p_value) == (0, 9, pair.test.p_value)
     models = [cora_of(seed, 0.9) for seed in range(4)]
-    assert [(pair.before, pair.after) for pair in pairwise(models, baseline=2)] == [(2, 0), (2, 1), (2, 3)]
+    assert list(pairwise(models, baseline=2)) == [(2, 0), (2, 1), (2, 3)]
     assert len(pairwise(models)) == 6
 
 
@@ -99,9 +116,9 @@ def test_intervals_of_leading_models_hold_for_all_pairs():
 
 
 def test_undefined_estimates_give_undefined_pairs():
-    first, second = pairwise([cora_of(1, 0.9), UNDEFINED, cora_of(2, 0.9)])[:2]
-    assert all(map(isnan, (first.change.value, first.p_value, first.adjusted)))
-    assert not isnan(second.p_value)
+    first, second, _ = pairwise([cora_of(1, 0.9), UNDEFINED, cora_of(2, 0.9)]).values()
+    assert all(map(isnan, (first.value, first.p_value, first.p_together, first.p_holm)))
+    assert (first.method, second.method) == ("", "normal")
 
 
 @pytest.mark.parametrize("questions", [2, 4, 8, 30, 100])

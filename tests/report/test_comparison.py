@@ -47,14 +47,15 @@ def test_all_pairs_of_three_models(files):
     differences = [f"answers: differences in {metric}" for metric in ("cora", "mcqa", "bmca@1.0")]
     assert titles(found) == ["answers: 40 questions", *differences]
     assert found.refused == []
-    assert "an interval excludes 0 if it is below 0.05" in found.explanation
+    assert tells(found.explanation, "excludes 0 exactly if p is below 0.05", "max-t", "Holm", "* ranks the models.")
     assert marked(found.tables[0])["high"]
     # 14, 26 and 12 questions change, all in one direction; McNemar's mid-p of 14 : 0 is 2^-14.
     mcqa = value["metrics"]["mcqa"]
     assert set(mcqa["values"]) == {"low", "middle", "high"}
     assert mcqa["values"]["low"]["value"] == 10 / 40
     pair = mcqa["pairs"][0]
-    assert pair.keys() == {"before", "after", "difference", "mcnemar", "p_value", "p_together"}
+    tests = {"mcnemar", "p_value", "method", "p_holm", "p_together"}
+    assert pair.keys() == {"before", "after", "difference", "alone", *tests}
     assert pair["difference"].keys() == {"value", "stderr", "low", "high"}
     assert pair["difference"]["value"] == pytest.approx(14 / 40)
     assert pair["mcnemar"] == {"lost": 0, "gained": 14, "p_value": pytest.approx(2**-14)}
@@ -68,7 +69,7 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files):
     assert {"cora", "mcqa", "ci", "bmca@0.5", "acc_min"} <= value["metrics"].keys()
     assert not {"acc_range_p", "acc_range"} & value["metrics"].keys()
     assert titles(found)[1:] == ["answers: differences in acc", "answers: differences in ci"]
-    with user_error("--metric mqca", "Did you mean 'mcqa'", "The metrics are"):
+    with user_error("--metrics mqca", "Did you mean 'mcqa'", "The metrics are"):
         compare_models(files, metrics=["mqca"])
 
 

@@ -222,8 +222,8 @@ def test_every_difference_is_that_of_the_models_that_the_sentence_names():
             for place in range(count)
         ]
         pairs = {
-            (runs[pair.before].model, runs[pair.after].model): pair.change
-            for pair in pairwise([run.estimates["cora"] for run in runs])
+            (runs[old].model, runs[new].model): pair.together
+            for (old, new), pair in pairwise([run.estimates["cora"] for run in runs]).items()
         }
         for sentence in made(runs).sentences:
             if not (shown := gap.search(sentence)):

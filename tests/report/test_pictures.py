@@ -129,7 +129,7 @@ def test_all_pairs_of_three_models():
     values = {name: number.value for name, number in found.models[0][1].items()}
     assert values == pytest.approx({"middle - best": -0.3, "worst - best": -0.65, "worst - middle": -0.35})
     assert [row[3] for row in found.numbers.rows] == ["12 : 0", "26 : 0", "14 : 0"]
-    assert widths(found.numbers) == {6}
+    assert widths(found.numbers) == {8}
     assert list(found.numbers.columns)[-1] == "p, all together"
     # Intervals of three models are wider than those of two.
     alone = difference(runs[0].estimates["cora"], runs[1].estimates["cora"])
