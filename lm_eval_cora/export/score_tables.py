@@ -26,6 +26,7 @@ _ESCAPED[ord("\u2212")] = "$-$"
 
 _INTERVAL = re.compile(r"([-+]?[\d.]+) to ([-+]?[\d.]+)")
 _POWER = re.compile(r"([\d.]+)e([-+]\d+)")
+_OF_A_COLUMN = 4  # largest number of columns of a table that fits into a column of text
 _BOLD = " Bold: the best model, and all models that paired tests at 5% do not tell apart from it."
 
 
@@ -52,9 +53,11 @@ def _scores(runs: Sequence[Run], metrics: Sequence[str]) -> Iterator[_Paper]:
 def _differences(comparisons: Iterable[Compared]) -> Iterator[_Paper]:
     """The tables of differences of each task."""
     for each in comparisons:
-        for table in each.tables(printed_name):
-            label = table.title.replace(each.size, "differences")
-            yield _Paper(label, replace(table, title=f"{label}, {each.size}", note=explained([each])))
+        for part in (replace(each, chosen=[name]) for name in each.chosen) if len(each.models) > 2 else [each]:
+            for table in part.tables(printed_name):
+                label = table.title.replace(each.size, "differences")
+                shown = table.without("lost : gained")
+                yield _Paper(label, replace(shown, title=f"{label}, {each.size}", note=explained([part])))
 
 
 def tables_as_markdown(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:
@@ -100,8 +103,11 @@ def _latex(tables: Iterable[_Paper]) -> str:
 
 def _latex_table(label: str, table: Table) -> str:
     rows = "\n".join(" & ".join(map(_cell, row)) + r" \\" for row in table.rows)
-    return rf"""\begin{{table}}
+    kind = "table*" if len(table.columns) > _OF_A_COLUMN else "table"  # over both columns of the page
+    return rf"""\begin{{{kind}}}
 \centering
+\small
+\setlength{{\tabcolsep}}{{4pt}}
 \caption{{{escaped(table.title)}. {escaped(table.note)}}}
 \label{{tab:{label}}}
 \begin{{tabular}}{{l{"r" * (len(table.columns) - 1)}}}
@@ -111,16 +117,16 @@ def _latex_table(label: str, table: Table) -> str:
 {rows}
 \bottomrule
 \end{{tabular}}
-\end{{table}}
+\end{{{kind}}}
 """
 
 
 def _cell(cell: Cell) -> str:
     text = f"{cell:,}" if isinstance(cell, int) else str(cell)
     if isinstance(cell, Number) and not isnan(cell.value):
-        text = text.replace("±", r"\pm").replace("\u2212", "-")
+        text = text.replace("±", r"\pm")
         return rf"$\mathbf{{{text}}}$" if cell.best else f"${text}$"
-    if interval := _INTERVAL.fullmatch(text.replace("\u2212", "-")):
+    if interval := _INTERVAL.fullmatch(text):
         return f"$[{interval[1]}, {interval[2]}]$"
     if power := _POWER.fullmatch(text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"

@@ -191,10 +191,9 @@ def mid_p(lost: float, gained: float) -> float:
 
 
 METHODS = {
-    "mcnemar": "McNemar's mid-p test where a metric is a share of the same questions, because only the number of "
-    "questions that changed (lost : gained) then counts",
-    "t": "a t test of the passages' sums where questions share passages, because only passages are independent",
-    "normal": "a normal test of the paired difference for all other metrics, because they have no such counts",
+    "mcnemar": "McNemar's mid-p test for shares of the same questions, where only the questions that changed count",
+    "t": "a t test of the passages' sums, because questions that share a passage are not independent",
+    "normal": "a normal test of the paired difference for other metrics, which are no counts",
 }
 """The methods of the p-value of a pair, and where and why each is used."""
 

@@ -82,7 +82,7 @@ def explained(comparisons: Sequence[Compared]) -> str:
         "Holm is Holm's adjusted p-value.": any(len(each.models) > 2 for each in comparisons),
         "Metrics computed only on the questions that a model answered correctly or wrongly may use different "
         "questions in each run. They then have no McNemar's test.": any(map(_is_of_other_questions, pairs)),
-        CORA_FALLS: any(each.falls for each in comparisons),
+        CORA_FALLS: any(each.falls and "cora" in each.chosen for each in comparisons),
     }
     return " ".join(text for text, is_needed in texts.items() if is_needed)
 
@@ -205,7 +205,7 @@ def _add(runs: Sequence[Run | DocumentRun], found: Comparisons, baseline: int | 
     if not metrics and several and of_cora:
         metrics = [name for name in dict.fromkeys((lead, "mcqa", "bmca@1.0")) if name in pairs]
     chosen = [name for name in metrics or pairs if name in pairs]
-    falls = "cora" in chosen and any(
+    falls = any(
         cora_falls(*(run.estimates.get(name, UNDEFINED).value for name in ("mcqa", "bmca@1.0"))) for run in of_cora
     )
     models = [run.model for run in runs]

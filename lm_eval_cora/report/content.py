@@ -121,6 +121,7 @@ class Table:
 class Chart:
     """A chart, with its values as a table."""
 
+    name: str = ""  # short and always the same, for the name of its file
     title: str
     numbers: Table
     note: str = ""

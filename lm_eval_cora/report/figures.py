@@ -111,13 +111,24 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
         raise UserError(f"the width of a figure is 2 to 20 inches, not {width:g}")
     paths, taken = [], set[str]()
     folder.mkdir(parents=True, exist_ok=True)
-    for title, chart in charts:
-        name = free_name(title, taken)
+    for task, chart in charts:
+        name = free_name("-".join(map(_stable, filter(None, (task, chart.name)))), taken)
         with drawn(chart, _paper(width)) as (drawing, _):
             for suffix in FORMATS:
                 paths.append(folder / f"{name}.{suffix}")
                 replace_file(paths[-1], _content(drawing, suffix, printable(chart.title)))
     return paths
+
+
+def _stable(text: str) -> str:
+    """A part of a file name that depends on the text alone; its digest follows if characters are replaced or missing.
+
+    Example:
+        >>> _stable("cora_demo"), _stable("org/model")
+        ('cora_demo', 'org-model-c87c0c64')
+    """
+    safe = re.sub(r"[^A-Za-z0-9_]+", "-", text)[:40].strip("-")
+    return safe if safe == text else f"{safe}-{sha256(text.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
 
 
 def figure(chart: Chart, suffix: str, width: float = WIDTH) -> bytes:

@@ -198,6 +198,7 @@ def _picture(runs: Sequence[Run], name: str) -> Dots:
     ]
     title = f"{spoken(name)} of the models"
     return Dots(
+        name="models",
         title=title,
         x_label="share of the questions" if name == "cora" else spoken(name),
         models=[(label, dict(zip(models(runs), numbers, strict=True))) for label, numbers in columns.items()],

@@ -35,6 +35,7 @@ def changes(runs: Sequence[Run]) -> RetentionChart | None:
     cells = [{kind: list(map(Number, change)) for kind, change in part.items()} for part in parts]
     title = "Right answers kept, lost and gained"
     return RetentionChart(
+        name="changes",
         title=f"{title}, by {one}",
         models=list(zip(models(shown), parts, strict=True)),
         numbers=Table.by_model(title, one, models(shown), Retention._fields, cells),
@@ -94,6 +95,7 @@ def heat_map(run: Run, *, several: bool = False) -> HeatMap:
     by = f"by {run.probe.one}{f' of {run.model}' if several else ''}"
     rows = [[band.label, *("" if isnan(share) else Number(share) for share in band.values)] for band in bands]
     return HeatMap(
+        name=f"questions-{run.model}",
         title=f"Questions {by}",
         columns=names,
         bands=bands,
@@ -118,6 +120,7 @@ def letter_bias(runs: Sequence[Run]) -> Dots | None:
     rows = [{name: cells(run, name) for name in names} for run in runs]
     heads = ["accuracy", f"change from {_BEFORE}", "95%"]
     return Dots(
+        name="letter_bias",
         title=title,
         x_label="accuracy",
         models=first_numbers(runs, rows),
@@ -150,6 +153,7 @@ def paired(runs: Sequence[Run], metric: str) -> Dots | None:
         return None
     title = f"Differences in {metric}"
     return _differences(
+        "differences",
         f"{title} between the models, new minus old",
         metric,
         {f"{runs[new].model} - {runs[old].model}": pair.together for (old, new), pair in pairs.items()},
@@ -159,8 +163,9 @@ def paired(runs: Sequence[Run], metric: str) -> Dots | None:
     )
 
 
-def _differences(title: str, what: str, shown: Mapping[str, Difference], numbers: Table, note: str) -> Dots:
+def _differences(name: str, title: str, what: str, shown: Mapping[str, Difference], numbers: Table, note: str) -> Dots:
     return Dots(
+        name=name,
         title=title,
         x_label=f"{what}, new minus old",
         models=[("", {name: Number.of_difference(change) for name, change in shown.items()})],
@@ -175,7 +180,7 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
     shown = kinds_compared(before, after)
     table = kinds_table(before, shown)
     title = f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}"
-    return _differences(title, "accuracy", shown, table, NOTE_ON_KINDS) if table else None
+    return _differences("kind_differences", title, "accuracy", shown, table, NOTE_ON_KINDS) if table else None
 
 
 def pairs_table(title: str, names: Sequence[str], pairs: Mapping[tuple[int, int], Pair]) -> Table:

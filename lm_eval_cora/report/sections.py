@@ -54,12 +54,12 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
 
 
 def charts_of(report: content.Report) -> list[tuple[str, Chart]]:
-    """The charts of a report, each with the names of its task and of the chart."""
+    """The charts of a report, each with the name of its task."""
     charts: list[tuple[str, Chart]] = []
     for section in report.sections:
         for block in (section.headline and section.headline.picture, *section.blocks, *section.more):
             if isinstance(block, Chart) and all(block != chart for _, chart in charts):
-                charts.append((f"{section.title} {block.title}", block))
+                charts.append((section.title, block))
     return charts
 
 

@@ -50,6 +50,7 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
         columns.append("guessing")
         guessing.append([*map(Number, chance), "", ""])
     return Curve(
+        name="bmca",
         title="Consistency of the correct answers (BMCA)",
         x_label="required share of correct variants",
         y_label="share of questions",
@@ -74,6 +75,7 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
     kinds = [[(kind, Number.of(part["accuracy"])) for kind, part in kinds_of(run).items()] for run in runs]
     rates = [[("consistency rate", own["consistency_rate"])] for own in scores]
     return Ranges(
+        name="ranges",
         title=f"Range of the accuracy over {what}, and consistency rate",
         y_label="accuracy, and consistency rate",
         lines=list(map(Line, models(runs), kinds, rates)),
@@ -103,6 +105,7 @@ def by_kind(runs: Sequence[Run]) -> Dots:
         cells["mark"] = lambda part: "outlier" if part["outlier"] else ""
     kinds = [{kind: [of(part) for of in cells.values()] for kind, part in kinds_of(run).items()} for run in runs]
     return Dots(
+        name="kinds",
         title=f"Accuracy by {probe.one}",
         x_label="accuracy",
         models=first_numbers(runs, kinds),
@@ -153,6 +156,7 @@ def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
         for own in parts
     ]
     return Dots(
+        name="letters",
         title="Picks by letter",
         x_label="share of the picks",
         models=first_numbers(runs, cells),

@@ -25,7 +25,7 @@ def free_name(name: str, taken: set[str]) -> str:
         >>> [free_name(name, taken) for name in ("MedQA: kept, lost", "MEDQA kept/lost", "con", "日本")]
         ['MedQA-kept-lost', 'MEDQA-kept-lost-2', 'con-figure', 'figure']
     """
-    safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80].strip("-") or "figure"
+    safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:100].strip("-") or "figure"
     safe = f"{safe}-figure" if RESERVED.fullmatch(safe) else safe
     number, unique = 1, safe
     while unique.lower() in taken:  # some systems do not distinguish upper and lower case

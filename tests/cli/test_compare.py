@@ -23,6 +23,20 @@ def test_the_baseline_the_metric_and_labels(cli):
     assert (found["before"]["model"], found["after"]["model"]) == ("Large", "Small")
 
 
+def test_differences_as_tables_for_a_paper(cli, tmp_path):
+    line = "compare one two three --metrics mcqa,cora --format"
+    for name, part in (
+        ("latex", r"\label{tab:cora-demo-differences-in-MCQA}"),
+        ("markdown", "differences in MCQA"),
+        ("csv", "cora_demo,mcqa,a/one,b/two,"),
+    ):
+        printed = cli.printed(line, name)
+        assert part in printed
+        assert cli.printed(line, name, "-o", tmp_path / "table") == ""
+        assert (tmp_path / "table").read_text() == printed
+    assert cli.printed("compare one two --format json") == cli.printed("compare one two --json")
+
+
 def test_others_are_compared_if_one_model_cannot_be(cli):
     assert cli("compare one two seed --json") == 1
     (found,) = strict(cli.out)

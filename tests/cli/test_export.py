@@ -19,6 +19,13 @@ def test_formats_of_one_file(cli, tmp_path):
         assert file.read_text() == printed
 
 
+def test_chosen_metrics(cli):
+    assert "| model" in (printed := cli.printed("export one --format markdown --metrics mv,cora --metrics ci"))
+    assert printed.index("MV") < printed.index("CoRA") < printed.index("CI")
+    assert cli("export one --format model-index --metrics mv") == 1
+    assert "--metrics: --format model-index does not accept it" in cli.err
+
+
 def test_records(cli, tmp_path):
     line = "export one --label 'one=Small one' --organization 'Some Lab' --relationship third_party"
     printed = cli.printed(line, "--format", "every-eval-ever", "-o", tmp_path)

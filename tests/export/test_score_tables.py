@@ -1,16 +1,20 @@
 """Tables of scores in LaTeX and Markdown, read back cell by cell."""
 
+import csv
 import re
 import shutil
 import subprocess
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 
-from lm_eval_cora.export.score_tables import as_latex, escaped, tables_as_markdown
-from tests.support.messages import tells
+from lm_eval_cora.export.score_tables import DIFFERENCES, as_latex, escaped, tables_as_markdown
+from lm_eval_cora.report.comparison import compare_models
+from lm_eval_cora.report.text import as_csv
+from tests.support.messages import tells, user_error
 from tests.support.shown import HOSTILE_NAMES
-from tests.support.written import run_by_hand, runs_by_hand
+from tests.support.written import run_by_hand, runs_by_hand, write_by_hand
 
 MODELS = {
     "bad": {"original": "1" * 20 + "0" * 30, "a": "1" * 5 + "0" * 45},
@@ -71,6 +75,54 @@ def test_a_table_per_task_with_caption_and_label(three):
     assert re.findall(r"\\label\{(.*)\}", latex) == ["tab:answers", "tab:other-task"]
 
 
+def test_chosen_metrics_in_their_order(three):
+    assert rows_of(as_latex(three, ["mv", "cora"]))[0] == ["model", "MV", r"95\% of MV", "CoRA"]
+    assert [line.split(",")[2] for line in as_csv(three[:1], ["mv", "cora"]).splitlines()] == ["metric", "mv", "cora"]
+    for write in (as_latex, tables_as_markdown, as_csv):
+        with user_error("--metrics mvx: there is no such metric. Did you mean 'mv'?"):
+            write(three, ["mv", "mvx"])
+
+
+@pytest.fixture
+def compared(tmp_path):
+    """Compare models by name, with their first metrics in tables."""
+
+    def of(models, metrics=("cora", "mcqa")):
+        paths = {write_by_hand(tmp_path / f"{n}.jsonl", own): name for n, (name, own) in enumerate(models.items())}
+        return compare_models(list(paths), labels=paths, metrics=metrics).compared
+
+    return of
+
+
+def test_differences_of_two_models(compared):
+    found = compared({"bad": MODELS["bad"], "good": MODELS["good"]})
+    latex = DIFFERENCES["latex"](found)
+    head, cora, mcqa = rows_of(latex)
+    assert head == ["metric", "bad", "good", "new minus old", r"95\%", "p"]
+    # 25 questions are gained and none lost: p is 2^-25 = 2.98e-08.
+    assert (mcqa[0], mcqa[3][:8], mcqa[5]) == ("MCQA", "$+0.500 ", r"$2.98 \times 10^{-8}$")
+    assert re.fullmatch(r"\$\[\+0\.\d{3}, \+0\.\d{3}\]\$", cora[4])
+    assert re.findall(r"\\label\{(.*)\}", latex) == ["tab:answers-differences"]
+    assert tells(latex, r"\caption{answers: differences, 50 questions.", "McNemar", "normal test")
+    markdown = DIFFERENCES["markdown"](found)
+    assert cells_of(markdown)[2][:2] == ["MCQA", "0.400 ± 0.070"]
+    assert markdown.startswith("### answers: differences, 50 questions\n")
+
+
+def test_differences_of_three_models(compared):
+    found = compared({"a-1": MODELS["bad"], "b_2": MODELS["alike"], "c": MODELS["good"]})
+    latex = DIFFERENCES["latex"](found)
+    assert [row[0] for row in rows_of(latex)][:4] == ["models", r"b\_2 $-$ a-1", "c $-$ a-1", r"c $-$ b\_2"]
+    assert re.findall(r"\\label\{(.*)\}", latex) == [f"tab:answers-differences-in-{name}" for name in ("CoRA", "MCQA")]
+    rows = list(csv.DictReader(StringIO(DIFFERENCES["csv"](found))))
+    assert [(row["metric"], row["first"], row["second"]) for row in rows[2:4]] == [
+        ("cora", "b_2", "c"),
+        ("mcqa", "a-1", "b_2"),
+    ]
+    assert (rows[3]["method"], float(rows[3]["p_value"]), float(rows[3]["p_holm"])) == ("mcnemar", 2**-25, 3 * 2**-25)
+    assert float(rows[0]["low_together"]) < float(rows[0]["low"]) < float(rows[0]["difference"]) == pytest.approx(0.602)
+
+
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_hostile_names_stay_in_their_cell(name):
     runs = runs_by_hand({HOSTILE_NAMES[name]: MODELS["good"], "bad": MODELS["bad"]})
@@ -107,9 +159,10 @@ def test_undefined_scores(three):
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX: apt-get install texlive-latex-recommended")
-def test_the_tables_compile(three, runs, tmp_path):
+def test_the_tables_compile(three, runs, compared, tmp_path):
     hostile = runs_by_hand({name: MODELS["bad"] for name in HOSTILE_NAMES.values() if name.isascii()})
-    text = "\n".join(map(as_latex, (three, runs, hostile)))
+    differences = compared(dict.fromkeys(("a_1", HOSTILE_NAMES["markup"], HOSTILE_NAMES["HTML"]), MODELS["bad"]), ())
+    text = "\n".join([*map(as_latex, (three, runs, hostile)), DIFFERENCES["latex"](differences)])
     head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\usepackage[T1]{fontenc}\n\\begin{document}\n"
     (tmp_path / "paper.tex").write_text(f"{head}{text}\\end{{document}}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]

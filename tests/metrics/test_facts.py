@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.discovery.task_files import probe_metrics
+from lm_eval_cora.discovery.task_files import every_metric, printed_name, probe_metrics
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import Facts, facts_of
@@ -28,6 +28,17 @@ def test_each_metric_has_a_meaning_of_one_sentence():
         assert meaning[:1].isupper(), function
         assert meaning.endswith(".")
         assert "\n" not in meaning
+
+
+def test_names_in_papers_are_different_and_those_of_the_papers():
+    names = {entry["metric"]: printed_name(entry["metric"]) for entry in every_metric()}
+    assert len(set(names.values())) == len(names)
+    known = ("cora", "ci", "mcqa", "mcqa_plus", "mv", "bmca@1.0", "consistency_rate", "acc_range", "acc_h@original")
+    assert [names[name] for name in known] == [
+        *("CoRA", "CI", "MCQA", "MCQA+", "MV", "BMCA(1.0)", "CR", "Acc. range", "Acc-H(original)"),
+    ]
+    assert printed_name("facts") == "facts"
+    assert printed_name("exact_match") == "exact_match"
 
 
 def test_a_function_of_the_user_has_the_defaults():

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import difference, mcnemar
 from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, ratio_of, share_of
+from lm_eval_cora.metrics.paired import compared as compare
+from lm_eval_cora.metrics.paired import differs
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles
 from tests.support import oracles_compare as compared
@@ -75,6 +77,21 @@ def test_means_agree_with_differences_within_questions(seed):
             error = (found[name].high - found[name].low) / 3.919928
             assert error > 0, name
         assert found[name][:2] == pytest.approx((value, error), rel=1e-5, abs=1e-12), name
+
+
+@mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.booleans())
+def test_the_p_value_is_below_5_percent_exactly_if_the_interval_excludes_0(seed, in_passages):
+    members = few_questions("divergent", seed, least=2)
+    tables = [table_of(each) for each in (members, answered_again(members, seed))]
+    if in_passages:
+        tables = [replace(table, clusters=tuple(str(n // 2) for n in range(len(members)))) for table in tables]
+    before, after = (estimates(METRICS, table) for table in tables)
+    for name in before:
+        pair = compare(before[name], after[name])
+        assert (pair.p_value < 0.05) == differs(pair.change), (name, pair)
+        assert isnan(pair.p_value) == isnan(pair.change.low) == (not pair.method), (name, pair)
 
 
 def answered_again(members, seed):

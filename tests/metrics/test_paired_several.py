@@ -1,5 +1,6 @@
 """Several models or estimates: p-values and intervals that hold together, and the models that lead."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import isnan, nan
 
@@ -24,6 +25,7 @@ from lm_eval_cora.metrics.paired import (
     pairwise,
     together,
 )
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.tables import hits
 
 
@@ -81,6 +83,40 @@ def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(one, other):
     z = norm.isf(p_value(one, other) / 2)
     assert differs(difference(one, other, z=0.99 * z))
     assert not differs(difference(one, other, z=1.01 * z))
+
+
+def by_swaps(one, other, cluster, rng):
+    """Oracle: share of 4,000 random swaps of the two models' answers to a passage with at least this difference.
+
+    If the models are equally good, who gave which answer does not matter.
+    """
+    is_swapped = (rng.random((4_000, cluster.max() + 1)) < 0.5)[:, cluster]
+    is_swapped[0] = False  # the answers as they are
+
+    def cora(first, second):
+        m, b = (np.where(is_swapped, *pair).mean(axis=1) for pair in zip(second, first, strict=True))
+        return m * (1 - m + b)
+
+    one, other = ((hits[:, 0], hits.all(axis=1)) for hits in (one, other))
+    gaps = np.abs(cora(other, one) - cora(one, other))
+    return (gaps >= gaps[0] - 1e-12).mean()
+
+
+@pytest.mark.parametrize(
+    ("questions", "size", "within"), [(300, 1, 0.02), (40, 1, 0.06), (12, 1, 0.25), (300, 5, 0.04)]
+)
+def test_the_normal_p_value_of_cora_is_that_of_random_swaps(questions, size, within):
+    rng, cluster, found = np.random.default_rng(questions), np.arange(questions) // size, []
+    clusters = tuple(map(str, cluster)) if size > 1 else ()
+    for keeps in (0.9, 0.87, 0.83, 0.75):
+        known = rng.random(cluster.max() + 1)[cluster] < 0.75
+        both = [known[:, None] & (rng.random((questions, 3)) < each) for each in (0.9, keeps)]
+        one, other = (metrics.cora(replace(ResponseTable.from_hits(hits), clusters=clusters)) for hits in both)
+        pair, same = compared(one, other), compared(one, one)
+        assert pair.method == ("t" if clusters else "normal")
+        assert (same.value, same.p_value) == (0, 1)
+        found.append((pair.p_value, pytest.approx(by_swaps(*both, cluster, rng), abs=within)))
+    assert [p for p, _ in found] == [p for _, p in found]
 
 
 def test_the_pairs_and_mcnemars_p_value_of_shares():

@@ -5,6 +5,9 @@ from shutil import copytree
 
 import pytest
 
+import lm_eval_cora as cora
+from lm_eval_cora.metrics.consistency import CORA_FALLS
+from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.comparison import compare_models
 from tests.support.messages import tells, user_error
 from tests.support.shown import marked, widths
@@ -71,6 +74,49 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files):
     assert titles(found)[1:] == ["answers: differences in acc", "answers: differences in ci"]
     with user_error("--metrics mqca", "Did you mean 'mcqa'", "The metrics are"):
         compare_models(files, metrics=["mqca"])
+
+
+def test_a_pair_alone_has_the_same_numbers_with_two_models_with_three_and_in_python(demo, other, tmp_path):
+    third = write(tmp_path, lambda doc: varied(doc, "third"), "cora_demo", {"questions": 12}, "org/c").folder
+    paths = [demo["cora_demo"].folder, other.folder, third]
+    (two,) = values_of(compare_models(paths[:2]))
+    (three,) = values_of(compare_models(paths))
+    sets = list(map(the_scores, paths))
+    alone, several = cora.compare(*sets[:2]), cora.compare(*sets)
+    assert len(several) == 3
+    methods = set()
+    for name, found in two["metrics"].items():
+        pair = three["metrics"][name]["pairs"][0]
+        methods.add(found["method"])
+        assert (pair["p_value"], pair["method"], pair["alone"]) == (
+            found["p_value"],
+            found["method"],
+            found["difference"],
+        )
+        assert (found["p_value"] is None) == (found["difference"]["low"] is None) == (name in {"acc_min", "acc_max"})
+        for own in (alone[name], several[sets[0].name, sets[1].name][name]):
+            assert (own.method, for_json(own.change), for_json(own.p_value)) == (
+                *(found["method"], found["difference"], found["p_value"]),
+            )
+        for places, row in zip(several, three["metrics"][name]["pairs"], strict=True):
+            own = several[places][name]
+            assert for_json((own.together, own.p_holm, own.p_together)) == for_json(
+                (row["difference"], row["p_holm"], row["p_together"])
+            ), name
+    assert methods == {"mcnemar", "normal", ""}
+
+
+def the_scores(folder):
+    (scores,) = cora.read_runs(folder)
+    return scores
+
+
+def test_cora_that_falls_is_explained_once(files):
+    """The accuracies are 0.25, 0.6 and 0.9, and 8, 23 and 35 of 40 questions are right in all variants."""
+    assert CORA_FALLS not in compare_models(files).explanation
+    weak = write_by_hand(files[0].parent / "weak.jsonl", {**ANSWERS["high"], "a": "0" * 40})  # 0.9 > (1 + 0) / 2
+    assert compare_models([*files, weak]).explanation.count(CORA_FALLS) == 1
+    assert CORA_FALLS not in compare_models([*files, weak], metrics=["mcqa"]).explanation
 
 
 def test_a_baseline_is_compared_with_each_other_model(demo, other, tmp_path):

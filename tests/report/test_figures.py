@@ -13,9 +13,11 @@ import pytest
 
 from lm_eval_cora.report.canvas import theme_colours
 from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Number, Ranges, RetentionChart, Table
-from lm_eval_cora.report.figures import draw, figure, write_figures
+from lm_eval_cora.report.figures import _stable, draw, figure, write_figures
+from lm_eval_cora.report.sections import charts_of, make_report
 from tests.support import made_up
 from tests.support.messages import user_error
+from tests.support.written import runs_by_hand
 
 matplotlib = pytest.importorskip("matplotlib")
 NOTHING = Table("numbers", ("Name", "Value"), ())
@@ -127,6 +129,20 @@ def test_names_and_titles_may_be_anything(tmp_path, caplog):
     assert {path.parent for path in paths} == {tmp_path}
     for path in paths[::3]:
         ElementTree.parse(path)
+
+
+def test_a_name_depends_on_the_task_and_the_chart_alone(tmp_path):
+    run, other = runs_by_hand({"org/a": {"original": "10", "a": "11"}, "org-a": {"original": "11", "a": "01"}}).values()
+    names = {
+        order: {path.stem for path in write_figures(charts_of(make_report(runs)), tmp_path / order)}
+        for order, runs in (("one", [run]), ("both", [run, other]), ("back", [other, run]))
+    }
+    assert {"answers-bmca", "answers-changes", "answers-kinds", "answers-ranges"} < names["one"] < names["both"]
+    assert names["both"] == names["back"]
+    assert names["both"] - names["one"] == {
+        *("answers-models", "answers-differences", "answers-kind_differences", "answers-questions-org-a-1"),
+    }
+    assert _stable("x" * 99) != _stable("x" * 98)
 
 
 @cache
