@@ -14,7 +14,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.paired import Pair, pairs_by_metric
+from lm_eval_cora.metrics.paired import Pair, pairs_by_metric, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.report.content import end_as_text, p_as_text
@@ -240,9 +240,10 @@ class Comparison(_Shown, dict[str, Pair]):
         (0.25, 0.5, 'mcnemar')
     """
 
-    def __init__(self, rows: Mapping[str, Pair], title: str, *, several: bool = False) -> None:
+    def __init__(self, rows: Mapping[str, Pair], *names: str, size: str, several: bool = False) -> None:
         super().__init__(rows)
-        self._title = title
+        self._names = names
+        self._size = size
         self._several = several
 
     def to_frame(self) -> DataFrame:
@@ -265,15 +266,15 @@ class Comparison(_Shown, dict[str, Pair]):
             ps = map(p_as_text, (row.p_value, row.p_holm, row.p_together))
             rows.append([name, f"{row.before.value:.4f}", f"{row.after.value:.4f}", *cells_of(row, "+"), *ps])
         shown = len(columns) if self._several else -2
-        return self._title, columns[:shown], [row[:shown] for row in rows], ()
+        title = f"{' - '.join(self._names[::-1])}: {self._size}, paired by question"
+        return title, columns[:shown], [row[:shown] for row in rows], ()
 
 
-class Comparisons(dict[tuple[str, str], Comparison]):
-    """The differences between several sets of answers to the same questions, by the names of each two.
+class Comparisons(dict[tuple[int, int], Comparison]):
+    """The differences between several sets of answers to the same questions, by the places of each two.
 
-    `comparisons["small", "large"]` is the `Comparison` of large - small. Its numbers for a pair alone do not depend on
-    the other sets. Sets without a name of their own are called 1, 2, 3, ... by their place. `compare` returns such an
-    object.
+    `comparisons[0, 2]` is the `Comparison` of the third set minus the first one. Its numbers for a pair alone do not
+    depend on the other sets. `compare` returns such an object.
 
     Example:
         >>> from lm_eval_cora import compare, score
@@ -281,8 +282,8 @@ class Comparisons(dict[tuple[str, str], Comparison]):
         >>> sets = [score([{**row, "correct": row["right"] > k} for row in rows]) for k in (1, 1, 0)]
         >>> comparisons = compare(*sets)
         >>> list(comparisons)
-        [('1', '2'), ('1', '3'), ('2', '3')]
-        >>> pair = comparisons["1", "3"]["bmca@1.0"]
+        [(0, 1), (0, 2), (1, 2)]
+        >>> pair = comparisons[0, 2]["bmca@1.0"]
         >>> round(pair.value, 3), pair.p_value < pair.p_holm < 0.05
         (0.333, True)
     """
@@ -296,8 +297,9 @@ class Comparisons(dict[tuple[str, str], Comparison]):
         """
         from pandas import concat
 
-        frames = {names: comparison.to_frame() for names, comparison in self.items()}
-        return concat(frames, names=["first", "second", None]).reset_index(level=[0, 1]).reset_index(drop=True)
+        frames = [comparison.to_frame() for comparison in self.values()]
+        names = [comparison._names for comparison in self.values()]
+        return concat(frames, keys=names, names=["first", "second"]).droplevel(2).reset_index()
 
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.values()))
@@ -328,7 +330,8 @@ def compare(before: Scores, after: Scores, *others: Scores, baseline: Scores | N
 
     Returns:
         Of two scores the difference of each metric that both define: after - before, which is new minus old, or the
-        other minus the baseline. Of three or more such a `Comparison` for each pair, by their names.
+        other minus the baseline. Of three or more such a `Comparison` for each pair, by their
+        places, from 0.
 
     Raises:
         UserError: If two were not asked the same: other questions, variants, options, kinds or right answers, or runs
@@ -342,7 +345,7 @@ def compare(before: Scores, after: Scores, *others: Scores, baseline: Scores | N
         >>> change.before.value, change.after.value, change.value
         (0.5, 1.0, 0.5)
         >>> several = compare(score(rows), better, better)
-        >>> several["1", "3"]["bmca@1.0"].p_value, several["1", "3"]["bmca@1.0"].p_holm
+        >>> several[0, 2]["bmca@1.0"].p_value, several[0, 2]["bmca@1.0"].p_holm
         (0.5, 1.0)
     """
     sets = (before, after, *others)
@@ -355,23 +358,16 @@ def compare(before: Scores, after: Scores, *others: Scores, baseline: Scores | N
     first = next((place for place, each in enumerate(sets) if each is baseline), None)
     if baseline is not None and first is None:
         raise UserError("compare: baseline: expected one of the scores that are compared")
-    names = [each.name or str(place) for place, each in enumerate(sets, start=1)]
-    if len(set(names)) < len(names):
-        names = [f"{name} ({place})" for place, name in enumerate(names, start=1)]
+    unnamed = ("before", "after", *(f"set {place}" for place in range(2, len(sets))))
+    names = [each.name or name for each, name in zip(sets, unnamed, strict=True)]
     for name, other in zip(names[1:], sets[1:], strict=True):
         if why := _not_alike(before, other):
             raise UserError(f"compare: {names[0]} and {name} cannot be compared: {why}")
-    size = f"{counted(before.questions, 'question')}, paired by question"
-    found: dict[tuple[int, int], dict[str, Pair]] = {}
-    for metric, pairs in pairs_by_metric(sets, first).items():
-        for places, pair in pairs.items():
-            own = found.setdefault(places, {})
-            if not isnan(pair.value):
-                own[metric] = pair
-    comparisons = {
-        (names[old], names[new]): Comparison(rows, f"{names[new]} - {names[old]}: {size}", several=bool(others))
-        for (old, new), rows in found.items()
-    }
+    by_metric, size = pairs_by_metric(sets, first), counted(before.questions, "question")
+    comparisons = {}
+    for old, new in pairwise([UNDEFINED] * len(sets), first):
+        rows = {name: pairs[old, new] for name, pairs in by_metric.items() if not isnan(pairs[old, new].value)}
+        comparisons[old, new] = Comparison(rows, names[old], names[new], size=size, several=bool(others))
     return Comparisons(comparisons) if others else next(iter(comparisons.values()))
 
 

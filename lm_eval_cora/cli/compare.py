@@ -83,16 +83,16 @@ def run(given: console.Given) -> None:
             raise UserError(f"-o {given.output}: expected a name that ends in .csv or .jsonl")
         check_file(given.output, "-o")
     chosen = {"reader": given.reader, "baseline": given.baseline, "metrics": given.metrics, "changed": given.changed}
-    found = compare_models(given.out, labels=console.labels_of(given), **chosen)
+    found = compare_models(given.out, labels=console.labels_of(given), paper=bool(write), **chosen)
     console.say(*found.notes)
     if found.changed:
         tables = (table for each in found.changed for table in each.tables)
         console.show(given, [for_json(vars(each)) for each in found.changed], tables)
         if given.output:
             console.write(_CHANGED[given.output.suffix.lower()](found.changed), given.output)
-    if found.compared and write:
-        console.write(write(found.compared), given.output or STDOUT)
-    elif found.compared:
+    if found.rows and write:
+        console.write(write(found), given.output or STDOUT)
+    elif found.values and not write:
         console.show(given, found.values, found.tables, found.explanation)
     if found.refused:
         raise UserError("\n".join(found.refused))

@@ -4,17 +4,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
-from typing import NamedTuple
 
 from lm_eval_cora.discovery.task_files import printed_name
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.comparison import Compared, explained
+from lm_eval_cora.report.comparison import Comparisons
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.result_tables import _MARKS, model_table, number_of_questions
-from lm_eval_cora.report.text import check_metrics, csv_of, one_line, table_as_text
+from lm_eval_cora.report.text import csv_of, one_line, table_as_text
 from lm_eval_cora.report.writing import free_name
-from lm_eval_cora.runs.model_run import Run, by_task, not_comparable
+from lm_eval_cora.runs.model_run import Run, by_task, check_metrics, not_comparable
 
 _NAMES = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
 _ESCAPED = {ord(character): rf"\text{name}{{}}" for character, name in _NAMES.items()} | {
@@ -30,14 +29,7 @@ _OF_A_COLUMN = 4  # largest number of columns of a table that fits into a column
 _BOLD = " Bold: the best model, and all models that paired tests at 5% do not tell apart from it."
 
 
-class _Paper(NamedTuple):
-    """A table of a paper: its label, and the table with its caption as title and note."""
-
-    label: str
-    table: Table
-
-
-def _scores(runs: Sequence[Run], metrics: Sequence[str]) -> Iterator[_Paper]:
+def _scores(runs: Sequence[Run], metrics: Sequence[str]) -> Iterator[Table]:
     """The table of models of each task, with marks if its models were asked the same."""
     check_metrics(metrics, runs)
     for task, of_task in by_task(runs).items():
@@ -46,18 +38,8 @@ def _scores(runs: Sequence[Run], metrics: Sequence[str]) -> Iterator[_Paper]:
             comparable = not any(not_comparable(of_task[0], run) for run in of_task[1:])
             table = model_table(of_task, lead, comparable=comparable, chosen=chosen)
             columns = [" ".join(map(printed_name, column.split(" "))) for column in table.columns]
-            title, note = f"{task}, {number_of_questions(of_task)}", table.note.replace(_MARKS, _BOLD)
-            yield _Paper(task, replace(table, title=title, columns=columns, note=note))
-
-
-def _differences(comparisons: Iterable[Compared]) -> Iterator[_Paper]:
-    """The tables of differences of each task."""
-    for each in comparisons:
-        for part in (replace(each, chosen=[name]) for name in each.chosen) if len(each.models) > 2 else [each]:
-            for table in part.tables(printed_name):
-                label = table.title.replace(each.size, "differences")
-                shown = table.without("lost : gained")
-                yield _Paper(label, replace(shown, title=f"{label}, {each.size}", note=explained([part])))
+            note = f"{number_of_questions(of_task)}. {table.note.replace(_MARKS, _BOLD)}"
+            yield replace(table, title=task, columns=columns, note=note)
 
 
 def tables_as_markdown(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:
@@ -70,38 +52,28 @@ def as_latex(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:
     return _latex(_scores(runs, metrics))
 
 
-def _differences_as_csv(comparisons: Sequence[Compared]) -> str:
-    """Write a CSV line per task, metric and pair of models, with all digits."""
-    rows = [
-        {"task": each.task, "metric": metric, "first": each.models[old], "second": each.models[new], **pair.numbers}
-        for each in comparisons
-        for metric in each.chosen
-        for (old, new), pair in each.pairs[metric].items()
-    ]
-    return csv_of(list(rows[0]) if rows else [], (list(row.values()) for row in rows))
-
-
-DIFFERENCES: Mapping[str, Callable[[Sequence[Compared]], str]] = {
-    "latex": lambda comparisons: _latex(_differences(comparisons)),
-    "markdown": lambda comparisons: _markdown(_differences(comparisons)),
-    "csv": _differences_as_csv,
+DIFFERENCES: Mapping[str, Callable[[Comparisons], str]] = {
+    "latex": lambda found: _latex(found.tables),
+    "markdown": lambda found: _markdown(found.tables),
+    "csv": lambda found: csv_of(list(found.rows[0]), (list(row.values()) for row in found.rows)),
 }
 """The formats of differences, by name."""
 
 
-def _markdown(tables: Iterable[_Paper]) -> str:
+def _markdown(tables: Iterable[Table]) -> str:
     return "\n".join(
         f"### {one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}\n\n{table.note}\n"
-        for _, table in tables
+        for table in tables
     )
 
 
-def _latex(tables: Iterable[_Paper]) -> str:
+def _latex(tables: Iterable[Table]) -> str:
     taken = set[str]()
-    return "\n".join(_latex_table(free_name(label.replace("_", "-"), taken), table) for label, table in tables)
+    return "\n".join(_latex_table(table, taken) for table in tables)
 
 
-def _latex_table(label: str, table: Table) -> str:
+def _latex_table(table: Table, taken: set[str]) -> str:
+    label = free_name(table.title.replace("_", "-"), taken)
     rows = "\n".join(" & ".join(map(_cell, row)) + r" \\" for row in table.rows)
     kind = "table*" if len(table.columns) > _OF_A_COLUMN else "table"  # over both columns of the page
     return rf"""\begin{{{kind}}}

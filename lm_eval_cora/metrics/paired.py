@@ -191,9 +191,10 @@ def mid_p(lost: float, gained: float) -> float:
 
 
 METHODS = {
-    "mcnemar": "McNemar's mid-p test for shares of the same questions, where only the questions that changed count",
-    "t": "a t test of the passages' sums, because questions that share a passage are not independent",
-    "normal": "a normal test of the paired difference for other metrics, which are no counts",
+    "mcnemar": "p of a share of the same questions is McNemar's mid-p test, because only changed questions count.",
+    "t": "p is a t test of the passages' sums, because questions that share a passage are not independent.",
+    "normal": "p of other metrics, and of shares of questions that each model selects by its answers, is a normal test "
+    "of the paired difference.",
 }
 """The methods of the p-value of a pair, and where and why each is used."""
 
@@ -271,12 +272,6 @@ class Pair:
             "p_holm": self.p_holm,
             "p_together": self.p_together,
         }
-
-
-def compared(before: Estimate, after: Estimate) -> Pair:
-    """Compare two estimates from the same questions."""
-    (pair,) = pairwise([before, after]).values()
-    return pair
 
 
 def _check(before: int, after: int) -> None:

@@ -1,13 +1,14 @@
 """Compare two or more models on the same questions, or on the same documents of other tasks of the harness."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.discovery.task_files import printed_name
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
@@ -24,8 +25,19 @@ from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
-from lm_eval_cora.runs.model_run import Run, check_metric, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import Run, check_metrics, not_comparable, setting_differences
 
+_NOTE = dict.fromkeys(
+    (
+        "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.",
+        "The 95% interval and p are those of a pair alone: the interval excludes 0 exactly if p is below 0.05.",
+    ),
+    True,
+)
+_TOGETHER = (
+    "The interval and the p-value for all pairs of a table together (max-t) agree in the same way; p, Holm is Holm's "
+    "adjusted p-value."
+)
 # Ways in which the data of two runs of a task can match, the strictest first.
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
     lambda one, other: one == other,
@@ -34,85 +46,21 @@ _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compared:
-    """The differences between the models of a task."""
-
-    task: str
-    size: str  # the number of questions or documents as text
-    models: Sequence[str]
-    pairs: Mapping[str, Mapping[tuple[int, int], Pair]]  # by metric
-    chosen: Sequence[str]  # the metrics of the tables, in order
-    lead: str = ""  # the metric that ranks the models
-    falls: bool = False  # whether CoRA of a model is where it falls with accuracy
-
-    def marked(self, metric: str) -> str:
-        """The name of a metric, with a mark if it ranks the models."""
-        return f"{metric} *" if metric == self.lead else metric
-
-    def tables(self, named: Callable[[str], str]) -> list[Table]:
-        """The table of the metrics of two models; of several a table of pairs for each metric."""
-        if len(self.models) > 2:
-            known = {
-                name: {places: pair for places, pair in self.pairs[name].items() if not isnan(pair.value)}
-                for name in self.chosen
-            }
-            return [
-                pairs_table(f"{self.task}: differences in {named(name)}", self.models, pairs)
-                for name, pairs in known.items()
-                if pairs
-            ]
-        rows: list[list[Cell]] = []
-        for name in self.chosen:
-            (pair,) = self.pairs[name].values()
-            rows.append([named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)])
-        return [Table(f"{self.task}: {self.size}", ["metric", *self.models, *TESTED], rows)]
-
-
-def explained(comparisons: Sequence[Compared]) -> str:
-    """What the columns of the tables of some comparisons mean."""
-    pairs = [pair for each in comparisons for name in each.chosen for pair in each.pairs[name].values()]
-    methods = {pair.method for pair in pairs}
-    used = "; ".join(reason for method, reason in METHODS.items() if method in methods)
-    texts = {
-        "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.": True,
-        "The 95% interval and p are those of a pair alone: the interval excludes 0 exactly if p is below 0.05.": True,
-        f"p is that of {used}.": used,
-        "The interval and the p-value that hold for all pairs of a table together (max-t) agree in the same way. p, "
-        "Holm is Holm's adjusted p-value.": any(len(each.models) > 2 for each in comparisons),
-        "Metrics computed only on the questions that a model answered correctly or wrongly may use different "
-        "questions in each run. They then have no McNemar's test.": any(map(_is_of_other_questions, pairs)),
-        CORA_FALLS: any(each.falls and "cora" in each.chosen for each in comparisons),
-    }
-    return " ".join(text for text, is_needed in texts.items() if is_needed)
-
-
-def _is_of_other_questions(pair: Pair) -> bool:
-    """Whether both estimates are shares, but of different questions."""
-    return pair.test is None and pair.before.outcomes is not None and pair.after.outcomes is not None
-
-
 @dataclass
 class Comparisons:
     """The comparisons of all tasks."""
 
-    tables: list[Table] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)  # their notes have a sentence per line
     values: list[dict[str, Any]] = field(default_factory=list)  # for JSON, with all digits
+    rows: list[dict[str, Any]] = field(default_factory=list)  # for CSV: a pair of models in a metric of the tables
     notes: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)  # reasons why runs cannot be compared
-    compared: list[Compared] = field(default_factory=list)
-    has_kinds: bool = False
     changed: list[WhatChanged] = field(default_factory=list)  # only if it was asked for
 
     @property
     def explanation(self) -> str:
         """What the columns of the tables mean; empty without a table."""
-        texts = {
-            explained(self.compared): self.compared,
-            NOTE_ON_KINDS: self.has_kinds,
-            "* ranks the models.": any(each.lead in each.chosen for each in self.compared),
-        }
-        return " ".join(text for text, is_needed in texts.items() if is_needed)
+        return " ".join(dict.fromkeys(line for table in self.tables for line in table.note.splitlines()))
 
 
 def compare_models(
@@ -123,8 +71,9 @@ def compare_models(
     baseline: str | None = None,
     metrics: Sequence[str] = (),
     changed: bool = False,
+    paper: bool = False,
 ) -> Comparisons:
-    """Compare the models of some paths, task by task; or find the answers that changed between two."""
+    """Compare the models of some paths, task by task, with tables for a terminal or a paper; or find what changed."""
     contestants = read_contestants(paths, reader, labels)
     if changed and len(contestants) != 2:
         raise UserError(f"--changed: expected two models, got {len(contestants)}. Pass one path for each")
@@ -135,8 +84,7 @@ def compare_models(
     if not all_groups:
         tasks = [f"{c.name} has {', '.join(c.tasks)}" for c in contestants]
         raise UserError(f"there is no task in common: {'; '.join(tasks)}")
-    for metric in metrics:
-        check_metric(metric, (name for group in all_groups for run in group for name in run.estimates), "--metrics")
+    check_metrics(metrics, list(chain.from_iterable(all_groups)))
     found = Comparisons()
     for group in all_groups:
         task = group[0].task
@@ -157,7 +105,7 @@ def compare_models(
                 if own or not metrics:
                     found.changed.append(what_changed(runs[0], runs[1], *own[:1]))
             else:
-                _add(runs, found, None if baseline is None else 0, metrics)
+                _add(runs, found, None if baseline is None else 0, metrics, paper)
     if alone or also_alone:
         found.notes.append(f"not compared, because only one model has it: {', '.join([*alone, *also_alone])}")
     return found
@@ -196,52 +144,80 @@ def _comparable(
             return
 
 
-def _add(runs: Sequence[Run | DocumentRun], found: Comparisons, baseline: int | None, metrics: Sequence[str]) -> None:
-    """Add the differences of comparable runs. JSON has all metrics; of two models those that were chosen."""
+def _add(
+    runs: Sequence[Run | DocumentRun], found: Comparisons, baseline: int | None, metrics: Sequence[str], paper: bool
+) -> None:
+    """Add the differences of comparable runs: a table of metrics for two, and tables of pairs for more."""
     of_cora = [run for run in runs if isinstance(run, Run)]
     lead = lead_of(of_cora) if of_cora else ""
     pairs = compared_metrics([run.estimates for run in runs], baseline)
-    several = len(runs) > 2
+    task, size, models, several = runs[0].task, runs[0].size, [run.model for run in runs], len(runs) > 2
     if not metrics and several and of_cora:
-        metrics = [name for name in dict.fromkeys((lead, "mcqa", "bmca@1.0")) if name in pairs]
-    chosen = [name for name in metrics or pairs if name in pairs]
-    falls = any(
-        cora_falls(*(run.estimates.get(name, UNDEFINED).value for name in ("mcqa", "bmca@1.0"))) for run in of_cora
-    )
-    models = [run.model for run in runs]
-    compared = Compared(
-        task=runs[0].task, size=runs[0].size, models=models, pairs=pairs, chosen=chosen, lead=lead, falls=falls
-    )
-    found.compared.append(compared)
-    value: dict[str, Any] = {"task": runs[0].task, runs[0].units: len(runs[0].ids)}
+        metrics = list(dict.fromkeys((lead, "mcqa", "bmca@1.0")))
+    chosen = {name: pairs[name] for name in metrics or pairs if name in pairs}
+    rights = [[run.estimates.get(name, UNDEFINED).value for name in ("mcqa", "bmca@1.0")] for run in of_cora]
+
+    def named(name: str) -> str:
+        return printed_name(name) if paper else f"{name} *" if name == lead else name
+
+    def add(table: Table, names: Collection[str]) -> None:
+        methods = {pair.method for name in names for pair in chosen[name].values()}
+        texts = {
+            f"{size}.": paper,
+            **_NOTE,
+            **{reason: method in methods for method, reason in METHODS.items()},
+            _TOGETHER: several,
+            CORA_FALLS: "cora" in names and any(cora_falls(*each) for each in rights),
+            "* ranks the models.": not paper and lead in names,
+        }
+        shown = table.without("lost : gained") if paper else table
+        found.tables.append(replace(shown, note="\n".join(text for text, is_needed in texts.items() if is_needed)))
+
+    value: dict[str, Any] = {"task": task, runs[0].units: len(runs[0].ids)}
     identities = [identity_of(run) if isinstance(run, Run) else {"model": run.model} for run in runs]
+    notes = [f"{run.model}: {note}" for run in of_cora for note in run.warnings]
     if several:
-        found.tables.append(_values(runs, compared))
+        found.tables += [] if paper else [_values(runs, of_cora, named)]
+        for name, own in chosen.items():
+            if known := {places: pair for places, pair in own.items() if not isnan(pair.value)}:
+                title = f"{task}: differences in {printed_name(name) if paper else name}"
+                add(pairs_table(title, models, known), [name])
         value |= {"models": models, "metrics": {name: _several_as_json(runs, name, own) for name, own in pairs.items()}}
-        if of_cora:
-            value |= {"runs": identities, "notes": [f"{run.model}: {note}" for run in runs for note in run.warnings]}
+        value |= {"runs": identities, "notes": notes} if of_cora else {}
     else:
+        rows: list[list[Cell]] = [
+            [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)]
+            for name, own in chosen.items()
+            for pair in own.values()
+        ]
+        title = f"{task}: {'differences' if paper else size}"
+        add(Table(title, ["metric", *models, *TESTED], rows), chosen)
         value |= dict(zip(("before", "after"), identities, strict=True))
-        value["metrics"] = {name: _two_as_json(*pairs[name].values()) for name in chosen}
-    found.tables += compared.tables(str if several else compared.marked)
-    if len(of_cora) == 2:
-        kinds = kinds_compared(*of_cora)
-        found.tables += filter(None, [kinds_table(of_cora[0], kinds)])
-        found.has_kinds = True
-        notes = [f"{run.model}: {note}" for run in of_cora for note in run.warnings]
-        value |= {"notes": notes + setting_differences(*of_cora), "kinds": kinds}
+        value["metrics"] = {name: _two_as_json(*own.values()) for name, own in chosen.items()}
+        if of_cora:
+            kinds = kinds_compared(*of_cora)
+            if table := kinds_table(of_cora[0], kinds):
+                found.tables.append(replace(table, note=NOTE_ON_KINDS))
+            value |= {"notes": notes + setting_differences(*of_cora), "kinds": kinds}
     found.values.append(for_json(value))
+    found.rows += [
+        {"task": task, "metric": name, "first": models[old], "second": models[new], **pair.numbers}
+        for name, own in chosen.items()
+        for (old, new), pair in own.items()
+    ]
 
 
-def _values(runs: Sequence[Run | DocumentRun], compared: Compared) -> Table:
+def _values(runs: Sequence[Run | DocumentRun], of_cora: Sequence[Run], named: Callable[[str], str]) -> Table:
     """The table of the values of several models."""
-    if of_cora := [run for run in runs if isinstance(run, Run)]:
-        columns, rows = (table := score_table(of_cora, comparable=True)).columns, table.rows
-    else:
-        columns = ["metric", *compared.models]
-        rows = [[name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in compared.pairs]
-    marked = [[compared.marked(str(name)), *cells] for name, *cells in rows]
-    return Table(f"{compared.task}: {compared.size}", columns, marked)
+    names = dict.fromkeys(name for run in runs for name in run.estimates)
+    values: list[list[Cell]] = [
+        [name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names
+    ]
+    table = Table("", ["metric", *(run.model for run in runs)], values)
+    if of_cora:
+        table = score_table(of_cora, comparable=True)
+    rows = [[named(str(name)), *cells] for name, *cells in table.rows]
+    return Table(f"{runs[0].task}: {runs[0].size}", table.columns, rows)
 
 
 def _two_as_json(pair: Pair) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tabulate import tabulate
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.content import Cell, Examples, Number, Report, Table
-from lm_eval_cora.runs.model_run import Run, check_metric
+from lm_eval_cora.runs.model_run import Run, check_metrics
 
 
 def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
@@ -89,12 +89,6 @@ def identity_of(run: Run) -> dict[str, str | None]:
     """What identifies a run: its model, reader, data and signature."""
     data = {"benchmark": run.data.name or None, "data": run.data.digest or None}
     return {"model": run.model, "reader": run.reader, **data, "signature": run.signature or None}
-
-
-def check_metrics(metrics: Sequence[str], runs: Sequence[Run]) -> None:
-    """Check that a run has each of the metrics of `--metrics`."""
-    for name in metrics:
-        check_metric(name, (known for run in runs for known in run.estimates), "--metrics")
 
 
 def as_csv(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:

@@ -220,6 +220,12 @@ def check_one_model(runs: Sequence[Run], where: str) -> None:
         )
 
 
+def check_metrics(metrics: Iterable[str], runs: Sequence[Run | DocumentRun]) -> None:
+    """Raise a UserError if no run has one of the metrics of `--metrics`."""
+    for name in metrics:
+        check_metric(name, (known for run in runs for known in run.estimates), "--metrics")
+
+
 def check_metric(name: str, known: Iterable[str], option: str = "--metric") -> None:
     """Raise a UserError if no run has the metric that an option names."""
     names = list(dict.fromkeys(known))

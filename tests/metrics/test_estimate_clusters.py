@@ -13,7 +13,7 @@ from lm_eval_cora.metrics.aggregated import aggregated
 from lm_eval_cora.metrics.entries import compute, parameters_of
 from lm_eval_cora.metrics.estimate import Estimate, students
 from lm_eval_cora.metrics.kinds import KindAccuracies, note_on_few_clusters, note_on_small_categories
-from lm_eval_cora.metrics.paired import compared, difference, p_value
+from lm_eval_cora.metrics.paired import difference, p_value, pairwise
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.tables import MADE, QUESTIONS, estimates, found_in, made, questions, table_of
@@ -44,7 +44,7 @@ def test_a_difference_by_hand():
     change = difference(before, after)
     assert (change.value, change.stderr) == (pytest.approx(0.5), pytest.approx(sqrt(3) / 6))
     assert p_value(before, after) == pytest.approx(2 * students_t.sf(sqrt(3), 2))
-    assert compared(before, after).p_value == p_value(before, after)
+    assert pairwise([before, after])[0, 1].p_value == p_value(before, after)
     assert change.low == pytest.approx(0.5 - students_t.ppf(0.975, 2) * sqrt(3) / 6)
     assert change.high == 1
 

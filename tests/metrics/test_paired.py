@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import difference, mcnemar
 from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, ratio_of, share_of
-from lm_eval_cora.metrics.paired import compared as compare
-from lm_eval_cora.metrics.paired import differs
+from lm_eval_cora.metrics.paired import differs, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles
 from tests.support import oracles_compare as compared
@@ -89,7 +88,7 @@ def test_the_p_value_is_below_5_percent_exactly_if_the_interval_excludes_0(seed,
         tables = [replace(table, clusters=tuple(str(n // 2) for n in range(len(members)))) for table in tables]
     before, after = (estimates(METRICS, table) for table in tables)
     for name in before:
-        pair = compare(before[name], after[name])
+        pair = pairwise([before[name], after[name]])[0, 1]
         assert (pair.p_value < 0.05) == differs(pair.change), (name, pair)
         assert isnan(pair.p_value) == isnan(pair.change.low) == (not pair.method), (name, pair)
 

@@ -14,7 +14,6 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics import acc_min
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of
 from lm_eval_cora.metrics.paired import (
-    compared,
     difference,
     differences_together,
     differs,
@@ -46,7 +45,7 @@ def test_adjusted_p_values_by_hand():
     assert 2 * 2**-3 < pairs[2].p_together < 1 - (1 - 2**-3) ** 3
     # Holm: the smallest times 3, the next times 2, the largest times 1.
     assert [pair.p_holm for pair in pairs] == [2 * 2**-7, 3 * 2**-10, 2**-3]
-    assert compared(first, third).p_together == compared(first, third).p_holm == 2**-10
+    assert pairwise([first, third])[0, 1].p_together == pairwise([first, third])[0, 1].p_holm == 2**-10
 
 
 @given(st.lists(st.floats(0, 1) | st.just(nan), max_size=8))
@@ -112,7 +111,7 @@ def test_the_normal_p_value_of_cora_is_that_of_random_swaps(questions, size, wit
         known = rng.random(cluster.max() + 1)[cluster] < 0.75
         both = [known[:, None] & (rng.random((questions, 3)) < each) for each in (0.9, keeps)]
         one, other = (metrics.cora(replace(ResponseTable.from_hits(hits), clusters=clusters)) for hits in both)
-        pair, same = compared(one, other), compared(one, one)
+        pair, same = pairwise([one, other])[0, 1], pairwise([one, one])[0, 1]
         assert pair.method == ("t" if clusters else "normal")
         assert (same.value, same.p_value) == (0, 1)
         found.append((pair.p_value, pytest.approx(by_swaps(*both, cluster, rng), abs=within)))
@@ -121,7 +120,7 @@ def test_the_normal_p_value_of_cora_is_that_of_random_swaps(questions, size, wit
 
 def test_the_pairs_and_mcnemars_p_value_of_shares():
     one, other = (share_of(np.arange(40) < right) for right in (20, 29))
-    pair = compared(one, other)
+    pair = pairwise([one, other])[0, 1]
     assert (pair.test.lost, pair.test.gained, pair.p_value) == (0, 9, pair.test.p_value)
     models = [cora_of(seed, 0.9) for seed in range(4)]
     assert list(pairwise(models, baseline=2)) == [(2, 0), (2, 1), (2, 3)]

@@ -79,36 +79,19 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files):
 def test_a_pair_alone_has_the_same_numbers_with_two_models_with_three_and_in_python(demo, other, tmp_path):
     third = write(tmp_path, lambda doc: varied(doc, "third"), "cora_demo", {"questions": 12}, "org/c").folder
     paths = [demo["cora_demo"].folder, other.folder, third]
-    (two,) = values_of(compare_models(paths[:2]))
-    (three,) = values_of(compare_models(paths))
-    sets = list(map(the_scores, paths))
+    (two,), (three,) = (values_of(compare_models(paths[:count])) for count in (2, 3))
+    sets = [scores for path in paths for scores in cora.read_runs(path)]
     alone, several = cora.compare(*sets[:2]), cora.compare(*sets)
-    assert len(several) == 3
-    methods = set()
     for name, found in two["metrics"].items():
-        pair = three["metrics"][name]["pairs"][0]
-        methods.add(found["method"])
-        assert (pair["p_value"], pair["method"], pair["alone"]) == (
-            found["p_value"],
-            found["method"],
-            found["difference"],
-        )
-        assert (found["p_value"] is None) == (found["difference"]["low"] is None) == (name in {"acc_min", "acc_max"})
-        for own in (alone[name], several[sets[0].name, sets[1].name][name]):
-            assert (own.method, for_json(own.change), for_json(own.p_value)) == (
-                *(found["method"], found["difference"], found["p_value"]),
-            )
-        for places, row in zip(several, three["metrics"][name]["pairs"], strict=True):
-            own = several[places][name]
-            assert for_json((own.together, own.p_holm, own.p_together)) == for_json(
-                (row["difference"], row["p_holm"], row["p_together"])
-            ), name
-    assert methods == {"mcnemar", "normal", ""}
-
-
-def the_scores(folder):
-    (scores,) = cora.read_runs(folder)
-    return scores
+        numbers = [found[key] for key in ("difference", "p_value", "method")]
+        pairs = three["metrics"][name]["pairs"]
+        assert [pairs[0][key] for key in ("alone", "p_value", "method")] == numbers
+        assert (numbers[1] is None) == (name in {"acc_min", "acc_max"})
+        for pair in (alone[name], several[0, 1][name]):
+            assert for_json([pair.change, pair.p_value, pair.method]) == numbers
+        joint = [[row[key] for key in ("difference", "p_holm", "p_together")] for row in pairs]
+        in_python = (own[name] for own in several.values())
+        assert for_json([[pair.together, pair.p_holm, pair.p_together] for pair in in_python]) == joint
 
 
 def test_cora_that_falls_is_explained_once(files):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.paired import compared
+from lm_eval_cora.metrics.paired import pairwise
 from lm_eval_cora.runs.documents import documents_differ, estimate_of, read_documents
 from lm_eval_cora.runs.model_run import setting_differences
 from tests.support.documents import DOCUMENTS, change_results, results_of, run_of, samples_of, told, values_of
@@ -41,7 +41,7 @@ def test_means_are_compared_in_pairs(models, metric):
     """The error is that of the differences within documents: sd / sqrt(N)."""
     pair = [run_of(folder).estimates[metric] for folder in (models.one, models.two)]
     changes = np.subtract(values_of(models.two, metric), values_of(models.one, metric))
-    found = compared(*pair)
+    found = pairwise(pair)[0, 1]
     assert found.test is None
     assert found.value == pytest.approx(changes.mean())
     assert found.stderr == pytest.approx(changes.std(ddof=1) / np.sqrt(DOCUMENTS))
