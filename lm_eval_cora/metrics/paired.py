@@ -191,10 +191,10 @@ def mid_p(lost: float, gained: float) -> float:
 
 
 METHODS = {
-    "mcnemar": "p of a share of the same questions is McNemar's mid-p test, because only changed questions count.",
-    "t": "p is a t test of the passages' sums, because questions that share a passage are not independent.",
-    "normal": "p of other metrics, and of shares of questions that each model selects by its answers, is a normal test "
-    "of the paired difference.",
+    "mcnemar": "For a share of the same questions, p is from McNemar's mid-p test, because only changed questions count.",
+    "t": "If questions share passages, p is from a t test of the passages' sums, because only passages are independent.",
+    "normal": "For other metrics, and for shares of questions that each model selects by its answers, p is from a normal "
+    "test of the paired difference.",
 }
 """The methods of the p-value of a pair, and where and why each is used."""
 
