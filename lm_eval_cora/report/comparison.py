@@ -18,7 +18,7 @@ from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.changed import WhatChanged, what_changed
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.pictures import NOTE_ON_KINDS, TESTED, kinds_table, pairs_table, tested
+from lm_eval_cora.report.pictures import ALONE, NOTE_ON_KINDS, TESTED, kinds_table, pairs_table, tested
 from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.report.text import identity_of
 from lm_eval_cora.runs.by_kind import kinds_compared
@@ -27,17 +27,16 @@ from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
 from lm_eval_cora.runs.model_run import Run, check_metrics, not_comparable, setting_differences
 
-_NOTE = dict.fromkeys(
-    (
-        "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.",
-        "The 95% interval and p are those of a pair alone: the interval excludes 0 exactly if p is below 0.05.",
-    ),
-    True,
+_NOTES = (
+    "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.",
+    "The 95% interval and p are those of a pair alone: the interval excludes 0 exactly if p is below 0.05.",
 )
 _TOGETHER = (
     "The interval and the p-value for all pairs of a table together (max-t) agree in the same way; p, Holm is Holm's "
     "adjusted p-value."
 )
+_RANKS = "* ranks the models."
+_SENTENCES = (*_NOTES, *METHODS.values(), _TOGETHER, CORA_FALLS, NOTE_ON_KINDS, _RANKS)
 # Ways in which the data of two runs of a task can match, the strictest first.
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
     lambda one, other: one == other,
@@ -60,7 +59,8 @@ class Comparisons:
     @property
     def explanation(self) -> str:
         """What the columns of the tables mean; empty without a table."""
-        return " ".join(dict.fromkeys(line for table in self.tables for line in table.note.splitlines()))
+        needed = {line for table in self.tables for line in table.note.splitlines()}
+        return " ".join(sentence for sentence in _SENTENCES if sentence in needed)
 
 
 def compare_models(
@@ -164,11 +164,11 @@ def _add(
         methods = {pair.method for name in names for pair in chosen[name].values()}
         texts = {
             f"{size}.": paper,
-            **_NOTE,
+            **dict.fromkeys(_NOTES, True),
             **{reason: method in methods for method, reason in METHODS.items()},
             _TOGETHER: several,
             CORA_FALLS: "cora" in names and any(cora_falls(*each) for each in rights),
-            "* ranks the models.": not paper and lead in names,
+            _RANKS: not paper and lead in names,
         }
         shown = table.without("lost : gained") if paper else table
         found.tables.append(replace(shown, note="\n".join(text for text, is_needed in texts.items() if is_needed)))
@@ -186,12 +186,12 @@ def _add(
         value |= {"runs": identities, "notes": notes} if of_cora else {}
     else:
         rows: list[list[Cell]] = [
-            [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)]
+            [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)[:ALONE]]
             for name, own in chosen.items()
             for pair in own.values()
         ]
         title = f"{task}: {'differences' if paper else size}"
-        add(Table(title, ["metric", *models, *TESTED], rows), chosen)
+        add(Table(title, ["metric", *models, *TESTED[:ALONE]], rows), chosen)
         value |= dict(zip(("before", "after"), identities, strict=True))
         value["metrics"] = {name: _two_as_json(*own.values()) for name, own in chosen.items()}
         if of_cora:

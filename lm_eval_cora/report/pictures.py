@@ -184,25 +184,22 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
 
 
 def pairs_table(title: str, names: Sequence[str], pairs: Mapping[tuple[int, int], Pair]) -> Table:
-    """Pairs of models as a table: difference, interval, changed questions and p-value; and those for all pairs."""
-    columns, rows = (
-        ["models", *TESTED],
-        [[f"{names[new]} - {names[old]}", *tested(pairs[old, new])] for old, new in pairs],
-    )
-    if len(pairs) > 1:
-        columns += ["95%, all together", "p, Holm", "p, all together"]
-        for row, pair in zip(rows, pairs.values(), strict=True):
-            row += [Number.of_difference(pair.together).interval, *map(p_as_text, (pair.p_holm, pair.p_together))]
-    return Table(title, columns, rows)
+    """Pairs of models as a table; several ones also with the numbers for all pairs together."""
+    shown = len(TESTED) if len(pairs) > 1 else ALONE
+    rows = [[f"{names[new]} - {names[old]}", *tested(pair)[:shown]] for (old, new), pair in pairs.items()]
+    return Table(title, ["models", *TESTED[:shown]], rows)
 
 
-TESTED = ("new minus old", "95%", "lost : gained", "p")
+ALONE = 4  # number of columns that a pair alone has
+TESTED = ("new minus old", "95%", "lost : gained", "p", "95%, all together", "p, Holm", "p, all together")
 
 
 def tested(pair: Pair) -> list[Cell]:
-    """The cells of a pair alone: difference, interval, changed questions, and p-value; see `TESTED`."""
+    """The cells of a pair; see `TESTED`."""
     counts = f"{pair.test.lost} : {pair.test.gained}" if pair.test else ""
-    return [*Number.of_difference(pair.change).with_interval, counts, p_as_text(pair.p_value)]
+    alone, together = (Number.of_difference(change).with_interval for change in (pair.change, pair.together))
+    p, *adjusted = map(p_as_text, (pair.p_value, pair.p_holm, pair.p_together))
+    return [*alone, counts, p, together[1], *adjusted]
 
 
 def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
