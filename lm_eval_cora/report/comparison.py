@@ -168,7 +168,7 @@ def _add(
             **{reason: method in methods for method, reason in METHODS.items()},
             _TOGETHER: several,
             CORA_FALLS: "cora" in names and any(cora_falls(*each) for each in rights),
-            _RANKS: not paper and lead in names,
+            _RANKS: not (paper or several) and lead in names,
         }
         shown = table.without("lost : gained") if paper else table
         found.tables.append(replace(shown, note="\n".join(text for text, is_needed in texts.items() if is_needed)))
@@ -177,7 +177,8 @@ def _add(
     identities = [identity_of(run) if isinstance(run, Run) else {"model": run.model} for run in runs]
     notes = [f"{run.model}: {note}" for run in of_cora for note in run.warnings]
     if several:
-        found.tables += [] if paper else [_values(runs, of_cora, named)]
+        if not paper:
+            found.tables.append(replace(_values(runs, of_cora, named), note=_RANKS if lead else ""))
         for name, own in chosen.items():
             if known := {places: pair for places, pair in own.items() if not isnan(pair.value)}:
                 title = f"{task}: differences in {printed_name(name) if paper else name}"

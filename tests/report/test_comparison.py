@@ -72,6 +72,8 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files):
     assert {"cora", "mcqa", "ci", "bmca@0.5", "acc_min"} <= value["metrics"].keys()
     assert not {"acc_range_p", "acc_range"} & value["metrics"].keys()
     assert titles(found)[1:] == ["answers: differences in acc", "answers: differences in ci"]
+    assert "cora *" in {row[0] for row in found.tables[0].rows}
+    assert found.explanation.endswith("* ranks the models.")
     with user_error("--metrics mqca", "Did you mean 'mcqa'", "The metrics are"):
         compare_models(files, metrics=["mqca"])
 
