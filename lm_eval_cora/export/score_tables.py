@@ -80,7 +80,7 @@ def _latex_table(table: Table, taken: set[str]) -> str:
 \centering
 \small
 \setlength{{\tabcolsep}}{{4pt}}
-\caption{{{escaped(table.title)}. {escaped(table.note)}}}
+\caption{{{escaped(table.title.rstrip("."))}. {escaped(table.note)}}}
 \label{{tab:{label}}}
 \begin{{tabular}}{{l{"r" * (len(table.columns) - 1)}}}
 \toprule
