@@ -15,7 +15,7 @@ from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.variants.alterations import COUNTS
 
-MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "acc", "invalid")  # in the table of models, after the one that leads
+MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "invalid")  # in the table of models, after the one that leads
 _MARKS = (
     " Bold: the best model, and all models that cannot be told apart from it. The differences are paired by question, "
     "and their intervals hold for all pairs of models together."
@@ -26,6 +26,8 @@ _NO_MARK = " ci has no mark, because it is also high for a model that answers fe
 def score_table(runs: Sequence[Run], *, comparable: bool) -> Table:
     """Make the table of all scores: a metric per row; for each model the value with its error, and the interval."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
+    if "mcqa_plus" in entries and all(len(set(run.table.sizes)) == 1 for run in runs):
+        del entries["acc"]  # the same number by definition
     rows: dict[str, list[tuple[Cell, str]]] = {}
     for name, entry in sorted(entries.items(), key=lambda item: place_of(item[1])):
         numbers = _marked(runs, entry, comparable=comparable)
