@@ -27,7 +27,7 @@ def score_table(runs: Sequence[Run], *, comparable: bool) -> Table:
     """Make the table of all scores: a metric per row; for each model the value with its error, and the interval."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
     if "mcqa_plus" in entries and all(len(set(run.table.sizes)) == 1 for run in runs):
-        del entries["acc"]  # the same number by definition
+        entries.pop("acc", None)  # the same number by definition
     rows: dict[str, list[tuple[Cell, str]]] = {}
     for name, entry in sorted(entries.items(), key=lambda item: place_of(item[1])):
         numbers = _marked(runs, entry, comparable=comparable)
