@@ -162,6 +162,8 @@
   apply();
   window.addEventListener("hashchange", unfold);
   window.addEventListener("beforeprint", unfoldForPaper);
+  // A link to the place of the address does not change it, but its target may be folded again.
+  document.addEventListener("click", (event) => event.target.closest("a[href^='#']") && setTimeout(unfold));
   document.addEventListener("DOMContentLoaded", () => {
     makeThemeButton();
     unfold();
