@@ -14,16 +14,16 @@ from urllib.parse import quote
 import numpy as np
 
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.content import Number
+from lm_eval_cora.report.content import Number, with_minus
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 _PIECE = re.compile(r"[^\s_/-]*[\s_/-]|[^\s_/-]+")
 SERIES = tuple(f"series-{number}" for number in range(1, 9))  # the colours of the models in the style sheet
-# In inches. Its 317 points are about the pixels of a phone's width, so text on the page keeps its size there.
-_LAYOUT_WIDTH = 4.4
-_CHARACTERS = 42  # number of characters of 10 points that fit into the width of a chart on the page
+# In inches. On the page a chart is 358 to 432 pixels wide, so its text of 10 points has 12 to 15 pixels, as notes have.
+_LAYOUT_WIDTH = 4.0
+_CHARACTERS = 38  # number of characters of 10 points that fit into the width of a chart on the page
 LINE = 0.19  # height of a line of text in inches
 TIP = "tip-"  # start of the id of an element that has a tooltip; its number follows
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # to distinguish models without colour
@@ -116,7 +116,7 @@ class Canvas:
 
     def tip(self, text: str) -> str:
         """Add a tooltip; return the id of the element that has it."""
-        self.tips.append(text)
+        self.tips.append(with_minus(text))
         return f"{TIP}{len(self.tips) - 1}"
 
     def point(self, x: float, y: float, tip: str, **look: Any) -> None:

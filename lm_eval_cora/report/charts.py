@@ -103,7 +103,9 @@ def dots(canvas: Canvas, chart: Dots) -> float:
         axes.set_xlim(-limit, limit)
         axes.axvline(0, color=canvas.medium.ink, linewidth=1.2)
         axes.locator_params(axis="x", nbins=max(2, canvas.medium.full // 7))
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.6g}" if abs(value) > limit / 1e6 else "0")
+        axes.xaxis.set_major_formatter(
+            lambda value, _: f"{value:+.6g}".replace("-", "\u2212") if abs(value) > limit / 1e6 else "0"
+        )
     return figure_height
 
 

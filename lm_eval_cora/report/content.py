@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
@@ -13,6 +14,7 @@ from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference
 
 _MOST_DIGITS = 9
+_NEGATIVE = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ class Number:
     @property
     def _sign(self) -> str:
         return "+" if self.signed else ""
+
+
+def with_minus(text: str) -> str:
+    """The text with real minus signs in front of its negative numbers, for the page and its charts."""
+    return _NEGATIVE.sub("\u2212", text)
 
 
 def end_as_text(end: float, digits: int, sign: str = "", bounds: Sequence[float] = ()) -> str:
@@ -280,9 +287,10 @@ class Section:
     subtitle: str
     blocks: Sequence[Block]  # the most important first
     signatures: Sequence[tuple[str, str]] = ()  # (model, signature)
-    notes: Sequence[tuple[str, str]] = ()  # (model, note)
-    more: Sequence[Block] = ()  # the page shows them folded if the report has several sections
+    notes: Sequence[tuple[str, str]] = ()  # (models, note)
+    more: Sequence[Block] = ()  # the page shows them folded
     headline: Headline | None = None
+    scores: Table | None = None  # the main scores of each model
 
 
 @dataclass(frozen=True)

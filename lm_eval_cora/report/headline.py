@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from math import inf, isnan, nan
+from math import isnan, nan
 
 from lm_eval_cora import metrics
 from lm_eval_cora.discovery.task_files import facts_named
 from lm_eval_cora.metrics.arrays import despite_skipped
+from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import counted
@@ -19,7 +20,10 @@ from lm_eval_cora.runs.by_kind import changes_by_kind, kinds_of
 from lm_eval_cora.runs.model_run import Run
 
 _NAMED = 3  # number of models that a sentence names
-FEW = 30  # with fewer questions, intervals are not reliable, and those of differences are wider than -+ 0.1
+# With fewer questions the 95% interval of a share is up to 0.36 wide, more than a third of the scale: sqrt(0.25 / n).
+FEW = 30
+# With fewer, the interval of a difference is wider than -+ 0.1 if a quarter of the questions change: sqrt(0.25 / n).
+_ENOUGH = 100
 _Gaps = Mapping[frozenset[Run], tuple[bool, str]]
 
 
@@ -30,14 +34,15 @@ def headline(runs: Sequence[Run], *, comparable: bool) -> Headline | None:
     name = lead_of(runs)
     if not name:
         return None
+    ordered = sorted(runs, key=lambda run: -run.estimates[name].value)
+    few, names = [*_too_few(ordered, name)], [_name(run.model) for run in ordered]
     if len(runs) == 1:
         (run,) = runs
         has_originals = run.table.is_whole and run.table.original_correct is not None and len(run.table.kinds) > 1
-        return Headline(tuple(_of_one(run, name)), changes(runs) if has_originals else None, [_name(run.model)])
-    ordered = sorted(runs, key=lambda run: -run.estimates[name].value)
+        return Headline(few or [*_of_one(run, name)], changes(runs) if has_originals else None, names)
     unlike = f"The models were not asked the same, so they are not ranked. {spoken(name)}: {_values(ordered, name)}."
-    sentences = tuple(_of_several(ordered, name, _gaps(runs, name))) if comparable else (unlike,)
-    return Headline(sentences, _picture(ordered, name), [_name(run.model) for run in ordered])
+    sentences = [*_of_several(ordered, name, _gaps(runs, name))] if comparable else [unlike]
+    return Headline(few or sentences, _picture(ordered, name), names)
 
 
 def lead_of(runs: Sequence[Run]) -> str:
@@ -56,6 +61,16 @@ def first_defined(
             if is_enough(not isnan(estimates.get(name, UNDEFINED).value) for estimates in scores):
                 return name
     return ""
+
+
+def _too_few(runs: Sequence[Run], name: str) -> Iterator[str]:
+    """The sentence that replaces all others if a model has too few questions to say anything."""
+    table = min((run.table for run in runs), key=lambda table: table.effective)
+    if table.effective < FEW:
+        intervals = {run: Number.of(run.estimates[name]).interval or "unknown" for run in runs}
+        does = "is" if len(table.sizes) == 1 else "are"
+        listed = _listed(f"{interval} for {_name(run.model)}" for run, interval in intervals.items())
+        yield f"{table.size} {does} far too few to say anything: the 95% interval of {spoken(name)} is {listed}."
 
 
 def _of_one(run: Run, name: str) -> Iterator[str]:
@@ -117,41 +132,46 @@ def _gaps(runs: Sequence[Run], name: str) -> _Gaps:
 def _of_several(runs: Sequence[Run], name: str, gaps: _Gaps) -> Iterator[str]:
     """Sentences about models that were asked the same, the best first; without gaps the errors are unknown."""
     first, second = runs[:2]
-    best, value = _name(first.model), first.estimates[name]
-    score = f"{spoken(name)}, {_with_error(value)}"
+    best, value, score = _name(first.model), first.estimates[name], spoken(name)
     if not gaps:
-        if value.value == second.estimates[name].value:
-            yield f"The best models have the same {spoken(name)}, and its error is unknown: {_values(runs, name)}."
-        else:
-            yield f"{best} has the highest {score}, but its error is unknown."
+        is_alone = value.value > second.estimates[name].value
+        start = f"{best} has the highest {score}, but" if is_alone else f"The best models have the same {score}, and"
+        yield f"{start} its error is unknown: {_values(runs, name)}."
         return
     tied = [first, *(run for run in runs[1:] if not gaps[frozenset((first, run))][0])]
-    shares = {run: share for run in runs if not isnan(share := _all_right(run).value)}
-    most = max(shares, key=shares.__getitem__, default=first)
-    rival = most if shares.get(first, inf) < shares.get(most, inf) else None  # keeps more than the first model
-    right = f"{_percent(_all_right(rival).value)} of {counted(len(rival.table.sizes), 'question')}" if rival else ""
+    # The other model with the most questions right in all variants. Where CoRA falls, the best one must have more.
+    shares = {run: share for run in runs[1:] if not isnan(share := _all_right(run).value)}
+    rival = max(shares, key=shares.__getitem__, default=second)
+    ahead = shares.get(rival, nan) - _all_right(first).value
+    falls = name == "cora" and any(cora_falls(run.estimates["mcqa"].value, _all_right(run).value) for run in runs)
+    right = f"{_percent(_all_right(rival).value)} of {counted(len(rival.table.sizes), 'question')}"
+    named = [first, second]
     if len(tied) > 1:
+        named = tied
         yield _tied(tied, runs, name, gaps)
-        if first.table.effective < FEW:
+        if first.table.effective < _ENOUGH:
             yield f"{first.table.size} are too few to tell similar models apart."
-        if rival is not None:
+        if ahead > 0:
+            named = [*tied, rival]
             yield f"{_name(rival.model)} answers the most questions correctly in all variants: {right}."
-    elif rival is not None:
+    elif ahead > 0 or (falls and ahead == 0):
+        named = [first, rival]
+        many = "more" if ahead else "as many"
         yield (
-            f"The scores disagree: {best} has the highest {score}, but {_name(rival.model)} answers more "
-            f"questions correctly in all variants: {right} ({best} {_percent(_all_right(first).value)})."
+            f"The scores disagree: {best} has the highest {score}, {_with_error(value)}, but {_name(rival.model)} "
+            f"answers {many} questions correctly in all variants: {right} ({best} {_percent(_all_right(first).value)})."
         )
-        yield (
-            f"{spoken(name)} is also high for a model that answers half of the originals correctly and hardly "
-            "any question in all variants."
-        )
+        if falls:
+            yield CORA_FALLS
     else:
         claim = "is the most reliable" if name == "cora" else "is the best"
-        yield f"{best} {claim}: {spoken(name)} {_with_error(value)}; {gaps[frozenset((first, second))][1]}."
+        yield f"{best} {claim}: {score} {_with_error(value)}; {gaps[frozenset((first, second))][1]}."
         kept_shares = [kept_share(run) for run in (first, second)]
         if not any(map(isnan, kept_shares)):
             kept, of_second = map(_percent, kept_shares)
             yield f"{best} keeps {kept} of its right answers in all variants, {_name(second.model)} {of_second}."
+    if rest := [run for run in runs if run not in named]:
+        yield f"{score} of the other {'models' if len(rest) > 1 else 'model'}: {_values(rest, name)}."
 
 
 def _tied(tied: Sequence[Run], runs: Sequence[Run], name: str, gaps: _Gaps) -> str:
@@ -167,8 +187,14 @@ def _tied(tied: Sequence[Run], runs: Sequence[Run], name: str, gaps: _Gaps) -> s
 
 def _values(runs: Sequence[Run], name: str) -> str:
     """The values of the first models."""
-    values = ", ".join(f"{_name(run.model)} {_with_error(run.estimates[name])}" for run in runs[:_NAMED])
-    return f"{values} and {len(runs) - _NAMED} more" if len(runs) > _NAMED else values
+    return _listed(f"{_name(run.model)} {_with_error(run.estimates[name])}" for run in runs)
+
+
+def _listed(parts: Iterable[str]) -> str:
+    """The first parts, and the number of the others."""
+    shown = [*parts]
+    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
+    return f"{', '.join(shown[:_NAMED])}{more}"
 
 
 def _all_right(run: Run) -> Estimate:

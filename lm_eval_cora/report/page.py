@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from lm_eval_cora import __version__
 from lm_eval_cora.report.boards import Board, BoardRow
 from lm_eval_cora.report.canvas import template_text
-from lm_eval_cora.report.content import Block, Cell, Examples, Number, Report, Table
+from lm_eval_cora.report.content import Block, Cell, Examples, Number, Report, Table, with_minus
 from lm_eval_cora.report.figures import draw
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import csv_of
@@ -61,8 +61,9 @@ def _environment() -> Environment:
         "meanings": _meanings,
         "draw": lambda chart: Markup(draw(chart)),
         "data_value": _data_value,
-        "text": lambda cell: f"{cell:,}" if isinstance(cell, int) else str(cell),
-        "breakable": lambda text: Markup(escape(_visible(text)).replace("_", Markup("_<wbr>"))),
+        "text": lambda cell: f"{cell:,}" if isinstance(cell, int) else with_minus(str(cell)),
+        "with_minus": with_minus,
+        "breakable": lambda text: Markup(re.sub("(?<=[_/])(?=.)", "<wbr>", escape(_visible(text)))),
         "with_names": _with_names,
         "is_numeric": lambda cell: not isinstance(cell, str),
         "is_best": lambda cell: isinstance(cell, Number) and cell.best,
@@ -92,7 +93,7 @@ def _with_names(sentence: str, names: Sequence[str]) -> Markup:
     name = rf"(?<!\w)({'|'.join(map(re.escape, longest_first))})(?!\w)"
     parts = re.split(name, sentence) if longest_first else [sentence]
     model = Markup('<bdi class="model">{}</bdi>')
-    return Markup("").join(model.format(part) if part in names else escape(part) for part in parts)
+    return Markup("").join(model.format(part) if part in names else escape(with_minus(part)) for part in parts)
 
 
 def _data_value(cell: int | Number) -> str:

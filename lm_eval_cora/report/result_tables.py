@@ -15,7 +15,7 @@ from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.variants.alterations import COUNTS
 
-MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "acc", "invalid")  # in the table of models, after the one that leads
+MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "invalid")  # in the table of models, after the one that leads
 _MARKS = (
     " Bold: the best model, and all models that cannot be told apart from it. The differences are paired by question, "
     "and their intervals hold for all pairs of models together."
@@ -26,6 +26,8 @@ _NO_MARK = " ci has no mark, because it is also high for a model that answers fe
 def score_table(runs: Sequence[Run], *, comparable: bool) -> Table:
     """Make the table of all scores: a metric per row; for each model the value with its error, and the interval."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
+    if _acc_is_mcqa_plus(runs):
+        entries.pop("acc", None)
     rows: dict[str, list[tuple[Cell, str]]] = {}
     for name, entry in sorted(entries.items(), key=lambda item: place_of(item[1])):
         numbers = _marked(runs, entry, comparable=comparable)
@@ -42,6 +44,11 @@ def score_table(runs: Sequence[Run], *, comparable: bool) -> Table:
     marks = f"{_MARKS}{_NO_MARK}" if any(_is_best(number) for row in rows.values() for number, _ in row) else ""
     note = f"Value ± standard error and 95% interval; the {unit_of(runs)} is the unit of both.{marks}"
     return replace(Table.by_model("All scores", "metric", models(runs), ["", "95%"], cells, note), explained=True)
+
+
+def _acc_is_mcqa_plus(runs: Sequence[Run]) -> bool:
+    """Whether both are the same number by definition, because all questions have as many variants."""
+    return all("mcqa_plus" in run.estimates and len(set(run.table.sizes)) == 1 for run in runs)
 
 
 def number_of_questions(runs: Sequence[Run]) -> str:
@@ -101,6 +108,8 @@ def differences(runs: Sequence[Run]) -> Table:
     cells: list[dict[str, tuple[Cell, str]]] = [{} for _ in others]
     for run, own in zip(others, cells, strict=True):
         for name, before in first.estimates.items():
+            if name == "acc" and _acc_is_mcqa_plus(runs):
+                continue
             own[name] = Number.of_difference(difference(before, run.estimates.get(name, UNDEFINED))).with_interval
     title = f"Differences to {first.model}, new minus old"
     note = (

@@ -102,6 +102,7 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     ]
     settings = [(run.model, why) for run in others for why in setting_differences(first, run)]
     notes += [(model, f"compared with {first.model}: {why}") for model, why in settings]
+    by_note = grouped_by(notes, lambda note: note[1])
     return Section(
         title=task,
         subtitle=f"{result_tables.number_of_questions(runs)}: {probe.summary}{form}",
@@ -109,7 +110,8 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
         blocks=list(_without_dead_links(blocks, more)),
         more=more,
         signatures=[(run.model, run.signature) for run in runs if run.signature],
-        notes=notes,
+        notes=[(", ".join(model for model, _ in equal), note) for note, equal in by_note.items()],
+        scores=result_tables.model_table(runs, lead, comparable=comparable) if (lead := lead_of(runs)) else None,
     )
 
 
@@ -131,19 +133,14 @@ def _invalid(run: Run) -> Iterator[str]:
 
 def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, comparable: bool) -> Iterator[Block | None]:
     """Yield the tables and charts of a section, without the chart that the headline shows."""
-    if len(runs) > 1 and (lead := lead_of(runs)):
-        yield result_tables.model_table(runs, lead, comparable=comparable)
-        if comparable:
-            yield pictures.paired(runs, lead)
-            yield pictures.paired_by_kind(*runs) if len(runs) == 2 else None
-    else:
-        yield result_tables.score_table(runs, comparable=comparable)
+    if len(runs) > 1 and comparable and (lead := lead_of(runs)):
+        yield pictures.paired(runs, lead)
+        yield pictures.paired_by_kind(*runs) if len(runs) == 2 else None
     yield from (block for block in _built(probe.charts, runs) if block != shown)
 
 
 def _more(probe: Probe, runs: Sequence[Run], questions: int, *, comparable: bool) -> Iterator[Block | None]:
-    if len(runs) > 1 and lead_of(runs):
-        yield result_tables.score_table(runs, comparable=comparable)
+    yield result_tables.score_table(runs, comparable=comparable)
     if len(runs) > 1 and comparable:
         yield result_tables.differences(runs)
         yield what_changed(*runs) if len(runs) == 2 else None

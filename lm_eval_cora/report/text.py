@@ -46,12 +46,12 @@ def as_markdown(report: Report) -> str:
         add(f"## {one_line(table.title)}", table)
     for section in report.sections:
         lines += ["", f"## {one_line(section.title)}", "", f"{section.subtitle[:1].upper()}{section.subtitle[1:]}."]
-        if section.notes:
-            lines += ["", *(f"- {one_line(model)}: {one_line(note)}" for model, note in section.notes)]
         if section.headline:
             lines += ["", f"**{one_line(' '.join(section.headline.sentences))}**"]
-        for block in (*section.blocks, *section.more):
-            if isinstance(block, Examples):
+        if section.notes:
+            lines += ["", *(f"- {one_line(model)}: {one_line(note)}" for model, note in section.notes)]
+        for block in (section.scores, *section.blocks, *section.more):
+            if not block or isinstance(block, Examples):
                 continue  # too long without folding; only the page shows them
             add(f"### {one_line(block.title)}", block if isinstance(block, Table) else block.numbers)
             if isinstance(block, Table) and block.note:  # the note of a chart explains the drawing

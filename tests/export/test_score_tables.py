@@ -48,7 +48,7 @@ def cells_of(markdown):
 
 def test_scores_with_errors_and_bold(three):
     head, *rows = rows_of(as_latex(three))
-    assert head == ["model", "CoRA", r"95\% of CoRA", "MCQA", "BMCA(1.0)", "Acc."]
+    assert head == ["model", "CoRA", r"95\% of CoRA", "MCQA", "BMCA(1.0)"]
     assert [row[0] for row in rows] == ["good", "alike", "bad"]
     # 0.9 (1 - 0), 0.9 (1 - 0.02) and 0.4 (1 - 0.3).
     assert [re.findall(r"\d\.\d+", row[1])[0] for row in rows] == ["0.900", "0.882", "0.280"]

@@ -115,7 +115,7 @@ def test_placeholders_become_variables_with_the_light_colour():
 
 
 def test_a_narrow_chart_has_room_for_fewer_characters():
-    assert (PAGE.full, PAGE.half) == (42, 18)
+    assert (PAGE.full, PAGE.half) == (38, 16)
     narrow = replace(PAGE, width=PAGE.width / 2)
     small = replace(narrow, scale=0.5)
-    assert (narrow.full, narrow.half, small.full, small.half) == (21, 9, 42, 18)
+    assert (narrow.full, narrow.half, small.full, small.half) == (19, 8, 38, 16)

@@ -167,7 +167,7 @@ def test_differences_have_their_zero_in_the_middle(numbers, limit):
         assert limit < high < 1.2 * limit
         labels = [label.get_text() for label in axes.get_xticklabels()]
         assert "0" in labels
-        assert all(label == "0" or label[0] in "+-" for label in labels)
+        assert all(label == "0" or label[0] in "+\u2212" for label in labels)
         assert not figure.legends
         # The intervals of differences are not clipped.
         assert numbers[0].ends in [tuple(line.get_xdata()) for line in axes.lines] or limit == 0.25

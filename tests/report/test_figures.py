@@ -185,7 +185,7 @@ def test_what_a_point_is_can_be_seen_under_the_mouse():
     assert "small-chat-360m, consistency rate: 0.480 ± 0.021" in tips
     change = Number(-0.25, 0.1, signed=True, ends=(-0.5, 0.125))
     svg = draw(Dots(title="d", x_label="x", models=[("", {"b - a": change})], numbers=NOTHING, is_difference=True))
-    assert re.findall("<title>(.*?)</title>", svg) == ["b - a: -0.250 ± 0.100, 95% -0.500 to +0.125"]
+    assert re.findall("<title>(.*?)</title>", svg) == ["b - a: \u22120.250 ± 0.100, 95% \u22120.500 to +0.125"]
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -102,6 +102,12 @@ def test_one_of_several_equal_models_wins_in_at_most_5_percent_of_the_seeds():
     assert claims_of(range(20_000, 20_050), [(0.65, 0.95)] * 3, 100) <= 5
 
 
+@pytest.fixture
+def few_suffice(monkeypatch):
+    """Headlines of tests with few questions."""
+    monkeypatch.setattr("lm_eval_cora.report.headline.FEW", 1)
+
+
 KNOWN = {"original": "1" * 80 + "0" * 20, "shuffled": "1" * 80 + "0" * 20}
 UNSURE = {"original": "1" * 60 + "0" * 40, "shuffled": "1" * 30 + "0" * 70}
 
@@ -110,9 +116,9 @@ def test_the_sentence_and_the_picture_of_a_winner():
     """CoRA is m (1 - (m - b)): 0.8, and 0.6 (1 - 0.3) = 0.42."""
     worst = {"original": "1" * 10 + "0" * 90, "shuffled": "0" * 100}
     runs = runs_by_hand({"unsure": UNSURE, "sure": KNOWN, "worst": worst})
-    sentence = made(runs).sentences[0]  # the gap is that to the second model
-    assert "; sure minus unsure is +0.38 [" in sentence
-    assert "worst" not in sentence
+    sentences = made(runs).sentences
+    assert "; sure minus unsure is +0.38 [" in sentences[0]  # the gap is that to the second model
+    assert sentences[-1].startswith("CoRA of the other model: worst 0.09 ±")
     found = made(runs[:2])
     assert tells(found.sentences[0], f"sure {CLAIM}: CoRA 0.80 ± 0.04; sure minus unsure is +0.38 [+0.", ", +0.")
     assert found.sentences[1:] == ("sure keeps 100% of its right answers in all variants, unsure 50%.",)
@@ -145,8 +151,8 @@ def by_name(**marks):
     [
         (
             {"bad": UNSURE, "one": KNOWN, "other": {**KNOWN, "shuffled": "1" * 79 + "0" * 21}},
-            "The best models cannot be told apart by their CoRA: one 0.80",
-            "bad",
+            "The best models cannot be told apart by their CoRA: one 0.80|CoRA of the other model: bad 0.42",
+            CLAIM,
         ),
         # The best one is right at other questions than the two that are nested.
         (
@@ -157,10 +163,25 @@ def by_name(**marks):
         (dict.fromkeys("abcdef", KNOWN), "The 6 models cannot be told apart|c 0.80|and 3 more", "d 0.80"),
         # CoRA is 0.5 (1 - 0.5) = 0.25 and 1 (1 - 0.92) = 0.08, but only the second is right in all variants of 8.
         (
-            {"half": HALF, "full": FULL},
+            {"half": HALF, "full": FULL, "zero": dict.fromkeys(HALF, "0" * 100)},
             "The scores disagree: half has the highest CoRA, 0.25|full answers more questions correctly in all "
-            "variants: 8% of 100 questions (half 0%)|half of the originals",
+            "variants: 8% of 100 questions (half 0%)|CoRA m (1 - m + b) falls|CoRA of the other model: zero 0.00",
             CLAIM,
+        ),
+        # CoRA is 0.6 (1 - 0.6) = 0.24 and 1 (1 - 1) = 0: both fall, and neither is right in all variants.
+        (
+            {"some": {**HALF, "original": "1" * 60 + "0" * 40}, "all": {**HALF, "original": "1" * 100}},
+            "some has the highest CoRA, 0.24|all answers as many questions correctly in all variants: 0% of 100|falls",
+            CLAIM,
+        ),
+        # CoRA is 0.9 (1 - 0.2) = 0.72 and 1 (1 - 0.9) = 0.1. It falls for the second, but the first has more all right.
+        (
+            {
+                "best": {"original": "1" * 90 + "0" * 10, "a": "1" * 70 + "0" * 30},
+                "other": {**HALF, "original": "1" * 100},
+            },
+            f"best {CLAIM}: CoRA 0.72",
+            "disagree",
         ),
         # CoRA is 0.5 (1 - 0.4) = 0.3 and 0.9 (1 - 0.68) = 0.288; 10 and 22 questions are right in all variants.
         (
@@ -169,7 +190,7 @@ def by_name(**marks):
             "|other answers the most questions correctly in all variants: 22% of 100 questions.",
             CLAIM,
         ),
-        (by_name(one="1", other="0"), "one has the highest CoRA|1.00|error is unknown", "nan"),
+        (by_name(one="1", other="0"), "one has the highest CoRA|error is unknown: one 1.00, other 0.00.", "nan"),
         (
             by_name(one="1", other="1"),
             "The best models have the same CoRA, and its error is unknown: one 1.00, other 1.00.",
@@ -188,6 +209,7 @@ def by_name(**marks):
         ),
     ],
 )
+@pytest.mark.usefixtures("few_suffice")
 def test_sentences(models, told, absent):
     sentence = said(runs_by_hand(models))
     assert tells(sentence, *told.split("|"))
@@ -198,16 +220,17 @@ def test_a_model_between_two_that_cannot_be_told_apart():
     """Near loses 9 questions and gains none; far loses 30 and gains 19. Only near differs from the best one."""
     far = "1" * 50 + "0" * 31 + "1" * 19
     runs = runs_by_hand(by_name(best="1" * 80 + "0" * 20, near="1" * 71 + "0" * 29, far=far))
-    (sentence,) = made(runs).sentences
+    sentence, rest = made(runs).sentences
+    assert rest.startswith("CoRA of the other model: near 0.71 ±")
     assert tells(sentence, "best has the highest CoRA, but cannot be told apart from far: best 0.80 ± 0.04, far 0.69 ±")
     assert tells(sentence, "far minus best is -0.11 [-0.", ", +0.")
     assert "near" not in sentence
-    (sentence,) = made([*runs, replace(runs[2], model="also-far")]).sentences
+    sentence, _ = made([*runs, replace(runs[2], model="also-far")]).sentences
     assert tells(sentence, "best has the highest CoRA, but cannot be told apart from 2 others: best", "also-far 0.69")
     assert " minus " not in sentence
 
 
-@pytest.mark.usefixtures("without_picture")
+@pytest.mark.usefixtures("without_picture", "few_suffice")
 def test_every_difference_is_that_of_the_models_that_the_sentence_names():
     gap = re.compile(r"(model-\d) minus (model-\d) is ([-+][\d.]+) \[([-+][\d.]+), ([-+][\d.]+)\]")  # with its interval
     rng, tied, won = np.random.default_rng(5), 0, 0
@@ -249,6 +272,7 @@ def test_without_questions_there_is_no_headline():
     assert lead_of([run]) == ""
 
 
+@pytest.mark.usefixtures("few_suffice")
 @pytest.mark.parametrize(
     ("task", "lead"),
     [
@@ -265,6 +289,7 @@ def test_the_headline_of_each_probe(task, lead, demo):
     assert "nan" not in " ".join(sentences)
 
 
+@pytest.mark.usefixtures("few_suffice")
 def test_the_range_of_templates(demo):
     run = the_run(demo["cora_demo_prompts"].folder)
     (_, sentence) = made([run]).sentences
@@ -276,7 +301,8 @@ def test_the_range_of_templates(demo):
 def test_one_variant_per_question_ranks_by_its_metric(tmp_path):
     run = the_run(write(tmp_path, varied, "cora_demo_plus", {"questions": 5, "variants": 1}).folder)
     assert lead_of([run]) == "mcqa_plus_sampled"
-    assert made([run]).sentences[0].startswith("The MCQA+ of some-org/some-model is 1.00 ± 0.")
+    told = "5 questions are far too few to say anything: the 95% interval of MCQA+ is 0.566 to 1.000 for some-org/"
+    assert made([run]).sentences[0].startswith(told)
 
 
 @pytest.mark.parametrize("name", ["right to left", "long"])
@@ -288,12 +314,27 @@ def test_hostile_names_do_not_change_a_sentence(name):
         assert all(any(shown in sentence for sentence in found.sentences) for shown in found.names)
 
 
-def test_few_questions_are_said_to_be_few():
-    for questions, few in ((5, True), (29, True), (30, False)):
-        wrong = dict.fromkeys(("original", "x"), "0" * questions)
-        sentences = made(runs_by_hand(dict.fromkeys(("one", "other"), wrong))).sentences
-        told = f"{questions} questions are too few to tell similar models apart."
-        assert sentences[1:] == ((told,) if few else ())
+@pytest.mark.parametrize(
+    ("questions", "told"),
+    [
+        (1, "1 question is far too few to say anything: the 95% interval of CoRA is "),
+        (29, "29 questions are far too few to say anything: the 95% interval of CoRA is 0.000 to 0."),
+        (30, "30 questions are too few to tell similar models apart."),
+        (99, "99 questions are too few to tell similar models apart."),
+        (100, ""),
+    ],
+)
+def test_few_questions_are_said_to_be_few(questions, told):
+    wrong = dict.fromkeys(("original", "x"), "0" * questions)
+    runs = runs_by_hand(dict.fromkeys("abcd", wrong))
+    first, *others = made(runs).sentences
+    if questions < 30:  # nothing else is said, and a single model has the same sentence
+        assert tells(first, told, " for a, ", " for c and 1 more.")
+        assert others == []
+        assert tells(said(runs[:1]), told, " for a.")
+    else:
+        assert first.startswith("The 4 models cannot be told apart")
+        assert others == [told] * bool(told)
 
 
 def test_shares_and_digits():

@@ -181,7 +181,12 @@ def test_a_short_name_is_not_marked_inside_other_words():
 
 
 CHARTS = [made_up.curve(), made_up.ranges(), made_up.dots(), made_up.changes(), made_up.heat_map()]
-OPEN = "document.querySelectorAll('details.more, details.numbers').forEach((each) => { each.open = true; })"
+OPEN = "document.querySelectorAll('details:is(.more, .fold, .numbers)').forEach((each) => { each.open = true; })"
+
+OPEN_MAP = """
+    let part = document.querySelector("svg.chart a");
+    while ((part = part.parentElement.closest("details"))) { part.open = true; }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -210,6 +215,7 @@ def page(visited):
 @pytest.mark.parametrize("visited", [(1280, "light")], indirect=True)
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: type(chart).__name__)
 def test_a_downloaded_figure_needs_no_page(page, browser, chart, tmp_path):
+    page.evaluate(OPEN)
     button = page.get_by_role("button", name=f"Download SVG: {chart.title}", exact=True)
     button.focus()
     with page.expect_download() as caught:
@@ -227,7 +233,7 @@ def test_a_downloaded_figure_needs_no_page(page, browser, chart, tmp_path):
     # As large as on a phone, also in programs that do not understand widths in percent.
     alone = browser.new_page()
     alone.goto(path.as_uri())
-    assert box_of(alone.locator("svg"))["width"] == pytest.approx(4.4 * 96, abs=1)
+    assert box_of(alone.locator("svg"))["width"] == pytest.approx(4 * 96, abs=1)
     alone.close()
 
 
@@ -240,6 +246,7 @@ def test_nothing_scrolls_sideways_and_no_text_is_cut_off(page):
 
 
 def test_a_band_leads_to_its_question(page):
+    page.evaluate(OPEN_MAP)
     links = page.locator("svg.chart a")
     assert [link.get_attribute("href") for link in links.all()] == [f"#question-{number}" for number in range(4)]
     assert links.nth(1).get_attribute("aria-label") == "questions 11 to 20; fewest in " + made_up.LONG + ": 0.00"
@@ -272,6 +279,7 @@ def test_paper_and_pages_without_scripts_have_no_buttons(page, browser, figures_
     def seen(shown):
         return [button.is_visible() for button in shown.locator("button.download").all()]
 
+    page.evaluate(OPEN)
     assert seen(page) == [True] * len(CHARTS)
     page.emulate_media(media="print")
     assert seen(page) == [False] * len(CHARTS)
@@ -304,7 +312,7 @@ def test_the_headline_and_the_scores_are_on_the_first_screen(browser, tmp_path):
             assert box["x"] + box["width"] <= width
             assert box["y"] + box["height"] <= size["height"]
             shown = " ".join((page.locator(".headline p").first.text_content() or "").split())
-            assert shown == " ".join(" ".join(expected.sentences).split())
+            assert shown == " ".join(" ".join(expected.sentences).split()).replace("-0.", "\u22120.")
             assert page.locator(".headline svg.chart").count() == 1
             table = page.locator("table[aria-label='Models']")
             rows = table.locator("tbody tr")
@@ -317,3 +325,32 @@ def test_the_headline_and_the_scores_are_on_the_first_screen(browser, tmp_path):
                 assert cora["x"] + cora["width"] <= width
             best = ["best" in (row.locator("td").first.get_attribute("class") or "") for row in rows.all()]
             assert best == [True, False, False]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
+def test_the_menu_stays_in_view_and_nothing_is_lost(width, scheme, browser, tmp_path):
+    runs = runs_by_hand(ANSWERS)
+    for run in runs[:2]:
+        run.warnings.append("equal note")
+    file = tmp_path / "report.html"
+    file.write_text(render(make_report(runs)))
+    with opened(browser, file, width, scheme) as page:
+        note = page.locator(".notes li")
+        assert note.text_content() == f"{', '.join(list(ANSWERS)[:2])}: equal note"
+        assert box_of(page.locator(".headline"))["y"] < box_of(note)["y"]
+        menu, table = page.locator("nav"), page.locator("table[aria-label='All scores']")
+        marked = menu.locator("[aria-current]")
+        assert marked.text_content() == "Result"
+        menu.get_by_role("link", name="Meaning of the metrics").click()
+        page.wait_for_function("document.querySelector('[aria-current]').textContent === 'Meaning of the metrics'")
+        assert marked.count() == 1
+        assert box_of(menu)["y"] == pytest.approx(0, abs=1)
+        assert 0 <= box_of(marked)["x"] < box_of(marked)["x"] + box_of(marked)["width"] <= width
+        assert page.locator("#glossary table").is_visible()
+        assert not table.is_visible()
+        page.emulate_media(media="print")
+        assert box_of(table)["height"] > 0
+        page.emulate_media(media="screen")
+        page.evaluate(UNFOLD)
+        cut = page.locator(".scroll").evaluate_all("(all) => all.filter((each) => each.scrollWidth > each.clientWidth)")
+        assert width < 1280 or cut == []

@@ -95,6 +95,33 @@
     }
   }
 
+  // Paper has everything that the page folds, apart from the answers to single questions and the numbers of charts.
+  function unfoldForPaper() {
+    const folded = document.querySelectorAll("details:is(.fold, .more, .glossary):not([open])");
+    folded.forEach((each) => { each.open = true; });
+    window.addEventListener("afterprint", () => folded.forEach((each) => { each.open = false; }), { once: true });
+  }
+
+  // Mark the part of the menu that is in view, and keep its name in view.
+  function follow(menu) {
+    const links = [...menu.querySelectorAll("a")];
+    const parts = links.map((link) => document.getElementById(link.hash.slice(1)));
+    let current = -1;
+    const mark = () => {
+      const begun = parts.map((part) => part.getBoundingClientRect().top < innerHeight / 3);
+      const atEnd = scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+      const now = atEnd ? links.length - 1 : Math.max(0, begun.lastIndexOf(true));
+      if (now !== current) {
+        links[current]?.removeAttribute("aria-current");
+        links[now].setAttribute("aria-current", "location");
+        menu.scrollLeft = links[now].offsetLeft - 48;
+        current = now;
+      }
+    };
+    window.addEventListener("scroll", mark, { passive: true });
+    mark();
+  }
+
   // A copy of a chart for other programs. They have no variables, so it gets the fallback of each: the light theme.
   function standalone(chart, title) {
     const copy = chart.cloneNode(true);
@@ -134,9 +161,13 @@
 
   apply();
   window.addEventListener("hashchange", unfold);
+  window.addEventListener("beforeprint", unfoldForPaper);
+  // A link to the place of the address does not change it, but its target may be folded again.
+  document.addEventListener("click", (event) => event.target.closest("a[href^='#']") && setTimeout(unfold));
   document.addEventListener("DOMContentLoaded", () => {
     makeThemeButton();
     unfold();
+    document.querySelectorAll("nav").forEach(follow);
     document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
     document.querySelectorAll("button.download").forEach(makeDownload);
   });
