@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from queue import LifoQueue
 from typing import Any, Generic, TypeVar
 
@@ -76,21 +77,21 @@ class Pool(Generic[W]):
         for worker in self.workers:
             worker.stop()
 
+    def call(self, work: Callable[[W, Any], R], item: Any) -> R:
+        """Call a function with the next free worker and an item."""
+        worker = self._free.get()
+        try:
+            return work(worker, item)
+        finally:
+            self._free.put(worker)
+
     def map(self, work: Callable[[W, Any], R], items: Iterable[Any], at_once: int, *, wait: bool = True) -> Iterator[R]:
         """Call a function with a free worker and each item; yield the results in order.
 
         If the caller reads no further, calls that have begun end before this returns, unless `wait` is False.
         """
-
-        def call(item: Any) -> R:
-            worker = self._free.get()
-            try:
-                return work(worker, item)
-            finally:
-                self._free.put(worker)
-
         threads = ThreadPoolExecutor(at_once)
         try:
-            yield from threads.map(call, items)
+            yield from threads.map(partial(self.call, work), items)
         finally:
             threads.shutdown(wait=wait, cancel_futures=True)

@@ -52,6 +52,7 @@ ROOMS = (
         "errors",
         "log",
         "workers",
+        "progress",
         "questions",
         "variants",
         "answers",

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.report import kept_runs
 from lm_eval_cora.report.boards import Board, Standing, boards_of, entry_of, find_records, one_per_model
+from lm_eval_cora.report.kept_runs import KeptRun
 from lm_eval_cora.runs.files import (
     SamplesFile,
     files_in,
@@ -24,6 +25,7 @@ from lm_eval_cora.runs.grouping import TASK, RunReader, is_answers_file, labelle
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import data_labels, how_asked
 
+Use = Callable[[Run], Path | None]  # gets a run, and returns the path of its page
 REPORT = "report.html"  # name of a page beside the files of a run, to which the leaderboard links
 
 
@@ -70,24 +72,28 @@ class Sources:
         """The notes on files and lines that were left out."""
         return [note for note in self.notes if "left out " in note]
 
-    def boards(self, use: Callable[[Run], Path | None] = lambda run: None) -> list[Board]:
-        """Read everything, one task after another, so that the memory holds the answers of one run at a time."""
+    def boards(self, use: Use | None = None) -> list[Board]:
+        """Read all runs that are not kept, one after another, so that the memory holds the answers of few runs.
+
+        With `use`, all runs are read.
+        """
         tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
         if self._answers and TASK not in tasks:
             tasks.append(TASK)
+        runs = {task: self._runs(task) for task in tasks}
+        keys = [key for own in runs.values() for _, key in own]
+        known = {} if use else {key: kept for key in keys if (kept := kept_runs.load(key))}
         boards: list[Board] = []
         found = 0
-        # disable=None hides the bar unless stderr is a terminal.
-        bar = tqdm(total=len(self._files), unit="file", disable=None, leave=False)
-        with RunReader(self._reader) as readers, bar:
+        with RunReader(self._reader) as readers:
+            readers.plan_groups(files for own in runs.values() for files, key in own if key not in known)
             for task in tasks:
-                entries = [
-                    replace(entry, report=use(run) or self._page_beside(entry.source))
-                    for run, entry in self._runs(task, readers, bar.update)
-                ]
+                entries = list(self._entries(runs[task], readers, known, use))
+                entries += self._collected(readers, use) if task == TASK else []
                 entries += [entry for entry in self._records if entry.name == task]
                 found += len(entries)
                 boards += self._boards(entries)
+        kept_runs.remove_old()
         if not (found or self.notes):  # all samples are of other tasks
             raise UserError(self._nothing)
         if not boards:
@@ -96,19 +102,41 @@ class Sources:
         most = {task: max(len(board.rows) for board in own) for task, own in by_task.items()}
         return sorted(boards, key=lambda board: (-most[board.task], board.task))
 
-    def _runs(self, task: str, readers: RunReader, done: Callable[[int], object]) -> Iterator[tuple[Run, Standing]]:
-        """Yield the runs of a task, the newest one of each model and setting."""
-        for group in grouped(file for file in self._files if file.task == task):
-            for files in grouped_by(group, _settings_of).values():
-                runs, notes = readers.merged(files)
-                done(len(files))
-                self.notes += [f"{files[0].model}, {task}: {note}" for note in (runs[0].notes if runs else notes)]
-                yield from ((run, entry_of(run, files[0].date)) for run in runs)
-        for path, name in self._answers if task == TASK else []:
+    def _runs(self, task: str) -> list[tuple[list[SamplesFile], str]]:
+        """The files of each run of a task (of a model with the same settings, the newest first), and its key."""
+        groups = grouped(file for file in self._files if file.task == task)
+        runs = [files for group in groups for files in grouped_by(group, _settings_of).values()]
+        return [(files, kept_runs.key_of(files, self._reader)) for files in runs]
+
+    def _entries(
+        self,
+        runs: Sequence[tuple[Sequence[SamplesFile], str]],
+        readers: RunReader,
+        known: Mapping[str, KeptRun],
+        use: Use | None,
+    ) -> Iterator[Standing]:
+        """Yield the scores of runs of a task, from what is kept or by reading them."""
+        for files, key in runs:
+            pages: list[Path | None] = []
+            if (kept := known.get(key)) is None:
+                read, notes = readers.merged(files)
+                kept = KeptRun(read[0].notes if read else notes, [entry_of(run, files[0].date) for run in read])
+                pages = list(map(use, read)) if use else []
+                if key and key == kept_runs.key_of(files, self._reader):  # no file has changed meanwhile
+                    kept_runs.store(key, kept)
+            self.notes += [f"{files[0].model}, {files[0].task}: {note}" for note in kept.notes]
+            for entry, page in zip_longest(kept.entries, pages):
+                report = page or self._page_beside(entry.source)
+                yield replace(entry, model=files[0].model, report=report)
+
+    def _collected(self, readers: RunReader, use: Use | None) -> Iterator[Standing]:
+        """Yield the scores of files of answers."""
+        for path, name in self._answers:
             runs = readers.collected(path)
             for run in runs if len(runs) > 1 else [replace(runs[0], model=name)]:
                 self.notes += [f"{run.model}: {note}" for note in run.notes]
-                yield run, entry_of(run, "")
+                page = use(run) if use else None
+                yield replace(entry_of(run, ""), report=page or self._page_beside(path))
 
     def _boards(self, entries: Sequence[Standing]) -> Iterator[Board]:
         """Yield the boards of a task, separately for each filter."""

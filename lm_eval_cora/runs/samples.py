@@ -10,8 +10,9 @@ import sys
 from array import array
 from bisect import bisect_right
 from codecs import BOM_UTF8
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,7 +27,6 @@ from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
@@ -43,6 +43,7 @@ from lm_eval_cora.answers.records import (
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints
+from lm_eval_cora.progress import bar
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Form
 from lm_eval_cora.runs.files import lines_of_samples, part_of
@@ -52,7 +53,8 @@ from lm_eval_cora.workers import Pool, Worker, command, processors
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 ANOTHER_TASK = "from another task"  # reason to leave out a line that is not of an lm-eval-cora task
-BYTES_WORTH_A_BAR = 20_000_000  # a file of this size is read by several processes, with a progress bar
+_BYTES_OF_A_LARGE_FILE = 20_000_000  # a file of this size is read by several processes
+_WORTH_PROCESSES = 4_000_000  # bytes of all files; fewer are read before a process has started
 _AT_A_TIME = 16_000_000  # bytes that a process reads
 _BYTES_OF_THE_HEAD = 1_000_000  # a file whose first lines up to here are all from another task is not read further
 _DIGEST = 16  # number of characters of a digest that are kept
@@ -100,14 +102,14 @@ class Samples:
         seen: set[tuple[str, int]] = set()
         number = 0
         for path, count in self.paths:
-            with path.open("rb") as file, progress(path, path.stat().st_size) as bar:
+            with path.open("rb") as file, of_file(path) as progress:
                 for place in range(number, number + count):
                     if (key := self.records.key(place)) in seen:  # the first answer to a variant counts
                         continue
                     seen.add(key)
                     file.seek(self.offsets[place])
                     line = file.readline()
-                    bar.update(len(line))
+                    progress.update(len(line))
                     yield self.records[place], parsed_line(line)
             number += count
 
@@ -115,6 +117,10 @@ class Samples:
         """The digests of the variants and of the prompts of some records."""
         both = np.frombuffer(bytes(self.digests), dtype=f"S{_DIGEST}").reshape(-1, 2)[rows]
         return both[:, 0], both[:, 1]
+
+
+_Part = tuple[Path, int, int, Reader]
+"""A range of bytes of a file, and how to read it: the arguments of `read_part`."""
 
 
 class SamplesByFilter(NamedTuple):
@@ -146,38 +152,74 @@ def read_part(path: Path, start: int, end: int, reader: Reader) -> SamplesByFilt
 
 
 class SamplesReaders(Pool[Worker]):
-    """Reads samples files, large ones in one process per processor. The processes start when they are first needed."""
+    """Reads samples files in one process per processor: large ones in parts, several small ones of a plan at once.
+
+    The processes start when they are first needed.
+    """
 
     def __init__(self, count: int | None = None) -> None:
         super().__init__(Worker(command("lm_eval_cora.runs.samples")) for _ in range(count or processors()))
+        self._threads = ThreadPoolExecutor(len(self.workers))
+        self._planned: deque[_Part] = deque()
+        self._begun: dict[_Part, Future[SamplesByFilter]] = {}
+        self._bar = bar(desc="reading", unit="B", unit_scale=True)
+
+    def close(self) -> None:
+        """End the processes, and what they have begun."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        super().close()
+        self._bar.close()
+
+    def plan(self, files: Iterable[tuple[Path, Reader]]) -> None:
+        """Tell which files `read` will be asked for, in this order."""
+        parts = []
+        for path, reader in files:
+            with suppress(OSError):  # `read` raises it again
+                parts.append((path, 0, path.stat().st_size, reader))
+        self._bar.total = sum(size for _, _, size, _ in parts)
+        if len(self.workers) > 1 and self._bar.total >= _WORTH_PROCESSES:
+            self._planned = deque(part for part in parts if part[2] < _BYTES_OF_A_LARGE_FILE)
 
     def read(self, path: Path, reader: Reader) -> SamplesByFilter:
         """Read a samples file."""
         try:
             size = lines_of_samples(path).stat().st_size
-            head = read_part(path, 0, size if size < BYTES_WORTH_A_BAR else _BYTES_OF_THE_HEAD, reader)
-            if size < BYTES_WORTH_A_BAR or (not head.samples and head.broken.keys() == {ANOTHER_TASK}):
+            if size < _BYTES_OF_A_LARGE_FILE:
+                found = self._small((path, 0, size, reader))
+                self._bar.update(size)
+                return found
+            head = read_part(path, 0, _BYTES_OF_THE_HEAD, reader)
+            if not head.samples and head.broken.keys() == {ANOTHER_TASK}:
                 return head
             found = SamplesByFilter({}, Counter())
             parts = [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
             work = ask if len(self.workers) > 1 else lambda _, part: read_part(*part)
             read = self.map(work, parts, len(self.workers), wait=False)
-            with progress(path, size) as bar:
-                for (_, start, end, _), part in zip(parts, read, strict=True):
-                    found.add(part)
-                    bar.update(end - start)
+            for (_, start, end, _), part in zip(parts, read, strict=True):
+                found.add(part)
+                self._bar.update(end - start)
             return found
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
+    def _small(self, part: _Part) -> SamplesByFilter:
+        """Read a small file, while the processes read a few of the next files of the plan."""
+        while self._planned and len(self._begun) < 2 * len(self.workers):
+            begun = self._planned.popleft()
+            self._begun[begun] = self._threads.submit(self.call, ask, begun)
+        if part not in self._begun:
+            return read_part(*part)
+        while (begun := next(iter(self._begun))) != part:  # it turned out that a file is not needed
+            self._begun.pop(begun).cancel()
+        return self._begun.pop(part).result()
 
-def progress(path: Path, size: int) -> Any:
-    """The progress bar of a file that is read. It is hidden for a small file, and if stderr is not a terminal."""
-    hidden = True if size < BYTES_WORTH_A_BAR else None
-    return tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden)
+
+def of_file(path: Path) -> Any:
+    """The progress bar of a file that is read line by line."""
+    return bar(total=path.stat().st_size, desc=path.name, unit="B", unit_scale=True)
 
 
-def ask(worker: Worker, part: tuple[Path, int, int, Reader]) -> SamplesByFilter:
+def ask(worker: Worker, part: _Part) -> SamplesByFilter:
     """Let a process read a part of a file, with the arguments of `read_part`."""
     try:
         process = worker.start()

@@ -198,7 +198,7 @@ def test_every_partition_gives_the_same(demo):
 def test_several_processes(demo, monkeypatch):
     folders = [demo[task].folder for task in ("cora_demo", "cora_demo_order_mc")]
     before = as_csv(read_runs(folders))
-    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(samples, "_BYTES_OF_A_LARGE_FILE", 0)
     monkeypatch.setattr(samples, "_AT_A_TIME", 50_000)
     for count in (1, 2):
         monkeypatch.setattr(samples, "processors", lambda count=count: count)
@@ -206,7 +206,7 @@ def test_several_processes(demo, monkeypatch):
 
 
 def test_errors_of_a_process(demo, tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(samples, "_BYTES_OF_A_LARGE_FILE", 0)
     path = demo["cora_demo"].samples
     with SamplesReaders(2) as readers:
         with user_error("cannot be read: Is a directory"):
@@ -247,7 +247,7 @@ def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_no
     assert (run.files, run.notes) == ((written.samples,), ())
     with user_error("no samples of lm-eval-cora tasks", "lm-eval-cora compare", "arc_challenge: 100 of 100 docs"):
         read_runs([path])
-    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(samples, "_BYTES_OF_A_LARGE_FILE", 0)
     monkeypatch.setattr(samples, "_BYTES_OF_THE_HEAD", 500)
     with SamplesReaders(1) as readers:
         found, broken = readers.read(path, "strict")
