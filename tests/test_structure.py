@@ -52,7 +52,7 @@ ROOMS = (
         "errors",
         "log",
         "workers",
-        "progress",
+        "bars",
         "questions",
         "variants",
         "answers",

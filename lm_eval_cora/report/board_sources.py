@@ -1,8 +1,7 @@
 """Read many runs and records, one after another, and make the boards of each task."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report import kept_runs
 from lm_eval_cora.report.boards import Board, Standing, boards_of, entry_of, find_records, one_per_model
-from lm_eval_cora.report.kept_runs import KeptRun
+from lm_eval_cora.report.kept_runs import Kept
 from lm_eval_cora.runs.files import (
     SamplesFile,
     files_in,
@@ -25,7 +24,6 @@ from lm_eval_cora.runs.grouping import TASK, RunReader, is_answers_file, labelle
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import data_labels, how_asked
 
-Use = Callable[[Run], Path | None]  # gets a run, and returns the path of its page
 REPORT = "report.html"  # name of a page beside the files of a run, to which the leaderboard links
 
 
@@ -72,24 +70,27 @@ class Sources:
         """The notes on files and lines that were left out."""
         return [note for note in self.notes if "left out " in note]
 
-    def boards(self, use: Use | None = None) -> list[Board]:
-        """Read all runs that are not kept, one after another, so that the memory holds the answers of few runs.
+    def boards(self, use: Callable[[Run], Path | None] | None = None) -> list[Board]:
+        """Make the boards. The memory holds the answers of few runs at a time.
 
-        With `use`, all runs are read.
+        With `use`, which gets each run and returns the path of its page, runs are read although they are kept.
         """
         tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
         if self._answers and TASK not in tasks:
             tasks.append(TASK)
-        runs = {task: self._runs(task) for task in tasks}
-        keys = [key for own in runs.values() for _, key in own]
-        known = {} if use else {key: kept for key in keys if (kept := kept_runs.load(key))}
+        # Of each model and setting, the newest run counts.
+        runs = [files for group in grouped(self._files) for files in grouped_by(group, _settings_of).values()]
+        kept = [(files, None if use else kept_runs.load(files, self._reader)) for files in runs]
+        of_task = grouped_by(kept, lambda run: run[0][0].task)
         boards: list[Board] = []
         found = 0
         with RunReader(self._reader) as readers:
-            readers.plan_groups(files for own in runs.values() for files, key in own if key not in known)
+            readers.plan(files for task in tasks for files, known in of_task.get(task, ()) if not known)
             for task in tasks:
-                entries = list(self._entries(runs[task], readers, known, use))
-                entries += self._collected(readers, use) if task == TASK else []
+                entries = [
+                    replace(entry, report=(use(run) if use and run else None) or self._page_beside(entry.source))
+                    for run, entry in self._runs(task, readers, of_task.get(task, ()))
+                ]
                 entries += [entry for entry in self._records if entry.name == task]
                 found += len(entries)
                 boards += self._boards(entries)
@@ -102,41 +103,25 @@ class Sources:
         most = {task: max(len(board.rows) for board in own) for task, own in by_task.items()}
         return sorted(boards, key=lambda board: (-most[board.task], board.task))
 
-    def _runs(self, task: str) -> list[tuple[list[SamplesFile], str]]:
-        """The files of each run of a task (of a model with the same settings, the newest first), and its key."""
-        groups = grouped(file for file in self._files if file.task == task)
-        runs = [files for group in groups for files in grouped_by(group, _settings_of).values()]
-        return [(files, kept_runs.key_of(files, self._reader)) for files in runs]
-
-    def _entries(
-        self,
-        runs: Sequence[tuple[Sequence[SamplesFile], str]],
-        readers: RunReader,
-        known: Mapping[str, KeptRun],
-        use: Use | None,
-    ) -> Iterator[Standing]:
-        """Yield the scores of runs of a task, from what is kept or by reading them."""
-        for files, key in runs:
-            pages: list[Path | None] = []
-            if (kept := known.get(key)) is None:
-                read, notes = readers.merged(files)
-                kept = KeptRun(read[0].notes if read else notes, [entry_of(run, files[0].date) for run in read])
-                pages = list(map(use, read)) if use else []
-                if key and key == kept_runs.key_of(files, self._reader):  # no file has changed meanwhile
-                    kept_runs.store(key, kept)
-            self.notes += [f"{files[0].model}, {files[0].task}: {note}" for note in kept.notes]
-            for entry, page in zip_longest(kept.entries, pages):
-                report = page or self._page_beside(entry.source)
-                yield replace(entry, model=files[0].model, report=report)
-
-    def _collected(self, readers: RunReader, use: Use | None) -> Iterator[Standing]:
-        """Yield the scores of files of answers."""
-        for path, name in self._answers:
+    def _runs(
+        self, task: str, readers: RunReader, kept: Iterable[tuple[Sequence[SamplesFile], Kept | None]]
+    ) -> Iterator[tuple[Run | None, Standing]]:
+        """Yield the scores of each run of a task, with the run unless it is kept."""
+        for files, known in kept:
+            runs: list[Any] = []
+            if not known:
+                runs, notes = readers.merged(files)
+                known = runs[0].notes if runs else notes, [entry_of(run, files[0].date) for run in runs]
+                kept_runs.store(files, self._reader, known)
+            notes_of_files, entries = known
+            self.notes += [f"{files[0].model}, {task}: {note}" for note in notes_of_files]
+            named = [replace(entry, model=files[0].model) for entry in entries]
+            yield from zip(runs or [None] * len(named), named, strict=True)
+        for path, name in self._answers if task == TASK else []:
             runs = readers.collected(path)
             for run in runs if len(runs) > 1 else [replace(runs[0], model=name)]:
                 self.notes += [f"{run.model}: {note}" for note in run.notes]
-                page = use(run) if use else None
-                yield replace(entry_of(run, ""), report=page or self._page_beside(path))
+                yield run, entry_of(run, "")
 
     def _boards(self, entries: Sequence[Standing]) -> Iterator[Board]:
         """Yield the boards of a task, separately for each filter."""

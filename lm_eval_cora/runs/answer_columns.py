@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, get_args
 from lm_eval_cora.answers.formats import LETTER
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Response, answer_and_format
+from lm_eval_cora.bars import bar
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.progress import bar
 from lm_eval_cora.questions.cells import parse_cell
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, Reader, UnusableQuestion, shorten

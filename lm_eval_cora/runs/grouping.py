@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -46,14 +45,13 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
     """Read the output of the harness, and files of answers that were collected without it."""
     # The samples files of one task, one model and the same questions in one of the paths form one run. Files with the
     # same settings and no common variant are merged; otherwise the newest file is used, and a note names the others.
-    paths, found = list(paths), list[tuple[Path, Run]]()
+    found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
     with RunReader(reader) as readers:
-        readers.plan_paths(paths)
         for path in paths:
             runs = readers.runs_in(path, labels or {})
             if not runs:
-                others = sorted({file.task for file in readers.files(path) if file.date and not file.signature})
+                others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
                 advice = (
                     f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the "
                     "harness: lm-eval-cora compare OUT1 OUT2"
@@ -87,21 +85,11 @@ class RunReader(SamplesReaders):
         self.reader = reader  # the requested one of written answers; None for that of each run
         self._checker = EquivalenceChecker()
         self.left_out: list[str] = []  # why logs and tasks cannot be read
-        self.files = cache(find_files)
 
-    def plan_paths(self, paths: Iterable[Path]) -> None:
-        """Tell which paths will be read, in this order."""
-        folders = [path for path in paths if not is_answers_file(path) and not is_log(path)]
-        self.plan_groups([group for path in folders for group in grouped(self.files(path))])
-
-    def plan_groups(self, groups: Iterable[Sequence[SamplesFile]]) -> None:
+    def plan(self, groups: Iterable[Sequence[SamplesFile]]) -> None:
         """Tell which groups of files will be merged, in this order. Files that cannot be merged are not read."""
-        self.plan(
-            (file.path, self._reader_of(file))
-            for group in groups
-            for file in group
-            if file is group[0] or not not_mergeable(group[0], file, self.reader)
-        )
+        mergeable = [[file for file in own if not not_mergeable(own[0], file, self.reader)] for own in groups]
+        self.begin((file.path, self._reader_of(file)) for own in mergeable for file in own)
 
     def runs_in(self, path: Path, labels: Labels) -> list[Run]:
         """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
@@ -109,7 +97,8 @@ class RunReader(SamplesReaders):
         if is_answers_file(path):
             runs = self.collected(path)
         elif not is_log(path):
-            runs = with_all_notes(map(self.merged, grouped(self.files(path))))
+            self.plan(groups := grouped(find_files(path)))
+            runs = with_all_notes(map(self.merged, groups))
         return labelled(runs or self._logged(path), path, labels)
 
     def _logged(self, path: Path) -> list[Run]:
@@ -314,7 +303,6 @@ def read_contestants(
     """Read the models to compare."""
     found: list[Contestant] = []
     with RunReader(reader) as readers:
-        readers.plan_paths(paths)
         for path in paths:
             runs = readers.runs_in(path, {})
             documents = [] if is_answers_file(path) or is_log(path) else read_documents(path)

@@ -12,7 +12,6 @@ from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -40,10 +39,10 @@ from lm_eval_cora.answers.records import (
     response_of,
     skipped,
 )
+from lm_eval_cora.bars import bar
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints
-from lm_eval_cora.progress import bar
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Form
 from lm_eval_cora.runs.files import lines_of_samples, part_of
@@ -159,26 +158,28 @@ class SamplesReaders(Pool[Worker]):
 
     def __init__(self, count: int | None = None) -> None:
         super().__init__(Worker(command("lm_eval_cora.runs.samples")) for _ in range(count or processors()))
-        self._threads = ThreadPoolExecutor(len(self.workers))
         self._planned: deque[_Part] = deque()
-        self._begun: dict[_Part, Future[SamplesByFilter]] = {}
-        self._bar = bar(desc="reading", unit="B", unit_scale=True)
+        self._ahead = self.map(ask, (), 1)
+        self._bar = bar(desc="reading", unit="B", unit_scale=True, total=0)
 
     def close(self) -> None:
-        """End the processes, and what they have begun."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """End the processes."""
+        self._ahead.close()
         super().close()
         self._bar.close()
 
-    def plan(self, files: Iterable[tuple[Path, Reader]]) -> None:
-        """Tell which files `read` will be asked for, in this order."""
+    def begin(self, files: Iterable[tuple[Path, Reader]]) -> None:
+        """Tell which files `read` will be asked for, in this order. The processes read small ones ahead."""
         parts = []
         for path, reader in files:
             with suppress(OSError):  # `read` raises it again
                 parts.append((path, 0, path.stat().st_size, reader))
-        self._bar.total = sum(size for _, _, size, _ in parts)
-        if len(self.workers) > 1 and self._bar.total >= _WORTH_PROCESSES:
-            self._planned = deque(part for part in parts if part[2] < _BYTES_OF_A_LARGE_FILE)
+        total = sum(size for _, _, size, _ in parts)
+        self._bar.total += total
+        self._planned.clear()
+        if len(self.workers) > 1 and total >= _WORTH_PROCESSES:
+            self._planned.extend(part for part in parts if part[2] < _BYTES_OF_A_LARGE_FILE)
+            self._ahead = self.map(ask, list(self._planned), len(self.workers), wait=False)
 
     def read(self, path: Path, reader: Reader) -> SamplesByFilter:
         """Read a samples file."""
@@ -203,15 +204,11 @@ class SamplesReaders(Pool[Worker]):
             raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
     def _small(self, part: _Part) -> SamplesByFilter:
-        """Read a small file, while the processes read a few of the next files of the plan."""
-        while self._planned and len(self._begun) < 2 * len(self.workers):
-            begun = self._planned.popleft()
-            self._begun[begun] = self._threads.submit(self.call, ask, begun)
-        if part not in self._begun:
-            return read_part(*part)
-        while (begun := next(iter(self._begun))) != part:  # it turned out that a file is not needed
-            self._begun.pop(begun).cancel()
-        return self._begun.pop(part).result()
+        while part in self._planned:  # those before it turned out not to be needed
+            planned, found = self._planned.popleft(), next(self._ahead)
+            if planned == part:
+                return found
+        return read_part(*part)
 
 
 def of_file(path: Path) -> Any:
