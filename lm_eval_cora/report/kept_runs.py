@@ -18,6 +18,7 @@ from lm_eval_cora.runs.files import SamplesFile
 VARIABLE = "LM_EVAL_CORA_CACHE"  # environment variable with the folder; nothing is kept if it is not one, as /dev/null
 _MOST_BYTES = 200_000_000  # of all files; those that were used longest ago are removed
 _PACKAGE = Path(__file__).parents[1]
+_UNUSABLE = (OSError, AttributeError)  # errors of the folder: Windows has no owners
 Kept = tuple[Sequence[str], Sequence[Standing]]  # the notes about the files of a run, and its scores by filter
 
 
@@ -33,14 +34,14 @@ def load(files: Sequence[SamplesFile], reader: Reader | None) -> Kept | None:
 
 def store(files: Sequence[SamplesFile], reader: Reader | None, kept: Kept) -> None:
     """Keep a run if the folder can be written."""
-    with suppress(OSError):
+    with suppress(*_UNUSABLE):
         write_file(_path(files, reader), pickle.dumps(kept))
 
 
 def remove_old() -> None:
     """Remove the runs that were used longest ago if all together are too large."""
     left = _MOST_BYTES
-    with suppress(OSError):
+    with suppress(*_UNUSABLE):
         for path in sorted(_folder().iterdir(), key=lambda path: -path.stat().st_mtime):
             left -= path.stat().st_size
             if left < 0:
@@ -48,12 +49,12 @@ def remove_old() -> None:
 
 
 def _folder() -> Path:
-    """The folder of the kept runs; an OSError if it cannot be made, or if others can write to it."""
+    """The folder of the kept runs; an error if it cannot be made, or if others can write to it."""
     shared = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     folder = Path(os.environ.get(VARIABLE) or f"{shared}/lm-eval-cora").expanduser() / "leaderboard"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     stat = folder.stat()
-    if os.name != "posix" or stat.st_uid != os.getuid() or stat.st_mode & 0o022:
+    if stat.st_uid != os.getuid() or stat.st_mode & 0o022:
         raise PermissionError(folder)
     return folder
 
@@ -70,4 +71,4 @@ def _path(files: Sequence[SamplesFile], reader: Reader | None) -> Path:
 @cache
 def _code() -> tuple[str, int]:
     """The version of this package, and the date of its newest file, because a checkout keeps its version."""
-    return __version__, max(path.stat().st_mtime_ns for name in ("*.py", "*.yaml") for path in _PACKAGE.rglob(name))
+    return __version__, max(path.stat().st_mtime_ns for path in _PACKAGE.rglob("*.[py]*[!c]"))

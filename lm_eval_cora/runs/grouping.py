@@ -88,8 +88,12 @@ class RunReader(SamplesReaders):
 
     def plan(self, groups: Iterable[Sequence[SamplesFile]]) -> None:
         """Tell which groups of files will be merged, in this order. Files that cannot be merged are not read."""
-        mergeable = [[file for file in own if not not_mergeable(own[0], file, self.reader)] for own in groups]
-        self.begin((file.path, self._reader_of(file)) for own in mergeable for file in own)
+        self.begin(
+            (file.path, self._reader_of(file))
+            for own in groups
+            for file in own
+            if not not_mergeable(own[0], file, self.reader)
+        )
 
     def runs_in(self, path: Path, labels: Labels) -> list[Run]:
         """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""

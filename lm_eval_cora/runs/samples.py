@@ -52,10 +52,9 @@ from lm_eval_cora.workers import Pool, Worker, command, processors
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 ANOTHER_TASK = "from another task"  # reason to leave out a line that is not of an lm-eval-cora task
-_BYTES_OF_A_LARGE_FILE = 20_000_000  # a file of this size is read by several processes
 _WORTH_PROCESSES = 4_000_000  # bytes of all files; fewer are read before a process has started
-_AT_A_TIME = 16_000_000  # bytes that a process reads
-_BYTES_OF_THE_HEAD = 1_000_000  # a file whose first lines up to here are all from another task is not read further
+_AT_A_TIME = 4_000_000  # bytes that a process reads
+_BYTES_OF_THE_HEAD = 1_000_000  # a part whose first lines up to here are all from another task is not read further
 _DIGEST = 16  # number of characters of a digest that are kept
 
 
@@ -145,16 +144,15 @@ def read_part(path: Path, start: int, end: int, reader: Reader) -> SamplesByFilt
         while (offset := file.tell()) < end and (line := file.readline()):
             if line.strip() and (defect := _take(line, offset, found.samples, reader)):
                 found.broken[defect] += 1
+            if offset - start > _BYTES_OF_THE_HEAD and not found.samples and found.broken.keys() == {ANOTHER_TASK}:
+                break
     for samples in found.samples.values():
         samples.paths = [(path, len(samples.records))]
     return found
 
 
 class SamplesReaders(Pool[Worker]):
-    """Reads samples files in one process per processor: large ones in parts, several small ones of a plan at once.
-
-    The processes start when they are first needed.
-    """
+    """Reads samples files in parts, one process per processor. The processes start when they are first needed."""
 
     def __init__(self, count: int | None = None) -> None:
         super().__init__(Worker(command("lm_eval_cora.runs.samples")) for _ in range(count or processors()))
@@ -169,46 +167,41 @@ class SamplesReaders(Pool[Worker]):
         self._bar.close()
 
     def begin(self, files: Iterable[tuple[Path, Reader]]) -> None:
-        """Tell which files `read` will be asked for, in this order. The processes read small ones ahead."""
-        parts = []
+        """Tell which files `read` will be asked for, in this order. The processes read a few parts ahead."""
+        parts: list[_Part] = []
         for path, reader in files:
             with suppress(OSError):  # `read` raises it again
-                parts.append((path, 0, path.stat().st_size, reader))
-        total = sum(size for _, _, size, _ in parts)
+                parts += _parts(path, reader)
+        total = sum(end - start for _, start, end, _ in parts)
         self._bar.total += total
-        self._planned.clear()
-        if len(self.workers) > 1 and total >= _WORTH_PROCESSES:
-            self._planned.extend(part for part in parts if part[2] < _BYTES_OF_A_LARGE_FILE)
-            self._ahead = self.map(ask, list(self._planned), len(self.workers), wait=False)
+        if min(len(self.workers), len(parts)) > 1 and total >= _WORTH_PROCESSES:
+            self._planned = deque(parts)
+            self._ahead = self.map(ask, parts, len(self.workers), wait=False)
 
     def read(self, path: Path, reader: Reader) -> SamplesByFilter:
         """Read a samples file."""
+        if not self._bar.total:
+            self.begin([(path, reader)])
+        found = SamplesByFilter({}, Counter())
         try:
-            size = lines_of_samples(path).stat().st_size
-            if size < _BYTES_OF_A_LARGE_FILE:
-                found = self._small((path, 0, size, reader))
-                self._bar.update(size)
-                return found
-            head = read_part(path, 0, _BYTES_OF_THE_HEAD, reader)
-            if not head.samples and head.broken.keys() == {ANOTHER_TASK}:
-                return head
-            found = SamplesByFilter({}, Counter())
-            parts = [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
-            work = ask if len(self.workers) > 1 else lambda _, part: read_part(*part)
-            read = self.map(work, parts, len(self.workers), wait=False)
-            for (_, start, end, _), part in zip(parts, read, strict=True):
-                found.add(part)
-                self._bar.update(end - start)
-            return found
+            for part in _parts(lines_of_samples(path), reader):
+                found.add(self._read(part))
+                self._bar.update(part[2] - part[1])
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+        return found
 
-    def _small(self, part: _Part) -> SamplesByFilter:
+    def _read(self, part: _Part) -> SamplesByFilter:
         while part in self._planned:  # those before it turned out not to be needed
             planned, found = self._planned.popleft(), next(self._ahead)
             if planned == part:
                 return found
         return read_part(*part)
+
+
+def _parts(path: Path, reader: Reader) -> list[_Part]:
+    size = path.stat().st_size
+    return [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
 
 
 def of_file(path: Path) -> Any:
