@@ -52,7 +52,7 @@ from lm_eval_cora.workers import Pool, Worker, command, processors
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 ANOTHER_TASK = "from another task"  # reason to leave out a line that is not of an lm-eval-cora task
-_WORTH_PROCESSES = 4_000_000  # bytes of all files; fewer are read before a process has started
+_WORTH_PROCESSES = 10_000_000  # bytes of all files; fewer are read sooner than processes have started
 _AT_A_TIME = 4_000_000  # bytes that a process reads
 _BYTES_OF_THE_HEAD = 1_000_000  # a part whose first lines up to here are all from another task is not read further
 _DIGEST = 16  # number of characters of a digest that are kept
