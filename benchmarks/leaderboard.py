@@ -2,9 +2,11 @@
 
 python benchmarks/leaderboard.py [--models 200] [--tasks 10] [--questions 50]
 
-The runs have 20 variants per question. The time to read them grows with the number of lines, so the table also shows
-the lines per second of processor time. Records have scores only. The memory is that of all processes together on Linux,
-elsewhere that of the largest one.
+The runs have 20 variants per question and short responses, of which many are equal. Equal responses to the same options
+are read once. So one benchmark (`--tasks 1`) takes a time that is more like that of real runs: here, the runs of
+several benchmarks have the same responses. The runs are read by one process, then by one per processor, and then again,
+when they are unchanged and kept. The last column is the time relative to the first of these. Records have scores only.
+The memory is that of all processes together on Linux, elsewhere that of the largest one.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ from uuid import UUID
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from benchmarks.report import measured, write_models
+from lm_eval_cora.report.kept_runs import VARIABLE
 
 COMMAND = "import sys; from lm_eval_cora.cli import main; sys.exit(main(['leaderboard', *sys.argv[1:]]))"
+ONE_PROCESS = f"import lm_eval_cora.workers as workers; workers.processors = lambda: 1; {COMMAND}"
 
 SIGNATURE = "cora|task:{task}@1|data:1a2b3c4d|probe:divergent|form:generate|reader:flexible|shots:0|n:{n}x20|v0.2.0"
 
@@ -98,28 +102,39 @@ def main() -> None:
     given = parser.parse_args()
     tasks = [f"cora_bench{number}" for number in range(given.tasks)]
     print(f"{given.models} models x {given.tasks} benchmarks x {given.questions} questions\n")
-    print("| source | lines | s processor | s | lines per s processor | MiB of memory | MB of page |")
-    print("|---|---|---|---|---|---|---|")
-    for source in ("records", "runs"):
-        with tempfile.TemporaryDirectory() as name:
-            folder, page, lines = Path(name, "in"), Path(name, "index.html"), 0
-            folder.mkdir()
-            if source == "runs":
-                lines = write_runs(folder, given.models, tasks, given.questions)
-            else:
-                write_records(folder, given.models, tasks, given.questions)
-            took = measured(COMMAND, str(folder), "-o", str(page))
-            size = page.stat().st_size / 1e6
-            rate = f"{lines / took.processor:,.0f}" if lines else ""
-            numbers = (
-                f"{lines:,}",
-                f"{took.processor:.1f}",
-                f"{took.wall:.1f}",
-                rate,
-                f"{took.peak:,.0f}",
-                f"{size:.2f}",
-            )
-            print(f"| {source} | {' | '.join(numbers)} |", flush=True)
+    print("| source | lines | s processor | s | lines per s processor | MiB of memory | MB of page | of the time |")
+    print("|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as name:
+        write_records(Path(name), given.models, tasks, given.questions)
+        measure("records", COMMAND, Path(name), 0)
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as kept:
+        lines = write_runs(Path(name), given.models, tasks, given.questions)
+        os.environ[VARIABLE] = os.devnull
+        first = measure("runs, one process", ONE_PROCESS, Path(name), lines)
+        os.environ[VARIABLE] = kept
+        measure("runs", COMMAND, Path(name), lines, first)
+        measure("runs, unchanged", COMMAND, Path(name), lines, first)
+
+
+def measure(source: str, command: str, folder: Path, lines: int, first: float = 0.0) -> float:
+    """Print a row about the leaderboard of a folder; return its seconds."""
+    with tempfile.TemporaryDirectory() as name:
+        page = Path(name, "index.html")
+        took = measured(command, str(folder), "-o", str(page))
+        size = page.stat().st_size / 1e6
+    rate = f"{lines / took.processor:,.0f}" if lines else ""
+    ratio = f"{took.wall / first:.3f}" if first else ""
+    numbers = (
+        f"{lines:,}",
+        f"{took.processor:.1f}",
+        f"{took.wall:.1f}",
+        rate,
+        f"{took.peak:,.0f}",
+        f"{size:.2f}",
+        ratio,
+    )
+    print(f"| {source} | {' | '.join(numbers)} |", flush=True)
+    return took.wall
 
 
 if __name__ == "__main__":

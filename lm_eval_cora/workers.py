@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import LifoQueue
 from typing import Any, Generic, TypeVar
 
@@ -76,10 +77,13 @@ class Pool(Generic[W]):
         for worker in self.workers:
             worker.stop()
 
-    def map(self, work: Callable[[W, Any], R], items: Iterable[Any], at_once: int, *, wait: bool = True) -> Iterator[R]:
+    def map(
+        self, work: Callable[[W, Any], R], items: Iterable[Any], at_once: int, *, wait: bool = True
+    ) -> Generator[R, None, None]:
         """Call a function with a free worker and each item; yield the results in order.
 
-        If the caller reads no further, calls that have begun end before this returns, unless `wait` is False.
+        Only a few calls are ahead of the caller. If it reads no further, calls that have begun end before this returns,
+        unless `wait` is False.
         """
 
         def call(item: Any) -> R:
@@ -90,7 +94,13 @@ class Pool(Generic[W]):
                 self._free.put(worker)
 
         threads = ThreadPoolExecutor(at_once)
+        begun: deque[Future[R]] = deque()
         try:
-            yield from threads.map(call, items)
+            for item in items:
+                begun.append(threads.submit(call, item))
+                if len(begun) > 2 * at_once:
+                    yield begun.popleft().result()
+            for left in begun:
+                yield left.result()
         finally:
             threads.shutdown(wait=wait, cancel_futures=True)

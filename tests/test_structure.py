@@ -52,6 +52,7 @@ ROOMS = (
         "errors",
         "log",
         "workers",
+        "bars",
         "questions",
         "variants",
         "answers",

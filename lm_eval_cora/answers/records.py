@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, get_args
 
 from lm_eval_cora.answers import Answer
@@ -18,6 +19,8 @@ from lm_eval_cora.variants.order import POSITIONS
 from lm_eval_cora.variants.variant import Variant
 
 _SHARED = ("question_id", "variants", "ordinal", "kind", "answer", "category", "original", "ask")
+_SHOWN = ("printed", "choices", "labels")  # of a variant; with its format, all that the reading of a response uses
+_MAY_REPEAT = 300  # characters; a longer response is hardly given twice, and would fill the memory
 
 
 @dataclass(kw_only=True)
@@ -139,6 +142,19 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
 
 def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, bool]:
     """Read a response, and tell whether it is in the requested format: the strict reader can read it."""
+    known = Response.of(response)
+    read = _read_once if len(response) <= _MAY_REPEAT else _read_once.__wrapped__
+    shown = (tuple(doc.get(name) or ()) for name in _SHOWN)
+    return read(str(known), known.cut_off, known.opened, reader, doc["ask"], *shown)
+
+
+@lru_cache(maxsize=2**15)  # many models give the same short response to the same prompt
+def _read_once(
+    text: str, cut_off: bool | None, opened: bool, reader: Reader, ask: str, *shown: Sequence[Any]
+) -> tuple[Answer, bool]:
+    """Read a response with everything that the readers use."""
+    doc = {"ask": ask, **dict(zip(_SHOWN, shown, strict=True))}
+    response = Response(text, cut_off=cut_off, opened=opened)
     strict = answer_in(doc, response, "strict")
     return strict if reader == "strict" else answer_in(doc, response, reader), strict.reason is None
 

@@ -21,7 +21,7 @@ from lm_eval_cora.report.changed import as_csv, as_jsonl
 from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.figures import FORMATS, figure
-from lm_eval_cora.report.history import NOTE, as_json, chart_of, read_history, report_of, tables_of
+from lm_eval_cora.report.history import NOTE, as_json, chart_of, read_history, report_of, summary_of, tables_of
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.writing import STDOUT, check_file, check_folder
 
@@ -117,7 +117,7 @@ def _print_history(given: console.Given) -> None:
     labels = console.labels_of(given)
     histories, notes = read_history(given.out, reader=given.reader, labels=labels, metrics=given.metrics)
     console.say(*notes)
-    console.show(given, as_json(histories), tables_of(histories), NOTE)
+    console.show(given, as_json(histories), tables_of(histories), f"{summary_of(histories)}\n\n{NOTE}")
     if path and (suffix := path.suffix.lower()) in _PAGES:
         console.write(render(report_of(histories, notes, "History")), path)
     elif path:

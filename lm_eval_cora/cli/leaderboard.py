@@ -48,7 +48,7 @@ def run(given: console.Given) -> None:
         check_folder(given.reports, "--reports")
     sources = Sources(given.out, given.reader, console.labels_of(given))
     folder = Path() if given.output == STDOUT else given.output.parent
-    with run_reports(given.reports) if given.reports else nullcontext(lambda run: None) as write_page:
+    with run_reports(given.reports) if given.reports else nullcontext() as write_page:
         boards = sources.boards(write_page)
         console.say(*sources.notes)
         if given.strict and (count := len(sources.left_out)):

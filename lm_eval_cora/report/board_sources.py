@@ -1,15 +1,15 @@
 """Read many runs and records, one after another, and make the boards of each task."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.report import kept_runs
 from lm_eval_cora.report.boards import Board, Standing, boards_of, entry_of, find_records, one_per_model
+from lm_eval_cora.report.kept_runs import Kept
 from lm_eval_cora.runs.files import (
     SamplesFile,
     files_in,
@@ -70,24 +70,31 @@ class Sources:
         """The notes on files and lines that were left out."""
         return [note for note in self.notes if "left out " in note]
 
-    def boards(self, use: Callable[[Run], Path | None] = lambda run: None) -> list[Board]:
-        """Read everything, one task after another, so that the memory holds the answers of one run at a time."""
+    def boards(self, use: Callable[[Run], Path | None] | None = None) -> list[Board]:
+        """Make the boards. The memory holds the answers of few runs at a time.
+
+        With `use`, which gets each run and returns the path of its page, runs are read although they are kept.
+        """
         tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
         if self._answers and TASK not in tasks:
             tasks.append(TASK)
+        # Of each model and setting, the newest run counts.
+        runs = [files for group in grouped(self._files) for files in grouped_by(group, _settings_of).values()]
+        kept = [(files, None if use else kept_runs.load(files, self._reader)) for files in runs]
+        of_task = grouped_by(kept, lambda run: run[0][0].task)
         boards: list[Board] = []
         found = 0
-        # disable=None hides the bar unless stderr is a terminal.
-        bar = tqdm(total=len(self._files), unit="file", disable=None, leave=False)
-        with RunReader(self._reader) as readers, bar:
+        with RunReader(self._reader) as readers:
+            readers.plan(files for task in tasks for files, known in of_task.get(task, ()) if not known)
             for task in tasks:
                 entries = [
-                    replace(entry, report=use(run) or self._page_beside(entry.source))
-                    for run, entry in self._runs(task, readers, bar.update)
+                    replace(entry, report=(use(run) if use and run else None) or self._page_beside(entry.source))
+                    for run, entry in self._runs(task, readers, of_task.get(task, ()))
                 ]
                 entries += [entry for entry in self._records if entry.name == task]
                 found += len(entries)
                 boards += self._boards(entries)
+        kept_runs.remove_old()
         if not (found or self.notes):  # all samples are of other tasks
             raise UserError(self._nothing)
         if not boards:
@@ -96,14 +103,20 @@ class Sources:
         most = {task: max(len(board.rows) for board in own) for task, own in by_task.items()}
         return sorted(boards, key=lambda board: (-most[board.task], board.task))
 
-    def _runs(self, task: str, readers: RunReader, done: Callable[[int], object]) -> Iterator[tuple[Run, Standing]]:
-        """Yield the runs of a task, the newest one of each model and setting."""
-        for group in grouped(file for file in self._files if file.task == task):
-            for files in grouped_by(group, _settings_of).values():
+    def _runs(
+        self, task: str, readers: RunReader, kept: Iterable[tuple[Sequence[SamplesFile], Kept | None]]
+    ) -> Iterator[tuple[Run | None, Standing]]:
+        """Yield the scores of each run of a task, with the run unless it is kept."""
+        for files, known in kept:
+            runs: list[Any] = []
+            if not known:
                 runs, notes = readers.merged(files)
-                done(len(files))
-                self.notes += [f"{files[0].model}, {task}: {note}" for note in (runs[0].notes if runs else notes)]
-                yield from ((run, entry_of(run, files[0].date)) for run in runs)
+                known = runs[0].notes if runs else notes, [entry_of(run, files[0].date) for run in runs]
+                kept_runs.store(files, self._reader, known)
+            notes_of_files, entries = known
+            self.notes += [f"{files[0].model}, {task}: {note}" for note in notes_of_files]
+            named = [replace(entry, model=files[0].model) for entry in entries]
+            yield from zip(runs or [None] * len(named), named, strict=True)
         for path, name in self._answers if task == TASK else []:
             runs = readers.collected(path)
             for run in runs if len(runs) > 1 else [replace(runs[0], model=name)]:

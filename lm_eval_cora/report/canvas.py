@@ -19,7 +19,7 @@ from lm_eval_cora.report.content import Number, with_minus
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-_PIECE = re.compile(r"[^\s_/-]*[\s_/-]|[^\s_/-]+")
+PIECE = re.compile(r"[^\s_/-]*[\s_/-]|[^\s_/-]+")
 SERIES = tuple(f"series-{number}" for number in range(1, 9))  # the colours of the models in the style sheet
 # In inches. On the page a chart is 358 to 432 pixels wide, so its text of 10 points has 12 to 15 pixels, as notes have.
 _LAYOUT_WIDTH = 4.0
@@ -41,7 +41,7 @@ def wrapped(text: str, width: int, lines: int | None = None) -> str:
     text = f" {text}" if text.startswith("_") else text
     width = max(8, width * len(text) // columns(text))
     wrapped = [""]
-    for piece in _PIECE.findall(text if lines is None else text[: (width + 1) * (lines + 1)]):
+    for piece in PIECE.findall(text if lines is None else text[: (width + 1) * (lines + 1)]):
         if len((wrapped[-1] + piece).rstrip()) > width and wrapped[-1]:
             wrapped.append("")
         wrapped[-1] += piece

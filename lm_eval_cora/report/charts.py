@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import cycle, groupby
 from math import ceil, isfinite, isnan
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # Dashes distinguish levels such as MCQA. Dots are left for guessing.
 _DASHES: tuple[Any, ...] = ((0, (6, 2)), (0, (6, 2, 1, 2)), (0, (3, 3)), (0, (6, 2, 1, 2, 1, 2)))
 _GUESSING: Any = (0, (1, 1.8))
+_Y_AXIS = 10  # characters that the labels of the y axis take, and the gaps between labels of the x axis
 _BOXED = 5  # smallest number of values that are summarized by a box
 _KEPT: dict[str, Any] = {"alpha": 0.75, "linewidth": 0}
 _LOST: dict[str, Any] = {"facecolor": "none", "linewidth": 1}
@@ -252,7 +254,10 @@ def history(canvas: Canvas, chart: History) -> float:
     canvas.add_models([line.name for line in chart.lines])
     shown = range(0, len(chart.versions), ceil(len(chart.versions) / 12))
     labels = [canvas.name(chart.versions[place], 24) for place in shown]
-    axes.set_xticks(list(shown), labels, rotation=40, ha="right", rotation_mode="anchor")
+    longest = max(len(part) for label in labels for part in label.split("\n"))
+    fits = longest * len(labels) < canvas.medium.full - _Y_AXIS
+    look: dict[str, Any] = {} if fits else {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(list(shown), labels, **look)
     numbers = [number for line in chart.lines for _, number in line.points]
     values = [end for number in numbers for end in (number.value, *shown_interval(number)) if isfinite(end)]
     low, high = min(values), max(values)
@@ -260,8 +265,7 @@ def history(canvas: Canvas, chart: History) -> float:
     ylim = (max(-0.02, low - margin), min(1.02, high + margin))
     axes.set(xlim=(-0.5, len(chart.versions) - 0.5), ylabel=chart.y_label, ylim=ylim)
     axes.grid(True, axis="y")
-    longest = max((len(part) for label in labels for part in label.split("\n")), default=0)
-    return 2.6 + 0.055 * longest
+    return 2.6 + (0 if fits else 0.055 * longest)
 
 
 def _versions(canvas: Canvas, chart: History, line: Line, series: int) -> None:
@@ -305,6 +309,8 @@ def drawn(chart: Chart, medium: Medium) -> Iterator[tuple[Figure, list[str]]]:
         matplotlib.rcParams.update(_STYLE | dict.fromkeys(_COLOURED, medium.ink))
         matplotlib.rcParams.update({"font.size": 10 * medium.scale, "font.family": list(medium.fonts)})
         matplotlib.rcParams["svg.fonttype"] = "none" if medium.is_interactive else "path"
+        if medium.is_interactive and isinstance(chart, History):  # it has the width of the page
+            medium = replace(medium, width=2 * medium.width)
         figure = Figure(layout="constrained")
         canvas = Canvas(figure.add_subplot(), medium)
         if all(map(isnan, _values(chart))):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from lm_eval_cora.bars import bar
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.canvas import PAGE, SERIES, TIP, Medium, for_the_page, theme_colours
@@ -111,7 +112,7 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
         raise UserError(f"the width of a figure is 2 to 20 inches, not {width:g}")
     paths, taken = [], set[str]()
     folder.mkdir(parents=True, exist_ok=True)
-    for task, chart in charts:
+    for task, chart in bar(charts, "drawing", unit="figure"):
         name = free_name("-".join(map(_stable, filter(None, (task, chart.name)))), taken)
         with drawn(chart, _paper(width)) as (drawing, _):
             for suffix in FORMATS:

@@ -1,18 +1,22 @@
 """The versions of a model over time: scores by date, and the paired difference to the version before."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import nan
+from itertools import pairwise
+from math import inf, nan
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
-from lm_eval_cora.metrics.paired import Difference, together
+from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import first_few
+from lm_eval_cora.report.canvas import PIECE
 from lm_eval_cora.report.content import Cell, History, Line, Number, Report, Section, Table
 from lm_eval_cora.report.headline import first_defined, spoken
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, short_names
@@ -27,6 +31,7 @@ NOTE = (
 
 _DIFFERENCE = ("new minus old", "95% of the difference")
 _NO_DIFFERENCE = Difference(nan, nan, nan, nan)
+_OF_CORA = ("mcqa", "bmca@1.0")  # they tell on which side of its maximum CoRA is
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Version:
     signature: str
     not_comparable: str = ""  # reason why it cannot be compared with the version before
     changes: Mapping[str, Difference] = field(default_factory=dict)
+    better: Collection[str] = ()  # the metrics of which a higher value is better
 
     def estimate(self, metric: str) -> Estimate:
         """The metric; undefined if the version lacks it."""
@@ -68,6 +74,7 @@ def read_history(
     histories: list[TaskHistory] = []
     known: dict[str, None] = {}
     with RunReader(reader) as readers:
+        readers.plan([file] for file in sorted(files, key=lambda file: (file.task, file.date, file.model)))
         for _, of_task in sorted(grouped_by(files, lambda file: file.task).items()):
             histories += _histories(of_task, names, readers, metrics, notes, known)
     for name in metrics:
@@ -125,7 +132,7 @@ def _histories(
         notes += [f"{label}, {of_version[0].task}: {note}" for note in (runs[0].notes if runs else lost)]
         for run in (replace(run, model=label) for run in runs):
             entries = {entry["metric"]: entry for entry in run.entries}
-            wanted = [name for name in metrics or run.probe.ranked_by if name in entries]
+            wanted = [name for name in (*(metrics or run.probe.ranked_by), *_OF_CORA) if name in entries]
             computed = {name: run.function(entries[name])(run.table) for name in wanted}
             estimates = {name: value for name, value in computed.items() if isinstance(value, Estimate)}
             known |= dict.fromkeys([*(name for name, entry in entries.items() if is_in_table(entry)), *estimates])
@@ -133,7 +140,12 @@ def _histories(
             why = not_comparable(before, run) if before else ""
             if before and why:
                 notes.append(f"{run.task}: {before.model} and {run.model} are not comparable: {why}")
-            versions.setdefault(run.part, []).append(Version(run.model, date, estimates, run.signature, why))
+            falls = cora_falls(*(estimates.get(name, UNDEFINED).value for name in _OF_CORA))
+            better = [
+                name for name in wanted if entries[name].get("higher_is_better") and not (name == "cora" and falls)
+            ]
+            version = Version(run.model, date, estimates, run.signature, why, better=better)
+            versions.setdefault(run.part, []).append(version)
             latest[run.part] = run
     histories = []
     for run in with_labels(list(latest.values())):
@@ -156,6 +168,43 @@ def _with_changes(versions: Sequence[Version], metrics: Sequence[str]) -> list[V
         for version, own in zip(line[1:], zip(*changes, strict=True), strict=True):
             changed.append(replace(version, changes=dict(zip(metrics, own, strict=True))))
     return changed
+
+
+def summary_of(histories: Sequence[TaskHistory]) -> str:
+    """Which version of each task is the best, how the last one compares with it, and which changes are certain."""
+    shown = [(history, metric) for history in histories for metric in history.metrics]
+    texts = [f"{history.task}, {spoken(metric)}: {_summary(history, metric)}" for history, metric in shown]
+    falls = any(metric == "cora" and metric not in one.better for history, metric in shown for one in history.versions)
+    return " ".join([*texts, CORA_FALLS] if falls else texts)
+
+
+def _summary(history: TaskHistory, metric: str) -> str:
+    """The sentences about one metric, among the versions that can be compared with the last one."""
+    start = max(place for place, version in enumerate(history.versions) if version.not_comparable or not place)
+    line = history.versions[start:]
+    estimates, last = [version.estimate(metric) for version in line], len(line) - 1
+    texts = [f"{version.label} ({Number.of(version.estimate(metric))})" for version in line]
+    best = max(range(len(line)), key=lambda place: (estimates[place].value > -inf, estimates[place].value))
+    if best != last:  # the interval holds for all versions, because it was not known before which one is the best
+        (change,) = together(estimates, [(best, last)], [(place, last) for place in range(last)])
+        texts[last] += f", {'certainly lower' if differs(change) else 'not certainly different from it'}"
+    certain = [
+        f"{before.label} to {after.label} ({after.changes[metric].value:+.3f})"
+        for before, after in pairwise(history.versions)
+        if after.changes and differs(after.changes[metric])
+    ]
+    word = "Best" if all(metric in version.better for version in line) else "Highest"
+    return f"{word}: {texts[best]}. Last: {texts[last]}. Certain changes: {', '.join(certain) or 'none'}."
+
+
+def short_labels(labels: Sequence[str]) -> list[str]:
+    """Labels without the words that all of them have at their beginning and at their end."""
+    words = [PIECE.findall(label) for label in labels]
+    for _ in range(2):
+        common = len(commonprefix(words))  # noqa: RUF071  # of lists, not of texts
+        words = [own[common:][::-1] for own in words]
+    found = ["".join(own).strip(" _/-") for own in words]
+    return found if all(found) else list(labels)
 
 
 def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
@@ -188,7 +237,7 @@ def chart_of(histories: Sequence[TaskHistory]) -> History:
     return History(
         title=title,
         y_label=shown[0] if len(shown) == 1 else "score",
-        versions=labels,
+        versions=short_labels(labels),
         lines=[
             Line(
                 history.task if len(shown) == 1 else f"{history.task}: {spoken(metric)}",
@@ -206,7 +255,8 @@ def chart_of(histories: Sequence[TaskHistory]) -> History:
 def report_of(histories: Sequence[TaskHistory], notes: Sequence[str], title: str) -> Report:
     """The page of a history: the chart, and a table per task."""
     versions = [(history.task, version) for history in histories for version in history.versions]
-    subtitle = f"{len({version.label for _, version in versions})} versions, the oldest first"
+    count = len({version.label for _, version in versions})
+    subtitle = f"{count} versions, the oldest first. {summary_of(histories)}"
     signatures = [(f"{task}, {version.label}", version.signature) for task, version in versions if version.signature]
     shown = [(about, why) for about, _, why in (note.partition(": ") for note in notes)]
     return Report(

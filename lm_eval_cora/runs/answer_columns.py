@@ -12,11 +12,10 @@ from math import nan
 from sys import intern
 from typing import Any, NamedTuple, get_args
 
-from tqdm import tqdm
-
 from lm_eval_cora.answers.formats import LETTER
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Response, answer_and_format
+from lm_eval_cora.bars import bar
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.cells import parse_cell
 from lm_eval_cora.questions.messages import did_you_mean
@@ -346,8 +345,8 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
         values[name] = [None] * len(drafts)
     known = (values[name] for name in ("response", "cut_off", "prompt", "came"))
     rows = zip(drafts, rights, *known, strict=True)
-    bar = tqdm(rows, "reading", len(drafts), unit="response", disable=None, leave=False)
-    for row, (draft, right, text, cut_off, prompt, came) in enumerate(bar):
+    shown = bar(rows, "reading", len(drafts), unit="response")
+    for row, (draft, right, text, cut_off, prompt, came) in enumerate(shown):
         if text is None:
             continue  # a skipped variant
         doc = {"ask": LETTER.name, "printed": range(len(draft.options)), "choices": draft.options}

@@ -30,7 +30,7 @@ from lm_eval_cora.runs.files import (
     sent_with,
     with_all_notes,
 )
-from lm_eval_cora.runs.samples import is_ours, parsed_line, progress
+from lm_eval_cora.runs.samples import is_ours, of_file, parsed_line
 from lm_eval_cora.runs.signature import differences_between, only_in_one
 
 _ASKED = (
@@ -169,13 +169,13 @@ def _read(path: Path) -> tuple[dict[str, _Lines], Counter[str]]:
 def samples_in(path: Path) -> Iterator[tuple[bytes, Any]]:
     """Yield the lines of a samples file, each with its value; None if it is not JSON."""
     try:
-        with lines_of_samples(path).open("rb") as file, progress(path, path.stat().st_size) as bar:
+        with lines_of_samples(path).open("rb") as file, of_file(path) as progress:
             for line in filter(bytes.strip, file):
                 sample = None
                 with suppress(ValueError, RecursionError):
                     sample = parsed_line(line)
                 yield line, sample
-                bar.update(len(line))
+                progress.update(len(line))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 

@@ -86,13 +86,23 @@ class RunReader(SamplesReaders):
         self._checker = EquivalenceChecker()
         self.left_out: list[str] = []  # why logs and tasks cannot be read
 
+    def plan(self, groups: Iterable[Sequence[SamplesFile]]) -> None:
+        """Tell which groups of files will be merged, in this order. Files that cannot be merged are not read."""
+        self.begin(
+            (file.path, self._reader_of(file))
+            for own in groups
+            for file in own
+            if not not_mergeable(own[0], file, self.reader)
+        )
+
     def runs_in(self, path: Path, labels: Labels) -> list[Run]:
         """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
         runs: list[Run] = []
         if is_answers_file(path):
             runs = self.collected(path)
         elif not is_log(path):
-            runs = with_all_notes(map(self.merged, grouped(find_files(path))))
+            self.plan(groups := grouped(find_files(path)))
+            runs = with_all_notes(map(self.merged, groups))
         return labelled(runs or self._logged(path), path, labels)
 
     def _logged(self, path: Path) -> list[Run]:

@@ -156,9 +156,7 @@ class Run:
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
             is_same = _same(value, found.value) and (_same(error, found.stderr) or not same_version)
             if value is not None and not is_same:
-                differences.append(
-                    f"{name}: {value} ± {error} in the file, {found.value:.6g} ± {found.stderr:.6g} recomputed"
-                )
+                differences.append(f"{name} is {_rounded(value, error)}, recomputed {_rounded(*found)}")
         return differences
 
     @cached_property
@@ -176,7 +174,9 @@ class Run:
             few = f"{followed:.1%} of the responses follow the format, so the scores depend on the reader"
             warnings.append(f"{few} (here {self.reader}). Compare --reader strict and --reader flexible")
         if self.differences:
-            warnings.append(f"the results file differs from its samples: {'; '.join(self.differences)}")
+            first, *others = self.differences
+            more = f", and {len(others)} more" if others else ""
+            warnings.append(f"the results file beside {self.files[0].name} differs from its samples: {first}{more}")
         ours = {entry["metric"] for entry in self.entries}
         small = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
         few = "" if self.is_two_phase else note_on_few_clusters(self.table)
@@ -193,6 +193,11 @@ class Run:
     def answers_to(self, question: str) -> list[Record]:
         """The records of a complete question in order, without repeated answers to a variant."""
         return [self.source.record(place) for place in self._places[question].tolist()]
+
+
+def _rounded(value: Any, error: Any) -> str:
+    """A value and its error with four digits; the file may have texts."""
+    return " ± ".join(f"{part:.4f}" if isinstance(part, float) else shorten(str(part), 20) for part in (value, error))
 
 
 def _same(printed: Any, found: float) -> bool:

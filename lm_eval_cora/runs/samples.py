@@ -10,8 +10,8 @@ import sys
 from array import array
 from bisect import bisect_right
 from codecs import BOM_UTF8
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,7 +26,6 @@ from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
@@ -40,6 +39,7 @@ from lm_eval_cora.answers.records import (
     response_of,
     skipped,
 )
+from lm_eval_cora.bars import bar
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints
@@ -52,9 +52,9 @@ from lm_eval_cora.workers import Pool, Worker, command, processors
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 ANOTHER_TASK = "from another task"  # reason to leave out a line that is not of an lm-eval-cora task
-BYTES_WORTH_A_BAR = 20_000_000  # a file of this size is read by several processes, with a progress bar
-_AT_A_TIME = 16_000_000  # bytes that a process reads
-_BYTES_OF_THE_HEAD = 1_000_000  # a file whose first lines up to here are all from another task is not read further
+_WORTH_PROCESSES = 10_000_000  # bytes of all files; fewer are read sooner than processes have started
+_AT_A_TIME = 4_000_000  # bytes that a process reads
+_BYTES_OF_THE_HEAD = 1_000_000  # a part whose first lines up to here are all from another task is not read further
 _DIGEST = 16  # number of characters of a digest that are kept
 
 
@@ -100,14 +100,14 @@ class Samples:
         seen: set[tuple[str, int]] = set()
         number = 0
         for path, count in self.paths:
-            with path.open("rb") as file, progress(path, path.stat().st_size) as bar:
+            with path.open("rb") as file, of_file(path) as progress:
                 for place in range(number, number + count):
                     if (key := self.records.key(place)) in seen:  # the first answer to a variant counts
                         continue
                     seen.add(key)
                     file.seek(self.offsets[place])
                     line = file.readline()
-                    bar.update(len(line))
+                    progress.update(len(line))
                     yield self.records[place], parsed_line(line)
             number += count
 
@@ -115,6 +115,10 @@ class Samples:
         """The digests of the variants and of the prompts of some records."""
         both = np.frombuffer(bytes(self.digests), dtype=f"S{_DIGEST}").reshape(-1, 2)[rows]
         return both[:, 0], both[:, 1]
+
+
+_Part = tuple[Path, int, int, Reader]
+"""A range of bytes of a file, and how to read it: the arguments of `read_part`."""
 
 
 class SamplesByFilter(NamedTuple):
@@ -140,44 +144,72 @@ def read_part(path: Path, start: int, end: int, reader: Reader) -> SamplesByFilt
         while (offset := file.tell()) < end and (line := file.readline()):
             if line.strip() and (defect := _take(line, offset, found.samples, reader)):
                 found.broken[defect] += 1
+            if offset - start > _BYTES_OF_THE_HEAD and not found.samples and found.broken.keys() == {ANOTHER_TASK}:
+                break
     for samples in found.samples.values():
         samples.paths = [(path, len(samples.records))]
     return found
 
 
 class SamplesReaders(Pool[Worker]):
-    """Reads samples files, large ones in one process per processor. The processes start when they are first needed."""
+    """Reads samples files in parts, one process per processor. The processes start when they are first needed."""
 
     def __init__(self, count: int | None = None) -> None:
         super().__init__(Worker(command("lm_eval_cora.runs.samples")) for _ in range(count or processors()))
+        self._planned: deque[_Part] = deque()
+        self._ahead = self.map(ask, (), 1)
+        self._bar = bar(desc="reading", unit="B", unit_scale=True, total=0)
+
+    def close(self) -> None:
+        """End the processes."""
+        self._ahead.close()
+        super().close()
+        self._bar.close()
+
+    def begin(self, files: Iterable[tuple[Path, Reader]]) -> None:
+        """Tell which files `read` will be asked for, in this order. The processes read a few parts ahead."""
+        parts: list[_Part] = []
+        for path, reader in files:
+            with suppress(OSError):  # `read` raises it again
+                parts += _parts(path, reader)
+        total = sum(end - start for _, start, end, _ in parts)
+        self._bar.total += total
+        if min(len(self.workers), len(parts)) > 1 and total >= _WORTH_PROCESSES:
+            self._planned = deque(parts)
+            self._ahead = self.map(ask, parts, len(self.workers), wait=False)
 
     def read(self, path: Path, reader: Reader) -> SamplesByFilter:
         """Read a samples file."""
+        if not self._bar.total:
+            self.begin([(path, reader)])
+        found = SamplesByFilter({}, Counter())
         try:
-            size = lines_of_samples(path).stat().st_size
-            head = read_part(path, 0, size if size < BYTES_WORTH_A_BAR else _BYTES_OF_THE_HEAD, reader)
-            if size < BYTES_WORTH_A_BAR or (not head.samples and head.broken.keys() == {ANOTHER_TASK}):
-                return head
-            found = SamplesByFilter({}, Counter())
-            parts = [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
-            work = ask if len(self.workers) > 1 else lambda _, part: read_part(*part)
-            read = self.map(work, parts, len(self.workers), wait=False)
-            with progress(path, size) as bar:
-                for (_, start, end, _), part in zip(parts, read, strict=True):
-                    found.add(part)
-                    bar.update(end - start)
-            return found
+            for part in _parts(lines_of_samples(path), reader):
+                found.add(self._read(part))
+                self._bar.update(part[2] - part[1])
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+        return found
+
+    def _read(self, part: _Part) -> SamplesByFilter:
+        while part in self._planned:  # those before it turned out not to be needed
+            planned, found = self._planned.popleft(), next(self._ahead)
+            if planned == part:
+                return found
+        return read_part(*part)
 
 
-def progress(path: Path, size: int) -> Any:
-    """The progress bar of a file that is read. It is hidden for a small file, and if stderr is not a terminal."""
-    hidden = True if size < BYTES_WORTH_A_BAR else None
-    return tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden)
+def _parts(path: Path, reader: Reader) -> list[_Part]:
+    size = path.stat().st_size
+    return [(path, start, min(start + _AT_A_TIME, size), reader) for start in range(0, size, _AT_A_TIME)]
 
 
-def ask(worker: Worker, part: tuple[Path, int, int, Reader]) -> SamplesByFilter:
+def of_file(path: Path) -> Any:
+    """The progress bar of a file that is read line by line."""
+    return bar(total=path.stat().st_size, desc=path.name, unit="B", unit_scale=True)
+
+
+def ask(worker: Worker, part: _Part) -> SamplesByFilter:
     """Let a process read a part of a file, with the arguments of `read_part`."""
     try:
         process = worker.start()

@@ -13,7 +13,7 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.answers import Reason
 from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.answers.records import around, read_response
+from lm_eval_cora.answers.records import Response, answer_and_format, around, read_response
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import Reader
@@ -162,6 +162,29 @@ def test_an_answer_that_the_token_limit_cut_off_is_invalid():
 def test_invalid_arguments(arguments, named, said):
     with pytest.raises(UserError, match=said):
         cora.read_answer(*arguments, **named)
+
+
+@pytest.mark.parametrize(
+    ("text", "choices", "known", "reader", "labels", "position"),
+    [
+        ("Fog", ["Ice", "Fog"], {}, "flexible", [], 1),
+        ("Fog", ["Fog", "Ice"], {}, "flexible", [], 0),
+        ("Fog", ["Ice", "Fog"], {}, "strict", [], None),
+        ("2", ["Ice", "Fog"], {}, "flexible", ["1", "2"], 1),
+        ("2", ["Ice", "Fog"], {}, "flexible", ["2", "1"], 0),
+        ("B", ["Ice", "Fog"], {}, "flexible", [], 1),
+        ("B", ["Ice", "Fog"], {"opened": True}, "flexible", [], None),
+        ("It rains. Fog.", ["Ice", "Fog"], {}, "flexible", [], 1),
+        ("It rains. Fog.", ["Ice", "Fog"], {"cut_off": True}, "flexible", [], None),
+    ],
+)
+def test_a_response_that_was_read_before_is_read_with_its_own_options_and_settings(
+    text, choices, known, reader, labels, position
+):
+    doc = {"ask": "letter", "printed": [0, 1], "choices": choices, "labels": labels}
+    for length in (0, 1_000):  # the reading of a long response is not remembered
+        answer, _ = answer_and_format(doc, Response(" " * length + text, **known), reader)
+        assert answer.position == position
 
 
 def test_long_responses_are_cut_around_the_deciding_characters():

@@ -1,12 +1,27 @@
 """The versions of a model over time."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from lm_eval_cora.metrics import difference
-from lm_eval_cora.report.history import TaskHistory, as_json, chart_of, read_history, report_of, tables_of
+from lm_eval_cora.metrics.consistency import CORA_FALLS
+from lm_eval_cora.metrics.estimate import mean_of
+from lm_eval_cora.report.history import (
+    TaskHistory,
+    Version,
+    as_json,
+    chart_of,
+    read_history,
+    report_of,
+    short_labels,
+    summary_of,
+    tables_of,
+)
 from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.runs.grouping import read_runs
-from tests.support.messages import user_error
+from tests.support.messages import tells, user_error
 from tests.support.simulated import knows
 from tests.support.written import otherwise, put, varied, write
 
@@ -64,8 +79,49 @@ def test_other_settings_break_the_line_and_are_named(history):
     assert prompts.versions[3].not_comparable in notes[0]
     assert tables_of([prompts])[0].rows[3][4:] == ["not comparable", ""]
     chart = chart_of([prompts])
-    assert list(chart.versions) == ["org/v1", "org/v2", "org/v3", "org/v4"]
+    assert list(chart.versions) == ["v1", "v2", "v3", "v4"]  # without what all names have in common
     assert list(chart.lines[0].breaks) == [3]
+
+
+def of(label, value, *, better=("cora",), before=None):
+    """A version with 100 questions, of which the first ones are right."""
+    right = (np.arange(100) < round(100 * value)).astype(float)
+    estimates = {"cora": mean_of(right)}
+    changes = {"cora": difference(before.estimates["cora"], estimates["cora"])} if before else {}
+    return Version(label, "", estimates, "", changes=changes, better=better)
+
+
+def test_the_summary_names_the_best_version_the_last_one_and_certain_changes():
+    first = of("v1", 0.3)
+    second = of("v2", 0.6, before=first)
+    third = of("v3", 0.58, before=second)
+    history = TaskHistory("t", ["cora"], [first, second, third])
+    assert summary_of([history]) == (
+        "t, CoRA: Best: v2 (0.600 ± 0.049). Last: v3 (0.580 ± 0.050), not certainly different from it. "
+        "Certain changes: v1 to v2 (+0.300)."
+    )
+    lower = of("v4", 0.2, before=third, better=())  # where a higher CoRA is not better
+    fallen = summary_of([replace(history, versions=[first, second, third, lower])])
+    assert tells(fallen, "Highest: v2 (", "Last: v4 (0.200 ± 0.040), certainly lower.", "v1 to v2", "v3 to v4 (-0.380)")
+    assert fallen.endswith(CORA_FALLS)
+    alone = replace(lower, not_comparable="another seed", changes={})
+    text = summary_of([replace(history, versions=[first, alone])])
+    assert tells(text, "Highest: v4 (", "Last: v4 (0.200 ± 0.040). Certain changes: none.")
+
+
+@pytest.mark.parametrize(
+    ("labels", "shown"),
+    [
+        (["org/m-step-10-chat", "org/m-step-200-chat"], ["10", "200"]),
+        (["2026-01-02 03:04:05", "2026-03-02 03:04:05"], ["01", "03"]),
+        (["org/a", "org/b c"], ["a", "b c"]),
+        (["m-", "m-2"], ["m-", "m-2"]),  # nothing would be left of one
+        (["m"], ["m"]),
+        ([], []),
+    ],
+)
+def test_labels_without_what_all_have_in_common(labels, shown):
+    assert short_labels(labels) == shown
 
 
 def test_a_task_that_some_versions_lack_has_its_points_at_their_versions(history):

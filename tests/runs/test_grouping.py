@@ -102,8 +102,9 @@ def test_an_edited_results_file_is_named(key, value, demo, tmp_path):
     edit_results(written, lambda results: results["results"]["cora_demo"].update({f"{key},none": value}))
     run = the_run(tmp_path)
     (told,) = run.differences
-    assert tells(told, f"{key.removesuffix('_stderr')}: ", str(value))
-    assert any("the results file differs" in warning for warning in run.warnings)
+    assert tells(told, f"{key.removesuffix('_stderr')} is ", f"{value:.4f}" if value == 0.123 else str(value))
+    (warning,) = (each for each in run.warnings if "differs" in each)
+    assert warning == f"the results file beside {written.samples.name} differs from its samples: {told}"
     # Errors of another version are not compared.
     older = replace(run, signature=f"{run.signature.rpartition('|v')[0]}|v0.2.0")
     assert len(older.differences) == (not key.endswith("_stderr"))

@@ -293,7 +293,7 @@ def test_a_task_with_a_blank_in_its_name_is_checked(small, tmp_path):
     written.samples.rename(written.samples.with_name(written.samples.name.replace("cora_demo_order", "my own")))
     run = the_run(tmp_path)
     assert run.signature
-    assert run.differences[0].startswith("mcqa: 0.123")
+    assert run.differences[0].startswith("mcqa is 0.1230")
 
 
 def test_metrics_of_the_user_are_reported_as_not_shown(small, tmp_path):

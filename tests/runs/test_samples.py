@@ -195,18 +195,23 @@ def test_every_partition_gives_the_same(demo):
         assert [part.line(number) for number in range(len(part.records))] == lines_of(path)
 
 
+def read_in_parts(monkeypatch):
+    """Let several processes read also small files, in parts."""
+    monkeypatch.setattr(samples, "_WORTH_PROCESSES", 0)
+    monkeypatch.setattr(samples, "_AT_A_TIME", 50_000)
+
+
 def test_several_processes(demo, monkeypatch):
     folders = [demo[task].folder for task in ("cora_demo", "cora_demo_order_mc")]
     before = as_csv(read_runs(folders))
-    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
-    monkeypatch.setattr(samples, "_AT_A_TIME", 50_000)
+    read_in_parts(monkeypatch)
     for count in (1, 2):
         monkeypatch.setattr(samples, "processors", lambda count=count: count)
         assert as_csv(read_runs(folders)) == before
 
 
 def test_errors_of_a_process(demo, tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
+    read_in_parts(monkeypatch)
     path = demo["cora_demo"].samples
     with SamplesReaders(2) as readers:
         with user_error("cannot be read: Is a directory"):
@@ -217,6 +222,7 @@ def test_errors_of_a_process(demo, tmp_path, monkeypatch):
         for process in (worker.process for worker in readers.workers if worker.process):
             process.kill()
             process.wait()
+        readers.begin([(path, "strict")])
         with user_error(f"{path.name}: a process that read it was ended"):
             readers.read(path, "strict")
     with SamplesReaders(2) as readers:
@@ -247,7 +253,6 @@ def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_no
     assert (run.files, run.notes) == ((written.samples,), ())
     with user_error("no samples of lm-eval-cora tasks", "lm-eval-cora compare", "arc_challenge: 100 of 100 docs"):
         read_runs([path])
-    monkeypatch.setattr(samples, "BYTES_WORTH_A_BAR", 0)
     monkeypatch.setattr(samples, "_BYTES_OF_THE_HEAD", 500)
     with SamplesReaders(1) as readers:
         found, broken = readers.read(path, "strict")
@@ -255,6 +260,21 @@ def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_no
         assert 0 < broken["from another task"] < 20
         put(path, [*others[:1], *lines_of(written.samples)])
         assert len(readers.read(path, "strict").samples["none"].records) == len(lines_of(written.samples))
+
+
+def test_files_are_read_ahead_in_the_order_of_the_plan(demo, monkeypatch):
+    """A file that is not read does not delay the next one, and a file outside the plan is read, too."""
+    read_in_parts(monkeypatch)
+    first, second, third, other = (demo[f"cora_demo_{probe}"].samples for probe in ("order", "revas", "plus", "mc"))
+    read_part_here = samples.read_part
+    here = []
+    monkeypatch.setattr(samples, "read_part", lambda *part: here.append(part[0]) or read_part_here(*part))
+    with SamplesReaders(2) as readers:
+        readers.begin((path, "strict") for path in (first, second, third))
+        for path in (first, other, third, second):
+            found = readers.read(path, "strict").samples["none"]
+            assert len(found.records) == len(lines_of(path))
+    assert set(here) == {other, second}
 
 
 # ---- what `simple_evaluate` returns is read as its files are
