@@ -35,7 +35,7 @@ _EMPTY_AT_MOST = 3
 _REFUSED, _REFUSED_AT_FIRST, _WORTH_A_RETRY = (401, 403, 404), (400, 422), (408, 409, 425, 429)
 UNREACHABLE, MALFORMED = "no connection to the server", "a response in an unexpected format"
 
-_WHAT_TO_DO = {
+WHAT_TO_DO = {
     UNREACHABLE: "Start the server, and check its address",
     **dict.fromkeys(("status 401", "status 403"), "Check the API key in the environment variable OPENAI_API_KEY"),
     "status 404": "Check the name of the model and the address of the server",
@@ -112,7 +112,7 @@ class FailureCount:
         """Describe why the first request failed, and what to do."""
         (kind,) = self.failed
         sends_another = all(name in self.last_message for name in ("max_tokens", "max_completion_tokens"))
-        hint = _ANOTHER_BACK_END if sends_another else _WHAT_TO_DO.get(kind)
+        hint = _ANOTHER_BACK_END if sends_another else WHAT_TO_DO.get(kind)
         return f"{kind}. {hint}{self._quoted}" if hint else f"{kind}{self._quoted}"
 
     @property
