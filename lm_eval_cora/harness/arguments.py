@@ -58,17 +58,19 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def named_tasks(settings: EvaluatorConfig) -> list[str]:
-    """The tasks of a run, and those of the option `task`, as the user wrote them."""
+def check_tasks_named(settings: EvaluatorConfig) -> None:
+    """Find tasks, also in the option `task`, that are in no task file."""
     options = (settings.metadata or {}).get("cora")
-    asked = options.get("task", []) if isinstance(options, dict) else []
-    return [name for given in (*listed(settings.tasks), *listed(asked)) for name in str(given).split(",")]
+    others = options.get("task", []) if isinstance(options, dict) else []
+    folders = listed(settings.include_path or [])
+    _check_names(settings.tasks, folders, "cora_")
+    _check_names(others, folders)
 
 
-def check_names(names: Iterable[str], folders: Sequence[str | Path]) -> None:
-    """Find names that occur in no task file. The harness parses all files for this, which takes ten seconds."""
-    # A name that occurs somewhere may still be none of a task, which the harness finds out.
-    unknown = [name for name in names if _PLAIN.fullmatch(name) and not Path(name).exists()]
+def _check_names(given: Any, folders: Sequence[str | Path], prefix: str = "") -> None:
+    # The harness would parse all files, which takes ten seconds. A name that is in a file may still be none of a task.
+    names = [name for each in listed(given) for name in str(each).split(",")]
+    unknown = {name for name in names if _PLAIN.fullmatch(name) and not Path(name).exists()}
     known: set[bytes] = set()
     every = [*with_tasks_folder(folders), Path(str(lm_eval.__file__)).parent / "tasks"]
     for path in chain.from_iterable(Path(folder).rglob("*.y*ml") for folder in every):
@@ -76,18 +78,17 @@ def check_names(names: Iterable[str], folders: Sequence[str | Path]) -> None:
             return
         with suppress(OSError):
             content = path.read_bytes()
-            unknown = [name for name in unknown if name.encode() not in content]
+            unknown = {name for name in unknown if name.encode() not in content}
             known.update(_NAMED.findall(content))
     if unknown:
-        raise no_such_tasks(unknown, map(bytes.decode, known))
+        raise no_such_tasks(dict.fromkeys(sorted(unknown)), map(bytes.decode, known), prefix)
 
 
-def no_such_tasks(names: Iterable[str], known: Iterable[str], reasons: Mapping[str, str] | None = None) -> UserError:
-    """The error for unknown tasks, with their reasons or else with similar names."""
-    every = list(known)
-    found = []
-    for name in names:
-        meant = did_you_mean(name, every) or did_you_mean(f"cora_{name}", every)
-        found.append((reasons or {}).get(name) or f"there is no task {name!r}.{meant}")
+def no_such_tasks(names: Mapping[str, str | None], known: Iterable[str], prefix: str = "cora_") -> UserError:
+    """The error for unknown tasks: the reason why each cannot be used, or else similar names."""
+    every, found = list(known), []
+    for name, reason in names.items():
+        meant = did_you_mean(prefix + name.removeprefix(prefix), every) or did_you_mean(name, every)
+        found.append(reason or f"there is no task {name!r}.{meant}")
     sentences = " ".join([found[0], *(text[0].upper() + text[1:] for text in found[1:])])
     return UserError(f"{sentences} `lm-eval-cora tasks` lists the tasks of this package, `lm_eval ls tasks` all")

@@ -102,13 +102,20 @@ def _check_address(model: Any) -> None:
 
 def check_listening(address: Any) -> None:
     """Check that something listens at an address, before the back end loads a tokenizer. Other faults come later."""
-    if not str(address).startswith(("http://", "https://")) or getproxies():  # only some libraries use a proxy
-        return
+    reason = getattr(_failure(str(address)), "reason", None)
+    if isinstance(reason, ConnectionRefusedError | gaierror) and not getproxies():  # some libraries use a proxy
+        raise UserError(f"--model_args base_url: {address}: {UNREACHABLE}. {WHAT_TO_DO[UNREACHABLE]}")
+
+
+def _failure(address: str) -> Exception | None:
+    """Why an address gives no answer, or None if it gives one."""
     try:
-        urlopen(Request(str(address), method="HEAD"), timeout=5).close()
+        urlopen(Request(address, method="HEAD"), timeout=5).close()
+    except HTTPError:  # an answer
+        return None
     except (OSError, ValueError, HTTPException) as error:
-        if isinstance(getattr(error, "reason", None), ConnectionRefusedError | gaierror):
-            raise UserError(f"--model_args base_url: {address}: {UNREACHABLE}. {WHAT_TO_DO[UNREACHABLE]}") from error
+        return error
+    return None
 
 
 def check_scoring(model: Any, tasks: Sequence[str]) -> None:
@@ -195,11 +202,7 @@ def warn_without_hub() -> None:
     """Warn if the Hub cannot be reached: every attempt to load a file from it then takes up to a minute."""
     if constants.HF_HUB_OFFLINE:
         return
-    try:
-        urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=5).close()
-    except HTTPError:  # an answer
-        return
-    except (OSError, ValueError) as error:
+    if (error := _failure(constants.ENDPOINT)) is not None:
         use = "Set HF_HUB_OFFLINE=1 to use only files on this machine: each attempt to load another takes a minute"
         logger.warning("%s cannot be reached (%s). %s", constants.ENDPOINT, in_a_line(error), use)
 

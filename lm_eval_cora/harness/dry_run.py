@@ -103,13 +103,13 @@ _NOT_FOUND = "Tasks not found: "
 
 def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str | Path]) -> UserError:
     """The error for unknown tasks: why the harness skipped their files, or which names are similar."""
-    found = {}
+    found: dict[str, str | None] = dict.fromkeys(names)
     for name in names:
         if name.endswith(".yaml"):
             found[name] = f"there is no file {name}."
         elif reason := _why_skipped(name, manager, folders):
             found[name] = f"the task {name!r} cannot be used: {reason}."
-    return no_such_tasks(names, manager.all_tasks, found)
+    return no_such_tasks(found, manager.all_tasks)
 
 
 def _why_skipped(name: str, manager: TaskManager, folders: Sequence[str | Path]) -> str:
