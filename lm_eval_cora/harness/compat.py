@@ -285,7 +285,21 @@ def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
         return command, command.parse_args()
 
 
-# ---- back ends that ask a server
+# ---- back ends
+class _Turns:
+    """Stands in for the tokenizer of `DummyLM`, that of a large model, which the harness would fetch from the Hub."""
+
+    def apply_chat_template(self, turns: Iterable[Mapping[str, str]], **_: Any) -> str:
+        return "\n\n".join(turn["content"] for turn in turns)
+
+
+def keep_offline(model: Any) -> None:
+    """Make the dummy model do without its tokenizer, so that it needs no network."""
+    # `tokenizer` is a cached property: the chat template uses it, and so does `add_tokenizer_info` after the run.
+    if type(model).__name__ == "DummyLM":
+        vars(model).setdefault("tokenizer", _Turns())
+
+
 def payload_of_a_turn(model: Any) -> dict[str, Any]:
     """Return the payload of a chat turn, the only way to see if a back end sends turns or seeds; empty if it fails."""
     if not isinstance(model, api_models.TemplateAPI):

@@ -191,7 +191,11 @@ def run(
         compat.noting_unsaved(place.unsaved.append),
         place.explaining(),
     ):
-        harness.execute(given)
+        try:
+            harness.execute(given)
+        finally:
+            if served is not None:
+                logger.info("%s: %s", served.base_url, served.tally.describe_end())
 
 
 def _configured(given: Namespace) -> EvaluatorConfig:
@@ -236,6 +240,7 @@ def _served(back_end: Any, settings: EvaluatorConfig) -> Any:
 def _check_model(model: Any, settings: EvaluatorConfig, tasks: Mapping[str, bool], *, shots: bool) -> None:
     """Check that a model can do what the tasks need; a server is asked only for what it was not asked before."""
     compat.leave_out_empty_stops(model)
+    compat.keep_offline(model)
     # `tasks` says for each task whether answers are scored.
     chat, scored = bool(settings.apply_chat_template), list(filter(tasks.get, tasks))
     if chat:
