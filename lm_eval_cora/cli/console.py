@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 import sys
 from collections import Counter
@@ -162,7 +163,19 @@ def show(given: Given, value: Any, tables: Iterable[Table], note: str = "") -> N
 def print_tables(tables: Iterable[Table], note: str = "") -> None:
     """Print tables with their titles, and a note."""
     texts = [f"{one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}" for table in tables]
-    print("\n\n".join([*texts, note] if note else texts))
+    print(coloured("\n\n".join([*texts, note] if note else texts)))
+
+
+_COLOURS = {"pass": 32, "fail": 31, "undecided": 33}  # green, red and yellow, as numbers of ANSI
+_OUTCOME = re.compile(rf"(?<= )({'|'.join(_COLOURS)})(?=[ ,]|$)", re.MULTILINE)
+
+
+def coloured(text: str) -> str:
+    """Colour the outcomes of a gate in a text if stdout is a terminal that may show colours (https://no-color.org)."""
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    if is_plain or not sys.stdout.isatty():
+        return text
+    return _OUTCOME.sub(lambda found: f"\x1b[{_COLOURS[found[1]]}m{found[1]}\x1b[0m", text)
 
 
 def write(content: str | bytes, path: Path) -> None:

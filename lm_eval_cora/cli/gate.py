@@ -7,7 +7,8 @@ lm-eval-cora gate out/new --policy gate.yaml --junit gate.xml --json gate.json
 
 A requirement passes if the whole 95% interval meets it (of --same the 90% interval: two one-sided tests),
 fails if no part of it does, and is undecided otherwise. Exit status 0: all pass; 1: some requirement fails;
-2: none fails, but some is undecided; 3: the policy or a run cannot be read.
+2: none fails, but some is undecided; 3: the policy or a run cannot be read. The last line counts the outcomes,
+in colour on a terminal (NO_COLOR=1 switches the colours off).
 """
 
 from collections.abc import Sequence
@@ -75,7 +76,7 @@ def run(given: console.Given) -> int:
         console.write_json(verdicts.as_json(found, model, notes), given.json)
     console.say(*map(one_line, notes))
     if given.json != STDOUT:
-        console.print_tables([verdicts.as_table(found, model)])
+        console.print_tables([verdicts.as_table(found, model)], verdicts.summary(found))
     return int(given.status)
 
 

@@ -123,12 +123,12 @@ def importing_the_harness() -> Iterator[None]:
 def run(given: console.Given) -> None:
     """Run `lm_eval` with fewer requests."""
     with importing_the_harness():
-        from lm_eval_cora.harness import dry_run  # takes seconds
+        from lm_eval_cora.harness import arguments
         from lm_eval_cora.harness import run as harness
 
     config = as_the_harness_parses(given, given.others).config
     if config:
-        _add_options(given, Path(config), dry_run.harness_options())
+        _add_options(given, Path(config), arguments.harness_options())
     if given.of:
         given.others = _with_task(given)
     early = {"stop": given.stop, "budget": given.budget, "target": given.target_stderr, "whole": given.target}
@@ -183,7 +183,7 @@ def _add_options(given: console.Given, config: Path, options: Sequence[str]) -> 
 def as_the_harness_parses(given: console.Given, arguments: Sequence[str]) -> argparse.Namespace:
     """Parse arguments with the harness' own parser. If it refuses them, print our usage and exit."""
     with importing_the_harness():
-        from lm_eval_cora.harness.dry_run import UsageError, harness_arguments, harness_options  # takes seconds
+        from lm_eval_cora.harness.arguments import UsageError, harness_arguments, harness_options
 
     try:
         return harness_arguments(arguments)

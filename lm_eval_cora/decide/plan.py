@@ -283,7 +283,9 @@ def as_table(plans: Sequence[Plan], goal: Goal) -> Table:
         exact: Cell = "n/a" if plan.requests_exact is None else plan.requests_exact
         available: Cell = "unknown" if plan.benchmark_questions is None else plan.benchmark_questions
         smallest = "" if isnan(plan.smallest_difference) else f"{plan.smallest_difference:.3f}"
-        rows.append([plan.task, plan.metric, correlation, plan.questions, plan.requests, exact, available, smallest])
+        rows.append(
+            [plan.task, f"{plan.metric} *", correlation, plan.questions, plan.requests, exact, available, smallest]
+        )
     title = (
         f"Questions that {goal.finds} {goal.difference:g} with a probability of {goal.power:g} "
         f"({100 * goal.level:g}% intervals)"
@@ -293,7 +295,7 @@ def as_table(plans: Sequence[Plan], goal: Goal) -> Table:
     note = (
         "questions: how many both models answer. requests: for one model, with all variants of these questions; exact: "
         "with --stop exact. correlation: of the two models' results, question by question. available: all questions of "
-        f"the benchmark; they find: the smallest {reach} that these find with the same probability."
+        f"the benchmark; they find: the smallest {reach} that these find with the same probability. * decides."
     )
     return Table(title, columns, rows, note)
 

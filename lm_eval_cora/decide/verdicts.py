@@ -172,6 +172,12 @@ def overall(verdicts: Iterable[Verdict]) -> Outcome:
     return "fail" if "fail" in outcomes else "undecided" if "undecided" in outcomes else "pass"
 
 
+def summary(verdicts: Iterable[Verdict]) -> str:
+    """How many requirements have each outcome."""
+    found = Counter(verdict.outcome for verdict in verdicts)
+    return ", ".join(f"{found[outcome]:,} {outcome}" for outcome in EXIT_STATUS)
+
+
 def decide(low: float, high: float, least: float = -inf, most: float = inf) -> Outcome:
     """Decide by its interval whether a value is allowed. Two bounds and a 90% interval are two one-sided tests."""
     if least <= low and high <= most:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from http.client import HTTPException
 from math import isnan
+from socket import gaierror
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.request import Request, getproxies, urlopen
 
 from huggingface_hub import constants
 from lm_eval.api.instance import Instance
@@ -13,7 +15,7 @@ from lm_eval.models.api_models import TemplateAPI
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import ask, behind, payload_of_a_turn
-from lm_eval_cora.harness.served import MALFORMED, ServerError, kind_of
+from lm_eval_cora.harness.served import MALFORMED, UNREACHABLE, WHAT_TO_DO, ServerError, kind_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
@@ -98,6 +100,24 @@ def _check_address(model: Any) -> None:
         raise UserError(f"--model: a request to {model.base_url} cannot be made: {in_a_line(error)}") from error
 
 
+def check_listening(address: Any) -> None:
+    """Check that something listens at an address, before the back end loads a tokenizer. Other faults come later."""
+    reason = getattr(_failure(str(address)), "reason", None)
+    if isinstance(reason, ConnectionRefusedError | gaierror) and not getproxies():  # some libraries use a proxy
+        raise UserError(f"--model_args base_url: {address}: {UNREACHABLE}. {WHAT_TO_DO[UNREACHABLE]}")
+
+
+def _failure(address: str) -> Exception | None:
+    """Why an address gives no answer, or None if it gives one."""
+    try:
+        urlopen(Request(address, method="HEAD"), timeout=5).close()
+    except HTTPError:  # an answer
+        return None
+    except (OSError, ValueError, HTTPException) as error:
+        return error
+    return None
+
+
 def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     """Check that a back end can score answers. A server gets a test request in the first call only."""
     own = behind(model)
@@ -127,9 +147,9 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
 
 
 def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: bool = False) -> None:
-    """Check with a test request that a server has the model, and accepts the roles and parameters of the run."""
+    """Check that a server has the model, and accepts the roles and parameters of the run, once with a test request."""
     own = behind(model)
-    if not is_served(own):
+    if not is_served(own) or vars(own).get("writes", -1) >= shots:
         return
     if formats_chats(own) and not chat:
         raise UserError(f"--model: {type(own).__name__} sends chat turns. Add --apply_chat_template")
@@ -140,6 +160,7 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
     try:
         prompt = own.apply_chat_template(turns) if chat else "\n\n".join(turn["content"] for turn in turns)
         _ask_once(own, "generate_until", prompt, {"until": [], "max_gen_toks": 16})  # some refuse 1
+        own.writes = shots
     except Exception as error:
         if "model output limit" in str(error):  # of OpenAI: the model used all tokens for reasoning
             return
@@ -181,11 +202,7 @@ def warn_without_hub() -> None:
     """Warn if the Hub cannot be reached: every attempt to load a file from it then takes up to a minute."""
     if constants.HF_HUB_OFFLINE:
         return
-    try:
-        urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=5).close()
-    except HTTPError:  # an answer
-        return
-    except (OSError, ValueError) as error:
+    if (error := _failure(constants.ENDPOINT)) is not None:
         use = "Set HF_HUB_OFFLINE=1 to use only files on this machine: each attempt to load another takes a minute"
         logger.warning("%s cannot be reached (%s). %s", constants.ENDPOINT, in_a_line(error), use)
 

@@ -18,17 +18,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lm_eval import tasks
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CacheHook, CachingLM
 from lm_eval.config.evaluate_config import EvaluatorConfig
-from lm_eval.loggers import EvaluationTracker
 from lm_eval.models import api_models
-from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.answers.records import Record
+
+if TYPE_CHECKING:
+    from lm_eval.tasks import TaskManager  # brings datasets, which takes a second
 
 
 # ---- the evaluation that is running
@@ -82,6 +82,8 @@ def manager_of_the_run(names: Iterable[str]) -> TaskManager:
 
 @cache
 def _complete(*include_path: str) -> TaskManager:
+    from lm_eval.tasks import TaskManager
+
     return TaskManager(include_path=list(include_path))
 
 
@@ -235,11 +237,15 @@ def leaving_out(keys: Iterable[str]) -> AbstractContextManager[None]:
 
 def finding_tasks_with(manager: TaskManager) -> AbstractContextManager[None]:
     """Make `EvaluatorConfig.process_tasks` use this manager. Its own one always reads the task files of the harness."""
+    from lm_eval import tasks
+
     return _replaced(tasks, "TaskManager", lambda **_: manager)
 
 
 def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
     """Call a function after `lm_eval run` has saved its results and before it prints the table."""
+    from lm_eval.loggers import EvaluationTracker
+
     own = EvaluationTracker.save_results_aggregated
 
     def save(tracker: Any, *results: Any, **named: Any) -> None:
@@ -257,7 +263,7 @@ def noting_unsaved(note: Callable[[str], None]) -> AbstractContextManager[None]:
             note(record.getMessage())
         return True
 
-    return _filtered(EvaluationTracker.__module__, keep)
+    return _filtered("lm_eval.loggers.evaluation_tracker", keep)
 
 
 @contextmanager
@@ -279,7 +285,21 @@ def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
         return command, command.parse_args()
 
 
-# ---- back ends that ask a server
+# ---- back ends
+class _Turns:
+    """Stands in for the tokenizer of `DummyLM`, that of a large model, which the harness would fetch from the Hub."""
+
+    def apply_chat_template(self, turns: Iterable[Mapping[str, str]], **_: Any) -> str:
+        return "\n\n".join(turn["content"] for turn in turns)
+
+
+def keep_offline(model: Any) -> None:
+    """Make the dummy model do without its tokenizer, so that it needs no network."""
+    # `tokenizer` is a cached property: the chat template uses it, and so does `add_tokenizer_info` after the run.
+    if type(model).__name__ == "DummyLM":
+        vars(model).setdefault("tokenizer", _Turns())
+
+
 def payload_of_a_turn(model: Any) -> dict[str, Any]:
     """Return the payload of a chat turn, the only way to see if a back end sends turns or seeds; empty if it fails."""
     if not isinstance(model, api_models.TemplateAPI):

@@ -1,13 +1,8 @@
 """Dry run: load tasks and build their requests without a model, to find mistakes and the cost."""
 
-import logging
 import re
-from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
-from dataclasses import fields
-from io import StringIO
-from itertools import takewhile
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,42 +12,13 @@ from lm_eval.tasks._index import Kind
 
 from lm_eval_cora.discovery.location import register_tag, tasks_folder, with_tasks_folder
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.arguments import listed, no_such_tasks
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import in_a_line
-from lm_eval_cora.harness.compat import finding_tasks_with, parsed
+from lm_eval_cora.harness.compat import finding_tasks_with
 from lm_eval_cora.harness.task import CoraTask
+from lm_eval_cora.log import silence
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.questions.question import shorten
-
-
-class UsageError(Exception):
-    """The harness' parser refused the arguments. The message is the parser's."""
-
-
-def harness_arguments(arguments: Sequence[str]) -> Namespace:
-    """Parse arguments as `lm_eval run` does."""
-    stderr = StringIO()
-    try:
-        with redirect_stderr(stderr):
-            given: Namespace = parsed(arguments)[1]
-    except SystemExit as ended:
-        if not ended.code:  # it has printed a help text
-            raise
-        raise UsageError(stderr.getvalue().rpartition("error: ")[2].strip()) from None
-    except (ValueError, RecursionError) as error:  # the parser does not catch these
-        raise UsageError(shorten(" ".join(str(error).split()), 400).removesuffix(".")) from None
-    after = arguments[arguments.index("--metadata") + 1 :] if "--metadata" in arguments else ()
-    words = list(takewhile(lambda word: not word.startswith("--"), after))
-    if len(words) > 1 and any(word.lstrip().startswith("{") for word in words):  # the harness would drop the others
-        raise UsageError(f"argument --metadata: expected one JSON object, got {len(words)} values. Merge them")
-    if not isinstance(given.metadata or {}, dict):  # lm-eval 0.4.12 accepts any JSON
-        raise UsageError(f"argument --metadata: expected an object, got {shorten(given.metadata)}")
-    return given
-
-
-def harness_options() -> list[str]:
-    """Return the options of `lm_eval run`."""
-    return [f"--{field.name}" for field in fields(EvaluatorConfig)]
 
 
 def dry_run(
@@ -84,7 +50,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
     with silence():
         # Register it here, so that this command does not depend on the start-up module.
         register_tag()
-        settings.include_path = with_tasks_folder(_listed(settings.include_path or []))  # a --config file has a list
+        settings.include_path = with_tasks_folder(listed(settings.include_path or []))  # a --config file has a list
         manager = _manager(settings, settings.include_path)
         samples = settings.samples or {}
         if not isinstance(samples, dict) or not all(isinstance(numbers, list) for numbers in samples.values()):
@@ -112,7 +78,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
 def _manager(settings: EvaluatorConfig, folders: Sequence[str | Path]) -> TaskManager:
     """Let the harness find the tasks. Reading its own task files takes ten seconds, so skip them if it can."""
     without_defaults = TaskManager(include_path=folders, include_defaults=False, metadata=settings.metadata or {})
-    names = [name for given in _listed(settings.tasks) for name in str(given).split(",")]
+    names = [name for given in listed(settings.tasks) for name in str(given).split(",")]
     enough = all(_is_complete(without_defaults.task_index.get(name)) for name in names)
     try:
         with finding_tasks_with(without_defaults) if enough else nullcontext():
@@ -132,29 +98,18 @@ def _is_complete(entry: Any) -> bool:
     return is_ours or entry.kind in (Kind.TASK, Kind.PY_TASK)
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 _NOT_FOUND = "Tasks not found: "
 
 
 def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str | Path]) -> UserError:
     """The error for unknown tasks: why the harness skipped their files, or which names are similar."""
-    found = []
+    found: dict[str, str | None] = dict.fromkeys(names)
     for name in names:
         if name.endswith(".yaml"):
-            found.append(f"there is no file {name}.")
+            found[name] = f"there is no file {name}."
         elif reason := _why_skipped(name, manager, folders):
-            found.append(f"the task {name!r} cannot be used: {reason}.")
-        else:
-            meant = did_you_mean(name, manager.all_tasks) or did_you_mean(f"cora_{name}", manager.all_tasks)
-            found.append(f"there is no task {name!r}.{meant}")
-    sentences = " ".join([found[0], *(text[0].upper() + text[1:] for text in found[1:])])
-    return UserError(
-        f"{sentences} `lm-eval-cora tasks` lists the tasks of this package; "
-        f"the groups are {', '.join(manager.all_groups)}"
-    )
+            found[name] = f"the task {name!r} cannot be used: {reason}."
+    return no_such_tasks(found, manager.all_tasks)
 
 
 def _why_skipped(name: str, manager: TaskManager, folders: Sequence[str | Path]) -> str:
@@ -184,17 +139,6 @@ def load_tasks(
         listed = ", ".join(map(str, names))
         raise UserError(f"{listed}: cannot be loaded: {in_a_line(error)}") from error
     return tasks
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    """Hide log messages of the harness and this package that the run will repeat."""
-    logger, level = logging.getLogger("lm_eval"), logging.getLogger("lm_eval").level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _set(task: CoraTask, num_fewshot: int | None) -> None:

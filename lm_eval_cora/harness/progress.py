@@ -20,18 +20,21 @@ class Progress:
 
     def __init__(self, left: int, *, bar: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self.left, self.answered = left, 0
-        self._clock, self._start, self._has_reported = clock, clock(), False
+        self._clock, self._has_reported = clock, False
+        self._start = self._last = clock()
         self._bar = tqdm(total=left, desc="Asking", unit=" requests", disable=None if bar else True)
 
     def count(self) -> None:
         """Count an answer, and report the rate of answers once."""
-        self.answered += 1
-        self.left -= 1
-        self._bar.update()
-        seconds = self._clock() - self._start
-        if not self._has_reported and seconds >= _WARM_UP and self.left > 0:
+        # The answers of a batch come together, so the rate is that until the last answer before a pause.
+        now = self._clock()
+        seconds, pause = self._last - self._start, now - self._last
+        if not self._has_reported and seconds >= _WARM_UP and pause * self.answered >= seconds:
             self._has_reported = True
             logger.info("%s", describe_time(self.answered, seconds, self.left))
+        self.answered, self._last = self.answered + 1, now
+        self.left -= 1
+        self._bar.update()
 
     def skip(self, count: int) -> None:
         """Subtract requests whose answers are already known."""

@@ -10,15 +10,14 @@ from typing import Any, TextIO
 from lm_eval.api.registry import get_model
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.models.api_models import TemplateAPI
-from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
 
+from lm_eval_cora.discovery.task_files import task_list
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, kept
-from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.dry_run import check_tasks, silence
+from lm_eval_cora.harness.arguments import check_tasks_named, listed
 from lm_eval_cora.harness.served import patient
-from lm_eval_cora.log import logger
+from lm_eval_cora.log import logger, silence
 from lm_eval_cora.questions.question import shorten
 
 
@@ -146,36 +145,30 @@ def run(
         raise UserError(f"--max_gen_toks and --gen_kwargs {min(twice)} both limit the tokens. Remove one of them")
     place = _Place(settings, keeps=keeps, command=command)
     place.check_disk()
+    check_tasks_named(settings)
     back_ends.warn_without_hub()
     back_end = _back_end(settings.model)
+    served = _served(back_end, settings) if issubclass(back_end, TemplateAPI) else None
+    from lm_eval_cora.harness.asking import AskingLM  # brings datasets, which takes a second
+    from lm_eval_cora.harness.dry_run import check_tasks
+
     asking = AskingLM(None, **early)
     manager, tasks = check_tasks(settings, asking)
-    scored = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
-    if settings.apply_chat_template:
+    scored = {task.task_name: task.OUTPUT_TYPE == "multiple_choice" for task in tasks}
+    shots = any(task.config.num_fewshot for task in tasks)
+    if served is not None:  # before the run imports torch
+        _check_model(served, settings, scored, shots=shots)
+    elif settings.apply_chat_template:
         back_ends.check_chat_template(settings.model, settings.model_args)
-    back_ends.check_vllm(settings.model, settings.model_args, scored, asking.described)
+    back_ends.check_vllm(settings.model, settings.model_args, list(filter(scored.get, scored)), asking.described)
 
-    def built(make: Callable[..., Any], *given: Any, **named: Any) -> AskingLM:
+    def built(make: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """Build the model, check it and wrap it."""
-        try:
-            model = make(*given, **named)
-        except UserError:  # from the other class method, which this one calls
-            raise
-        except (Exception, SystemExit) as error:
-            raise back_ends.model_error(settings.model, settings.model_args, error) from error
+        model = served or _made(settings, make, *given, **named)
         if isinstance(model, AskingLM):  # the other class method has wrapped it
             return model
-        compat.leave_out_empty_stops(model)
-        if settings.apply_chat_template:
-            back_ends.check_chats(settings.model, model)
-        back_ends.check_scoring(model, scored)
-        if len(scored) < len(tasks):
-            back_ends.check_writing(
-                model,
-                chat=bool(settings.apply_chat_template),
-                system=settings.system_instruction,
-                shots=bool(settings.fewshot_as_multiturn) and any(task.config.num_fewshot for task in tasks),
-            )
+        if served is None:
+            _check_model(model, settings, scored, shots=shots)
         back_ends.warn_of_small_batches(model)
         if back_ends.is_always_random(model):
             samples = "the back end samples the answers of this model with a temperature above 0"
@@ -185,7 +178,7 @@ def run(
         asking.lm = place.with_cache(model)
         return asking
 
-    def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
+    def process_tasks(again: EvaluatorConfig, _: Any = None) -> Any:
         """Return the tasks that are already found. Drop `use_cache`: our cache is inside the wrapper."""
         again.tasks, again.use_cache = settings.tasks, None
         return manager
@@ -198,7 +191,11 @@ def run(
         compat.noting_unsaved(place.unsaved.append),
         place.explaining(),
     ):
-        harness.execute(given)
+        try:
+            harness.execute(given)
+        finally:
+            if served is not None:
+                logger.info("%s: %s", served.base_url, served.tally.describe_end())
 
 
 def _configured(given: Namespace) -> EvaluatorConfig:
@@ -217,3 +214,38 @@ def _back_end(name: str) -> type:
     except Exception as error:
         raise back_ends.model_error(name, {}, error) from error
     return patient(back_end) if issubclass(back_end, TemplateAPI) else back_end
+
+
+def _made(settings: EvaluatorConfig, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """Build a model, or raise an error of one line."""
+    try:
+        return make(*given, **named)
+    except UserError:  # from the other class method, which this one calls
+        raise
+    except (Exception, SystemExit) as error:
+        raise back_ends.model_error(settings.model, settings.model_args, error) from error
+
+
+def _served(back_end: Any, settings: EvaluatorConfig) -> Any:
+    """Build a back end that asks a server, as `simple_evaluate` would, which first imports torch; check it."""
+    back_ends.check_listening(settings.model_args.get("base_url"))
+    more = {name: getattr(settings, name) for name in ("batch_size", "max_batch_size", "device")}
+    model = _made(settings, back_end.create_from_arg_obj, settings.model_args, more)
+    names = {name for given in listed(settings.tasks) for name in str(given).split(",")}
+    scored = {file.name: file.form == "loglikelihood" for file in task_list() if file.name in names}
+    _check_model(model, settings, scored, shots=bool(settings.num_fewshot))
+    return model
+
+
+def _check_model(model: Any, settings: EvaluatorConfig, tasks: Mapping[str, bool], *, shots: bool) -> None:
+    """Check that a model can do what the tasks need; a server is asked only for what it was not asked before."""
+    compat.leave_out_empty_stops(model)
+    compat.keep_offline(model)
+    # `tasks` says for each task whether answers are scored.
+    chat, scored = bool(settings.apply_chat_template), list(filter(tasks.get, tasks))
+    if chat:
+        back_ends.check_chats(settings.model, model)
+    back_ends.check_scoring(model, scored)
+    if len(scored) < len(tasks):
+        shots = shots and bool(settings.fewshot_as_multiturn)
+        back_ends.check_writing(model, chat=chat, system=settings.system_instruction, shots=shots)

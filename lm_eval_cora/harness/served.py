@@ -20,6 +20,7 @@ from lm_eval.models.api_models import TemplateAPI
 from lm_eval_cora.answers.records import Response
 from lm_eval_cora.harness.compat import collecting_server_messages, hidden_bars
 from lm_eval_cora.log import logger
+from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.questions.question import shorten
 
 DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
@@ -35,7 +36,7 @@ _EMPTY_AT_MOST = 3
 _REFUSED, _REFUSED_AT_FIRST, _WORTH_A_RETRY = (401, 403, 404), (400, 422), (408, 409, 425, 429)
 UNREACHABLE, MALFORMED = "no connection to the server", "a response in an unexpected format"
 
-_WHAT_TO_DO = {
+WHAT_TO_DO = {
     UNREACHABLE: "Start the server, and check its address",
     **dict.fromkeys(("status 401", "status 403"), "Check the API key in the environment variable OPENAI_API_KEY"),
     "status 404": "Check the name of the model and the address of the server",
@@ -75,6 +76,7 @@ class FailureCount:
 
     answered: int = 0
     failed: Counter[str] = field(default_factory=Counter)  # in all attempts, by kind of failure
+    retried: int = 0
     unsent: int = 0  # because the server had stopped answering
     gave_up: bool = False
     last_message: str = ""  # the server's message about the last failure
@@ -108,11 +110,16 @@ class FailureCount:
         unsent = f"; {self.unsent:,} more were not sent" if self.unsent else ""
         return f"{self.failed.total() / max(1, total):.1%} of the requests failed: {kinds}{unsent}{self._quoted}"
 
+    def describe_end(self) -> str:
+        """Count the requests of a run, those that were sent again, and those without an answer."""
+        sent = counted(self.answered + self.lost, "request")
+        return f"{sent}; {self.retried or 'none'} retried, {self.lost or 'none'} failed"
+
     def describe_first(self) -> str:
         """Describe why the first request failed, and what to do."""
         (kind,) = self.failed
         sends_another = all(name in self.last_message for name in ("max_tokens", "max_completion_tokens"))
-        hint = _ANOTHER_BACK_END if sends_another else _WHAT_TO_DO.get(kind)
+        hint = _ANOTHER_BACK_END if sends_another else WHAT_TO_DO.get(kind)
         return f"{kind}. {hint}{self._quoted}" if hint else f"{kind}{self._quoted}"
 
     @property
@@ -259,6 +266,7 @@ class _Patient:
         elif status_of(error) in (_REFUSED if self.tally.answered else (*_REFUSED, *_REFUSED_AT_FIRST)):
             self.tally.note_attempt(time.monotonic(), 0)  # the server would refuse every request
         if again and number + 1 < at_most and not self.tally.gave_up:
+            self.tally.retried += size * (number == 0)
             if kind not in self._reported:
                 self._reported.add(kind)
                 logger.warning("a request failed: %s. Such requests are sent again, up to %d times", kind, at_most - 1)

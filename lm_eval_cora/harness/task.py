@@ -219,8 +219,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             back_ends.check_sampling(self.task_name, self.config.generation_kwargs or {}, self._options, model)
             asked_for = self._options.request_seeds
             self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if asked_for is None else asked_for
-        compat.leave_out_empty_stops(compat.behind(model))
-        attach_finish_reasons(compat.behind(model))
+        for prepare in (compat.leave_out_empty_stops, compat.keep_offline, attach_finish_reasons):
+            prepare(compat.behind(model))
         if self._form == "loglikelihood":
             back_ends.check_scoring(model, [self.task_name])
         repeats = self._options.repeats > 0

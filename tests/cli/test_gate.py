@@ -1,6 +1,11 @@
 """The commands `gate` and `plan`: exit statuses, files, and every kind of run."""
 
+import re
+import sys
+from unittest.mock import patch
 from xml.etree import ElementTree
+
+import pytest
 
 from lm_eval_cora.harness.asking import stop_early
 from tests.support.messages import tells
@@ -20,6 +25,7 @@ def test_the_table_and_the_files(cli, tmp_path):
     assert cli(line, "--junit", junit, "--json", numbers) == 2
     words = ("mcqa ≥ 0.6", "pass", "mcqa ≥ 0.75", "undecided", "574", "no worse by", "pass")
     assert tells(cli.out, "good: undecided", *words)
+    assert cli.out.endswith("\n\n2 pass, 0 fail, 1 undecided\n")
     assert tells(cli.err, f"wrote {junit}", f"wrote {numbers}")
     root = ElementTree.parse(junit).getroot()
     assert (root.attrib["tests"], root.attrib["failures"], root.attrib["errors"]) == ("3", "0", "1")
@@ -28,6 +34,27 @@ def test_the_table_and_the_files(cli, tmp_path):
     assert [each["questions_to_decide"] for each in told["requirements"]] == [None, 574, None]
     assert cli(line, "--json", "-") == 2
     assert strict(cli.out) == told
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "shows"), [("NO_COLOR", "", True), ("NO_COLOR", "0", False), ("TERM", "dumb", False)]
+)
+def test_colours_on_a_terminal(cli, monkeypatch, variable, value, shows):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(variable, value)
+    line = "gate good.jsonl --require mcqa>=0.6 --require mcqa>=0.75 --require mcqa>=0.9"
+    assert cli(line) == 1
+    piped = cli.out
+    with patch.object(type(sys.stdout), "isatty", lambda _: True):
+        cli(line)
+    last = cli.out.splitlines()[-1]
+    assert last == (
+        "1 \x1b[32mpass\x1b[0m, 1 \x1b[31mfail\x1b[0m, 1 \x1b[33mundecided\x1b[0m"
+        if shows
+        else "1 pass, 1 fail, 1 undecided"
+    )
+    assert re.sub(r"\x1b\[\d+m", "", cli.out) == piped
 
 
 def test_runs_of_the_harness(cli, tmp_path):
@@ -55,6 +82,7 @@ def test_runs_of_the_harness(cli, tmp_path):
 def test_a_plan(cli):
     printed = cli.printed("plan --difference 0.05 --from good.jsonl --metric mcqa")
     assert tells(printed, "a difference of 0.05 with a probability of 0.8 (95% intervals)", "answers", "0.30 (assumed)")
+    assert tells(printed, "mcqa *", "* decides")
     assert tells(cli.err, "100 questions in the run")
     told = strict(cli.printed("plan --difference 0.05 --from good.jsonl --from worse.jsonl --power 0.9 --json"))
     assert (told["difference"], told["power"], told["level"]) == (0.05, 0.9, 0.95)

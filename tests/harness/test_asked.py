@@ -331,7 +331,7 @@ def test_options_that_are_refused(folder, options, message):
     for name, changes in TASKS_OF_A_USER.items():
         write(folder, name, **changes)
     ours = partial(TaskManager, include_defaults=False)
-    with patch("lm_eval_cora.harness.compat.TaskManager", ours), pytest.raises(UserError, match=message):
+    with patch("lm_eval.tasks.TaskManager", ours), pytest.raises(UserError, match=message):
         loaded(folder, **options)
     with pytest.raises(UserError, match=r"cora_demo: option 'task': this task has its own questions. Use cora_of"):
         loaded(folder, "cora_demo", task="one_en")

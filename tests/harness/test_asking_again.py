@@ -156,6 +156,12 @@ def test_the_time_is_told_once_when_enough_of_it_has_passed(caplog):
     # 20 answers in 20 seconds: the other 980 take 980 s, 16 min.
     assert caplog.messages == ["1 requests a second, about 16 min for the other 980"]
     assert (progress.answered, progress.left) == (30, 970)
+    caplog.clear()
+    progress = Progress(24, bar=False, clock=iter([0.0, *[40.0] * 8, *[60.0] * 8]).__next__)
+    for _ in range(16):
+        progress.count()
+    # The first batch of 8 takes 40 seconds, so the other 16 take 80.
+    assert caplog.messages == ["0.2 requests a second, about 1 min for the other 16"]
 
 
 class Hooked(Simulated):

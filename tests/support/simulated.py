@@ -12,6 +12,7 @@ from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
+import lm_eval_cora.harness.dry_run  # noqa: F401  # before TaskManager is replaced, because a run imports it late
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.label_styles import STYLES
 
