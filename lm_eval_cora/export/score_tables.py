@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import isnan
 
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.content import Cell, Number, Table
+from lm_eval_cora.report.content import FALLS, Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.result_tables import model_table, number_of_questions
 from lm_eval_cora.report.text import one_line, table_as_text
@@ -15,6 +15,7 @@ _NAMES = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less",
 _ESCAPED = {ord(character): rf"\text{name}{{}}" for character, name in _NAMES.items()} | {
     ord(character): f"\\{character}" for character in "&%$#_{}"
 }
+_ESCAPED[ord(FALLS)] = r"$\searrow$"
 """Characters with a meaning in LaTeX."""
 
 
@@ -61,7 +62,7 @@ def _latex(table: Table) -> str:
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, Number) and not isnan(cell.value):
-        text = str(cell).replace("±", r"\pm")
+        text = str(cell).replace("±", r"\pm").replace(FALLS, r"\searrow")
         return rf"$\mathbf{{{text}}}$" if cell.best else f"${text}$"
     return escaped(f"{cell:,}" if isinstance(cell, int) else str(cell))
 
