@@ -45,7 +45,7 @@ WIDTH, HEIGHT = 980, 430
 PEAKED = {0.0: FAINT, 0.17: CURVES["A"][0], 0.5: NOTA}
 """Colour of the curve of CoRA over the accuracy, for the share of questions that are right in all variants."""
 
-MODELS = {"A": (0.49, 0.0), "B": (0.82, 0.17), "C": (0.9, 0.17)}
+MODELS = {"A": (0.49, 0.0), "B": (0.9, 0.17)}
 """Accuracy of made-up models, and the share of questions that they answer right in all variants."""
 
 
@@ -116,7 +116,7 @@ def peaks() -> list[str]:
     for name, (m, b) in MODELS.items():
         x, y = place(m, b)
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{PEAKED[b]}"/>')
-        parts.append(text(x, y - 11, f"{name} {m * (1 - m + b):.2f}", fill=PEAKED[b], bold=True, anchor="middle"))
+        parts.append(text(x + 3, y - 10, f"{name} {m * (1 - m + b):.2f}", fill=PEAKED[b], bold=True))
     return [
         *parts,
         text(right + 10, top + 4, "b: right in", fill=FAINT),

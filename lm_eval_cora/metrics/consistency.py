@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 
 from lm_eval_cora.metrics.arrays import exact_level, takes_arrays
@@ -74,11 +72,6 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 def cora_falls(mcqa: float, all_right: float) -> bool:
     """Whether `cora` = m(1 - m + b) falls if m alone grows: m > (1 + b) / 2; False if a value is nan."""
     return mcqa > (1 + all_right) / 2
-
-
-def cora_misleads(best: Iterable[int], mcqa: Sequence[float], all_right: Sequence[float]) -> bool:
-    """Whether `cora` falls for one of the best models in it, and another model has more right in all variants."""
-    return any(cora_falls(mcqa[k], all_right[k]) and any(each > all_right[k] for each in all_right) for k in best)
 
 
 CORA_FALLS = (

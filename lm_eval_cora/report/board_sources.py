@@ -33,7 +33,7 @@ class Sources:
     def __init__(
         self, paths: Sequence[Path], reader: Reader | None, named: Mapping[Path, str], metric: str = ""
     ) -> None:
-        self._reader, self._metric = reader, metric
+        self._reader, self._first = reader, [metric] if metric else []
         self._files: list[SamplesFile] = []
         self._records: list[Standing] = []
         self._answers: list[tuple[Path, str]] = []
@@ -59,7 +59,7 @@ class Sources:
             return
         found = find_files(path)
         files = [file for file in found if not file.unchecked]  # without a results file the settings are unknown
-        records, notes = find_records(path, self._metric)
+        records, notes = find_records(path, self._first)
         self.notes += [f"left out {file.path}: {file.unchecked}" for file in found if file.unchecked]
         self.notes += [*_results_alone(path, found), *notes]
         both: list[Any] = labelled([*files, *records], path, named)
@@ -78,7 +78,7 @@ class Sources:
         if self._answers and TASK not in tasks:
             tasks.append(TASK)
         boards: list[Board] = []
-        found, known = 0, dict[str, None]()
+        found = 0
         # disable=None hides the bar unless stderr is a terminal.
         bar = tqdm(total=len(self._files), unit="file", disable=None, leave=False)
         with RunReader(self._reader) as readers, bar:
@@ -89,19 +89,15 @@ class Sources:
                 ]
                 entries += [entry for entry in self._records if entry.name == task]
                 found += len(entries)
-                known |= {name: None for entry in entries for name in entry.higher}
                 boards += self._boards(entries)
         if not (found or self.notes):  # all samples are of other tasks
             raise UserError(self._nothing)
-        if self._metric:
-            check_metric(self._metric, known)
         if not boards:
             raise UserError(f"no run has a score{f': {self.notes[0]}' if self.notes else ''}")
-        self.notes += [
-            f"{board.title}: not all models have {self._metric}, so {board.metric} ranks them"
-            for board in boards
-            if self._metric not in ("", board.metric)
-        ]
+        for metric in self._first:
+            check_metric(metric, (name for board in boards for row in board.rows for name in row.entry.higher))
+            others = [board for board in boards if board.metric != metric]
+            self.notes += [f"{board.title}: not all models have {metric}, so {board.metric} ranks" for board in others]
         by_task = grouped_by(boards, lambda board: board.task)
         most = {task: max(len(board.rows) for board in own) for task, own in by_task.items()}
         return sorted(boards, key=lambda board: (-most[board.task], board.task))
@@ -113,12 +109,12 @@ class Sources:
                 runs, notes = readers.merged(files)
                 done(len(files))
                 self.notes += [f"{files[0].model}, {task}: {note}" for note in (runs[0].notes if runs else notes)]
-                yield from ((run, entry_of(run, files[0].date, self._metric)) for run in runs)
+                yield from ((run, entry_of(run, files[0].date, self._first)) for run in runs)
         for path, name in self._answers if task == TASK else []:
             runs = readers.collected(path)
             for run in runs if len(runs) > 1 else [replace(runs[0], model=name)]:
                 self.notes += [f"{run.model}: {note}" for note in run.notes]
-                yield run, entry_of(run, "", self._metric)
+                yield run, entry_of(run, "", self._first)
 
     def _boards(self, entries: Sequence[Standing]) -> Iterator[Board]:
         """Yield the boards of a task, separately for each filter."""

@@ -103,8 +103,8 @@ class Board:
         numbers = {row.entry.model: row.lead for row in shown}
         return Dots(
             title=self.title,
-            numbers=Table(self.title, ["model", self.lead], [[model, number] for model, number in numbers.items()]),
-            x_label=f"{self.lead}, 95% interval",
+            numbers=Table(self.title, [], []),  # the table of the board has them
+            x_label=self.lead,
             models=[("", numbers)],
             is_difference=any(row.lead.value < 0 for row in shown),
         )
@@ -208,9 +208,9 @@ def _alike(entry: Standing) -> tuple[object, ...]:
     return tuple(entry.settings.items()), bool(entry.signature), entry.size, entry.data.digest
 
 
-def entry_of(run: Run, date: str, metric: str = "") -> Standing:
-    """Make the entry of a run, to be ranked by this metric if there is one. It does not keep the answers."""
-    ranked_by = _ranked_by(metric, run.probe)
+def entry_of(run: Run, date: str, first: Sequence[str] = ()) -> Standing:
+    """Make the entry of a run. The metrics in `first` come before those of its probe. It does not keep the answers."""
+    ranked_by = (*first, *run.probe.ranked_by)
     entries = [entry for entry in run.entries if entry["metric"] in (*ranked_by, *BESIDE)]
     found = {entry["metric"]: run.function(entry)(run.table) for entry in entries}
     return Standing(
@@ -236,10 +236,6 @@ def entry_of(run: Run, date: str, metric: str = "") -> Standing:
     )
 
 
-def _ranked_by(metric: str, probe: type[Probe] | Probe) -> Sequence[str]:
-    return (metric, *probe.ranked_by) if metric else probe.ranked_by
-
-
 def settings_of(signature: str, data: Data, reader: str | None, *, is_two_phase: bool) -> dict[str, str]:
     """How the questions of a run were asked and its responses read. Runs with other settings are not comparable."""
     target = {"target": signature_parts(signature)["target"]} if is_two_phase else {}
@@ -257,7 +253,7 @@ def _asked(run: Run) -> str:
     return digest.hexdigest()
 
 
-def find_records(path: Path, metric: str = "") -> tuple[list[Standing], list[str]]:
+def find_records(path: Path, first: Sequence[str] = ()) -> tuple[list[Standing], list[str]]:
     """Find the records of lm-eval-cora in a folder, or read one."""
     entries: list[Standing] = []
     notes = []
@@ -270,13 +266,13 @@ def find_records(path: Path, metric: str = "") -> tuple[list[Standing], list[str
             notes.append(f"left out {file}: it is not a JSON object")
         elif part_of(record, "source_metadata").get("source_name") == "lm-eval-cora":
             try:
-                entries += _entries(record, file, metric)
+                entries += _entries(record, file, first)
             except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
                 notes.append(f"left out {file}: it is not a record as lm-eval-cora writes it ({error!r:.80})")
     return entries, notes
 
 
-def _entries(record: Mapping[str, Any], file: Path, metric: str) -> Iterator[Standing]:
+def _entries(record: Mapping[str, Any], file: Path, first: Sequence[str]) -> Iterator[Standing]:
     """Yield an entry for each evaluation in a record."""
     by_name = grouped_by(record["evaluation_results"], lambda result: str(result["evaluation_name"]))
     for evaluation, results in by_name.items():
@@ -284,7 +280,7 @@ def _entries(record: Mapping[str, Any], file: Path, metric: str) -> Iterator[Sta
         signature, probe = str(details.get("signature", "")), str(details.get("probe", ""))
         parts = signature_parts(signature)
         data = Data(parts.get("benchmark", ""), str(details.get("data", "")))
-        ranked_by = _ranked_by(metric, PROBES.get(probe, Probe))
+        ranked_by = (*first, *PROBES.get(probe, Probe).ranked_by)
         configs = {result["metric_config"]["metric_name"]: result["metric_config"] for result in results}
         found = {result["metric_config"]["metric_name"]: result["score_details"] for result in results}
         task, *others = evaluation.split("/")

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.consistency import CORA_FALLS
-from lm_eval_cora.report.boards import CHARTED, Board, BoardRow
+from lm_eval_cora.report.boards import Board, BoardRow
 from lm_eval_cora.report.canvas import template_text
 from lm_eval_cora.report.content import FALLS, Block, Cell, Examples, Number, Report, Table
 from lm_eval_cora.report.figures import draw
@@ -68,10 +68,7 @@ def _environment() -> Environment:
         "with_names": _with_names,
         "is_numeric": lambda cell: not isinstance(cell, str),
         "is_best": lambda cell: isinstance(cell, Number) and cell.best,
-        "is_falling": lambda cell: isinstance(cell, Number) and cell.falls,
-        "isnan": isnan,
     }
-    environment.tests["falling"] = environment.filters["is_falling"]
     return environment
 
 
@@ -130,7 +127,7 @@ def run_reports(folder: Path) -> Iterator[Callable[[Run], Path]]:
 def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: Sequence[str] = ()) -> str:
     """Render boards as one page that needs neither a network nor other files."""
     content: dict[str, Any] = {"boards": boards, "models": _by_model(boards), "notes": notes, "beside": beside}
-    content |= {"falls": f"{FALLS} {CORA_FALLS}", "charted": CHARTED, "can_draw": find_spec("matplotlib") is not None}
+    content |= {"falls": f"{FALLS} {CORA_FALLS}", "can_draw": find_spec("matplotlib")}
     content |= {"tasks": [*dict.fromkeys(board.task for board in boards)], "href": lambda path: href(path, folder)}
     content["all_settings"] = [*dict.fromkeys(board.settings for board in boards)]
     content["csv"] = b64encode(boards_as_csv(boards).encode("utf-8", "backslashreplace")).decode()

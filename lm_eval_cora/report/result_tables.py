@@ -6,7 +6,7 @@ from itertools import chain
 from math import nan
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_misleads
+from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.entries import Entry, is_in_table, place_of, ranks_models
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import difference
@@ -87,8 +87,9 @@ def _falls(cells: Iterable[Cell]) -> str:
 
 def best_of(places: Collection[int], metric: str, scores: Sequence[Mapping[str, Estimate]]) -> Collection[int]:
     """The models with the best value of a metric that it may mark as the best; see NO_BEST."""
-    beside = [[own.get(name, UNDEFINED).value for own in scores] for name in ("mcqa", "bmca@1.0")]
-    return () if metric == "cora" and cora_misleads(places, *beside) else places
+    right, full = ([own.get(name, UNDEFINED).value for own in scores] for name in ("mcqa", "bmca@1.0"))
+    falling = [full[k] for k in places if metric == "cora" and cora_falls(right[k], full[k])]
+    return () if any(other > own for own in falling for other in full) else places
 
 
 def _marked(runs: Sequence[Run], entry: Entry, *, comparable: bool) -> list[Number]:
