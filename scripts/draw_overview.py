@@ -1,6 +1,6 @@
-"""Draw docs/_static/overview.svg, the picture of the README: one question in 26 variants, and what CoRA makes of it.
+"""Draw the pictures of the README and of docs/metrics.md: one question in 26 variants, and where CoRA falls.
 
-The variants are those that `cora_demo` asks. The two curves are made up.
+The variants are those that `cora_demo` asks. The models are made up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from lm_eval_cora.api import expand
 from lm_eval_cora.variants.variant import Variant
 
-PICTURE = Path(__file__).resolve().parents[1] / "docs/_static/overview.svg"
+STATIC = Path(__file__).resolve().parents[1] / "docs/_static"
 QUESTION = {
     "id": "geography-08",
     "question": "Which desert of southern Africa covers much of Botswana?",
@@ -42,32 +42,86 @@ CURVES = {
 INK, FAINT, RULE, PAPER, NOTA = "#1f2328", "#59636e", "#d0d7de", "#ffffff", "#0550ae"
 WIDTH, HEIGHT = 980, 430
 
+PEAKED = {0.0: FAINT, 0.17: CURVES["A"][0], 0.5: NOTA}
+"""Colour of the curve of CoRA over the accuracy, for the share of questions that are right in all variants."""
+
+MODELS = {"A": (0.49, 0.0), "B": (0.9, 0.17)}
+"""Accuracy of made-up models, and the share of questions that they answer right in all variants."""
+
 
 def main() -> int:
-    """Write the picture; with --check, only say whether it is up to date."""
+    """Write the pictures; with --check, only say whether they are up to date."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if the picture is old")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a picture is old")
+    drawn = pictures()
     if parser.parse_args().check:
-        return int(not PICTURE.is_file() or PICTURE.read_text(encoding="utf-8") != picture())
-    PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    PICTURE.write_text(picture(), encoding="utf-8")
+        return int(any(not path.is_file() or path.read_text(encoding="utf-8") != drawn[path] for path in drawn))
+    STATIC.mkdir(parents=True, exist_ok=True)
+    for path, picture in drawn.items():
+        path.write_text(picture, encoding="utf-8")
     return 0
 
 
-def picture() -> str:
-    """Return the picture as SVG. It has a background of its own, so it is readable on light and dark pages."""
-    title = "One question with five options becomes 26 variants; two models with equal accuracy differ in CoRA."
+def pictures() -> dict[Path, str]:
+    """Return the pictures as SVG by path."""
+    variants_and_scores = [*variants(), f'<path d="M634 24V{HEIGHT - 24}" stroke="{RULE}"/>', *curves()]
+    return {
+        STATIC / "overview.svg": framed(
+            "One question with five options becomes 26 variants; two models with equal accuracy differ in CoRA.",
+            variants_and_scores,
+            WIDTH,
+            HEIGHT,
+        ),
+        STATIC / "cora_falls.svg": framed("CoRA rises with the accuracy, and falls after its peak.", peaks(), 560, 400),
+    }
+
+
+def framed(title: str, inside: list[str], width: int, height: int) -> str:
+    """Return a picture. It has a background of its own, so it is readable on light and dark pages."""
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{title}" '
         'font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif" font-size="13">',
         f"<title>{title}</title>",
-        f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="10" fill="{PAPER}" stroke="{RULE}"/>',
-        *variants(),
-        f'<path d="M634 24V{HEIGHT - 24}" stroke="{RULE}"/>',
-        *curves(),
+        f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="10" fill="{PAPER}" stroke="{RULE}"/>',
+        *inside,
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def peaks() -> list[str]:
+    """Draw CoRA over the accuracy, dashed where it falls."""
+    left, right, top, bottom = 62.0, 430.0, 64.0, 336.0
+
+    def place(m: float, b: float) -> tuple[float, float]:
+        return left + (right - left) * m, bottom - (bottom - top) * m * (1 - m + b) / 0.6
+
+    parts = [text(24, 34, "CoRA = m (1 − m + b) falls where m > (1 + b) / 2", size=17, bold=True)]
+    for score in (0.0, 0.2, 0.4, 0.6):
+        y = bottom - (bottom - top) * score / 0.6
+        parts.append(f'<path d="M{left} {y:g}H{right}" stroke="{RULE}"/>')
+        parts.append(text(left - 8, y + 4, f"{score:.1f}", size=11, fill=FAINT, anchor="end"))
+    parts += [
+        text(left + (right - left) * m, bottom + 18, f"{m:g}", size=11, fill=FAINT, anchor="middle")
+        for m in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    parts.append(text((left + right) / 2, bottom + 40, "accuracy m (MCQA)", fill=FAINT, anchor="middle"))
+    for b, colour in PEAKED.items():
+        peak = (1 + b) / 2
+        for start, end, dashes in ((b, peak, ""), (peak, 1.0, ' stroke-dasharray="5 4"')):
+            points = [place(start + (end - start) * step / 40, b) for step in range(41)]
+            line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+            parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2.5"{dashes}/>')
+        parts.append(text(right + 10, place(1, b)[1] + 4, f"b = {b:g}", fill=colour, bold=True))
+    for name, (m, b) in MODELS.items():
+        x, y = place(m, b)
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{PEAKED[b]}"/>')
+        parts.append(text(x + 3, y - 10, f"{name} {m * (1 - m + b):.2f}", fill=PEAKED[b], bold=True))
+    return [
+        *parts,
+        text(right + 10, top + 4, "b: right in", fill=FAINT),
+        text(right + 10, top + 21, "all variants", fill=FAINT),
+    ]
 
 
 def variants() -> list[str]:

@@ -33,6 +33,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("-o --output", "FILE", "the page (default: index.html)", default=Path("index.html"))
     parser.argument("--csv", "FILE", "also write the scores as CSV; - is stdout")
     parser.argument("--reports", "DIR", "also write a report page per run to this folder, and link to it")
+    parser.argument("--metric", "NAME", "metric that ranks the models (default: cora or that of the probe)", default="")
     parser.argument("--title", "TITLE", "title of the page (default: Leaderboard)", default="Leaderboard")
     parser.argument("--strict", None, "end with status 3, and write nothing, if anything was left out")
     parser.shared("reader")
@@ -46,7 +47,7 @@ def run(given: console.Given) -> None:
     if given.reports:
         check_drawing()  # reading the runs may take minutes
         check_folder(given.reports, "--reports")
-    sources = Sources(given.out, given.reader, console.labels_of(given))
+    sources = Sources(given.out, given.reader, console.labels_of(given), given.metric)
     folder = Path() if given.output == STDOUT else given.output.parent
     with run_reports(given.reports) if given.reports else nullcontext() as write_page:
         boards = sources.boards(write_page)

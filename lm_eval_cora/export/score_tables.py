@@ -8,7 +8,7 @@ from math import isnan
 from lm_eval_cora.discovery.task_files import printed_name
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.comparison import Comparisons
-from lm_eval_cora.report.content import Cell, Number, Table
+from lm_eval_cora.report.content import FALLS, Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.result_tables import _MARKS, model_table, number_of_questions
 from lm_eval_cora.report.text import csv_of, one_line, table_as_text
@@ -20,6 +20,7 @@ _ESCAPED = {ord(character): rf"\text{name}{{}}" for character, name in _NAMES.it
     ord(character): f"\\{character}" for character in "&%$#_{}"
 }
 _ESCAPED[ord("\u2212")] = "$-$"
+_ESCAPED[ord(FALLS)] = r"$\searrow$"
 """Characters with a meaning in LaTeX."""
 
 
@@ -96,7 +97,7 @@ def _latex_table(table: Table, taken: set[str]) -> str:
 def _cell(cell: Cell) -> str:
     text = f"{cell:,}" if isinstance(cell, int) else str(cell)
     if isinstance(cell, Number) and not isnan(cell.value):
-        text = text.replace("±", r"\pm")
+        text = text.replace("±", r"\pm").replace(FALLS, r"\searrow")
         return rf"$\mathbf{{{text}}}$" if cell.best else f"${text}$"
     if interval := _INTERVAL.fullmatch(text):
         return f"$[{interval[1]}, {interval[2]}]$"

@@ -42,7 +42,7 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 
 
 @metric(
-    "Consistency-rebalanced accuracy: mcqa * ci, the accuracy reduced by the answers that do not survive.",
+    "Consistency-rebalanced accuracy: mcqa * ci, the accuracy times the consistency index.",
     needs=("original",),
     known_early=True,
     estimated="cora",

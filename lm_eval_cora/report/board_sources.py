@@ -21,7 +21,7 @@ from lm_eval_cora.runs.files import (
     short_names,
 )
 from lm_eval_cora.runs.grouping import TASK, RunReader, is_answers_file, labelled
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, check_metric
 from lm_eval_cora.runs.signature import data_labels, how_asked
 
 REPORT = "report.html"  # name of a page beside the files of a run, to which the leaderboard links
@@ -30,8 +30,11 @@ REPORT = "report.html"  # name of a page beside the files of a run, to which the
 class Sources:
     """The runs and records below some paths; `notes` tells, for example, which files cannot be used."""
 
-    def __init__(self, paths: Sequence[Path], reader: Reader | None, named: Mapping[Path, str]) -> None:
-        self._reader = reader
+    def __init__(
+        self, paths: Sequence[Path], reader: Reader | None, named: Mapping[Path, str], metric: str = ""
+    ) -> None:
+        self._reader, self._first = reader, [metric] if metric else []
+        self._settings = reader, metric  # what the scores of a run depend on
         self._files: list[SamplesFile] = []
         self._records: list[Standing] = []
         self._answers: list[tuple[Path, str]] = []
@@ -57,7 +60,7 @@ class Sources:
             return
         found = find_files(path)
         files = [file for file in found if not file.unchecked]  # without a results file the settings are unknown
-        records, notes = find_records(path)
+        records, notes = find_records(path, self._first)
         self.notes += [f"left out {file.path}: {file.unchecked}" for file in found if file.unchecked]
         self.notes += [*_results_alone(path, found), *notes]
         both: list[Any] = labelled([*files, *records], path, named)
@@ -80,7 +83,7 @@ class Sources:
             tasks.append(TASK)
         # Of each model and setting, the newest run counts.
         runs = [files for group in grouped(self._files) for files in grouped_by(group, _settings_of).values()]
-        kept = [(files, None if use else kept_runs.load(files, self._reader)) for files in runs]
+        kept = [(files, None if use else kept_runs.load(files, self._settings)) for files in runs]
         of_task = grouped_by(kept, lambda run: run[0][0].task)
         boards: list[Board] = []
         found = 0
@@ -99,6 +102,10 @@ class Sources:
             raise UserError(self._nothing)
         if not boards:
             raise UserError(f"no run has a score{f': {self.notes[0]}' if self.notes else ''}")
+        for metric in self._first:
+            check_metric(metric, (name for board in boards for row in board.rows for name in row.entry.higher))
+            others = [board for board in boards if board.metric != metric]
+            self.notes += [f"{board.title}: not all models have {metric}, so {board.metric} ranks" for board in others]
         by_task = grouped_by(boards, lambda board: board.task)
         most = {task: max(len(board.rows) for board in own) for task, own in by_task.items()}
         return sorted(boards, key=lambda board: (-most[board.task], board.task))
@@ -111,8 +118,8 @@ class Sources:
             runs: list[Any] = []
             if not known:
                 runs, notes = readers.merged(files)
-                known = runs[0].notes if runs else notes, [entry_of(run, files[0].date) for run in runs]
-                kept_runs.store(files, self._reader, known)
+                known = runs[0].notes if runs else notes, [entry_of(run, files[0].date, self._first) for run in runs]
+                kept_runs.store(files, self._settings, known)
             notes_of_files, entries = known
             self.notes += [f"{files[0].model}, {task}: {note}" for note in notes_of_files]
             named = [replace(entry, model=files[0].model) for entry in entries]
@@ -121,7 +128,7 @@ class Sources:
             runs = readers.collected(path)
             for run in runs if len(runs) > 1 else [replace(runs[0], model=name)]:
                 self.notes += [f"{run.model}: {note}" for note in run.notes]
-                yield run, entry_of(run, "")
+                yield run, entry_of(run, "", self._first)
 
     def _boards(self, entries: Sequence[Standing]) -> Iterator[Board]:
         """Yield the boards of a task, separately for each filter."""

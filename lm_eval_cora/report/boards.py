@@ -2,19 +2,21 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
 from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
+from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import distinguishable_groups
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted
-from lm_eval_cora.report.content import Number
+from lm_eval_cora.report.content import Dots, Number, Table
 from lm_eval_cora.report.headline import first_defined, spoken
+from lm_eval_cora.report.result_tables import NO_BEST, best_of
 from lm_eval_cora.runs.files import files_in, grouped_by, part_of, read_json
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import Samples
@@ -26,6 +28,7 @@ RUN_DATE = "%Y-%m-%dT%H-%M-%S"  # format of the date in the harness' file names,
 _NAME = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\.json")  # name of a record as the schema asks for it
 _OF_THE_TASK = ("task", "revision", "exemplars", "data_files")  # settings that belong to a benchmark
 _NAMED = 3  # number of other tables that a sentence names
+CHARTED = 40  # number of models that a chart has at most
 _GROUPS = (
     "The models are taken in the order of their scores. A model begins a new group if it can be told apart from the "
     "best model of the group before it. So models of different groups may be indistinguishable, if the error of one is "
@@ -58,6 +61,7 @@ class Standing:
     date: str  # of the run as in the harness' file names; empty if unknown
     source: Path  # the newest file of the run
     report: Path | None = None
+    higher: Mapping[str, bool] = field(default_factory=dict)  # for all metrics that can rank: higher is better
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,13 @@ class BoardRow:
     """A model of a board."""
 
     entry: Standing
-    group: int  # from 1 for the best; 0 if the models cannot be ranked
+    rank: int  # from 1 for the best; equal for equal values
+    group: int  # from 1 for the best; 0 if the models cannot be put into groups
     lead: Number  # the metric that ranks the models
 
     def number(self, metric: str) -> Number:
         """Another metric; undefined for some tasks."""
-        return Number.of(self.entry.scores.get(metric, UNDEFINED))
+        return Number.of_metric(metric, self.entry.scores)
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,19 @@ class Board:
     def lead(self) -> str:
         """The name of the metric in a sentence."""
         return spoken(self.metric)
+
+    @property
+    def chart(self) -> Dots:
+        """The best models with their intervals."""
+        shown = self.rows[:CHARTED]
+        numbers = {row.entry.model: row.lead for row in shown}
+        return Dots(
+            title=self.title,
+            numbers=Table(self.title, [], []),  # the table of the board has them
+            x_label=self.lead,
+            models=[("", numbers)],
+            is_difference=any(row.lead.value < 0 for row in shown),
+        )
 
 
 def boards_of(task: str, entries: Sequence[Standing]) -> list[Board]:
@@ -135,19 +153,28 @@ def _apart(one: Mapping[str, str], other: Mapping[str, str]) -> str:
 
 def _board(task: str, title: str, lead: str, entries: Sequence[Standing], unranked: str) -> Board:
     ranked = [entry for entry in entries if not isnan(entry.scores.get(lead, UNDEFINED).value)]
-    ranked.sort(key=lambda entry: (-entry.scores[lead].value, entry.model))
+    higher = entries[0].higher.get(lead, True)
+    ranked.sort(key=lambda entry: (entry.scores[lead].value * (-1 if higher else 1), entry.model))
+    values = [entry.scores[lead].value for entry in ranked]
     is_paired = all(entry.is_paired for entry in ranked)
-    groups = distinguishable_groups([entry.scores[lead] for entry in ranked], paired=is_paired)
-    group_of = {place: group for group, places in enumerate(groups, 1) for place in places}
+    groups = distinguishable_groups([entry.scores[lead] for entry in ranked], higher=higher, paired=is_paired)
+    basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
     best = groups[0] if groups and len(ranked) > 1 else ()
+    if best and not best_of(best, lead, [entry.scores for entry in ranked]):
+        groups, best, basis = [], (), NO_BEST
+    group_of = {place: group for group, places in enumerate(groups, 1) for place in places}
     rows = [
-        BoardRow(entry, group_of.get(place, 0), Number.of(entry.scores[lead], best=place in best))
+        BoardRow(
+            entry,
+            1 + values.index(entry.scores[lead].value),
+            group_of.get(place, 0),
+            Number.of_metric(lead, entry.scores, best=place in best),
+        )
         for place, entry in enumerate(ranked)
     ]
     first = entries[0]
     settings = ", ".join(f"{name} {value}" for name, value in first.settings.items() if name not in _OF_THE_TASK)
     about = ", ".join(filter(None, (counted(first.questions, "question"), settings)))
-    basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
     return Board(task, title, lead, about, settings, basis, unranked, rows)
 
 
@@ -181,9 +208,10 @@ def _alike(entry: Standing) -> tuple[object, ...]:
     return tuple(entry.settings.items()), bool(entry.signature), entry.size, entry.data.digest
 
 
-def entry_of(run: Run, date: str) -> Standing:
-    """Make the entry of a run. It does not keep the answers."""
-    entries = [entry for entry in run.entries if entry["metric"] in (*run.probe.ranked_by, *BESIDE)]
+def entry_of(run: Run, date: str, first: Sequence[str] = ()) -> Standing:
+    """Make the entry of a run. The metrics in `first` come before those of its probe. It does not keep the answers."""
+    ranked_by = (*first, *run.probe.ranked_by)
+    entries = [entry for entry in run.entries if entry["metric"] in (*ranked_by, *BESIDE)]
     found = {entry["metric"]: run.function(entry)(run.table) for entry in entries}
     return Standing(
         model=run.model,
@@ -194,12 +222,17 @@ def entry_of(run: Run, date: str) -> Standing:
         asked=_asked(run),
         size=signature_parts(run.signature).get("n", ""),
         questions=len(run.table.sizes),
-        ranked_by=run.probe.ranked_by,
+        ranked_by=ranked_by,
         scores={name: value for name, value in found.items() if isinstance(value, Estimate)},
         signature=run.signature,
         is_paired=not run.is_two_phase,
         date=date,
         source=run.files[0],
+        higher={
+            entry["metric"]: entry["higher_is_better"]
+            for entry in run.entries
+            if is_in_table(entry) and entry.get("higher_is_better") is not None
+        },
     )
 
 
@@ -220,7 +253,7 @@ def _asked(run: Run) -> str:
     return digest.hexdigest()
 
 
-def find_records(path: Path) -> tuple[list[Standing], list[str]]:
+def find_records(path: Path, first: Sequence[str] = ()) -> tuple[list[Standing], list[str]]:
     """Find the records of lm-eval-cora in a folder, or read one."""
     entries: list[Standing] = []
     notes = []
@@ -233,13 +266,13 @@ def find_records(path: Path) -> tuple[list[Standing], list[str]]:
             notes.append(f"left out {file}: it is not a JSON object")
         elif part_of(record, "source_metadata").get("source_name") == "lm-eval-cora":
             try:
-                entries += _entries(record, file)
+                entries += _entries(record, file, first)
             except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
                 notes.append(f"left out {file}: it is not a record as lm-eval-cora writes it ({error!r:.80})")
     return entries, notes
 
 
-def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Standing]:
+def _entries(record: Mapping[str, Any], file: Path, first: Sequence[str]) -> Iterator[Standing]:
     """Yield an entry for each evaluation in a record."""
     by_name = grouped_by(record["evaluation_results"], lambda result: str(result["evaluation_name"]))
     for evaluation, results in by_name.items():
@@ -247,13 +280,14 @@ def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Standing]:
         signature, probe = str(details.get("signature", "")), str(details.get("probe", ""))
         parts = signature_parts(signature)
         data = Data(parts.get("benchmark", ""), str(details.get("data", "")))
-        ranked_by = PROBES[probe].ranked_by if probe in PROBES else Probe.ranked_by
+        ranked_by = (*first, *PROBES.get(probe, Probe).ranked_by)
+        configs = {result["metric_config"]["metric_name"]: result["metric_config"] for result in results}
         found = {result["metric_config"]["metric_name"]: result["score_details"] for result in results}
-        name, *others = evaluation.split("/")
+        task, *others = evaluation.split("/")
         date = datetime.fromtimestamp(float(results[0]["evaluation_timestamp"]), timezone.utc)
         yield Standing(
             model=str(record["model_info"]["id"]),
-            name=name,
+            name=task,
             part="/".join(other for other in others if not data.name or not other.startswith(data.name)),
             data=data,
             settings=settings_of(signature, data, details.get("reader"), is_two_phase=is_two_phase(signature)),
@@ -262,11 +296,12 @@ def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Standing]:
             size=parts.get("n", str(details["questions"])),
             questions=int(details["questions"]),
             ranked_by=ranked_by,
-            scores={metric: _estimate(found[metric]) for metric in (*ranked_by, *BESIDE) if metric in found},
+            scores={name: _estimate(found[name]) for name in (*ranked_by, *BESIDE) if name in found},
             signature=signature,
             is_paired=False,
             date=date.strftime(RUN_DATE),
             source=file,
+            higher={name: not config.get("lower_is_better") for name, config in configs.items()},
         )
 
 

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.consistency import cora_falls
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference
 
 _MOST_DIGITS = 9
+FALLS = "↘"  # the mark of a value of `cora` where it falls with the accuracy
 _NEGATIVE = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
@@ -30,6 +32,14 @@ class Number:
     signed: bool = False
     ends: tuple[float, float] = (nan, nan)
     bounds: tuple[float, ...] = ()
+    falls: bool = False  # a value of `cora` where it falls with the accuracy; see `cora_falls`
+
+    @classmethod
+    def of_metric(cls, name: str, scores: Mapping[str, Estimate], *, best: bool = False) -> Number:
+        """Make a number of a metric of a model."""
+        number = cls.of(scores.get(name, UNDEFINED), best=best)
+        right, full = (scores.get(beside, UNDEFINED).value for beside in ("mcqa", "bmca@1.0"))
+        return replace(number, falls=name == "cora" and cora_falls(right, full))
 
     @classmethod
     def of(cls, estimate: Estimate, *, best: bool = False, signed: bool = False) -> Number:
@@ -64,7 +74,7 @@ class Number:
         if isnan(self.value):
             return "n/a"
         error = "" if isnan(self.stderr) else f" ± {self.stderr:.3f}"
-        return f"{end_as_text(self.value, 3, self._sign)}{error}"
+        return f"{end_as_text(self.value, 3, self._sign)}{error}{f' {FALLS}' if self.falls else ''}"
 
     @property
     def _sign(self) -> str:

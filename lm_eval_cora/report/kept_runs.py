@@ -19,23 +19,24 @@ VARIABLE = "LM_EVAL_CORA_CACHE"  # environment variable with the folder; nothing
 _MOST_BYTES = 200_000_000  # of all files; those that were used longest ago are removed
 _PACKAGE = Path(__file__).parents[1]
 _UNUSABLE = (OSError, AttributeError)  # errors of the folder: Windows has no owners
+Settings = tuple[Reader | None, str]  # the reader, and the metric that ranks the models
 Kept = tuple[Sequence[str], Sequence[Standing]]  # the notes about the files of a run, and its scores by filter
 
 
-def load(files: Sequence[SamplesFile], reader: Reader | None) -> Kept | None:
+def load(files: Sequence[SamplesFile], settings: Settings) -> Kept | None:
     """Return what is kept of a run; None if nothing is, or if it cannot be read."""
     with suppress(Exception):  # a damaged pickle raises any error
-        path = _path(files, reader)
+        path = _path(files, settings)
         kept: Kept = pickle.loads(path.read_bytes())  # in a folder that only this user can write to
         os.utime(path)
         return kept
     return None
 
 
-def store(files: Sequence[SamplesFile], reader: Reader | None, kept: Kept) -> None:
+def store(files: Sequence[SamplesFile], settings: Settings, kept: Kept) -> None:
     """Keep a run if the folder can be written."""
     with suppress(*_UNUSABLE):
-        write_file(_path(files, reader), pickle.dumps(kept))
+        write_file(_path(files, settings), pickle.dumps(kept))
 
 
 def remove_old() -> None:
@@ -59,9 +60,9 @@ def _folder() -> Path:
     return folder
 
 
-def _path(files: Sequence[SamplesFile], reader: Reader | None) -> Path:
+def _path(files: Sequence[SamplesFile], settings: Settings) -> Path:
     """The file that keeps a run. Its name is a digest of all that the scores depend on, but for the model's name."""
-    key = repr((reader, _code()))
+    key = repr((settings, _code()))
     for file in files:
         stat = file.path.stat()
         key += repr((file.path, file.path.resolve(), stat.st_size, stat.st_mtime_ns, json.dumps(file.results)))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
+from importlib.util import find_spec
 from itertools import groupby
 from math import inf, isnan
 from pathlib import Path
@@ -18,9 +19,10 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from lm_eval_cora import __version__
+from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.report.boards import Board, BoardRow
 from lm_eval_cora.report.canvas import template_text
-from lm_eval_cora.report.content import Block, Cell, Examples, Number, Report, Table, with_minus
+from lm_eval_cora.report.content import FALLS, Block, Cell, Examples, Number, Report, Table, with_minus
 from lm_eval_cora.report.figures import draw
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import csv_of
@@ -31,7 +33,7 @@ from lm_eval_cora.runs.model_run import Run
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
 COLUMNS = (
     *("model", "task", "table", "metric", "value", "stderr", "low", "high", "group", "mcqa", "mcqa_stderr"),
-    *("bmca@1.0", "bmca@1.0_stderr", "invalid", "questions", "date", "signature"),
+    *("bmca@1.0", "bmca@1.0_stderr", "invalid", "questions", "date", "signature", "rank", "cora_falls"),
 )  # of the CSV file
 
 
@@ -126,6 +128,7 @@ def run_reports(folder: Path) -> Iterator[Callable[[Run], Path]]:
 def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: Sequence[str] = ()) -> str:
     """Render boards as one page that needs neither a network nor other files."""
     content: dict[str, Any] = {"boards": boards, "models": _by_model(boards), "notes": notes, "beside": beside}
+    content |= {"falls": f"{FALLS} {CORA_FALLS}", "can_draw": find_spec("matplotlib")}
     content |= {"tasks": [*dict.fromkeys(board.task for board in boards)], "href": lambda path: href(path, folder)}
     content["all_settings"] = [*dict.fromkeys(board.settings for board in boards)]
     content["csv"] = b64encode(boards_as_csv(boards).encode("utf-8", "backslashreplace")).decode()
@@ -159,7 +162,7 @@ def _line(board: Board, row: BoardRow) -> Sequence[str | float]:
     return [
         *(entry.model, board.task, board.title, board.metric, row.lead.value, row.lead.stderr, *row.lead.ends),
         *(row.group or "", mcqa.value, mcqa.stderr, kept.value, kept.stderr, row.number("invalid").value),
-        *(entry.questions, entry.date, entry.signature),
+        *(entry.questions, entry.date, entry.signature, row.rank, int(row.number("cora").falls)),
     ]
 
 

@@ -1,15 +1,16 @@
 """Tables of scores: the models of a task, all metrics, all runs of a probe, the REVAS study, and SCORE's row."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import nan
 
 from lm_eval_cora import metrics
+from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.entries import Entry, is_in_table, place_of, ranks_models
-from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.report.content import Cell, Number, Section, Table
+from lm_eval_cora.report.content import FALLS, Cell, Number, Section, Table
 from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
@@ -21,6 +22,10 @@ _MARKS = (
     "and their intervals hold for all pairs of models together."
 )
 _NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
+NO_BEST = (
+    "The scores disagree: of the models with the highest CoRA, one has a value that falls with the accuracy, and fewer "
+    "questions right in all variants than another model. So CoRA marks no model as the best."
+)
 
 
 def score_table(runs: Sequence[Run], *, comparable: bool) -> Table:
@@ -41,8 +46,9 @@ def score_table(runs: Sequence[Run], *, comparable: bool) -> Table:
     rows["questions"] = [(len(run.table.sizes), "") for run in runs]
     rows["answers"] = [(run.table.answers, "") for run in runs]
     cells = [{name: row[place] for name, row in rows.items()} for place in range(len(runs))]
-    marks = f"{_MARKS}{_NO_MARK}" if any(_is_best(number) for row in rows.values() for number, _ in row) else ""
-    note = f"Value ± standard error and 95% interval; the {unit_of(runs)} is the unit of both.{marks}"
+    values = [value for row in rows.values() for value, _ in row]
+    marks = f"{_MARKS}{_NO_MARK}" if any(map(_is_best, values)) else ""
+    note = f"Value ± standard error and 95% interval; the {unit_of(runs)} is the unit of both.{marks}{_falls(values)}"
     return replace(Table.by_model("All scores", "metric", models(runs), ["", "95%"], cells, note), explained=True)
 
 
@@ -71,13 +77,26 @@ def model_table(runs: Sequence[Run], lead: str, *, comparable: bool, chosen: Seq
     columns = [_marked(ordered, entries[name], comparable=comparable) for name in names]
     by_run = zip(ordered, zip(*columns, strict=True), strict=True)
     rows: list[list[Cell]] = [[run.model, *first.with_interval, *others] for run, (first, *others) in by_run]
-    marks = _MARKS if any(_is_best(cell) for row in rows for cell in row) else ""
-    note = f"Value ± standard error; the {unit_of(runs)} is its unit.{marks}"
+    cells = list(chain.from_iterable(rows))
+    marks = _MARKS if any(map(_is_best, cells)) else ""
+    note = f"Value ± standard error; the {unit_of(runs)} is its unit.{marks}{_falls(cells)}"
     return Table("Models", ["model", names[0], f"95% of {names[0]}", *names[1:]], rows, note, sortable=True)
 
 
 def _is_best(cell: Cell) -> bool:
     return isinstance(cell, Number) and cell.best
+
+
+def _falls(cells: Iterable[Cell]) -> str:
+    """The reason for the mark of a value of `cora`, if a cell has it."""
+    return f" {FALLS} {CORA_FALLS}" if any(isinstance(cell, Number) and cell.falls for cell in cells) else ""
+
+
+def best_of(places: Collection[int], metric: str, scores: Sequence[Mapping[str, Estimate]]) -> Collection[int]:
+    """The models with the best value of a metric that it may mark as the best; see NO_BEST."""
+    right, full = ([own.get(name, UNDEFINED).value for own in scores] for name in ("mcqa", "bmca@1.0"))
+    falling = [full[k] for k in places if metric == "cora" and cora_falls(right[k], full[k])]
+    return () if any(other > own for own in falling for other in full) else places
 
 
 def _marked(runs: Sequence[Run], entry: Entry, *, comparable: bool) -> list[Number]:
@@ -86,7 +105,9 @@ def _marked(runs: Sequence[Run], entry: Entry, *, comparable: bool) -> list[Numb
     higher = entry.get("higher_is_better")
     can_have_marks = len(runs) > 1 and comparable and higher is not None
     best = metrics.leading(estimates, higher=bool(higher)) if can_have_marks and ranks_models(entry) else set()
-    return [Number.of(estimate, best=place in best) for place, estimate in enumerate(estimates)]
+    scores = [run.estimates for run in runs]
+    marked = best_of(best, entry["metric"], scores)
+    return [Number.of_metric(entry["metric"], own, best=place in marked) for place, own in enumerate(scores)]
 
 
 def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
@@ -95,9 +116,9 @@ def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
     for name, runs in grouped_by(chain.from_iterable(by_task.values()), lambda run: run.probe.name).items():
         probe = runs[0].probe
         shown = dict.fromkeys(key for key in (*probe.ranked_by, *MAIN) if any(key in run.estimates for run in runs))
-        scores = ((Number.of(run.estimates.get(key, UNDEFINED)) for key in shown) for run in runs)
+        scores = [[Number.of_metric(key, run.estimates) for key in shown] for run in runs]
         rows: list[list[Cell]] = [[run.task, run.model, *own] for run, own in zip(runs, scores, strict=True)]
-        note = f"{probe.summary[:1].upper()}{probe.summary[1:]}."
+        note = f"{probe.summary[:1].upper()}{probe.summary[1:]}.{_falls(chain.from_iterable(scores))}"
         tables.append(Table(f"All runs of the probe {name}", ["task", "model", *shown], rows, note, sortable=True))
     return tables
 

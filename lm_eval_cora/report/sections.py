@@ -74,8 +74,8 @@ def _glossary(runs: Sequence[Run]) -> Table:
     kinds = {kind: meaning for run in runs for kind, meaning in run.probe.kinds.items() if kind in run.table.kinds}
     rows += [[f"kind {kind}", meaning] for kind, meaning in kinds.items()]
     note = (
-        "CoRA, the consistency-rebalanced accuracy, is mcqa * (1 - (mcqa - bmca@1.0)): the accuracy on the originals, "
-        "reduced by the share of questions whose right answer does not survive all variants. The original of a "
+        "CoRA, the consistency-rebalanced accuracy, is mcqa * (1 - (mcqa - bmca@1.0)): the accuracy on the originals "
+        "times the consistency index. The original of a "
         "question is the question as its benchmark asks it. NOTA is the option “None of the above”."
     )
     if any("misled" in meaning for _, meaning in rows):

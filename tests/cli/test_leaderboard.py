@@ -1,5 +1,6 @@
 """`lm-eval-cora leaderboard`: what it writes, and `--strict`."""
 
+import csv
 from errno import ENOSPC
 
 import pytest
@@ -26,6 +27,26 @@ def test_a_page_and_a_csv_file_in_new_folders(records, tmp_path, cli):
     assert tells(cli.err, "left out", "wrote")
     assert cli.printed("leaderboard -o -", records).startswith("<!DOCTYPE html>")
     assert cli.printed("leaderboard --csv -", records, "-o", tmp_path / "x.htm").startswith("model,task,")
+
+
+def test_the_metric_that_ranks_runs_and_records(made, tmp_path, cli):
+    records = tmp_path / "made"
+    assert cli("export --format every-eval-ever --organization org", made / "three", "-o", records) == 0
+    for source in (made / "three", records):
+        lines = cli.printed("leaderboard --metric invalid --csv -", source, "-o", tmp_path / "x.html").splitlines()
+        found = [float(row["value"]) for row in csv.DictReader(lines) if row["metric"] == "invalid"]
+        assert len(found) > 1
+        assert found == sorted(found)
+    assert cli("leaderboard --metric invalif", records) == 3
+    assert tells(cli.err, "--metric invalif: there is no such metric. Did you mean 'invalid'?")
+
+
+def test_a_table_without_the_metric_says_what_ranks_it(records, tmp_path, cli):
+    other = record("org/a", {"cora_y": 0.5})
+    other["evaluation_results"][0]["metric_config"] = {"metric_name": "mv", "lower_is_better": False}
+    put_record(records, 3, other)
+    assert cli("leaderboard --metric mv", records, "-o", tmp_path / "x.html") == 0
+    assert tells(cli.err, "cora_x: not all models have mv, so cora ranks")
 
 
 def test_strict_writes_nothing_if_anything_was_left_out(records, tmp_path, cli):

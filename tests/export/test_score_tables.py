@@ -143,9 +143,9 @@ def test_all_special_characters_are_escaped():
 
 
 def test_undefined_scores(three):
-    """With one question there are no errors; without an original there is no CoRA."""
+    """With one question there are no errors; CoRA 1 (1 - 1 + 0) falls. Without an original there is no CoRA."""
     single = as_latex([run_by_hand({"original": "1", "a": "0"})])
-    assert rows_of(single)[1][1] == "$0.000$"
+    assert rows_of(single)[1][1] == r"$0.000 \searrow$"
     assert r"\pm" not in single
     assert rows_of(as_latex([run_by_hand({"a": "10", "b": "11"})]))[0][1] == "Acc."
     table = three[0].table

@@ -7,7 +7,16 @@ import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate, share_of
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.report.boards import PAIRED, UNPAIRED, boards_of, comparable, find_records, one_per_model, settings_of
+from lm_eval_cora.report.boards import (
+    PAIRED,
+    UNPAIRED,
+    boards_of,
+    comparable,
+    find_records,
+    one_per_model,
+    settings_of,
+)
+from lm_eval_cora.report.result_tables import NO_BEST
 from tests.support.leaderboards import entry, put_record, record
 
 
@@ -17,6 +26,30 @@ def test_models_are_sorted_and_grouped_by_their_errors():
     assert [(row.entry.model, row.group) for row in board.rows] == [("high", 1), ("middle", 1), ("low", 2)]
     assert [row.lead.best for row in board.rows] == [True, True, False]
     assert (board.title, board.basis, board.unranked) == ("cora_x", UNPAIRED, "")
+
+
+def scored(model, mcqa, full, **changes):
+    """An entry with its CoRA, with small errors."""
+    values = {"cora": mcqa * (1 - mcqa + full), "mcqa": mcqa, "bmca@1.0": full, "invalid": 1 - mcqa}
+    return entry(model, 0.5, scores={name: Estimate(value, 0.01) for name, value in values.items()}, **changes)
+
+
+def test_equal_values_have_equal_ranks_and_the_lowest_may_be_the_best():
+    own = [scored(name, mcqa, 0.5, ranked_by=["invalid"], higher={"invalid": False}) for name, mcqa in RIGHT.items()]
+    (board,) = boards_of("cora_x", own)
+    found = [(row.entry.model, row.rank, row.group) for row in board.rows]
+    assert found == [("most", 1, 1), ("a", 2, 2), ("b", 2, 2), ("least", 4, 3)]
+    assert [row.lead.best for row in board.rows] == [True, False, False, False]
+
+
+RIGHT = {"least": 0.5, "b": 0.7, "a": 0.7, "most": 0.9}
+
+
+def test_no_model_is_the_best_by_a_cora_that_falls_where_another_has_more_right_in_all_variants():
+    """CoRA: 0.9 * 0.3 = 0.27 (falls, as 0.9 > 0.6), and 0.25 * 1 = 0.25."""
+    (board,) = boards_of("cora_x", [scored("steep", 0.9, 0.2), scored("steady", 0.25, 0.25)])
+    found = [(row.entry.model, row.group, row.lead.best, row.lead.falls) for row in board.rows]
+    assert (found, board.basis) == ([("steep", 0, False, True), ("steady", 0, False, False)], NO_BEST)
 
 
 def test_paired_answers_tell_more_models_apart():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import re
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.report.boards import boards_of
 from lm_eval_cora.report.page import COLUMNS, boards_as_csv, href, leaderboard_page
@@ -53,6 +55,16 @@ def test_only_tables_scroll_sideways_and_the_scores_are_visible(width, scheme, b
 
 def visible(page, selector):
     return [(each.text_content() or "").strip() for each in page.locator(selector).all() if each.is_visible()]
+
+
+def test_the_rank_and_the_model_stay_in_view(browser, file):
+    with opened(browser, file, 390) as page:
+        box = page.locator(".board .scroll").first
+        cells = box.locator("tbody tr").first.locator("th, td").all()[:3]
+        before = [cell.bounding_box()["x"] for cell in cells]
+        box.evaluate("each => each.scrollLeft = 90")
+        moved = [cell.bounding_box()["x"] - x for cell, x in zip(cells, before, strict=True)]
+        assert moved == pytest.approx([0, 0, -90], abs=1)
 
 
 def test_filters_and_sorting(browser, file):
@@ -112,6 +124,16 @@ def test_one_board_needs_no_overview_and_unknown_errors_no_interval():
     assert "Models by benchmark" not in page
     assert page.count(">0.500<") == 1
     assert "1 model<" in page
+    heads = re.findall(r"<th scope=.col.[^>]*>(?:<span[^>]*>)?([^<]+)", page)
+    assert heads == ["#", "model", "CoRA", "date"]  # without columns that would be empty
+    assert "<figure" not in page
+
+
+def test_a_mark_has_its_reason_once_on_a_board_and_several_models_have_a_chart():
+    falls = {"cora": Estimate(0.09, 0.01), "mcqa": Estimate(0.9, 0.01), "bmca@1.0": Estimate(0.0, 0.01)}
+    page = leaderboard_page(boards_of("cora_x", [entry("a", 0.5), entry("b", 0.5, scores=falls)]), "Title", Path())
+    assert page.count('aria-label="falls with the accuracy"') == page.count(CORA_FALLS.replace(">", "&gt;")) == 1
+    assert page.count("<figure") == 1
 
 
 def test_a_link_is_relative_to_the_page():

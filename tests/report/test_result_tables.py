@@ -5,9 +5,11 @@ from math import isnan
 
 import pytest
 
+from lm_eval_cora.export.score_tables import as_latex
+from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.paired import difference, leading
 from lm_eval_cora.report import result_tables
-from lm_eval_cora.report.content import Number
+from lm_eval_cora.report.content import FALLS, Number
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
@@ -41,6 +43,23 @@ def test_models_that_cannot_be_told_apart_share_the_mark(runs):
     values = [value_in(table, row, "acc") for row in range(3)]
     assert values == sorted(values, reverse=True)
     assert table.rows[0][2] == getattr(table.rows[0][1], "interval", "")
+
+
+def test_where_cora_falls_it_has_a_mark_with_its_reason_and_is_not_the_best():
+    """steep: 0.8 (1 - 0.8 + 0.2) = 0.32 falls, as 0.8 > 0.6. steady has more right in all variants, but CoRA 0.26."""
+    steep = {"original": "1" * 40 + "0" * 10, "a": "1" * 10 + "0" * 40}
+    steady = {"original": "1" * 13 + "0" * 37, "a": "1" * 13 + "0" * 37}
+    runs = runs_by_hand({"steep": steep, "steady": steady})
+    tables = [result_tables.model_table(runs, "cora", comparable=True), *result_tables.overviews({"x": runs})]
+    tables.append(result_tables.score_table(runs, comparable=True))
+    for table in tables:
+        (cell,) = [str(cell) for row in table.rows for cell in row if str(cell).endswith(FALLS)]
+        assert cell.startswith("0.320 ± ")
+        assert table.note.count(f"{FALLS} {CORA_FALLS}") == 1
+    assert "cora" not in marked(tables[0])
+    latex = as_latex(runs)
+    assert (latex.count(r"\searrow"), FALLS in latex) == (2, False)
+    assert FALLS not in result_tables.model_table(runs[1:], "cora", comparable=True).note
 
 
 def test_lower_is_better_for_invalid_answers(tmp_path):

@@ -12,7 +12,7 @@
     const overview = document.getElementById("overview");
     const names = new Map();
     for (const row of document.querySelectorAll("[data-model]")) {
-      names.set(row, folded(row.cells[0].textContent));
+      names.set(row, folded(row.querySelector("th").textContent));
     }
 
     function filter() {
