@@ -1,7 +1,7 @@
 """Group the scores of a task into tables of comparable models, from runs and records, and rank the models of each."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
@@ -159,9 +159,9 @@ def _board(task: str, title: str, lead: str, entries: Sequence[Standing], unrank
     is_paired = all(entry.is_paired for entry in ranked)
     groups = distinguishable_groups([entry.scores[lead] for entry in ranked], higher=higher, paired=is_paired)
     basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
-    best = groups[0] if groups and len(ranked) > 1 else ()
-    if best and not best_of(best, lead, [entry.scores for entry in ranked]):
-        groups, best, basis = [], (), NO_BEST
+    best: Collection[int] = groups[0] if groups and len(ranked) > 1 else ()
+    if best and not (best := best_of(best, lead, [entry.scores for entry in ranked])):
+        groups, basis = [], NO_BEST
     group_of = {place: group for group, places in enumerate(groups, 1) for place in places}
     rows = [
         BoardRow(

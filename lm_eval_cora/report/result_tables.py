@@ -23,8 +23,8 @@ _MARKS = (
 )
 _NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
 NO_BEST = (
-    "The scores disagree: of the models with the highest CoRA, one has a value that falls with the accuracy, and fewer "
-    "questions right in all variants than another model. So CoRA marks no model as the best."
+    "The scores disagree: the highest CoRA falls with the accuracy, and another model has more questions right in all "
+    "variants. So CoRA marks no model as the best."
 )
 
 
@@ -94,9 +94,11 @@ def _falls(cells: Iterable[Cell]) -> str:
 
 def best_of(places: Collection[int], metric: str, scores: Sequence[Mapping[str, Estimate]]) -> Collection[int]:
     """The models with the best value of a metric that it may mark as the best; see NO_BEST."""
-    right, full = ([own.get(name, UNDEFINED).value for own in scores] for name in ("mcqa", "bmca@1.0"))
-    falling = [full[k] for k in places if metric == "cora" and cora_falls(right[k], full[k])]
-    return () if any(other > own for own in falling for other in full) else places
+    if metric != "cora" or not places:
+        return places
+    cora, right, full = ([own.get(name, UNDEFINED).value for own in scores] for name in ("cora", "mcqa", "bmca@1.0"))
+    led = [k for k in places if not (cora_falls(right[k], full[k]) and any(other > full[k] for other in full))]
+    return led if max(places, key=cora.__getitem__) in led else ()
 
 
 def _marked(runs: Sequence[Run], entry: Entry, *, comparable: bool) -> list[Number]:

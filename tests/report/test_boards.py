@@ -52,6 +52,14 @@ def test_no_model_is_the_best_by_a_cora_that_falls_where_another_has_more_right_
     assert (found, board.basis) == ([("steep", 0, False, True), ("steady", 0, False, False)], NO_BEST)
 
 
+def test_a_cora_that_falls_is_not_among_the_best_beside_a_model_with_more_right_in_all_variants():
+    """CoRA: 0.5 * 0.6 = 0.300, 0.326 * 0.904 = 0.295, and 0.9 * 0.32 = 0.288, which falls. All are alike."""
+    (board,) = boards_of("cora_x", [scored("steady", 0.5, 0.1), scored("steep", 0.9, 0.22)])
+    assert [(row.entry.model, row.lead.best) for row in board.rows] == [("steady", True), ("steep", True)]
+    (board,) = boards_of("cora_x", [scored("steady", 0.326, 0.23), scored("steep", 0.9, 0.22)])
+    assert [(row.entry.model, row.lead.best) for row in board.rows] == [("steady", True), ("steep", False)]
+
+
 def test_paired_answers_tell_more_models_apart():
     """All questions of the second are right in the first, too: 12 lost, none gained. Unpaired that is 1.7 errors."""
     questions = np.arange(100)
