@@ -310,7 +310,7 @@ def drawn(chart: Chart, medium: Medium) -> Iterator[tuple[Figure, list[str]]]:
         matplotlib.rcParams.update({"font.size": 10 * medium.scale, "font.family": list(medium.fonts)})
         matplotlib.rcParams["svg.fonttype"] = "none" if medium.is_interactive else "path"
         if medium.is_interactive and isinstance(chart, History):  # it has the width of the page
-            medium = replace(medium, width=2 * medium.width)
+            medium = replace(medium, width=3 * medium.width)
         figure = Figure(layout="constrained")
         canvas = Canvas(figure.add_subplot(), medium)
         if all(map(isnan, _values(chart))):

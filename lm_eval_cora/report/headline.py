@@ -181,7 +181,9 @@ def _tied(tied: Sequence[Run], runs: Sequence[Run], name: str, gaps: _Gaps) -> s
     if tied[-1] is not runs[len(tied) - 1] or any(gaps[frozenset(pair)][0] for pair in combinations(tied, 2)):
         best, others = _name(tied[0].model), _name(tied[1].model) if two else f"{len(tied) - 1} others"
         return f"{best} has the highest {spoken(name)}, but cannot be told apart from {others}: {values}."
-    who = "The best models" if len(tied) < len(runs) else "The two models" if two else f"The {len(runs)} models"
+    if len(tied) < len(runs):
+        return f"The models with the highest {spoken(name)} cannot be told apart: {values}."
+    who = "The two models" if two else f"The {len(runs)} models"
     return f"{who} cannot be told apart by their {spoken(name)}: {values}."
 
 

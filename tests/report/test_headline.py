@@ -151,7 +151,7 @@ def by_name(**marks):
     [
         (
             {"bad": UNSURE, "one": KNOWN, "other": {**KNOWN, "shuffled": "1" * 79 + "0" * 21}},
-            "The best models cannot be told apart by their CoRA: one 0.80|CoRA of the other model: bad 0.42",
+            "The models with the highest CoRA cannot be told apart: one 0.80|CoRA of the other model: bad 0.42",
             CLAIM,
         ),
         # The best one is right at other questions than the two that are nested.
