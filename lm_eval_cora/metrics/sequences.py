@@ -1,0 +1,132 @@
+"""What is certain about the value for all questions of a benchmark while they are asked in random order, at every look.
+
+A confidence sequence is an interval for each number of questions asked. All of them together contain the value with the
+given probability, so a run may look at it after each question and stop when it is narrow or decides something.
+
+The method is betting. The values w_1, w_2, ... of the questions are drawn without replacement from those of all N
+questions. If their mean is at most c, the mean of those not yet asked, (N c - w_1 - ... - w_(t-1)) / (N - t + 1), is at
+least the expected value of w_t. So a player who starts with 1 and bets in each step that w_t is above it wins nothing
+on average, and ever reaches 1 / a with a probability of at most a (Ville's inequality). A player who reaches it makes
+certain that the mean is above c. Several constant bets are played side by side, and their average counts. Source:
+Waudby-Smith and Ramdas 2024, section 5 (betting, without replacement), and 2020 (arXiv:2006.04347).
+
+`cora` is a product m k of two means, of x_i and 1 - x_i + y_i of `ci`. It is at most c exactly if the mean of
+q x_i + (1 - x_i + y_i), q m + k, is at most 2 sqrt(q c) for q = k / m, by the inequality of arithmetic and geometric
+means. So m k is above c if that is certain for all q; it is below c if it is certain for one q, which may change from
+step to step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log, sqrt
+
+import numpy as np
+
+from lm_eval_cora.metrics.responses import Floats
+
+_STEP = 1.25  # factor between two values of q
+_WEIGHTS = _STEP ** np.arange(-21.0, 22.0)
+# Between two values of q the bound 2 sqrt(q c) is above the line through its values there, by this factor at most.
+_BETWEEN = (1 + sqrt(_STEP)) / (2 * _STEP**0.25)
+_RISKED = 0.75  # largest share of what a player has that is lost in a step
+_HALVINGS = 12
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """The values of the questions asked so far, in the random order of asking, for a mean or a product of two.
+
+    Questions that share a passage are one unit, and its value is their sum, times units / questions of the benchmark.
+
+    Attributes:
+        values: (K, T) values of T units for each of the K means, one or two, whose product is the metric.
+        ranges: (K, 2) lowest and highest value that a unit can have.
+        total: Number of units of the benchmark, at least T.
+    """
+
+    values: Floats
+    ranges: Floats
+    total: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all units were asked, so that nothing is uncertain."""
+        return self.values.shape[1] == self.total
+
+    @property
+    def value(self) -> float:
+        """The metric of the units asked so far."""
+        return float(self.values.mean(axis=1).prod())
+
+    def is_above(self, bound: float, tail: float) -> bool:
+        """Whether the value for all units is at least a bound: wrong with a probability of at most `tail`, ever."""
+        if self.is_complete:
+            return self.value >= bound - _ROUNDING
+        if len(self.values) == 1:
+            return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
+        weights = np.stack([_WEIGHTS, np.ones_like(_WEIGHTS)], axis=-1)[:, None]
+        bounds = _BETWEEN * 2 * np.sqrt(_WEIGHTS * max(bound, 0.0))[:, None]
+        return bound <= 0 or bool((self._gain(weights, bounds) >= -log(tail)).all())
+
+    def is_below(self, bound: float, tail: float) -> bool:
+        """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
+        if self.is_complete:
+            return self.value <= bound + _ROUNDING
+        if len(self.values) == 1:
+            return bool(self._gain(-np.ones((1, 1, 1)), np.array([[-bound]]))[0] >= -log(tail))
+        # The q of a step comes from the steps before it, which makes no difference to what a player wins on average.
+        first, second = _before(self.values)
+        ratio = np.clip((second + 2) / (first + 1), _WEIGHTS[0], _WEIGHTS[-1])
+        weights = -np.stack([ratio, np.ones_like(ratio)], axis=-1)[None]
+        bounds = -2 * np.sqrt(ratio * max(bound, 0.0))[None]
+        return bool(self._gain(weights, bounds)[0] >= -log(tail))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
+        if self.is_complete:
+            return self.value, self.value
+        tail = (1 - level) / 2
+        least, most = self.ranges.T if len(self.values) == 1 else ([0.0], [1.0])
+        start = min(max(self.value, least[0]), most[0]) if self.values.size else (least[0] + most[0]) / 2
+        low = _edge(lambda bound: self.is_above(bound, tail), float(least[0]), start)
+        high = _edge(lambda bound: self.is_below(bound, tail), float(most[0]), start)
+        return low, high
+
+    def _gain(self, weights: Floats, bounds: Floats) -> Floats:
+        """(G,) log of the most that each of G players ever had; they bet that weighted sums of the means are higher."""
+        # `weights` is (G, T or 1, K), `bounds` (G, T or 1): the largest value of the sum that is not disproved.
+        values, sums = ((weights * each.T).sum(axis=-1) for each in (self.values, _before(self.values)))
+        low, high = (pick(weights * self.ranges[:, 0], weights * self.ranges[:, 1]).sum(axis=-1) for pick in _ENDS)
+        width = high - low
+        unasked = self.total - np.arange(values.shape[1])
+        expected = np.clip((self.total * bounds - sums) / unasked, low, high)
+        most = _RISKED / np.maximum((expected - low) / width, _ROUNDING)
+        bets = 2.0 ** -np.arange(-1, max(1, int(log(self.total / 8, 4)) + 1))
+        won = [np.cumsum(np.log1p(np.minimum(bet, most) * (values - expected) / width), axis=1) for bet in bets]
+        together = np.logaddexp.reduce(won, axis=0) - log(len(bets))
+        disproved = self.total * bounds - sums - values < (low - _ROUNDING * width) * (unasked - 1)
+        gain: Floats = np.where(disproved, np.inf, together).max(axis=1, initial=0.0)
+        return gain
+
+
+_ENDS = (np.minimum, np.maximum)
+
+
+def _before(values: Floats) -> Floats:
+    """(K, T) sums of the units before each one."""
+    sums: Floats = np.cumsum(values, axis=1) - values
+    return sums
+
+
+def _edge(is_certain: Callable[[float], bool], far: float, near: float) -> float:
+    """The end of an interval: the last bound that is certain on the way to `near`, found by halving."""
+    for _ in range(_HALVINGS):
+        middle = (far + near) / 2
+        if is_certain(middle):
+            far = middle
+        else:
+            near = middle
+    return far
