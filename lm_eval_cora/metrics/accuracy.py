@@ -43,7 +43,6 @@ def acc(answers: ResponseTable) -> Estimate:
     "Share of questions whose original is answered correctly: the usual accuracy of a benchmark.",
     needs=("original",),
     known_early=True,
-    estimated="mcqa",
     place=2,
     spoken="MCQA",
 )
@@ -130,7 +129,6 @@ def mv(answers: ResponseTable) -> Estimate:
 @metric(
     "Bare-minimum-consistency accuracy: share of questions with at least this share of their variants right.",
     known_early=True,
-    estimated="bmca@1.0",
     place=3,
 )
 @takes_arrays

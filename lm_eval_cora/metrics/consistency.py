@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lm_eval_cora.metrics.accuracy import mcqa
 from lm_eval_cora.metrics.arrays import exact_level, takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import metric
@@ -17,7 +18,6 @@ _PAIRS_AT_A_TIME = 4_000_000
     "Consistency index: 1 minus the share of questions that are right, but not in all variants: mcqa - bmca@1.0.",
     needs=("original",),
     known_early=True,
-    estimated="ci",
     place=4,
     ranks_models=False,
 )
@@ -44,7 +44,7 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     "Consistency-rebalanced accuracy: mcqa * ci, the accuracy reduced by the answers that do not survive.",
     needs=("original",),
     known_early=True,
-    estimated="cora",
+    means=(mcqa, ci),
     place=1,
     spoken="CoRA",
 )

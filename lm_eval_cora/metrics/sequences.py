@@ -18,13 +18,17 @@ step to step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import log, sqrt
+from statistics import fmean
 
 import numpy as np
 
-from lm_eval_cora.metrics.responses import Floats
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
+from lm_eval_cora.questions.randomness import draw
 
 _STEP = 1.25  # factor between two values of q
 _WEIGHTS = _STEP ** np.arange(-21.0, 22.0)
@@ -69,7 +73,7 @@ class Course:
             return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
         weights = np.stack([_WEIGHTS, np.ones_like(_WEIGHTS)], axis=-1)[:, None]
         bounds = _BETWEEN * 2 * np.sqrt(_WEIGHTS * max(bound, 0.0))[:, None]
-        return bound <= 0 or bool((self._gain(weights, bounds) >= -log(tail)).all())
+        return bool(bound <= 0 or (self._gain(weights, bounds) >= -log(tail)).all())
 
     def is_below(self, bound: float, tail: float) -> bool:
         """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
@@ -130,3 +134,46 @@ def _edge(is_certain: Callable[[float], bool], far: float, near: float) -> float
         else:
             near = middle
     return far
+
+
+Mean = Callable[[ResponseTable], Estimate]
+
+
+def in_drawn_order(units: Iterable[str], seed: int) -> list[str]:
+    """The units of a benchmark, questions or passages, in the order that a seed draws. It is the order of asking."""
+    return sorted(set(units), key=lambda unit: draw(2**64, seed, "questions", unit))
+
+
+def course_of(
+    means: Sequence[Mean], table: ResponseTable, seed: int, before: ResponseTable | None = None
+) -> Course | None:
+    """The course of a metric that is the product of these means; None if one of them is not a mean over questions.
+
+    With a table of answers to all questions, `before`, the values are differences to its answers to the same question,
+    plus its mean: their mean over all questions is the same, and they vary less.
+    """
+    whole = before or table
+    sizes = Counter([*whole.unit_names, *whole.unasked])
+    asked, scale = in_drawn_order(table.unit_names, seed), len(sizes) / sizes.total()
+    values, ranges = [], []
+    for mean in means:
+        (own, (low, high)), (known, _) = _values_of(mean, table), _values_of(mean, before) if before else ({}, ())
+        if not own:
+            return None
+        sums, shifts = defaultdict[str, float](float), defaultdict[str, float](float)
+        for unit, question in zip(table.unit_names, table.question_ids, strict=True):
+            sums[unit] += own[question]
+        for unit, question in zip(whole.unit_names, whole.question_ids, strict=True):
+            shifts[unit] += fmean(known.values()) - known[question] if known else 0.0
+        values.append([(sums[unit] + shifts[unit]) * scale for unit in asked])
+        ends = [(low * size + shifts[unit], high * size + shifts[unit]) for unit, size in sizes.items()]
+        ranges.append([min(least for least, _ in ends) * scale, max(most for _, most in ends) * scale])
+    return Course(np.array(values), np.array(ranges), len(sizes))
+
+
+def _values_of(mean: Mean, table: ResponseTable) -> tuple[dict[str, float], tuple[float, float]]:
+    """The values of the questions whose mean a metric is, and their range; empty if it is not a mean over questions."""
+    found = mean(replace(table, clusters=("",) * len(table.sizes)))
+    if not found.is_mean or found.influence is None:
+        return {}, (0.0, 1.0)
+    return dict(zip(table.question_ids, (found.value + found.influence).tolist(), strict=True)), found.between

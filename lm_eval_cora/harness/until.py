@@ -1,0 +1,156 @@
+"""When a run may end: as soon as its requirements are certain, tested on the answers after each round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import ceil
+from pathlib import Path
+from typing import NamedTuple
+
+from lm_eval_cora.decide.verdicts import Outcome, Requirement, no_baseline, parse_until, settled
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.rounds import Observed, Planned
+from lm_eval_cora.log import logger
+from lm_eval_cora.metrics.entries import Entry, course, is_known_early
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.metrics.sequences import Course
+from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.runs.model_run import Run
+
+_FIRST = 50  # questions before the first look
+_GROWTH = 0.05  # share of the questions by which their number grows until the next look
+
+
+class Open(NamedTuple):
+    """A requirement on a task, and how it is tested."""
+
+    requirement: Requirement
+    course: Callable[[ResponseTable], Course | None]
+    before: float = 0.0  # the value of the baseline
+    higher: bool | None = None  # whether a higher value is better
+
+    def outcome(self, table: ResponseTable) -> Outcome:
+        """The verdict after the answers in a table."""
+        known = self.course(table)
+        return "undecided" if known is None else settled(known, self.requirement, self.before, self.higher)
+
+    def says(self, table: ResponseTable) -> str:
+        """What is known, such as `cora 0.41 to 0.52`."""
+        known = self.course(table)
+        if known is None:
+            return f"{self.requirement.metric} unknown"
+        low, high = (end - self.before for end in known.interval())
+        compared = " minus the baseline" if self.requirement.compares else ""
+        return f"{self.requirement.metric}{compared} {low:.3f} to {high:.3f}"
+
+
+@dataclass
+class Until:
+    """The requirements of a run."""
+
+    texts: Sequence[str]
+    baseline: Path | None = None
+    requirements: list[Requirement] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the requirements."""
+        self.requirements = [parse_until(text) for text in self.texts]
+        comparing = [str(requirement) for requirement in self.requirements if requirement.compares]
+        if comparing and self.baseline is None:
+            raise UserError(f"--until {comparing[0]}: expected --baseline OUT, a whole run to compare with")
+        if self.baseline is not None and not comparing:
+            raise UserError("--baseline: expected --until 'no-worse METRIC:MARGIN' or 'same METRIC:MARGIN'")
+        self._baselines: list[Run] | None = None
+        self._open: dict[str, list[Open]] = {}
+        self._tables: dict[str, ResponseTable] = {}  # of the last look
+
+    def prepare(
+        self, task: str, entries: Sequence[Entry], sizes: Mapping[str, int], *, seed: int, stops: bool, signature: str
+    ) -> Collection[str]:
+        """Check that the requirements on a task can be tested on its answers; return the metrics that can be."""
+        whole = _trial(list(sizes.values()))
+        possible = {entry["metric"]: entry for entry in entries if is_known_early(entry) or not stops}
+        possible = {name: entry for name, entry in possible.items() if course(entry, whole, seed) is not None}
+        self._open[task] = []
+        for requirement in self.requirements:
+            if requirement.task not in ("", task):
+                continue
+            if (entry := possible.get(requirement.metric)) is None:
+                why = " with --stop exact" if stops else ""
+                raise UserError(
+                    f"--until {requirement}: {task} has no metric {requirement.metric!r} that can be tested at every "
+                    f"look{why}.{did_you_mean(requirement.metric, possible)} Expected one of {', '.join(possible)}"
+                )
+            known = partial(course, entry, seed=seed)
+            if requirement.compares:
+                before = self._counterpart(task, requirement, sizes, signature)
+                higher, value = entry.get("higher_is_better"), before.estimates[requirement.metric].value
+                known = partial(known, before=before.table)
+                self._open[task].append(Open(requirement, known, value, higher))
+            else:
+                self._open[task].append(Open(requirement, known))
+        return possible
+
+    def _counterpart(self, task: str, requirement: Requirement, questions: Collection[str], signature: str) -> Run:
+        """The baseline's run of a task: whole, and asked the same."""
+        assert self.baseline is not None
+        if self._baselines is None:
+            self._baselines = read_runs([self.baseline])
+        where = f"--baseline {self.baseline}"
+        of_task = [run for run in self._baselines if run.name == task]
+        if len(of_task) != 1:
+            raise UserError(f"{where}: expected one run of {task}, got {len(of_task)}")
+        (before,) = of_task
+        if reason := no_baseline(before, signature, questions, len(questions)):
+            raise UserError(f"{where}: {task} cannot be compared with it: {reason}")
+        if requirement.metric not in before.estimates:
+            raise UserError(f"{where}: {task} has no metric {requirement.metric!r}")
+        return before
+
+    def check(self, tasks: Sequence[str]) -> None:
+        """Check that each requirement is about a task of the run."""
+        for requirement in self.requirements:
+            if requirement.task and requirement.task not in tasks:
+                raise UserError(
+                    f"--until {requirement.task}:{requirement}: there is no such task in this run."
+                    f"{did_you_mean(requirement.task, tasks)} Its tasks are {', '.join(tasks)}"
+                )
+
+    def next_look(self, asked: int, busy: int = 1) -> float:
+        """The number of questions after which the requirements are tested again; `busy` fill a server or a batch."""
+        return max(_FIRST, asked + max(busy, ceil(_GROWTH * asked)))
+
+    def is_settled(self, task: str, asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> bool:
+        """Whether all requirements on a task are certain; `left` has the units of the other questions."""
+        table = self._tables[task] = table_of(asked, observed, left)
+        known = "; ".join(each.says(table) for each in self._open[task])
+        logger.info("%s: %s after %d of %d questions", task, known, len(asked), len(asked) + len(left))
+        return all(each.outcome(table) != "undecided" for each in self._open[task])
+
+    def verdicts(self, task: str) -> list[str]:
+        """What is said at the end: each requirement with its outcome and interval."""
+        if (table := self._tables.get(task)) is None:
+            return []
+        return [f"{each.requirement}: {each.outcome(table)}; {each.says(table)}" for each in self._open[task]]
+
+
+def table_of(asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> ResponseTable:
+    """The table of right and wrong answers to the questions so far."""
+    rows = []
+    for planned in asked:
+        outcome = observed.outcomes[planned.key]
+        first = [outcome.right] if outcome.scored else []  # the original
+        hits = outcome.hits - outcome.right
+        rows.append([*first, *[True] * hits, *[False] * (outcome.hits + outcome.others - len(first) - hits)])
+    has_originals = all(observed.outcomes[each.key].scored for each in asked)
+    table = ResponseTable.from_hits(rows, original=0 if has_originals else None)
+    clusters = tuple("" if each.unit == each.question else each.unit[1:] for each in asked)
+    return replace(table, question_ids=tuple(each.question for each in asked), clusters=clusters, unasked=tuple(left))
+
+
+def _trial(sizes: Sequence[int]) -> ResponseTable:
+    """Answers with which it is seen whether a metric is a mean over questions."""
+    return ResponseTable.from_hits([[True, *[number % 2 == 0] * (size - 1)] for number, size in enumerate(sizes)])
