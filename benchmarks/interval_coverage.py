@@ -22,10 +22,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from lm_eval_cora.harness.rounds import Observed, Planned, Rounds, everything, within_budget
-from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import product_of
 from lm_eval_cora.metrics.stopping import Moments, bias_of_budget
 
+# x_i and 1 - x_i + y_i of a question that is right in all variants, in the original only, or in no original
+OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
 QUESTIONS = 5_000
 VARIANTS = 26
 TASK = "cora"

@@ -26,6 +26,8 @@ from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.metrics.stopping import EXACT
 
+_MANY = 64  # questions of a round that keep a back end busy which chooses the size of its batches
+
 
 class AskingLM(ForwardingLM):
     """Wraps a model and skips requests of lm-eval-cora tasks that are not needed; other tasks are not affected.
@@ -175,7 +177,10 @@ class AskingLM(ForwardingLM):
             assert self.until is not None
             return self.until.is_settled(task, asked, observed, units[task][len(asked) :])
 
-        return rounds.until_settled(agenda, is_settled, self.until.next_look, self.budget or inf)
+        back_end = behind(self.lm)
+        at_once = (getattr(back_end, name, 1) for name in ("_concurrent", "batch_size"))
+        busy = max(number if isinstance(number, int) else _MANY for number in at_once)
+        return rounds.until_settled(agenda, is_settled, partial(self.until.next_look, busy=busy), self.budget or inf)
 
     def _report(
         self, task: rounds.StoppableTask, questions: Sequence[QuestionState], observed: rounds.Observed

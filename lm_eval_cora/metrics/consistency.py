@@ -80,10 +80,6 @@ CORA_FALLS = (
 )
 """The reason for the mark of a value of `cora` where `cora_falls`."""
 
-OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-"""x_i and 1 - x_i + y_i of the three outcomes of a question: right in all variants, right in the original only, or
-wrong in the original. `cora` is the product of their means."""
-
 
 @metric("Area under the BMCA curve times its mean height.")
 @takes_arrays

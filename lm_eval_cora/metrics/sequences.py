@@ -73,7 +73,7 @@ class Course:
             return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
         weights = np.stack([_WEIGHTS, np.ones_like(_WEIGHTS)], axis=-1)[:, None]
         bounds = _BETWEEN * 2 * np.sqrt(_WEIGHTS * max(bound, 0.0))[:, None]
-        return bool(bound <= 0 or (self._gain(weights, bounds) >= -log(tail)).all())
+        return bound <= 0 or bool(np.all(self._gain(weights, bounds) >= -log(tail)))
 
     def is_below(self, bound: float, tail: float) -> bool:
         """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
