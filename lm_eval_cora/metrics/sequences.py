@@ -58,7 +58,7 @@ class Course:
     @property
     def is_complete(self) -> bool:
         """Whether all units were asked, so that nothing is uncertain."""
-        return self.values.shape[1] == self.total
+        return bool(self.values.shape[1] == self.total)
 
     @property
     def value(self) -> float:
