@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.accuracy import mcqa
 from lm_eval_cora.metrics.arrays import despite_skipped, exact_level
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import LAST, facts_of
@@ -76,7 +77,8 @@ def is_known_early(entry: Entry) -> bool:
 
 def saves_requests(entries: Iterable[Entry]) -> bool:
     """Whether a task has a metric, such as CoRA or BMCA(1.0), that stays exact if questions end early."""
-    return any(is_known_early(entry) and entry["metric"] != "mcqa" for entry in entries)
+    known = [entry["aggregation"] for entry in entries if is_known_early(entry) and _is_of_hits(entry)]
+    return any(function is not mcqa for function in known)
 
 
 def course(entry: Entry, table: ResponseTable, seed: int, before: ResponseTable | None = None) -> Course | None:

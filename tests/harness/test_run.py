@@ -139,7 +139,7 @@ def test_the_task_files_of_the_harness_are_read_only_if_needed(run, tmp_path, na
 
 
 def test_a_config_file(run, tmp_path):
-    path, ours = tmp_path / "config.yaml", "stop: exact\nmax_gen_toks: 64\ntarget-stderr: null\nno_cache: true\n"
+    path, ours = tmp_path / "config.yaml", "stop: exact\nmax_gen_toks: 64\nuntil: null\nno_cache: true\n"
     path.write_text(theirs := "gen_kwargs: {until: [x]}\nlimit: 2\nmodel_args: {skill: read}\n")
     plain, ran = run.plain("--config", path), run.ours("--config", path)
     assert ran.file == plain.file
@@ -220,7 +220,8 @@ MISTAKES = [
     ("two_filters", ["--stop", "exact"], "filter_list"),
     ("repeated", ["--stop", "exact"], "repeats"),
     ("foreign", ["--stop", "exact"], "--stop"),
-    ("cora_demo", ["--target", "whole:0.1", "--budget", 100], "--budget and --target both set"),
+    ("cora_demo", ["--target-stderr=0.01"], "--target-stderr=0.01: expected --until"),
+    ("cora_demo", ["--target", "whole:0.1"], "--target: expected --until, such as"),
     *(
         ("cora_demo", ["--samples", samples], "expected")
         for samples in ("nofile.json", "[1]", '{"cora_demo": 5}', '{"cora_demo": [0, "x"]}')
