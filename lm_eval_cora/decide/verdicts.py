@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil, copysign, inf, isfinite, isnan, nan
 from pathlib import Path
@@ -16,7 +16,7 @@ from lm_eval_cora.decide import sample_size
 from lm_eval_cora.decide.sample_size import LEVEL, POWER, SAME_LEVEL, Contrast, Level, Sample
 from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.entries import course
+from lm_eval_cora.metrics.entries import Entry, course
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
@@ -76,7 +76,7 @@ def read_requirements(
     return sorted(dict.fromkeys([*typed, *listed]), key=lambda requirement: requirement.compares)
 
 
-def parse(text: str, key: str, where: str) -> Requirement:
+def parse(text: str, key: str, where: str, expected: str = "") -> Requirement:
     """Parse an entry of a list of a policy."""
     if parts := _REQUIREMENT.fullmatch(text.strip()):
         number, comparison = float(parts["number"]), _COMPARISONS.get(key)
@@ -84,7 +84,10 @@ def parse(text: str, key: str, where: str) -> Requirement:
         if is_allowed and (parts["sign"] == ":") == bool(comparison):
             sign: Any = comparison or parts["sign"]
             return Requirement(parts["metric"], sign, number, parts["task"] or "")
-    raise UserError(f"{where} {shorten(text, 80)!r}: expected {_EXPECTED[key]}")
+    raise UserError(f"{where} {shorten(text, 80)!r}: expected {expected or _EXPECTED[key]}")
+
+
+_UNTIL = "METRIC>=NUMBER, METRIC<=NUMBER, METRIC±NUMBER, 'no-worse METRIC:MARGIN' or 'same METRIC:MARGIN'"
 
 
 def parse_until(text: str) -> Requirement:
@@ -96,7 +99,17 @@ def parse_until(text: str) -> Requirement:
         if not 0 < (width := float(parts["number"])) < 1:
             raise UserError(f"--until {shorten(text, 80)!r}: expected half the width of an interval, from 0 to 1")
         return Requirement(parts["metric"], "±", width, parts["task"] or "")
-    return parse(text, "require", "--until")
+    return parse(text, "require", "--until", _UNTIL)
+
+
+def check_bound(requirement: Requirement, entry: Entry) -> None:
+    """Check that a requirement on the metric of an entry can hold and can fail."""
+    lowest, highest = facts_of(entry["aggregation"]).bounds
+    if not requirement.compares and not lowest <= requirement.number <= highest:
+        raise UserError(f"{requirement}: expected a bound from {lowest:g} to {highest:g}, the range of the metric")
+    if requirement.sign == "no worse by" and entry.get("higher_is_better") is None:
+        metric = requirement.metric
+        raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
 
 
 def settled(known: Course, requirement: Requirement, before: float = 0.0, higher: bool | None = None) -> Outcome:
@@ -255,7 +268,9 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
         before = of_task[0]
     total = len(run.table.sizes) + run.table.not_begun
     if run.is_stopped:
-        reason = no_baseline(before, run.signature, run.table.question_ids, total)
+        reason = no_baseline(
+            before, run.signature, zip(run.table.question_ids, run.table.unit_names, strict=True), total
+        )
     else:
         reason = not_comparable(before, run)
     if reason:
@@ -265,13 +280,14 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
     return before
 
 
-def no_baseline(before: Run, signature: str, questions: Collection[str], total: int) -> str:
+def no_baseline(before: Run, signature: str, units: Iterable[tuple[str, str]], total: int) -> str:
     """Reason why a run cannot be the baseline of one of `total` questions that stops early; empty if it can."""
     if before.is_stopped or len(before.table.sizes) != total:
         return f"the baseline answered {len(before.table.sizes):,} of {total:,} questions. Ask all of them in it"
-    if missing := set(questions).difference(before.table.question_ids):
-        return f"{counted(len(missing), 'question')} ({first_few(sorted(missing))}) of the run are not in the baseline"
-    asked, also = (how_asked(one, known_data=True) for one in (before.signature, signature))
+    if missing := set(units).difference(zip(before.table.question_ids, before.table.unit_names, strict=True)):
+        names = first_few(sorted(question for question, _ in missing))
+        return f"{counted(len(missing), 'question')} ({names}) of the run are not in it, or in another passage"
+    asked, also = (how_asked(one, known_data=True, also=("data", "reader")) for one in (before.signature, signature))
     differing = differences_between(asked, also, show=str) if before.signature and signature else []
     return f"their settings differ: {'; '.join(differing)}" if differing else ""
 
@@ -286,16 +302,12 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     sample: Sample | None
     at_least: bool | None
     known = course(entry, run.table, run.seed, before.table if before else None) if run.is_stopped else None
+    check_bound(requirement, entry)
     if before is None:
-        lowest, highest = facts_of(entry["aggregation"]).bounds
-        if not lowest <= bound <= highest:
-            raise UserError(f"{requirement}: expected a bound from {lowest:g} to {highest:g}, the range of the metric")
         sample, at_least = Level(estimate, run.table.units), requirement.sign == ">="
         numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, run.table.units))
     else:
         at_least = entry.get("higher_is_better")
-        if at_least is None and not is_same:
-            raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
         first = before.estimates[metric]
         numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2), cautious=True)
         sample = None if isnan(numbers.stderr) else replace(Contrast.of(first, estimate), cautious=True)
@@ -304,8 +316,8 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     outcome = decide(numbers.low, numbers.high, *allowed)
     if known is not None:
         value = before.estimates[metric].value if before else 0.0
-        low, high = known.interval(level)
-        numbers = Difference(known.value - value, nan, low - value, high - value)
+        low, high = known.interval(level) if before else estimate.interval
+        numbers = Difference((known if before else estimate).value - value, nan, low - value, high - value)
         outcome = settled(known, requirement, value, entry.get("higher_is_better"))
     needed, is_open = None, outcome == "undecided"
     can_plan = is_open and not run.is_stopped and abs(numbers.value - bound) > _SAME

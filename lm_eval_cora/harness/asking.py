@@ -21,7 +21,7 @@ from lm_eval_cora.harness.limits import check_limits, generate
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares
 from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.harness.until import Until
-from lm_eval_cora.harness.waves import QuestionState, ask_in_waves, by_question, collect
+from lm_eval_cora.harness.waves import QuestionState, ask_in_waves, by_question, collect, moments_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.metrics.stopping import EXACT
@@ -87,7 +87,7 @@ class AskingLM(ForwardingLM):
         if self.budget is not None and tasks:
             rounds.shares_of_budget(rounds.in_turn([task.agenda() for task in tasks]), self.budget)
         if self.until is not None:
-            self.until.check([task.task_name for task in tasks])
+            self.until.check()
 
     def set_cache_hook(self, cache_hook: Any) -> None:
         """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer."""
@@ -134,6 +134,8 @@ class AskingLM(ForwardingLM):
         """Send requests in rounds, each in several waves; return the answers by id of the request."""
         questions = by_question(requests, stop=self.stop is not None, score=self.until is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
+        if self.until is not None:
+            self.until.check()
         is_sample = self.budget is not None or self.until is not None
         if is_sample:
             agenda = rounds.in_turn([task.agenda(by_unit=self.until is not None) for task in tasks.values()])
@@ -191,7 +193,8 @@ class AskingLM(ForwardingLM):
         for verdict in self.until.verdicts(name) if self.until else ():
             logger.info("%s: %s", name, verdict)
         stops = self.budget is not None and self.stop is not None
-        if stops and (notice := describe_bias(observed.sums[name], len(task.agenda()))):
+        of_task = moments_of(outcome for (owner, _), outcome in observed.outcomes.items() if owner == name)
+        if stops and (notice := describe_bias(of_task, len(task.agenda()))):
             logger.warning("%s: %s", name, notice)
 
     def _summed(self, numbers: list[int]) -> list[int]:

@@ -14,7 +14,6 @@ from math import inf
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.stopping import Moments
 
 _REST = 0.02  # share of a budget that is not worth a further round, because each round ends with short waves
 Key = tuple[str, str]
@@ -79,10 +78,9 @@ class QuestionOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Observed:
-    """Results of all rounds so far, on all ranks together: requests, sums by task, results by question."""
+    """Results of all rounds so far, on all ranks together: requests, and results by question."""
 
     requests: int = 0
-    sums: Mapping[str, Moments] = field(default_factory=dict)
     outcomes: Mapping[Key, QuestionOutcome] = field(default_factory=dict)
 
 
@@ -140,7 +138,8 @@ def until_settled(
     """Ask whole questions, in the order of the agenda, until each task is settled or the budget is spent."""
     # A round has as many questions as the remaining budget allows if all their variants are asked. If early stopping
     # saves requests, they are used in another round. The questions of a passage are in one round.
-    left, spent, asked = list(agenda), 0, {task: list[Planned]() for task in of_each_task(agenda)}
+    left, spent, over = list(agenda), 0, set[str]()
+    asked = {task: list[Planned]() for task in of_each_task(agenda)}
     while left:
         looks = {task: next_look(len(questions)) for task, questions in asked.items()}
         batch: list[Planned] = []
@@ -164,5 +163,5 @@ def until_settled(
             return
         observed = yield batch
         spent, done = observed.requests, {planned.key for planned in batch}
-        running = {task for task, questions in asked.items() if not is_settled(task, questions, observed)}
-        left = [planned for planned in left if planned.key not in done and planned.task in running]
+        over |= {task for task in of_each_task(batch) if is_settled(task, asked[task], observed)}
+        left = [planned for planned in left if planned.key not in done and planned.task not in over]

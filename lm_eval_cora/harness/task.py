@@ -259,6 +259,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             sizes = Counter(doc["question_id"] for doc in self._selected.values())
             named = model.until.prepare(
                 *(self.task_name, self._entries, sizes),
+                units=[(planned.question, planned.unit) for planned in self.agenda()],
                 seed=self._options.seed,
                 stops=stops,
                 signature=self._signature(),

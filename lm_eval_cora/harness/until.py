@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import ceil
+from math import ceil, isnan
 from pathlib import Path
 from typing import NamedTuple
 
-from lm_eval_cora.decide.verdicts import Outcome, Requirement, no_baseline, parse_until, settled
+from lm_eval_cora.decide.verdicts import Outcome, Requirement, check_bound, no_baseline, parse_until, settled
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.rounds import Observed, Planned
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import Entry, course, is_known_early
+from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.sequences import Course
 from lm_eval_cora.questions.messages import did_you_mean
@@ -32,19 +33,15 @@ class Open(NamedTuple):
     before: float = 0.0  # the value of the baseline
     higher: bool | None = None  # whether a higher value is better
 
-    def outcome(self, table: ResponseTable) -> Outcome:
-        """The verdict after the answers in a table."""
-        known = self.course(table)
-        return "undecided" if known is None else settled(known, self.requirement, self.before, self.higher)
-
-    def says(self, table: ResponseTable) -> str:
-        """What is known, such as `cora 0.41 to 0.52`."""
+    def look(self, table: ResponseTable) -> tuple[Outcome, str]:
+        """The verdict after the answers in a table, and what is known, such as `cora 0.41 to 0.52`."""
         known = self.course(table)
         if known is None:
-            return f"{self.requirement.metric} unknown"
+            return "undecided", f"{self.requirement.metric} unknown"
+        outcome = settled(known, self.requirement, self.before, self.higher)
         low, high = (end - self.before for end in known.interval())
         compared = " minus the baseline" if self.requirement.compares else ""
-        return f"{self.requirement.metric}{compared} {low:.3f} to {high:.3f}"
+        return outcome, f"{self.requirement.metric}{compared} {low:.3f} to {high:.3f}"
 
 
 @dataclass
@@ -65,10 +62,18 @@ class Until:
             raise UserError("--baseline: expected --until 'no-worse METRIC:MARGIN' or 'same METRIC:MARGIN'")
         self._baselines: list[Run] | None = None
         self._open: dict[str, list[Open]] = {}
-        self._tables: dict[str, ResponseTable] = {}  # of the last look
+        self._last: dict[str, list[tuple[Outcome, str]]] = {}  # of the last look
 
     def prepare(
-        self, task: str, entries: Sequence[Entry], sizes: Mapping[str, int], *, seed: int, stops: bool, signature: str
+        self,
+        task: str,
+        entries: Sequence[Entry],
+        sizes: Mapping[str, int],
+        *,
+        units: Sequence[tuple[str, str]],
+        seed: int,
+        stops: bool,
+        signature: str,
     ) -> Collection[str]:
         """Check that the requirements on a task can be tested on its answers; return the metrics that can be."""
         whole = _trial(list(sizes.values()))
@@ -84,9 +89,10 @@ class Until:
                     f"--until {requirement}: {task} has no metric {requirement.metric!r} that can be tested at every "
                     f"look{why}.{did_you_mean(requirement.metric, possible)} Expected one of {', '.join(possible)}"
                 )
+            check_bound(requirement, entry)
             known = partial(course, entry, seed=seed)
             if requirement.compares:
-                before = self._counterpart(task, requirement, sizes, signature)
+                before = self._counterpart(task, requirement, units, signature)
                 higher, value = entry.get("higher_is_better"), before.estimates[requirement.metric].value
                 known = partial(known, before=before.table)
                 self._open[task].append(Open(requirement, known, value, higher))
@@ -94,7 +100,9 @@ class Until:
                 self._open[task].append(Open(requirement, known))
         return possible
 
-    def _counterpart(self, task: str, requirement: Requirement, questions: Collection[str], signature: str) -> Run:
+    def _counterpart(
+        self, task: str, requirement: Requirement, units: Sequence[tuple[str, str]], signature: str
+    ) -> Run:
         """The baseline's run of a task: whole, and asked the same."""
         assert self.baseline is not None
         if self._baselines is None:
@@ -104,14 +112,17 @@ class Until:
         if len(of_task) != 1:
             raise UserError(f"{where}: expected one run of {task}, got {len(of_task)}")
         (before,) = of_task
-        if reason := no_baseline(before, signature, questions, len(questions)):
+        if reason := no_baseline(before, signature, units, len(units)):
             raise UserError(f"{where}: {task} cannot be compared with it: {reason}")
-        if requirement.metric not in before.estimates:
+        if isnan(before.estimates.get(requirement.metric, UNDEFINED).value):
             raise UserError(f"{where}: {task} has no metric {requirement.metric!r}")
         return before
 
-    def check(self, tasks: Sequence[str]) -> None:
-        """Check that each requirement is about a task of the run."""
+    def check(self) -> None:
+        """Check that each requirement is about a task of the run, and each task has one."""
+        tasks = list(self._open)
+        if idle := [task for task, known in self._open.items() if not known]:
+            raise UserError(f"--until: expected a requirement on each task of this run, got none on {idle[0]}")
         for requirement in self.requirements:
             if requirement.task and requirement.task not in tasks:
                 raise UserError(
@@ -125,16 +136,16 @@ class Until:
 
     def is_settled(self, task: str, asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> bool:
         """Whether all requirements on a task are certain; `left` has the units of the other questions."""
-        table = self._tables[task] = table_of(asked, observed, left)
-        known = "; ".join(each.says(table) for each in self._open[task])
+        table = table_of(asked, observed, left)
+        looks = self._last[task] = [each.look(table) for each in self._open[task]]
+        known = "; ".join(text for _, text in looks)
         logger.info("%s: %s after %d of %d questions", task, known, len(asked), len(asked) + len(left))
-        return all(each.outcome(table) != "undecided" for each in self._open[task])
+        return all(outcome != "undecided" for outcome, _ in looks)
 
     def verdicts(self, task: str) -> list[str]:
         """What is said at the end: each requirement with its outcome and interval."""
-        if (table := self._tables.get(task)) is None:
-            return []
-        return [f"{each.requirement}: {each.outcome(table)}; {each.says(table)}" for each in self._open[task]]
+        looks = zip(self._open[task], self._last[task], strict=True)
+        return [f"{each.requirement}: {outcome}; {text}" for each, (outcome, text) in looks]
 
 
 def table_of(asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> ResponseTable:

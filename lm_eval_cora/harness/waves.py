@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.harness.rounds import Key, Observed, Planned, QuestionOutcome, StoppableTask, of_each_task
+from lm_eval_cora.harness.rounds import Key, Observed, Planned, QuestionOutcome, StoppableTask
 from lm_eval_cora.metrics.stopping import Moments, place_of
 
 Requests = tuple[Instance, ...]
@@ -111,12 +111,10 @@ def collect(
         planned.key: QuestionOutcome(requests, scored > 0, right > 0, *variants)
         for planned, (requests, scored, right, *variants) in zip(agenda, rows, strict=True)
     }
-    members = of_each_task(agenda).items()
-    sums = {task: moments_of([outcomes[planned.key] for planned in of_task]) for task, of_task in members}
-    return Observed(sum(outcome.requests for outcome in outcomes.values()), sums, outcomes)
+    return Observed(sum(outcome.requests for outcome in outcomes.values()), outcomes)
 
 
-def moments_of(outcomes: Sequence[QuestionOutcome]) -> Moments:
+def moments_of(outcomes: Iterable[QuestionOutcome]) -> Moments:
     """The sums over the questions whose original has a result."""
     known = [outcome for outcome in outcomes if outcome.scored]
     right, always = [outcome for outcome in known if outcome.right], [outcome for outcome in known if outcome.always]

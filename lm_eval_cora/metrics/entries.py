@@ -83,7 +83,7 @@ def saves_requests(entries: Iterable[Entry]) -> bool:
 
 def course(entry: Entry, table: ResponseTable, seed: int, before: ResponseTable | None = None) -> Course | None:
     """What is known of a metric after each unit that a run asked in the order of a seed; None without such a method."""
-    if not _is_of_hits(entry) or "without" in entry:
+    if table.incomplete or not _is_of_hits(entry) or "without" in entry:
         return None
     function, means = partial(entry["aggregation"], **parameters_of(entry)), facts_of(entry["aggregation"]).means
     of_originals = bool(needs_of(entry))
@@ -102,7 +102,8 @@ def compute(entry: Entry, table: ResponseTable, *, seed: int | None = None) -> A
             return UNDEFINED
         value, error = compute(entry, table)
         left = 1 - known.values.shape[1] / known.total
-        return Estimate(value, error * sqrt(left) if left else 0.0, ends=known.interval() if left else (value, value))
+        low, high = known.interval()  # of the passages, which may have different sizes
+        return Estimate(value, error * sqrt(left) if left else 0.0, ends=(min(low, value), max(value, high)))
     if "without" in entry:
         table = _without(table, entry["without"])
     function = partial(entry["aggregation"], **parameters_of(entry))

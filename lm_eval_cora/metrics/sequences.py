@@ -31,7 +31,8 @@ from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.questions.randomness import draw
 
 _STEP = 1.25  # factor between two values of q
-_WEIGHTS = _STEP ** np.arange(-21.0, 22.0)
+_MOST = 21  # largest power of the factor
+_WEIGHTS = [_STEP**power for power in sorted(range(-_MOST, _MOST + 1), key=abs)]  # the first ones decide most often
 # Between two values of q the bound 2 sqrt(q c) is above the line through its values there, by this factor at most.
 _BETWEEN = (1 + sqrt(_STEP)) / (2 * _STEP**0.25)
 _RISKED = 0.75  # largest share of what a player has that is lost in a step
@@ -71,9 +72,11 @@ class Course:
             return self.value >= bound - _ROUNDING
         if len(self.values) == 1:
             return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
-        weights = np.stack([_WEIGHTS, np.ones_like(_WEIGHTS)], axis=-1)[:, None]
-        bounds = _BETWEEN * 2 * np.sqrt(_WEIGHTS * max(bound, 0.0))[:, None]
-        return bound <= 0 or bool(np.all(self._gain(weights, bounds) >= -log(tail)))
+        gains = (
+            self._gain(np.array([[[q, 1.0]]]), np.array([[_BETWEEN * 2 * sqrt(q * max(bound, 0.0))]]))[0]
+            for q in _WEIGHTS
+        )
+        return bound <= 0 or all(gain >= -log(tail) for gain in gains)
 
     def is_below(self, bound: float, tail: float) -> bool:
         """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
@@ -83,7 +86,7 @@ class Course:
             return bool(self._gain(-np.ones((1, 1, 1)), np.array([[-bound]]))[0] >= -log(tail))
         # The q of a step comes from the steps before it, which makes no difference to what a player wins on average.
         first, second = _before(self.values)
-        ratio = np.clip((second + 2) / (first + 1), _WEIGHTS[0], _WEIGHTS[-1])
+        ratio = np.clip((second + 2) / (first + 1), _STEP**-_MOST, _STEP**_MOST)
         weights = -np.stack([ratio, np.ones_like(ratio)], axis=-1)[None]
         bounds = -2 * np.sqrt(ratio * max(bound, 0.0))[None]
         return bool(self._gain(weights, bounds)[0] >= -log(tail))
@@ -147,18 +150,24 @@ def in_drawn_order(units: Iterable[str], seed: int) -> list[str]:
 def course_of(
     means: Sequence[Mean], table: ResponseTable, seed: int, before: ResponseTable | None = None
 ) -> Course | None:
-    """The course of a metric that is the product of these means; None if one of them is not a mean over questions.
+    """The course of a metric that is the product of these means.
+
+    It is None if one of them is not a mean over questions, or if the units asked are not the first ones of the order.
+    The last passage may be asked in part, if the requests ran out; it is left out.
 
     With a table of answers to all questions, `before`, the values are differences to its answers to the same question,
     plus its mean: their mean over all questions is the same, and they vary less.
     """
     whole = before or table
-    sizes = Counter([*whole.unit_names, *whole.unasked])
-    asked, scale = in_drawn_order(table.unit_names, seed), len(sizes) / sizes.total()
+    sizes, answered = Counter([*whole.unit_names, *whole.unasked]), Counter(table.unit_names)
+    complete = {unit for unit, count in answered.items() if count == sizes[unit]}
+    asked, scale = in_drawn_order(sizes, seed)[: len(complete)], len(sizes) / max(1, sizes.total())
+    if complete != {*asked}:
+        return None
     values, ranges = [], []
     for mean in means:
         (own, (low, high)), (known, _) = _values_of(mean, table), _values_of(mean, before) if before else ({}, ())
-        if not own:
+        if not own or (before and not known):
             return None
         sums, shifts = defaultdict[str, float](float), defaultdict[str, float](float)
         for unit, question in zip(table.unit_names, table.question_ids, strict=True):

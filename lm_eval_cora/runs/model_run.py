@@ -1,6 +1,7 @@
 """The run of a task by a model: its answers, their metrics, and whether it can be compared with another run."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import isclose, isnan
@@ -140,7 +141,9 @@ class Run:
     @property
     def seed(self) -> int:
         """The seed that drew the order of the questions."""
-        return int(signature_parts(self.signature).get("seed", 0))
+        with suppress(ValueError):
+            return int(signature_parts(self.signature).get("seed", 0))
+        return 0
 
     @property
     def is_read_again(self) -> bool:

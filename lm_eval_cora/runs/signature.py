@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Reader
@@ -52,9 +52,9 @@ def format_signature(parts: Mapping[str, object], version: str) -> str:
     return "|".join(["cora", *(f"{name}:{value}" for name, value in escaped.items()), version])
 
 
-def how_asked(signature: str, *, known_data: bool) -> dict[str, str]:
-    """The parts of a signature that describe how the questions were asked. They are equal for comparable runs."""
-    may_differ = _MAY_DIFFER | ({"data_files"} if known_data else set())
+def how_asked(signature: str, *, known_data: bool, also: Collection[str] = ()) -> dict[str, str]:
+    """The parts of a signature that describe how the questions were asked, and some others; equal if comparable."""
+    may_differ = (_MAY_DIFFER | ({"data_files"} if known_data else set())).difference(also)
     return {name: value for name, value in signature_parts(signature).items() if name not in may_differ}
 
 
