@@ -66,22 +66,29 @@ class Course:
         """The metric of the units asked so far."""
         return float(self.values.mean(axis=1).prod())
 
+    @property
+    def _between(self) -> tuple[float, float]:
+        """The lowest and the highest possible value."""
+        low, high = self.ranges[0] if len(self.values) == 1 else (0.0, 1.0)
+        return float(low), float(high)
+
     def is_above(self, bound: float, tail: float) -> bool:
         """Whether the value for all units is at least a bound: wrong with a probability of at most `tail`, ever."""
         if self.is_complete:
             return self.value >= bound - _ROUNDING
+        if bound <= self._between[0]:
+            return True
         if len(self.values) == 1:
             return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
-        gains = (
-            self._gain(np.array([[[q, 1.0]]]), np.array([[_BETWEEN * 2 * sqrt(q * max(bound, 0.0))]]))[0]
-            for q in _WEIGHTS
-        )
-        return bound <= 0 or all(gain >= -log(tail) for gain in gains)
+        gains = (self._gain(np.array([[[q, 1.0]]]), np.array([[_BETWEEN * 2 * sqrt(q * bound)]]))[0] for q in _WEIGHTS)
+        return all(gain >= -log(tail) for gain in gains)
 
     def is_below(self, bound: float, tail: float) -> bool:
         """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
         if self.is_complete:
             return self.value <= bound + _ROUNDING
+        if bound >= self._between[1]:
+            return True
         if len(self.values) == 1:
             return bool(self._gain(-np.ones((1, 1, 1)), np.array([[-bound]]))[0] >= -log(tail))
         # The q of a step comes from the steps before it, which makes no difference to what a player wins on average.
@@ -95,11 +102,10 @@ class Course:
         """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
         if self.is_complete:
             return self.value, self.value
-        tail = (1 - level) / 2
-        least, most = self.ranges.T if len(self.values) == 1 else ([0.0], [1.0])
-        start = min(max(self.value, least[0]), most[0]) if self.values.size else (least[0] + most[0]) / 2
-        low = _edge(lambda bound: self.is_above(bound, tail), float(least[0]), start)
-        high = _edge(lambda bound: self.is_below(bound, tail), float(most[0]), start)
+        tail, (least, most) = (1 - level) / 2, self._between
+        start = min(max(self.value, least), most) if self.values.size else (least + most) / 2
+        low = _edge(lambda bound: self.is_above(bound, tail), least, start)
+        high = _edge(lambda bound: self.is_below(bound, tail), most, start)
         return low, high
 
     def _gain(self, weights: Floats, bounds: Floats) -> Floats:
