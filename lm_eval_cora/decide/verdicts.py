@@ -61,6 +61,11 @@ class Requirement:
         """Whether it compares with a baseline."""
         return self.sign in _COMPARISONS.values()
 
+    @property
+    def level(self) -> float:
+        """The level of its interval."""
+        return SAME_LEVEL if self.sign == "same within" else LEVEL
+
     def __str__(self) -> str:
         """Return the requirement as text, without the task."""
         return f"{self.metric} {self.sign} {self.number:g}"
@@ -116,14 +121,14 @@ def settled(known: Course, requirement: Requirement, before: float = 0.0, higher
     """The verdict about the value for all questions of a benchmark while they are asked: certain at every look."""
     number, sign = requirement.number, requirement.sign
     if sign == "±":
-        low, high = known.interval(LEVEL)
+        low, high = known.interval(requirement.level)
         return "pass" if high - low <= 2 * number else "undecided"
     has_least = sign in (">=", "same within") or (sign == "no worse by" and higher is True)
     has_most = sign in ("<=", "same within") or (sign == "no worse by" and not higher)
     least, most = before - number, before + number
     if not requirement.compares:
         least = most = number
-    tail = (1 - (SAME_LEVEL if sign == "same within" else LEVEL)) / 2
+    tail = (1 - requirement.level) / 2
     if (not has_least or known.is_above(least, tail)) and (not has_most or known.is_below(most, tail)):
         return "pass"
     is_failed = (has_least and known.is_below(least, tail)) or (has_most and known.is_above(most, tail))
@@ -296,7 +301,7 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     """The verdict about a run, or about its paired difference to the baseline: is it at most the margin?"""
     metric, bound, questions = requirement.metric, requirement.number, len(run.table.sizes)
     is_same = requirement.sign == "same within"
-    level = SAME_LEVEL if is_same else LEVEL
+    level = requirement.level
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     estimate = run.estimates[metric]
     sample: Sample | None

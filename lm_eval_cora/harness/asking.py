@@ -256,7 +256,7 @@ def stop_early(
     *,
     budget: int | None = None,
     until: Sequence[str] = (),
-    baseline: Path | None = None,
+    baseline: Path | str | None = None,
     max_gen_toks: Sequence[int] = (),
 ) -> AskingLM:
     """Wrap a model so that requests are skipped once the scores are known exactly.

@@ -39,7 +39,7 @@ class Open(NamedTuple):
         if known is None:
             return "undecided", f"{self.requirement.metric} unknown"
         outcome = settled(known, self.requirement, self.before, self.higher)
-        low, high = (end - self.before for end in known.interval())
+        low, high = (end - self.before for end in known.interval(self.requirement.level))
         compared = " minus the baseline" if self.requirement.compares else ""
         return outcome, f"{self.requirement.metric}{compared} {low:.3f} to {high:.3f}"
 
@@ -49,7 +49,7 @@ class Until:
     """The requirements of a run."""
 
     texts: Sequence[str]
-    baseline: Path | None = None
+    baseline: Path | str | None = None
     requirements: list[Requirement] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class Until:
         """The baseline's run of a task: whole, and asked the same."""
         assert self.baseline is not None
         if self._baselines is None:
-            self._baselines = read_runs([self.baseline])
+            self._baselines = read_runs([Path(self.baseline)])
         where = f"--baseline {self.baseline}"
         of_task = [run for run in self._baselines if run.name == task]
         if len(of_task) != 1:

@@ -253,10 +253,11 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
     if referring := parts.get("left_out"):
         notes.append(left_out_for_references(referring))
     if "until" in parts:
-        notes.append(
-            f"--until {parts['until']} ended the run after {table.size} of {len(table.sizes) + table.not_begun:,}. "
-            "Errors and intervals are about all of these, and the intervals hold at every look together"
-        )
+        about = "Errors and intervals are about all of these, and the intervals hold at every look together"
+        if table.incomplete:
+            about = "Answers to others are missing, so nothing is known about all of these"
+        every = len(table.sizes) + table.incomplete + table.not_begun
+        notes.append(f"the run asked {table.size} of {every:,} until {parts['until']} was certain. {about}")
     elif not table.is_whole:
         notes.append(
             f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that the "

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from math import inf
 
 import numpy as np
 import pytest
@@ -16,15 +17,16 @@ from lm_eval_cora.harness.rounds import (
     in_turn,
     send,
     shares_of_budget,
+    until_settled,
     within_budget,
 )
-from lm_eval_cora.harness.waves import QuestionState, collect
+from lm_eval_cora.harness.waves import QuestionState, collect, moments_of
 from tests.support.simulated import run, scores, signature_of
 from tests.support.stopping import Moody, chance
 
 
 def agenda_of(task, questions, requests=26):
-    return [Planned(task, f"q{number}", requests) for number in range(questions)]
+    return [Planned(task, f"q{number}", requests, f"q{number}") for number in range(questions)]
 
 
 # ---- a budget
@@ -97,13 +99,60 @@ def test_a_large_task_does_not_get_more_of_a_budget_than_a_small_one():
     assert shares_of_budget(agenda, 40_000) == {"mmlu": 2_000 - 817, "tqa": 817}
 
 
+# ---- requirements
+def played(agenda, settled_after, looks, budget=inf, spend=lambda planned: planned.requests):
+    """The numbers of questions of each task at its looks, and all questions in the order of asking."""
+    done, seen, observed = [], {}, None
+
+    def is_settled(task, asked, _):
+        assert asked == [planned for planned in done if planned.task == task]
+        seen.setdefault(task, []).append(len(asked))
+        return len(asked) >= settled_after.get(task, inf)
+
+    rounds = until_settled(agenda, is_settled, looks, budget)
+    while (batch := send(rounds, observed)) is not None:
+        assert batch
+        done += batch
+        observed = Observed(sum(map(spend, done)))
+    return seen, done
+
+
+def by_tens(asked):
+    return max(20, asked + 10)
+
+
+def test_each_task_ends_at_its_first_look_that_is_settled():
+    tasks = [agenda_of("a", 100), agenda_of("b", 100), agenda_of("c", 35), agenda_of("d", 12)]
+    seen, done = played(in_turn(tasks), {"a": 25, "b": 60, "d": 12}, by_tens)
+    assert seen == {"a": [20, 30], "b": [20, 30, 40, 50, 60], "c": [20, 30, 35], "d": [12]}
+    assert [planned for planned in done if planned.task == "b"] == tasks[1][:60]
+
+
+def test_a_budget_ends_what_is_not_settled():
+    agenda = in_turn([agenda_of("a", 100), agenda_of("b", 100)])
+    seen, done = played(agenda, {"a": 20}, by_tens, budget=2_000, spend=lambda planned: 13)
+    # At most 2,000 requests. The questions of b cost 13 instead of 26, so 100 of them are asked after the 20 of a.
+    assert (seen["a"], seen["b"][-1], len(done)) == ([20], 100, 120)
+    seen, done = played(agenda, {}, by_tens, budget=1_000)
+    assert len(done) == 1_000 // 26
+    with pytest.raises(UserError, match="expected at least 26 requests"):
+        played(agenda, {}, by_tens, budget=25)
+
+
+def test_the_questions_of_a_passage_are_in_one_round():
+    agenda = [Planned("t", f"q{number}", 3, f"p{number // 7}") for number in range(70)]
+    seen, done = played(agenda, {"t": 30}, by_tens)
+    assert seen == {"t": [21, 35]}  # the first numbers of whole passages from 20 and from 31
+    assert done == agenda[:35]
+
+
 # ---- the results
 @pytest.mark.parametrize("unscored", [0, 1])
 def test_a_question_is_always_right_only_if_all_its_variants_are(unscored):
     task = None
     question = QuestionState(task, True, original=True, unscored=unscored, requests=3)
     observed = collect([Planned("t", "q", 3)], {("t", "q"): question}, lambda numbers: numbers)
-    assert observed.sums == {"t": (1, 3, 1, 3, *((0, 0) if unscored else (1, 3)))}
+    assert moments_of(observed.outcomes.values()) == (1, 3, 1, 3, *((0, 0) if unscored else (1, 3)))
 
 
 def test_the_variants_of_a_question_may_be_on_several_ranks():
@@ -118,7 +167,7 @@ def test_the_variants_of_a_question_may_be_on_several_ranks():
         collect(agenda, questions, lambda numbers: own.append(numbers) or numbers)  # type: ignore[func-returns-value]
     observed = collect(agenda, {}, lambda _: np.sum(own, axis=0).tolist())
     assert observed.outcomes == {("t", "q"): (3, True, True, 1, 1), ("t", "other"): (1, False, False, 0, 1)}
-    assert (observed.requests, observed.sums["t"]) == (4, (1, 3, 1, 3, 0, 0))
+    assert (observed.requests, moments_of(observed.outcomes.values())) == (4, (1, 3, 1, 3, 0, 0))
 
 
 # ---- through the harness
