@@ -61,6 +61,13 @@ class Requirement:
         """Whether it compares with a baseline."""
         return self.sign in _COMPARISONS.values()
 
+    def allowed(self, before: float = 0.0, higher: bool | None = None) -> tuple[float, float]:
+        """The lowest and the highest value that meets it, given the value of the baseline and the better direction."""
+        least, most = before - self.number, before + self.number
+        not_worse = (least, inf) if higher else (-inf, most)
+        ends = {">=": (self.number, inf), "<=": (-inf, self.number), "no worse by": not_worse}
+        return ends.get(self.sign, (least, most))
+
     @property
     def level(self) -> float:
         """The level of its interval."""
@@ -119,20 +126,14 @@ def check_bound(requirement: Requirement, entry: Entry) -> None:
 
 def settled(known: Course, requirement: Requirement, before: float = 0.0, higher: bool | None = None) -> Outcome:
     """The verdict about the value for all questions of a benchmark while they are asked: certain at every look."""
-    number, sign = requirement.number, requirement.sign
-    if sign == "±":
+    if requirement.sign == "±":
         low, high = known.interval(requirement.level)
-        return "pass" if high - low <= 2 * number else "undecided"
-    has_least = sign in (">=", "same within") or (sign == "no worse by" and higher is True)
-    has_most = sign in ("<=", "same within") or (sign == "no worse by" and not higher)
-    least, most = before - number, before + number
-    if not requirement.compares:
-        least = most = number
+        return "pass" if high - low <= 2 * requirement.number else "undecided"
+    least, most = requirement.allowed(before, higher)
     tail = (1 - requirement.level) / 2
-    if (not has_least or known.is_above(least, tail)) and (not has_most or known.is_below(most, tail)):
+    if known.is_above(least, tail) and known.is_below(most, tail):
         return "pass"
-    is_failed = (has_least and known.is_below(least, tail)) or (has_most and known.is_above(most, tail))
-    return "fail" if is_failed else "undecided"
+    return "fail" if known.is_below(least, tail) or known.is_above(most, tail) else "undecided"
 
 
 def _read_policy(path: Path) -> list[Requirement]:
@@ -317,7 +318,7 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2), cautious=True)
         sample = None if isnan(numbers.stderr) else replace(Contrast.of(first, estimate), cautious=True)
         bound = copysign(bound, numbers.value) if is_same else -bound if at_least else bound  # the nearer one
-    allowed = (-abs(bound), abs(bound)) if is_same else (bound, inf) if at_least else (-inf, bound)
+    allowed = requirement.allowed(higher=at_least)
     outcome = decide(numbers.low, numbers.high, *allowed)
     if known is not None:
         value = before.estimates[metric].value if before else 0.0

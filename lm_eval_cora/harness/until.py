@@ -30,8 +30,8 @@ class Open(NamedTuple):
 
     requirement: Requirement
     course: Callable[[ResponseTable], Course | None]
-    before: float = 0.0  # the value of the baseline
-    higher: bool | None = None  # whether a higher value is better
+    before: float  # the value of the baseline
+    higher: bool | None  # whether a higher value is better
 
     def look(self, table: ResponseTable) -> tuple[Outcome, str]:
         """The verdict after the answers in a table, and what is known, such as `cora 0.41 to 0.52`."""
@@ -90,14 +90,11 @@ class Until:
                     f"look{why}.{did_you_mean(requirement.metric, possible)} Expected one of {', '.join(possible)}"
                 )
             check_bound(requirement, entry)
-            known = partial(course, entry, seed=seed)
+            known, value = partial(course, entry, seed=seed), 0.0
             if requirement.compares:
                 before = self._counterpart(task, requirement, units, signature)
-                higher, value = entry.get("higher_is_better"), before.estimates[requirement.metric].value
-                known = partial(known, before=before.table)
-                self._open[task].append(Open(requirement, known, value, higher))
-            else:
-                self._open[task].append(Open(requirement, known))
+                known, value = partial(known, before=before.table), before.estimates[requirement.metric].value
+            self._open[task].append(Open(requirement, known, value, entry.get("higher_is_better")))
         return possible
 
     def _counterpart(
