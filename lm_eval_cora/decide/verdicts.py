@@ -22,7 +22,7 @@ from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.metrics.sequences import Course
 from lm_eval_cora.questions.inputs import reading
-from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
+from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.report.content import Cell, Number, Table, end_as_text
 from lm_eval_cora.runs.model_run import Run, not_comparable
@@ -274,9 +274,7 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
         before = of_task[0]
     total = len(run.table.sizes) + run.table.not_begun
     if run.is_stopped:
-        reason = no_baseline(
-            before, run.signature, zip(run.table.question_ids, run.table.unit_names, strict=True), total
-        )
+        reason = no_baseline(before, run.signature, run.table.unit_of.items(), total)
     else:
         reason = not_comparable(before, run)
     if reason:
@@ -290,9 +288,8 @@ def no_baseline(before: Run, signature: str, units: Iterable[tuple[str, str]], t
     """Reason why a run cannot be the baseline of one of `total` questions that stops early; empty if it can."""
     if before.is_stopped or len(before.table.sizes) != total:
         return f"the baseline answered {len(before.table.sizes):,} of {total:,} questions. Ask all of them in it"
-    if missing := set(units).difference(zip(before.table.question_ids, before.table.unit_names, strict=True)):
-        names = first_few(sorted(question for question, _ in missing))
-        return f"{counted(len(missing), 'question')} ({names}) of the run are not in it, or in another passage"
+    if missing := set(units).difference(before.table.unit_of.items()):
+        return f"{counted(len(missing), 'question')} of the run are not in it, or in another passage"
     asked, also = (how_asked(one, known_data=True, also=("data", "reader")) for one in (before.signature, signature))
     differing = differences_between(asked, also, show=str) if before.signature and signature else []
     return f"their settings differ: {'; '.join(differing)}" if differing else ""

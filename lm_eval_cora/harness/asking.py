@@ -137,12 +137,10 @@ class AskingLM(ForwardingLM):
         if self.until is not None:
             self.until.check()
         is_sample = self.budget is not None or self.until is not None
+        agenda = [rounds.Planned(task, question, 0) for task, question in questions]
         if is_sample:
             agenda = rounds.in_turn([task.agenda(by_unit=self.until is not None) for task in tasks.values()])
-            strategy = self._sampled(agenda)
-        else:
-            agenda = [rounds.Planned(task, question, 0) for task, question in questions]
-            strategy = rounds.everything(agenda)
+        strategy = self._rounds_of(agenda)
         if self.budget is not None:
             logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
         observed, number = rounds.Observed(), 0
@@ -168,11 +166,10 @@ class AskingLM(ForwardingLM):
             self._report(task, [question for question in questions.values() if question.task is task], observed)
         return answers
 
-    def _sampled(self, agenda: Sequence[rounds.Planned]) -> rounds.Rounds:
-        """The rounds of a budget, and of requirements."""
+    def _rounds_of(self, agenda: Sequence[rounds.Planned]) -> rounds.Rounds:
+        """All questions in one round, or the rounds of a budget, and of requirements."""
         if self.until is None:
-            assert self.budget is not None
-            return rounds.within_budget(agenda, self.budget)
+            return rounds.within_budget(agenda, self.budget or inf)
         units = {task: [each.unit for each in questions] for task, questions in rounds.of_each_task(agenda).items()}
 
         def is_settled(task: str, asked: Sequence[rounds.Planned], observed: rounds.Observed) -> bool:

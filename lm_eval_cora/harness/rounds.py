@@ -96,11 +96,6 @@ def send(rounds: Rounds, observed: Observed | None) -> Sequence[Planned] | None:
         return None
 
 
-def everything(agenda: Sequence[Planned]) -> Rounds:
-    """All questions in one round."""
-    yield agenda
-
-
 T = TypeVar("T")
 
 
@@ -124,7 +119,7 @@ def shares_of_budget(agenda: Sequence[Planned], budget: int) -> dict[str, int]:
     return {task: counts[task] for task in of_each_task(agenda)}
 
 
-def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
+def within_budget(agenda: Sequence[Planned], budget: float) -> Rounds:
     """Ask whole questions, in the order of the agenda, with a limited number of requests."""
     return until_settled(agenda, lambda task, asked, observed: False, lambda asked: inf, budget)
 

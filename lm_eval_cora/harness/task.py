@@ -256,10 +256,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             logger.warning(f"{self.task_name}: --stop has no effect: the metrics of this task need all answers")
         self._left_out = {key: value for key, value in model.settings.items() if self.can_stop or key != "stop"}
         if model.until is not None:
-            sizes = Counter(doc["question_id"] for doc in self._selected.values())
+            variants = Counter((doc["question_id"], _unit(doc)) for doc in self._selected.values())
             named = model.until.prepare(
-                *(self.task_name, self._entries, sizes),
-                units=[(planned.question, planned.unit) for planned in self.agenda()],
+                *(self.task_name, self._entries, variants),
                 seed=self._options.seed,
                 stops=stops,
                 signature=self._signature(),
@@ -312,7 +311,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         costs, units = Counter[str](), dict[str, str]()
         for doc in self._selected.values():
             costs[doc["question_id"]] += self._answers_scored(doc)
-            units[doc["question_id"]] = unit_name(doc["question_id"], doc.get("cluster") or "")
+            units[doc["question_id"]] = _unit(doc)
         order = in_drawn_order(costs, self._options.seed)
         if by_unit:
             place = {unit: number for number, unit in enumerate(in_drawn_order(units.values(), self._options.seed))}
@@ -395,6 +394,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             self._left_out,
             self._selected.values(),
         )
+
+
+def _unit(doc: Doc) -> str:
+    return unit_name(doc["question_id"], doc.get("cluster") or "")
 
 
 @contextmanager

@@ -25,6 +25,10 @@ _FIRST = 50  # questions before the first look
 _GROWTH = 0.05  # share of the questions by which their number grows until the next look
 
 
+Variants = Mapping[tuple[str, str], int]
+"""The number of variants of each question and its unit."""
+
+
 class Open(NamedTuple):
     """A requirement on a task, and how it is tested."""
 
@@ -65,18 +69,11 @@ class Until:
         self._last: dict[str, list[tuple[Outcome, str]]] = {}  # of the last look
 
     def prepare(
-        self,
-        task: str,
-        entries: Sequence[Entry],
-        sizes: Mapping[str, int],
-        *,
-        units: Sequence[tuple[str, str]],
-        seed: int,
-        stops: bool,
-        signature: str,
+        self, task: str, entries: Sequence[Entry], variants: Variants, *, seed: int, stops: bool, signature: str
     ) -> Collection[str]:
         """Check that the requirements on a task can be tested on its answers; return the metrics that can be."""
-        whole = _trial(list(sizes.values()))
+        sizes = enumerate(variants.values())
+        whole = ResponseTable.from_hits([[True, *[number % 2 == 0] * (size - 1)] for number, size in sizes])
         possible = {entry["metric"]: entry for entry in entries if is_known_early(entry) or not stops}
         possible = {name: entry for name, entry in possible.items() if course(entry, whole, seed) is not None}
         self._open[task] = []
@@ -92,14 +89,12 @@ class Until:
             check_bound(requirement, entry)
             known, value = partial(course, entry, seed=seed), 0.0
             if requirement.compares:
-                before = self._counterpart(task, requirement, units, signature)
+                before = self._counterpart(task, requirement, variants, signature)
                 known, value = partial(known, before=before.table), before.estimates[requirement.metric].value
             self._open[task].append(Open(requirement, known, value, entry.get("higher_is_better")))
         return possible
 
-    def _counterpart(
-        self, task: str, requirement: Requirement, units: Sequence[tuple[str, str]], signature: str
-    ) -> Run:
+    def _counterpart(self, task: str, requirement: Requirement, variants: Variants, signature: str) -> Run:
         """The baseline's run of a task: whole, and asked the same."""
         assert self.baseline is not None
         if self._baselines is None:
@@ -109,7 +104,7 @@ class Until:
         if len(of_task) != 1:
             raise UserError(f"{where}: expected one run of {task}, got {len(of_task)}")
         (before,) = of_task
-        if reason := no_baseline(before, signature, units, len(units)):
+        if reason := no_baseline(before, signature, variants, len(variants)):
             raise UserError(f"{where}: {task} cannot be compared with it: {reason}")
         if isnan(before.estimates.get(requirement.metric, UNDEFINED).value):
             raise UserError(f"{where}: {task} has no metric {requirement.metric!r}")
@@ -157,8 +152,3 @@ def table_of(asked: Sequence[Planned], observed: Observed, left: Sequence[str]) 
     table = ResponseTable.from_hits(rows, original=0 if has_originals else None)
     clusters = tuple("" if each.unit == each.question else each.unit[1:] for each in asked)
     return replace(table, question_ids=tuple(each.question for each in asked), clusters=clusters, unasked=tuple(left))
-
-
-def _trial(sizes: Sequence[int]) -> ResponseTable:
-    """Answers with which it is seen whether a metric is a mean over questions."""
-    return ResponseTable.from_hits([[True, *[number % 2 == 0] * (size - 1)] for number, size in enumerate(sizes)])

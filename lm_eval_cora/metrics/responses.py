@@ -87,7 +87,7 @@ class ResponseTable:
         followed: (R,) 1 if the response is in the requested format, 0 if not, nan if unknown.
         own: (R,) score that another program gave the answer, from 0 to 1; nan if there is none.
         incomplete: Number of questions left out because variants are missing.
-        unasked: The unit of each question left out because all its variants were skipped; see `unit_names`.
+        unasked: The unit of each question left out because all its variants were skipped; see `unit_of`.
         duplicates: Number of records left out because their variant already has one.
         repeats: The originals and their repeats, as a table of the same questions; None without repeats.
     """
@@ -186,7 +186,7 @@ class ResponseTable:
     def begun(self) -> ResponseTable:
         """The table without the questions all of whose variants were skipped."""
         begun = self.any_by_question(~self.skipped)
-        unasked = tuple(name for name, is_begun in zip(self.unit_names, begun, strict=True) if not is_begun)
+        unasked = tuple(name for name, is_begun in zip(self.unit_of.values(), begun, strict=True) if not is_begun)
         return replace(self.where(begun[self.question]), unasked=unasked)
 
     @property
@@ -195,9 +195,9 @@ class ResponseTable:
         return len(self.unasked)
 
     @property
-    def unit_names(self) -> tuple[str, ...]:
+    def unit_of(self) -> dict[str, str]:
         """The name of each question's unit."""
-        return tuple(map(unit_name, self.question_ids, self.clusters))
+        return dict(zip(self.question_ids, map(unit_name, self.question_ids, self.clusters), strict=True))
 
     @cached_property
     def starts(self) -> Ints:

@@ -165,7 +165,7 @@ def course_of(
     plus its mean: their mean over all questions is the same, and they vary less.
     """
     whole = before or table
-    sizes, answered = Counter([*whole.unit_names, *whole.unasked]), Counter(table.unit_names)
+    sizes, answered = Counter([*whole.unit_of.values(), *whole.unasked]), Counter(table.unit_of.values())
     complete = {unit for unit, count in answered.items() if count == sizes[unit]}
     asked, scale = in_drawn_order(sizes, seed)[: len(complete)], len(sizes) / max(1, sizes.total())
     if complete != {*asked}:
@@ -176,9 +176,9 @@ def course_of(
         if not own or (before and not known):
             return None
         sums, shifts = defaultdict[str, float](float), defaultdict[str, float](float)
-        for unit, question in zip(table.unit_names, table.question_ids, strict=True):
+        for question, unit in table.unit_of.items():
             sums[unit] += own[question]
-        for unit, question in zip(whole.unit_names, whole.question_ids, strict=True):
+        for question, unit in whole.unit_of.items():
             shifts[unit] += fmean(known.values()) - known[question] if known else 0.0
         values.append([(sums[unit] + shifts[unit]) * scale for unit in asked])
         ends = [(low * size + shifts[unit], high * size + shifts[unit]) for unit, size in sizes.items()]

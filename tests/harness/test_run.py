@@ -150,6 +150,10 @@ def test_a_config_file(run, tmp_path):
     settings = [sample["arguments"]["gen_args_0"]["arg_1"] for sample in ran.samples()]
     assert [(given["max_gen_toks"], given["until"]) for given in settings] == [(64, ["x"])] * 52
     assert not list(ran.folder.rglob("*.db"))
+    path.write_text("until: [cora>=0.01, mcqa±0.3]\n")
+    ran = run.ours("--config", path, questions=0)
+    assert "until:cora>=0.01; mcqa±0.3" in ran.signature()
+    assert "n:50x26" in ran.signature()
 
 
 @pytest.mark.parametrize(
@@ -222,6 +226,9 @@ MISTAKES = [
     ("foreign", ["--stop", "exact"], "--stop"),
     ("cora_demo", ["--target-stderr=0.01"], "--target-stderr=0.01: expected --until"),
     ("cora_demo", ["--target", "whole:0.1"], "--target: expected --until, such as"),
+    ("cora_demo", ["--until", "cora_dmo:cora>=0.4", "--until", "cora>=0.4"], "Did you mean 'cora_demo'"),
+    ("cora_demo", ["--until", "no-worse cora:0.1", "--baseline", "nowhere"], "nowhere"),
+    ("cora_demo", ["--until", "core>=0.4"], "has no metric 'core' that can be tested"),
     *(
         ("cora_demo", ["--samples", samples], "expected")
         for samples in ("nofile.json", "[1]", '{"cora_demo": 5}', '{"cora_demo": [0, "x"]}')

@@ -174,14 +174,6 @@ def baseline(tmp_path_factory):
     return write(tmp_path_factory.mktemp("baseline"), stop_early(Moody(8)), "cora_demo", {}).folder
 
 
-class Changed(Moody):
-    """Differs from the model of the baseline in the answers to every eighth question."""
-
-    def say(self, doc):
-        said = super().say(doc)
-        return "?" if int(doc["question_id"][-2:], 36) % 8 == 0 else said
-
-
 @pytest.mark.parametrize(
     ("model", "text", "verdict"),
     [
