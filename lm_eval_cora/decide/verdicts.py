@@ -192,7 +192,7 @@ class Verdict:
     is_difference: bool
     questions: int
     # How many decide it with a probability of 0.8 if the value is the true one. None if it is decided, if the value
-    # equals the bound, or if the run estimates the value of the full benchmark (--target).
+    # equals the bound, or if the run ended because of its answers (--until).
     questions_to_decide: int | None
     questions_available: int | None  # of the benchmark, if the verdict is undecided and the number is known
     signature: str | None  # of the run's scores; None without a results file

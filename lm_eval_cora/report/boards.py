@@ -205,8 +205,7 @@ def entry_of(run: Run, date: str) -> Standing:
 
 def settings_of(signature: str, data: Data, reader: str | None) -> dict[str, str]:
     """How the questions of a run were asked and its responses read. Runs with other settings are not comparable."""
-    ended = {name: value for name, value in signature_parts(signature).items() if name == "until"}
-    return how_asked(signature, known_data=bool(data.digest)) | ended | ({"reader": reader} if reader else {})
+    return how_asked(signature, known_data=bool(data.digest), also=("until",)) | ({"reader": reader} if reader else {})
 
 
 def _asked(run: Run) -> str:

@@ -279,8 +279,7 @@ def not_comparable(before: Run, after: Run) -> str:
         return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
     if only := only_in_one(before.table.question_ids, after.table.question_ids, "questions"):
         parts = signature_parts(before.signature).keys() | signature_parts(after.signature).keys()
-        is_ended = parts & {"budget"}
-        ended = " A budget ends each run at another question." if is_ended else ""
+        ended = " A budget ends each run at another question." if "budget" in parts else ""
         return f"{only}.{ended} Run both on the same questions (option 'questions' or 'categories')"
     if before.table.clusters != after.table.clusters:
         return (

@@ -64,7 +64,7 @@ def test_the_values_ranges_and_order_are_those_of_plain_loops(name, paired, made
     done = order[: min(limit, len(order))]
     asked = [n for unit in done for n in members[unit]]
     table = table_of(rows, passages, names, asked)
-    before = table_of(earlier, passages, names, range(len(rows))) if paired and name != "cora" else None
+    before = table_of(earlier, passages, names, range(len(rows))) if paired else None
     found = course(ENTRIES[name], table, seed, before)
     if len(asked) < 2:
         assert found is None
@@ -82,19 +82,6 @@ def test_the_values_ranges_and_order_are_those_of_plain_loops(name, paired, made
     assert (found.values <= found.ranges[:, 1:] + 1e-9).all()
     if found.is_complete:
         assert found.value == pytest.approx(compute(ENTRIES[name], table).value)
-
-
-def test_paired_values_of_cora_are_those_of_both_means():
-    # The earlier model: x = 1, 1, 0, 0 and 1 - x + y = 1, 0, 1, 1; their means are 1/2 and 3/4.
-    names, none = list("abcd"), [""] * 4
-    earlier = table_of([[1, 1], [1, 0], [0, 1], [0, 0]], none, names, range(4))
-    order = in_drawn_order(names, 0)
-    now = {"a": [1, 1], "b": [1, 1], "c": [1, 0], "d": [0, 0]}
-    table = table_of([now[name] for name in names], none, names, sorted(names.index(each) for each in order[:3]))
-    found = course(ENTRIES["cora"], table, 0, earlier)
-    values = {"a": (0.5, 0.75), "b": (0.5, 1.75), "c": (1.5, -0.25), "d": (0.5, 0.75)}
-    assert found.values.T.tolist() == [list(values[each]) for each in order[:3]]
-    assert found.ranges.tolist() == [[-0.5, 1.5], [-0.25, 1.75]]
 
 
 WITHOUT = {
