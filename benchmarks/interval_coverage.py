@@ -1,4 +1,4 @@
-"""Simulate runs with --target-stderr or --budget, and measure the coverage of their confidence intervals.
+"""Simulate runs with --budget, and measure the coverage of their confidence intervals.
 
 The questions have the outcomes of models in the CoRA paper's tables: right in all variants, right in the original only,
 or wrong in the original. A simulated run asks them like --stop exact, and the code of real runs decides when it ends.
@@ -21,17 +21,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
-from lm_eval_cora.harness.rounds import (
-    Observed,
-    Planned,
-    Rounds,
-    cora_error,
-    everything,
-    until_precise,
-    within_budget,
-)
+from lm_eval_cora.harness.rounds import Observed, Planned, Rounds, everything, within_budget
+from lm_eval_cora.metrics.estimate import product_of
 from lm_eval_cora.metrics.stopping import Moments, bias_of_budget
 
+# x_i and 1 - x_i + y_i of a question that is right in all variants, in the original only, or in no original
+OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
 QUESTIONS = 5_000
 VARIANTS = 26
 TASK = "cora"
@@ -50,9 +45,6 @@ WAYS: dict[str, Callable[[list[Planned]], Rounds]] = {
     # For comparison: samples of a fixed size.
     "100 questions": lambda agenda: everything(agenda[:100]),
     "500 questions": lambda agenda: everything(agenda[:500]),
-    "--target-stderr 0.03": lambda agenda: until_precise(agenda, 0.03),
-    "--target-stderr 0.02": lambda agenda: until_precise(agenda, 0.02),
-    "--target-stderr 0.01": lambda agenda: until_precise(agenda, 0.01),
     "--budget 150": lambda agenda: within_budget(agenda, 150),
     "--budget 400": lambda agenda: within_budget(agenda, 400),
     "--budget 1000": lambda agenda: within_budget(agenda, 1_000),
@@ -90,7 +82,8 @@ def simulate(rounds: Callable[[list[Planned]], Rounds], mcqa: float, always: flo
     for _ in range(runs):
         found = one_run(rounds(agenda), mcqa, always, rng)
         m, b = found.right / found.questions, found.always / found.questions
-        error, stderr = m * (1 - m + b) - truth, cora_error(found)
+        counts = found.always, found.right - found.always, found.questions - found.right
+        error, stderr = m * (1 - m + b) - truth, product_of(*np.repeat(OUTCOMES, counts, axis=0).T).stderr
         covered += abs(error) <= 1.96 * stderr
         errors.append(error / stderr if stderr else 0.0)
         questions.append(found.questions)

@@ -32,7 +32,7 @@ TINY = {
     "several_models": ["--runs", "1", "--sizes", "20"],
     "startup": ["--repeats", "1", "--runs", "1", "--ours-alone"],
     "tables": ["--questions", "20"],
-    "whole_target": ["--runs", "2", "--models", "2", "--questions", "150"],
+    "until": ["--runs", "2", "--models", "1", "--questions", "150"],
 }
 
 LABELLED = {"model": "m", "prompt": "p", "options": ["Ice", "Fog"], "response": "The answer is B.", "label": "B"}

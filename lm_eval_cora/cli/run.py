@@ -1,7 +1,7 @@
 """Run `lm_eval` with fewer requests.
 
 lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_medqa --stop exact
-lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact --target-stderr 0.01
+lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact --until 'cora>=0.45'
 
 All options of `lm_eval run` work here, too: lm_eval run --help. Identical requests are sent once, with or
 without the options above.
@@ -26,7 +26,7 @@ def add_arguments(parser: console.Parser) -> None:
     """Add the arguments."""
     parser.allow_abbrev = False  # otherwise --s would mean our --stop, not the harness' --samples
     parser.usage = (
-        "%(prog)s [-h] [--of NAME] [--stop exact] [--budget N | --target-stderr E | --target whole:E] "
+        "%(prog)s [-h] [--of NAME] [--stop exact] [--until REQUIREMENT [--baseline OUT]] [--budget N] "
         "[--max_gen_toks N,N] [--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
     )
     parser.argument(
@@ -44,24 +44,15 @@ def add_arguments(parser: console.Parser) -> None:
         Standard errors are about other questions of the same kind, not about the full benchmark""",
         type=console.between(1, 10**12),
     )
-    # The harness writes its options with underscores.
     parser.argument(
-        "--target-stderr --target_stderr",
-        "E",
-        """add randomly drawn questions (see the option seed) until the standard error of cora is below E. The error
-        is tested after 100 questions and after each increase by a quarter. It is about other questions of the same
-        kind, not about the full benchmark""",
-        type=console.between(1e-6, 1, float),
+        "--until",
+        "REQUIREMENT",
+        """ask randomly drawn questions (see the option seed) until the requirement is certain, such as 'cora>=0.45',
+        'no-worse cora:0.02' or 'same cora:0.02' with --baseline, or 'cora±0.02' for an interval; may be repeated. A
+        wrong end has a probability of at most 5%% however often it is looked at""",
+        **console.REPEATED,
     )
-    parser.argument(
-        "--target",
-        "whole:E",
-        """estimate the values that the full benchmark would give: ask the originals of randomly drawn questions,
-        and follow randomly drawn right ones to their first wrong answer, until half the width of the 95%% interval of
-        cora is at most E. Standard errors are about the full benchmark: they are 0 if everything is asked. Only cora,
-        ci, mcqa and bmca@1.0 are printed""",
-        type=_whole,
-    )
+    parser.argument("--baseline", "OUT", "the output of a whole run, with which no-worse and same compare")
     parser.argument(
         "--of",
         "NAME",
@@ -85,16 +76,6 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument("--verbose", None, "print the traceback of an error, and a line for each wave of requests")
 
 
-def _whole(text: str) -> str:
-    from lm_eval_cora.harness.whole import parse_target  # takes seconds
-
-    try:
-        parse_target(text)
-    except UserError as error:
-        raise argparse.ArgumentTypeError(str(error).partition(": ")[2]) from None
-    return text
-
-
 def _increasing(text: str) -> tuple[int, ...]:
     try:
         numbers = tuple(int(part) for part in text.split(","))
@@ -105,6 +86,7 @@ def _increasing(text: str) -> tuple[int, ...]:
     return numbers
 
 
+_FORMER = ("--target", "--target-stderr", "--target_stderr")
 HARNESS = "lm-eval>=0.4.12,<0.5"  # the harness that this package needs, as in pyproject.toml
 
 
@@ -125,14 +107,18 @@ def run(given: console.Given) -> None:
     with importing_the_harness():
         from lm_eval_cora.harness import arguments
         from lm_eval_cora.harness import run as harness
+        from lm_eval_cora.harness.until import Until
 
+    if former := [text for text in given.others if text.partition("=")[0] in _FORMER]:
+        raise UserError(f"{former[0]}: expected --until, such as --until 'cora±0.02', which has replaced this option")
     config = as_the_harness_parses(given, given.others).config
     if config:
         _add_options(given, Path(config), arguments.harness_options())
     if given.of:
         given.others = _with_task(given)
-    early = {"stop": given.stop, "budget": given.budget, "target": given.target_stderr, "whole": given.target}
-    early["limits"], keeps = given.max_gen_toks, not given.no_cache
+    until = Until(given.until, given.baseline) if given.until or given.baseline else None
+    early = {"stop": given.stop, "budget": given.budget, "until": until, "limits": given.max_gen_toks}
+    keeps = not given.no_cache
     try:
         harness.run(given.others, early, keeps=keeps, command=given.typed, config_keys=OPTIONS, verbose=given.verbose)
     except harness.RunDied as died:
@@ -150,7 +136,7 @@ def _with_task(given: console.Given) -> list[str]:
     return [*given.others, *([] if harness.tasks else ["--tasks", "cora_of"]), "--metadata", json.dumps(options)]
 
 
-OPTIONS = ("of", "stop", "budget", "target_stderr", "target", "max_gen_toks", "no_cache", "verbose")
+OPTIONS = ("of", "stop", "budget", "until", "baseline", "max_gen_toks", "no_cache", "verbose")
 """Our options of `run`. They can also be in a --config file, written with underscores or as on the command line."""
 
 
@@ -172,9 +158,11 @@ def _add_options(given: console.Given, config: Path, options: Sequence[str]) -> 
             raise UserError(f"{config}: metadata: expected an object such as {{cora: {{seed: 1}}}}, not a list")
         is_left = name in OPTIONS and not getattr(given, name)
         if is_left and value not in (None, False):
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            option = f"--{name}" if value is True else f"--{name}={text}"
-            read, unknown = given.parser.parse_known_args([option])
+            listed = (
+                [value] if not isinstance(value, list) else value if name == "until" else [",".join(map(str, value))]
+            )
+            options = [f"--{name}" if each is True else f"--{name}={each}" for each in listed]
+            read, unknown = given.parser.parse_known_args(options)
             if unknown:
                 given.parser.error(f"{config}: {key}: {value}: unexpected value")
             setattr(given, name, getattr(read, name))

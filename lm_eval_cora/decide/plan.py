@@ -135,8 +135,8 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
 
 def _cannot_plan(group: Sequence[Run], metric: str) -> str:
     """Reason why the runs of a task give no plan; empty if they do."""
-    if any(run.is_two_phase for run in group):
-        return "a run with --target does not show how much single questions vary. Use a run without it"
+    if any(run.is_stopped for run in group):
+        return "a run with --until stopped because of its answers. Use a run without it"
     if len(group) == 2 and (reason := not_comparable(*group)):
         return f"the two runs cannot be compared: {reason}"
     for run in group:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import ceil, copysign, inf, isfinite, isnan
+from math import ceil, copysign, inf, isfinite, isnan, nan
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Literal
@@ -16,19 +16,21 @@ from lm_eval_cora.decide import sample_size
 from lm_eval_cora.decide.sample_size import LEVEL, POWER, SAME_LEVEL, Contrast, Level, Sample
 from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.entries import Entry, course
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
+from lm_eval_cora.metrics.sequences import Course
 from lm_eval_cora.questions.inputs import reading
-from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.report.content import Cell, Number, Table, end_as_text
 from lm_eval_cora.runs.model_run import Run, not_comparable
-from lm_eval_cora.runs.signature import is_two_phase
+from lm_eval_cora.runs.signature import differences_between, how_asked, signature_parts
 
 _REQUIREMENT = re.compile(
     r"(?:(?P<task>\S.*?)\s*:)?\s*"  # the name of a task may contain colons
-    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>>=|<=|:)\s*"
+    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>>=|<=|:|±|\+-)\s*"
     r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)",
     re.ASCII | re.DOTALL,
 )
@@ -42,12 +44,15 @@ _EXPECTED = {
 """The lists of a policy, and the form of their entries."""
 
 
+Outcome = Literal["pass", "fail", "undecided"]
+
+
 @dataclass(frozen=True)
 class Requirement:
     """A lowest (>=) or highest (<=) value of a metric, or the largest loss or change compared with a baseline."""
 
     metric: str
-    sign: Literal[">=", "<=", "no worse by", "same within"]
+    sign: Literal[">=", "<=", "no worse by", "same within", "±"]
     number: float
     task: str = ""  # every task of the run
 
@@ -55,6 +60,18 @@ class Requirement:
     def compares(self) -> bool:
         """Whether it compares with a baseline."""
         return self.sign in _COMPARISONS.values()
+
+    def allowed(self, before: float = 0.0, higher: bool | None = None) -> tuple[float, float]:
+        """The lowest and the highest value that meets it, given the value of the baseline and the better direction."""
+        least, most = before - self.number, before + self.number
+        not_worse = (least, inf) if higher else (-inf, most)
+        ends = {">=": (self.number, inf), "<=": (-inf, self.number), "no worse by": not_worse}
+        return ends.get(self.sign, (least, most))
+
+    @property
+    def level(self) -> float:
+        """The level of its interval."""
+        return SAME_LEVEL if self.sign == "same within" else LEVEL
 
     def __str__(self) -> str:
         """Return the requirement as text, without the task."""
@@ -71,7 +88,7 @@ def read_requirements(
     return sorted(dict.fromkeys([*typed, *listed]), key=lambda requirement: requirement.compares)
 
 
-def parse(text: str, key: str, where: str) -> Requirement:
+def parse(text: str, key: str, where: str, expected: str = "") -> Requirement:
     """Parse an entry of a list of a policy."""
     if parts := _REQUIREMENT.fullmatch(text.strip()):
         number, comparison = float(parts["number"]), _COMPARISONS.get(key)
@@ -79,7 +96,44 @@ def parse(text: str, key: str, where: str) -> Requirement:
         if is_allowed and (parts["sign"] == ":") == bool(comparison):
             sign: Any = comparison or parts["sign"]
             return Requirement(parts["metric"], sign, number, parts["task"] or "")
-    raise UserError(f"{where} {shorten(text, 80)!r}: expected {_EXPECTED[key]}")
+    raise UserError(f"{where} {shorten(text, 80)!r}: expected {expected or _EXPECTED[key]}")
+
+
+_UNTIL = "METRIC>=NUMBER, METRIC<=NUMBER, METRIC±NUMBER, 'no-worse METRIC:MARGIN' or 'same METRIC:MARGIN'"
+
+
+def parse_until(text: str) -> Requirement:
+    """Parse a requirement that ends a run: one of a gate, or a width such as `cora±0.02`."""
+    for key, begin in (("no_worse", "no-worse "), ("same", "same ")):
+        if text.strip().startswith(begin):
+            return parse(text.strip().removeprefix(begin), key, f"--until {begin.strip()}")
+    if (parts := _REQUIREMENT.fullmatch(text.strip())) and parts["sign"] in ("±", "+-"):
+        if not 0 < (width := float(parts["number"])) < 1:
+            raise UserError(f"--until {shorten(text, 80)!r}: expected half the width of an interval, from 0 to 1")
+        return Requirement(parts["metric"], "±", width, parts["task"] or "")
+    return parse(text, "require", "--until", _UNTIL)
+
+
+def check_bound(requirement: Requirement, entry: Entry) -> None:
+    """Check that a requirement on the metric of an entry can hold and can fail."""
+    lowest, highest = facts_of(entry["aggregation"]).bounds
+    if not requirement.compares and not lowest <= requirement.number <= highest:
+        raise UserError(f"{requirement}: expected a bound from {lowest:g} to {highest:g}, the range of the metric")
+    if requirement.sign == "no worse by" and entry.get("higher_is_better") is None:
+        metric = requirement.metric
+        raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
+
+
+def settled(known: Course, requirement: Requirement, before: float = 0.0, higher: bool | None = None) -> Outcome:
+    """The verdict about the value for all questions of a benchmark while they are asked: certain at every look."""
+    if requirement.sign == "±":
+        low, high = known.interval(requirement.level)
+        return "pass" if high - low <= 2 * requirement.number else "undecided"
+    least, most = requirement.allowed(before, higher)
+    tail = (1 - requirement.level) / 2
+    if known.is_above(least, tail) and known.is_below(most, tail):
+        return "pass"
+    return "fail" if known.is_below(least, tail) or known.is_above(most, tail) else "undecided"
 
 
 def _read_policy(path: Path) -> list[Requirement]:
@@ -119,7 +173,6 @@ class _PolicyLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no t
         return dict(super().construct_mapping(node, deep=deep))
 
 
-Outcome = Literal["pass", "fail", "undecided"]
 EXIT_STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 2}  # exit status of `gate`
 _SAME = 1e-9  # a value that is nearer to its bound equals it, except for rounding
 
@@ -139,7 +192,7 @@ class Verdict:
     is_difference: bool
     questions: int
     # How many decide it with a probability of 0.8 if the value is the true one. None if it is decided, if the value
-    # equals the bound, or if the run estimates the value of the full benchmark (--target).
+    # equals the bound, or if the run ended because of its answers (--until).
     questions_to_decide: int | None
     questions_available: int | None  # of the benchmark, if the verdict is undecided and the number is known
     signature: str | None  # of the run's scores; None without a results file
@@ -158,8 +211,8 @@ class Verdict:
             return f"{what} has no interval"
         low, high = (end_as_text(end, 4, bounds=self.bounds) for end in (self.low, self.high))
         interval = f"{what} with the {self.level:.0%} interval {low} to {high}"
-        if self.outcome == "undecided" and is_two_phase(self.signature or ""):
-            return f"{interval}; a run with a smaller E of --target whole:E decides"
+        if self.outcome == "undecided" and "until" in signature_parts(self.signature or ""):
+            return f"{interval}; a run with --until '{self.requirement}' decides"
         if not (needed := self.questions_to_decide):
             return interval
         has = "" if self.questions_available is None else f" (the benchmark has {self.questions_available:,})"
@@ -225,40 +278,58 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
             names = ", ".join(before.task for before in baseline)
             raise UserError(f"{requirement}: the baseline does not have {run.task}. Its tasks are {names}")
         before = of_task[0]
-    if reason := not_comparable(before, run):
+    total = len(run.table.sizes) + run.table.not_begun
+    if run.is_stopped:
+        reason = no_baseline(before, run.signature, run.table.unit_of.items(), total)
+    else:
+        reason = not_comparable(before, run)
+    if reason:
         raise UserError(f"{requirement}: {run.task} cannot be compared with the baseline, the first run: {reason}")
     if requirement.metric not in before.estimates:
         raise UserError(f"{requirement}: the baseline has no metric {requirement.metric!r} in {before.task}")
     return before
 
 
+def no_baseline(before: Run, signature: str, units: Iterable[tuple[str, str]], total: int) -> str:
+    """Reason why a run cannot be the baseline of one of `total` questions that stops early; empty if it can."""
+    if before.is_stopped or len(before.table.sizes) != total:
+        return f"the baseline answered {len(before.table.sizes):,} of {total:,} questions. Ask all of them in it"
+    if missing := set(units).difference(before.table.unit_of.items()):
+        return f"{counted(len(missing), 'question')} of the run are not in it, or in another passage"
+    asked, also = (how_asked(one, known_data=True, also=("data", "reader")) for one in (before.signature, signature))
+    differing = differences_between(asked, also, show=str) if before.signature and signature else []
+    return f"their settings differ: {'; '.join(differing)}" if differing else ""
+
+
 def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     """The verdict about a run, or about its paired difference to the baseline: is it at most the margin?"""
     metric, bound, questions = requirement.metric, requirement.number, len(run.table.sizes)
     is_same = requirement.sign == "same within"
-    level = SAME_LEVEL if is_same else LEVEL
+    level = requirement.level
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     estimate = run.estimates[metric]
     sample: Sample | None
     at_least: bool | None
+    known = course(entry, run.table, run.seed, before.table if before else None) if run.is_stopped else None
+    check_bound(requirement, entry)
     if before is None:
-        lowest, highest = facts_of(entry["aggregation"]).bounds
-        if not lowest <= bound <= highest:
-            raise UserError(f"{requirement}: expected a bound from {lowest:g} to {highest:g}, the range of the metric")
         sample, at_least = Level(estimate, run.table.units), requirement.sign == ">="
         numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, run.table.units))
     else:
         at_least = entry.get("higher_is_better")
-        if at_least is None and not is_same:
-            raise UserError(f"{requirement}: neither a high nor a low {metric} is better, so it cannot be worse")
         first = before.estimates[metric]
         numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2), cautious=True)
         sample = None if isnan(numbers.stderr) else replace(Contrast.of(first, estimate), cautious=True)
         bound = copysign(bound, numbers.value) if is_same else -bound if at_least else bound  # the nearer one
-    allowed = (-abs(bound), abs(bound)) if is_same else (bound, inf) if at_least else (-inf, bound)
+    allowed = requirement.allowed(higher=at_least)
     outcome = decide(numbers.low, numbers.high, *allowed)
+    if known is not None:
+        value = before.estimates[metric].value if before else 0.0
+        low, high = known.interval(level) if before else estimate.interval
+        numbers = Difference((known if before else estimate).value - value, nan, low - value, high - value)
+        outcome = settled(known, requirement, value, entry.get("higher_is_better"))
     needed, is_open = None, outcome == "undecided"
-    can_plan = is_open and not run.is_two_phase and abs(numbers.value - bound) > _SAME
+    can_plan = is_open and not run.is_stopped and abs(numbers.value - bound) > _SAME
     if can_plan and sample is not None:
         if isinstance(sample, Contrast) and is_same and abs(numbers.value) < abs(bound):
             needed = sample_size.questions_for_same(sample, abs(bound), numbers.value)

@@ -223,7 +223,7 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
 def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The number of units of the standard error, questions or passages, and the standard error if it is known."""
     estimate = run.estimates[entry["metric"]]
-    number = {"num_samples": len(run.table.sizes) if run.is_two_phase else run.table.units}
+    number = {"num_samples": run.table.units}
     if isnan(estimate.stderr):
         return number
     bootstrapped, (low, high) = facts_of(entry["aggregation"]).bootstrapped, estimate.interval

@@ -167,7 +167,7 @@ def _notes(run: Run, metric: str, other_source: str, scale: int) -> Iterator[str
         low, high = (_digits(scale * end) for end in estimate.interval)
         yield f"standard error {_digits(scale * estimate.stderr)}"
         yield f"95% interval {low} to {high}"
-    total = f" of {len(sizes) + run.table.not_begun:,}, sampled in two phases" if run.is_two_phase else ""
+    total = f" of {len(sizes) + run.table.not_begun:,}" if run.is_stopped else ""
     yield f"{counted(len(sizes), 'question')}{total}"
     if other_source:
         yield f"questions from {other_source}"

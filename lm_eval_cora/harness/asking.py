@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial, partialmethod
 from logging import DEBUG, INFO
+from math import inf
+from pathlib import Path
 from typing import Any
 
 from lm_eval.api.instance import Instance
@@ -18,12 +20,13 @@ from lm_eval_cora.harness.kept import AnswerCache, RepeatedRequests
 from lm_eval_cora.harness.limits import check_limits, generate
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares
 from lm_eval_cora.harness.progress import Progress, counting
-from lm_eval_cora.harness.waves import QuestionState, ask_in_waves, by_question, collect
-from lm_eval_cora.harness.whole import parse_target, until_whole
+from lm_eval_cora.harness.until import Until
+from lm_eval_cora.harness.waves import QuestionState, ask_in_waves, by_question, collect, moments_of
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics import cora
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.metrics.stopping import EXACT
+
+_MANY = 64  # questions of a round that keep a back end busy which chooses the size of its batches
 
 
 class AskingLM(ForwardingLM):
@@ -40,8 +43,7 @@ class AskingLM(ForwardingLM):
         stop: str | None = None,
         *,
         budget: int | None = None,
-        target: float | None = None,
-        whole: str | None = None,
+        until: Until | None = None,
         limits: Sequence[int] = (),
     ) -> None:
         super().__init__(lm)
@@ -49,26 +51,14 @@ class AskingLM(ForwardingLM):
             raise UserError("stop_early: the model is already wrapped by stop_early. Pass the original model")
         if stop not in (None, EXACT):
             raise UserError(f"--stop {stop!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0) as in the full run)")
-        self.stop = stop if whole is None else EXACT
-        given = {"stop": self.stop, "budget": budget, "target-stderr": target, "target": whole}
+        self.stop = stop
+        given = {"stop": stop, "budget": budget, "until": until and "; ".join(until.texts)}
         self.settings = {name: value for name, value in given.items() if value is not None}
         """The options that decide which requests are sent, for the signature. If there are any, some may be skipped."""
-        if len(plans := [f"--{name}" for name in self.settings if name != "stop"]) > 1:
-            raise UserError(f"{' and '.join(plans)} both set the number of questions. Remove one of them")
-        # The strategy that chooses questions; None asks all of them.
-        self._strategy: Callable[[Sequence[rounds.Planned]], rounds.Rounds] | None = None
-        if budget is not None:
-            if type(budget) is not int or budget < 1:
-                raise UserError(f"--budget {budget!r}: expected a whole number from 1")
-            self._strategy = partial(rounds.within_budget, budget=budget)
-        if target is not None:
-            if not 0 < target < 1:
-                raise UserError(f"--target-stderr {target!r}: expected a number above 0 and below 1")
-            self._strategy = partial(rounds.until_precise, target=target)
+        if budget is not None and (type(budget) is not int or budget < 1):
+            raise UserError(f"--budget {budget!r}: expected a whole number from 1")
         check_limits(limits, budget)
-        if whole is not None:
-            self._strategy = partial(until_whole, target=parse_target(whole))
-        self.limits, self.budget, self.target, self.whole = tuple(limits), budget, target, whole
+        self.limits, self.budget, self.until = tuple(limits), budget, until
         # These are valid for one run only: the wrapped model may change before the next one.
         self._repeated = RepeatedRequests()
         self._expected: dict[str, str] = {}
@@ -96,6 +86,8 @@ class AskingLM(ForwardingLM):
         """Check that the budget is enough for at least one question."""
         if self.budget is not None and tasks:
             rounds.shares_of_budget(rounds.in_turn([task.agenda() for task in tasks]), self.budget)
+        if self.until is not None:
+            self.until.check()
 
     def set_cache_hook(self, cache_hook: Any) -> None:
         """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer."""
@@ -137,17 +129,18 @@ class AskingLM(ForwardingLM):
         send = partial(own, self.lm, disable_tqdm=is_wave)
         return self._repeated.answer(method, requests, send, when_known, level)
 
-    # ---- early stopping, budgets and targets
+    # ---- early stopping, budgets and requirements
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
         """Send requests in rounds, each in several waves; return the answers by id of the request."""
-        questions = by_question(requests, stop=self.stop is not None, score=self.target is not None)
+        questions = by_question(requests, stop=self.stop is not None, score=self.until is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
-        if self._strategy is None:
-            agenda = [rounds.Planned(task, question, 0) for task, question in questions]
-            strategy = rounds.everything(agenda)
-        else:
-            agenda = rounds.in_turn([task.agenda() for task in tasks.values()])
-            strategy = self._strategy(agenda)
+        if self.until is not None:
+            self.until.check()
+        is_sample = self.budget is not None or self.until is not None
+        agenda = [rounds.Planned(task, question, 0) for task, question in questions]
+        if is_sample:
+            agenda = rounds.in_turn([task.agenda(by_unit=self.until is not None) for task in tasks.values()])
+        strategy = self._rounds_of(agenda)
         if self.budget is not None:
             logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
         observed, number = rounds.Observed(), 0
@@ -157,8 +150,8 @@ class AskingLM(ForwardingLM):
         with counting(self.lm, progress):
             while (batch := rounds.send(strategy, observed if number else None)) is not None:
                 number += 1
-                members = [(questions[planned.key], planned.part) for planned in batch if planned.key in questions]
-                which = f"round {number}, " if self._strategy else ""
+                members = [questions[planned.key] for planned in batch if planned.key in questions]
+                which = f"round {number}, " if is_sample else ""
                 for wave, (pending, responses) in enumerate(ask_in_waves(members, send), 1):
                     logger.debug("%swave %d: open questions: %d, requests: %d", which, wave, pending, len(responses))
                     answers |= responses
@@ -166,12 +159,27 @@ class AskingLM(ForwardingLM):
                     left = sum(len(variant) for variants in waiting for variant in variants)
                     left = left if self.budget is None else min(left, self.budget - len(answers))
                     progress.after_a_wave(len(answers), left, len(questions) - len(waiting), len(questions))
-                if self._strategy:
+                if is_sample:
                     observed = collect(agenda, questions, self._summed)
         progress.close()
         for task in tasks.values():
             self._report(task, [question for question in questions.values() if question.task is task], observed)
         return answers
+
+    def _rounds_of(self, agenda: Sequence[rounds.Planned]) -> rounds.Rounds:
+        """All questions in one round, or the rounds of a budget, and of requirements."""
+        if self.until is None:
+            return rounds.within_budget(agenda, self.budget or inf)
+        units = {task: [each.unit for each in questions] for task, questions in rounds.of_each_task(agenda).items()}
+
+        def is_settled(task: str, asked: Sequence[rounds.Planned], observed: rounds.Observed) -> bool:
+            assert self.until is not None
+            return self.until.is_settled(task, asked, observed, units[task][len(asked) :])
+
+        back_end = behind(self.lm)
+        at_once = (getattr(back_end, name, 1) for name in ("_concurrent", "batch_size"))
+        busy = max(number if isinstance(number, int) else _MANY for number in at_once)
+        return rounds.until_settled(agenda, is_settled, partial(self.until.next_look, busy=busy), self.budget or inf)
 
     def _report(
         self, task: rounds.StoppableTask, questions: Sequence[QuestionState], observed: rounds.Observed
@@ -179,12 +187,11 @@ class AskingLM(ForwardingLM):
         """Log how many requests a task needed, and what its scores are worth."""
         name = task.task_name
         logger.info("%s: %s", name, describe_asked([question.requests for question in questions]))
-        if self.target is not None:
-            error = rounds.cora_error(observed.sums[name])
-            met = "is below" if error < self.target else "is not below"
-            logger.info("%s: the standard error of cora, %.4f, %s %s", name, error, met, self.target)
+        for verdict in self.until.verdicts(name) if self.until else ():
+            logger.info("%s: %s", name, verdict)
         stops = self.budget is not None and self.stop is not None
-        if stops and (notice := describe_bias(observed.sums[name], len(task.agenda()))):
+        of_task = moments_of(outcome for (owner, _), outcome in observed.outcomes.items() if owner == name)
+        if stops and (notice := describe_bias(of_task, len(task.agenda()))):
             logger.warning("%s: %s", name, notice)
 
     def _summed(self, numbers: list[int]) -> list[int]:
@@ -201,7 +208,7 @@ class AskingLM(ForwardingLM):
 def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int) -> None:
     """Check that the task and the model allow skipped requests."""
     where, back_end = f"{task}: {model.described}", behind(model)
-    scored_early = model.stop is not None or model.target is not None
+    scored_early = model.stop is not None or model.until is not None
     if scored_early and not callable(config.process_results):
         raise UserError(f"{where} needs scored answers, but --predict_only disables scoring. Remove one of the two")
     if scored_early and filters > 1:
@@ -211,11 +218,6 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
         )
     if config.repeats > 1:
         raise UserError(f"{where}: expected repeats: 1, got {config.repeats} in the task file")
-    has_cora = any(entry["aggregation"] is cora and "without" not in entry for entry in entries)
-    if not has_cora and (options := {"target-stderr", "target"} & model.settings.keys()):
-        raise UserError(
-            f"{where}: --{min(options)} needs the metric cora, which this task does not have. Remove the option"
-        )
     schedule = getattr(back_end, "batch_schedule", 1)
     if isinstance(schedule, int | float) and schedule > 1:
         raise UserError(
@@ -250,8 +252,8 @@ def stop_early(
     stop: str | None = EXACT,
     *,
     budget: int | None = None,
-    target_stderr: float | None = None,
-    target: str | None = None,
+    until: Sequence[str] = (),
+    baseline: Path | str | None = None,
     max_gen_toks: Sequence[int] = (),
 ) -> AskingLM:
     """Wrap a model so that requests are skipped once the scores are known exactly.
@@ -268,12 +270,10 @@ def stop_early(
         stop: `exact`; None asks all variants of a question.
         budget: Ask whole questions, drawn by the seed, with at most this number of requests for all tasks together.
             The standard errors are about other questions of the same kind.
-        target_stderr: Ask whole questions, drawn by the seed, until the standard error of CoRA is below this value. The
-            error is about other questions of the same kind.
-        target: `whole:E`, such as `whole:0.01`: ask the originals of a sample of the questions, drawn by the seed, and
-            follow a sample of the right ones to their first miss, until half the width of the 95% interval of CoRA is
-            at most E. The values, errors and intervals of cora, ci, mcqa and bmca@1.0 are about all questions of the
-            benchmark. Nothing else is printed.
+        until: Requirements such as `cora>=0.45`, `no-worse cora:0.02`, `same cora:0.02` or `cora±0.02`: ask questions,
+            drawn by the seed, until all of them are certain. Errors and intervals are then about all questions of the
+            benchmark, and hold at every look together. Only metrics that have such intervals are printed.
+        baseline: The output of a whole run, with which `no-worse` and `same` compare.
         max_gen_toks: Increasing token limits, such as (32, 512): a request whose response is cut off is sent again
             with the next limit. If empty, each task keeps its own limit.
 
@@ -290,4 +290,5 @@ def stop_early(
         ('DummyLM', 0, 'exact')
     """
     named: type[AskingLM] = type(type(behind(lm)).__name__, (AskingLM,), {})
-    return named(lm, stop, budget=budget, target=target_stderr, whole=target, limits=max_gen_toks)
+    asked = Until(until, baseline) if until or baseline is not None else None
+    return named(lm, stop, budget=budget, until=asked, limits=max_gen_toks)

@@ -11,12 +11,15 @@ from lm_eval_cora.answers.records import Record, Skipped
 from lm_eval_cora.harness.docs import passages_of
 from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import ENOUGH, Moments, Phases, bias_of_budget, estimate
+from lm_eval_cora.metrics.stopping import ENOUGH, Moments, bias_of_budget
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.variants.variant import REPEAT
 
 OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
 """What the standard errors of a random sample of questions are about."""
+
+ALL_QUESTIONS = "standard errors and intervals are about the values for all of them"
+"""The same after `--until`."""
 
 
 def describe_cost(
@@ -67,13 +70,11 @@ def duration(seconds: float) -> str:
 def describe_stopping(left_out: Mapping[str, object], *, is_sample: bool) -> str:
     """Describe when a run ends and what its standard errors are about; empty if it asks everything."""
     about = f"; {OTHER_QUESTIONS}"
-    if "target" in left_out:
-        width = str(left_out["target"]).partition(":")[2]
-        return f"; the target is a 95% interval of cora of ± {width} for the value of all these questions"
+    if "until" in left_out:
+        most = f", or {left_out['budget']:,} requests are sent" if "budget" in left_out else ""
+        return f"; until {left_out['until']} is certain{most}"
     if "budget" in left_out:
         return f"; the budget is {left_out['budget']:,} requests{about}"
-    if "target-stderr" in left_out:
-        return f"; the target is a standard error of cora below {left_out['target-stderr']}{about}"
     return about if is_sample else ""
 
 
@@ -96,23 +97,14 @@ def describe_timeouts(count: int) -> str:
     return f"{count:,} comparisons of answers ran out of time or memory and count as not equivalent; see `timeouts`"
 
 
-def describe_not_begun(table: ResponseTable) -> str:
+def describe_not_begun(table: ResponseTable, *, is_certain: bool) -> str:
     """Count the questions of a run that asked only a sample of them; empty if it asked all."""
     if not table.not_begun:
         return ""
     asked = len(table.question_ids)
     every = asked + table.incomplete + table.not_begun
-    return f"asked {asked:,} of {every:,} questions, drawn by the seed; {OTHER_QUESTIONS}"
-
-
-def describe_whole(phases: Phases) -> str:
-    """Describe a two-phase sample and its interval for the full benchmark."""
-    low, high = estimate("cora", phases).interval
-    return (
-        f"asked {phases.asked:,} of {phases.questions:,} originals and followed {phases.followed:,} of the "
-        f"{phases.right:,} right ones, drawn by the seed. Standard errors and intervals are about the values for all "
-        f"{phases.questions:,} questions of this run; cora is {low:.4f} to {high:.4f} (± {(high - low) / 2:.4f})"
-    )
+    about = ALL_QUESTIONS if is_certain else OTHER_QUESTIONS
+    return f"asked {asked:,} of {every:,} questions, drawn by the seed; {about}"
 
 
 def describe_shares(agenda: Sequence[Planned], budget: int, *, stops: bool) -> str:

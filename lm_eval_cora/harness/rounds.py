@@ -6,33 +6,18 @@ when no more questions are needed. It does not depend on models or ranks, so all
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, zip_longest
-from math import ceil, inf
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
-
-import numpy as np
+from itertools import zip_longest
+from math import inf
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.consistency import OUTCOMES
-from lm_eval_cora.metrics.estimate import product_of
-from lm_eval_cora.metrics.stopping import Moments
-
-FIRST_LOOK = 100
-"""Number of questions before the error is tested for the first time."""
-
-CAUTION = 4
-"""Pseudo-count added to each outcome before testing a target."""
 
 _REST = 0.02  # share of a budget that is not worth a further round, because each round ends with short waves
 Key = tuple[str, str]
 """The name of a task and the id of one of its questions."""
-
-Part = Literal["all", "original"]
-"""Which variants of a question to ask: all that remain, or only the original."""
 
 
 AnsweredVariant = tuple[Sequence[Any], Sequence[Any]]
@@ -46,8 +31,8 @@ class StoppableTask(Protocol):
     hardest_first: Sequence[str]  # kinds of variants, in the order of asking
     can_stop: bool  # whether a question may end with its first wrong answer
 
-    def agenda(self) -> list[Planned]:
-        """The questions of all ranks in random order."""
+    def agenda(self, *, by_unit: bool = False) -> list[Planned]:
+        """The questions of all ranks in random order; those of a passage together if that is asked for."""
 
     def score_early(self, answered: Sequence[AnsweredVariant]) -> list[bool | None]:
         """Whether each variant is right, as in the final score; None if unknown."""
@@ -68,7 +53,7 @@ class Planned(NamedTuple):
     task: str
     question: str
     requests: int
-    part: Part = "all"
+    unit: str = ""  # its passage, or itself
 
     @property
     def key(self) -> Key:
@@ -77,20 +62,25 @@ class Planned(NamedTuple):
 
 
 class QuestionOutcome(NamedTuple):
-    """Requests for a question, and whether its original has a result, is right, and all its variants are."""
+    """Requests for a question, whether its original has a result and is right, and its right and its other variants."""
 
     requests: int
     scored: bool
     right: bool
-    always: bool
+    hits: int
+    others: int
+
+    @property
+    def always(self) -> bool:
+        """Whether all variants are right."""
+        return not self.others
 
 
 @dataclass(frozen=True)
 class Observed:
-    """Results of all rounds so far, on all ranks together: requests, sums by task, results by question."""
+    """Results of all rounds so far, on all ranks together: requests, and results by question."""
 
     requests: int = 0
-    sums: Mapping[str, Moments] = field(default_factory=dict)
     outcomes: Mapping[Key, QuestionOutcome] = field(default_factory=dict)
 
 
@@ -104,11 +94,6 @@ def send(rounds: Rounds, observed: Observed | None) -> Sequence[Planned] | None:
         return rounds.send(observed)  # type: ignore[arg-type]  # None starts a generator
     except StopIteration:
         return None
-
-
-def everything(agenda: Sequence[Planned]) -> Rounds:
-    """All questions in one round."""
-    yield agenda
 
 
 T = TypeVar("T")
@@ -134,66 +119,44 @@ def shares_of_budget(agenda: Sequence[Planned], budget: int) -> dict[str, int]:
     return {task: counts[task] for task in of_each_task(agenda)}
 
 
-def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
+def within_budget(agenda: Sequence[Planned], budget: float) -> Rounds:
     """Ask whole questions, in the order of the agenda, with a limited number of requests."""
+    return until_settled(agenda, lambda task, asked, observed: False, lambda asked: inf, budget)
+
+
+def until_settled(
+    agenda: Sequence[Planned],
+    is_settled: Callable[[str, Sequence[Planned], Observed], bool],
+    next_look: Callable[[int], float],
+    budget: float = inf,
+) -> Rounds:
+    """Ask whole questions, in the order of the agenda, until each task is settled or the budget is spent."""
     # A round has as many questions as the remaining budget allows if all their variants are asked. If early stopping
-    # saves requests, they are used in another round.
-    totals = [0, *accumulate(planned.requests for planned in agenda)]
-    place = spent = 0
-    while place < len(agenda):
-        end = max(place, bisect_right(totals, totals[place] + budget - spent) - 1)
-        if not end:
+    # saves requests, they are used in another round. The questions of a passage are in one round.
+    left, spent, over = list(agenda), 0, set[str]()
+    asked = {task: list[Planned]() for task in of_each_task(agenda)}
+    while left:
+        looks = {task: next_look(len(questions)) for task, questions in asked.items()}
+        batch: list[Planned] = []
+        cost = spent
+        for planned in left:
+            questions = asked[planned.task]
+            is_begun = bool(questions) and questions[-1].unit == planned.unit
+            if len(questions) >= looks[planned.task] and not is_begun:
+                continue
+            cost += planned.requests
+            if cost > budget:
+                break
+            questions.append(planned)
+            batch.append(planned)
+        if not batch and not spent:
             raise UserError(
                 "--budget: expected at least "
                 f"{agenda[0].requests:,} requests, the cost of the first question of {agenda[0].task}; got {budget:,}"
             )
-        if end == place or budget - spent < _REST * budget:
+        if not batch or budget - spent < _REST * budget:
             return
-        observed = yield agenda[place:end]
-        place, spent = end, observed.requests
-
-
-def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
-    """Ask whole questions, in the order of the agenda, until CoRA's standard error is below a target in each task."""
-    # The error is tested on a fixed schedule: after 100 questions, and whenever their number has grown by a quarter.
-    # With a few dozen tests at most, an error that is small by chance rarely ends a run too early.
-    of_task = of_each_task(agenda)
-    schedules = {task: looks(len(questions)) for task, questions in of_task.items()}
-    asked = dict.fromkeys(of_task, 0)
-    running = list(of_task)
-    while running:
-        batch: list[Planned] = []
-        for task in running:
-            until = next(schedules[task])
-            batch += of_task[task][asked[task] : until]
-            asked[task] = until
         observed = yield batch
-        running = [task for task in running if asked[task] < len(of_task[task])]
-        running = [task for task in running if not _is_precise(observed.sums[task], target)]
-
-
-def looks(questions: int) -> Iterator[int]:
-    """The numbers of questions after which the error is tested. The last one is the number of all questions."""
-    count = FIRST_LOOK
-    while count < questions:
-        yield count
-        count = ceil(count * 1.25)
-    yield questions
-
-
-def _is_precise(sums: Moments, target: float) -> bool:
-    """Whether the error is below the target, and also with a pseudo-count added to each outcome."""
-    # The share of a rare outcome is estimated from few questions, and a run would end just when the estimate is too
-    # small. If all questions have the same outcome, the estimated error is 0, whatever the true error is.
-    always, right, questions = sums.always + CAUTION, sums.right + 2 * CAUTION, sums.questions + 3 * CAUTION
-    cautious = Moments(questions, right=right, always=always)
-    return max(cora_error(sums), cora_error(cautious)) < target
-
-
-def cora_error(sums: Moments) -> float:
-    """The standard error of CoRA, clustered by question."""
-    if sums.questions < 2:
-        return inf
-    counts = sums.always, sums.right - sums.always, sums.questions - sums.right
-    first, second = np.repeat(OUTCOMES, counts, axis=0).T
-    return product_of(first, second).stderr
+        spent, done = observed.requests, {planned.key for planned in batch}
+        over |= {task for task in of_each_task(batch) if is_settled(task, asked[task], observed)}
+        left = [planned for planned in left if planned.key not in done and planned.task not in over]

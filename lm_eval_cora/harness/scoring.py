@@ -39,7 +39,6 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.kinds import note_on_few_clusters
 from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import phases_of
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import is_encodable
 from lm_eval_cora.runs.signature import format_signature
@@ -122,7 +121,7 @@ class Scoring:
         self._score, self._reader, self._writes = score, reader, writes
         self.entries: Sequence[Entry] = ()  # the metrics of the harness' table
         self.study: Sequence[Entry] = ()  # the metrics that only the results file has
-        self.is_two_phase = False  # whether metrics are estimates for all questions, after `--target whole:E`
+        self.seed: int | None = None  # of a run that ended when its requirements were certain, after `--until`
         self.ranks = 1  # number of processes that score at the same time
         self.conditions = notices.Conditions(chat=False, reader=reader)
         self.records: Sequence[Record] = ()  # of the current table
@@ -234,7 +233,7 @@ class Scoring:
     def _estimate_of(self, entry: Entry) -> Estimate:
         name = entry["metric"]
         if name not in self._estimates:
-            self._estimates[name] = compute(entry, self.table, whole=self.is_two_phase)
+            self._estimates[name] = compute(entry, self.table, seed=self.seed)
         return self._estimates[name]
 
     def _regroup(self, records: Sequence[Record]) -> None:
@@ -248,11 +247,11 @@ class Scoring:
 
     def _notices(self) -> Iterator[tuple[int, str]]:
         """What the log says about the answers, with the level of each message; some are empty."""
-        table, two_phase = self.table, self.is_two_phase
-        yield INFO, notices.describe_whole(phases_of(table)) if two_phase else notices.describe_not_begun(table)
+        table = self.table
+        yield INFO, notices.describe_not_begun(table, is_certain=self.seed is not None)
         yield WARNING, notices.describe_incomplete(table)
         yield WARNING, notices.describe_timeouts(len(table.ran_out))
-        yield WARNING, "" if two_phase else note_on_few_clusters(table)
+        yield WARNING, "" if self.seed is not None else note_on_few_clusters(table)
         yield INFO, describe_noise(table)
         if table.question_ids:
             asked = [record for record in self.records if not record.skipped and record.kind != REPEAT]

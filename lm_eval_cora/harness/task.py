@@ -24,10 +24,11 @@ from lm_eval_cora.harness.served import attach_finish_reasons
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import entries
+from lm_eval_cora.metrics.packed import unit_name
+from lm_eval_cora.metrics.sequences import in_drawn_order
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.questions.question import LETTERS, Form
-from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 _RATE = 10.0  # assumed requests per second in a dry run; a real run reports its own rate after 20 s
@@ -214,7 +215,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             self._prepare_stopping(model)
             if model.limits and self._form == "generate":
                 self.config.generation_kwargs["max_gen_toks"] = model.limits[-1]
-        self.scoring.is_two_phase = "target" in self._left_out
+        self.scoring.seed = self._options.seed if "until" in self._left_out else None
         if self.probe.samples:
             back_ends.check_sampling(self.task_name, self.config.generation_kwargs or {}, self._options, model)
             asked_for = self._options.request_seeds
@@ -248,19 +249,21 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if not model.settings:
             return
         check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
-        passages = docs.passages_of(self._selected.values())
-        if model.target is not None and len({*passages.values()}) < len(passages):
-            raise UserError(
-                f"{self.task_name}: --target-stderr tests the error of single questions, but these share passages, "
-                "whose error is printed and larger. Use --budget, or the option 'questions' with the number that "
-                "`lm-eval-cora plan --from OUT` finds"
-            )
-        if model.stop is not None and self.can_stop:
-            is_printed = entries.is_known_early if model.whole is None else entries.is_estimated
-            self._print_only([*filter(is_printed, self.config.metric_list)], [])
+        stops = model.stop is not None and self.can_stop
+        if stops:
+            self._print_only([*filter(entries.is_known_early, self.config.metric_list)], [])
         elif model.stop is not None:
             logger.warning(f"{self.task_name}: --stop has no effect: the metrics of this task need all answers")
         self._left_out = {key: value for key, value in model.settings.items() if self.can_stop or key != "stop"}
+        if model.until is not None:
+            variants = Counter((doc["question_id"], _unit(doc)) for doc in self._selected.values())
+            named = model.until.prepare(
+                *(self.task_name, self._entries, variants),
+                seed=self._options.seed,
+                stops=stops,
+                signature=self._signature(),
+            )
+            self._print_only([entry for entry in self.config.metric_list if entry["metric"] in named], [])
 
     def _print_only(self, printed: list[entries.Entry], study: list[entries.Entry]) -> None:
         self.config.metric_list = printed
@@ -303,13 +306,17 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         """The number of answers to a variant that the model scores; 1 if the answer is written."""
         return len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
 
-    def agenda(self) -> list[Planned]:
+    def agenda(self, *, by_unit: bool = False) -> list[Planned]:
         """The questions of all ranks in random order. The first n are those of the option `questions: n`."""
-        costs = Counter[str]()
+        costs, units = Counter[str](), dict[str, str]()
         for doc in self._selected.values():
             costs[doc["question_id"]] += self._answers_scored(doc)
-        ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
-        return [Planned(self.task_name, question, costs[question]) for question in ranked]
+            units[doc["question_id"]] = _unit(doc)
+        order = in_drawn_order(costs, self._options.seed)
+        if by_unit:
+            place = {unit: number for number, unit in enumerate(in_drawn_order(units.values(), self._options.seed))}
+            order.sort(key=lambda question: place[units[question]])
+        return [Planned(self.task_name, question, costs[question], units[question]) for question in order]
 
     # ---- after the inference
     @property
@@ -387,6 +394,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             self._left_out,
             self._selected.values(),
         )
+
+
+def _unit(doc: Doc) -> str:
+    return unit_name(doc["question_id"], doc.get("cluster") or "")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.harness.rounds import Key, Observed, Part, Planned, QuestionOutcome, StoppableTask, of_each_task
+from lm_eval_cora.harness.rounds import Key, Observed, Planned, QuestionOutcome, StoppableTask
 from lm_eval_cora.metrics.stopping import Moments, place_of
 
 Requests = tuple[Instance, ...]
@@ -26,14 +26,13 @@ class QuestionState:
     is_scored: bool = False  # whether its answers are scored during the run
     waiting: list[Requests] = field(default_factory=list)
     original: bool | None = None  # whether the original is right; None if unknown
+    hits: int = 0
     wrong: int = 0
     unscored: int = 0
     requests: int = 0
 
-    def next(self, part: Part = "all") -> list[Requests]:
+    def next(self) -> list[Requests]:
         """The variants to ask now: all of them, or with early stopping the next one until an answer is wrong."""
-        if part == "original":
-            return [variant for variant in self.waiting if variant[0].doc["original"]]
         if not self.stops:
             return self.waiting
         return [] if self.wrong else self.waiting[:1]
@@ -42,16 +41,17 @@ class QuestionState:
         """Record the result of a variant. None (not scored) counts as neither right nor wrong."""
         self.waiting = [other for other in self.waiting if other is not variant]
         self.requests += len(variant)
+        self.hits += right is True
         self.wrong += right is False
         self.unscored += right is None
         if variant[0].doc["original"]:
             self.original = right
 
     @property
-    def counts(self) -> tuple[int, int, int, int]:
-        """Numbers on this rank: requests, scored originals, right ones, and variants not known to be right."""
-        not_right = len(self.waiting) + self.wrong + self.unscored
-        return self.requests, self.original is not None, self.original is True, not_right
+    def counts(self) -> tuple[int, int, int, int, int]:
+        """Numbers on this rank: requests, scored originals, right ones, and variants known to be right, and others."""
+        others = len(self.waiting) + self.wrong + self.unscored
+        return self.requests, self.original is not None, self.original is True, self.hits, others
 
 
 def by_question(requests: Iterable[Instance], *, stop: bool, score: bool) -> dict[Key, QuestionState]:
@@ -71,14 +71,14 @@ def by_question(requests: Iterable[Instance], *, stop: bool, score: bool) -> dic
 
 
 def ask_in_waves(
-    questions: Sequence[tuple[QuestionState, Part]], send: Callable[[list[Instance]], list[Any]]
+    questions: Sequence[QuestionState], send: Callable[[list[Instance]], list[Any]]
 ) -> Iterator[tuple[int, dict[int, Any]]]:
     """Ask the next variants of all open questions, until none is open; yield each wave.
 
     Yields:
         The number of open questions, and the responses by id of the request.
     """
-    while pending := [(question, variants) for question, part in questions if (variants := question.next(part))]:
+    while pending := [(question, variants) for question in questions if (variants := question.next())]:
         asked = [(question, variant) for question, variants in pending for variant in variants]
         requests = [request for _, variant in asked for request in variant]
         responses = dict(zip(map(id, requests), send(requests), strict=True))
@@ -105,18 +105,16 @@ def collect(
     agenda: Sequence[Planned], questions: Mapping[Key, QuestionState], summed: Callable[[list[int]], list[int]]
 ) -> Observed:
     """Collect the results of all ranks, whose numbers `summed` adds. The variants of a question may be on several."""
-    own = [questions[planned.key].counts if planned.key in questions else (0, 0, 0, 0) for planned in agenda]
-    rows = np.reshape(summed([*chain.from_iterable(own)]), (-1, 4)).tolist()
+    own = [questions[planned.key].counts if planned.key in questions else (0,) * 5 for planned in agenda]
+    rows = np.reshape(summed([*chain.from_iterable(own)]), (-1, 5)).tolist()
     outcomes = {
-        planned.key: QuestionOutcome(requests, scored > 0, right > 0, not_right == 0)
-        for planned, (requests, scored, right, not_right) in zip(agenda, rows, strict=True)
+        planned.key: QuestionOutcome(requests, scored > 0, right > 0, *variants)
+        for planned, (requests, scored, right, *variants) in zip(agenda, rows, strict=True)
     }
-    members = of_each_task(agenda).items()
-    sums = {task: moments_of([outcomes[planned.key] for planned in of_task]) for task, of_task in members}
-    return Observed(sum(outcome.requests for outcome in outcomes.values()), sums, outcomes)
+    return Observed(sum(outcome.requests for outcome in outcomes.values()), outcomes)
 
 
-def moments_of(outcomes: Sequence[QuestionOutcome]) -> Moments:
+def moments_of(outcomes: Iterable[QuestionOutcome]) -> Moments:
     """The sums over the questions whose original has a result."""
     known = [outcome for outcome in outcomes if outcome.scored]
     right, always = [outcome for outcome in known if outcome.right], [outcome for outcome in known if outcome.always]

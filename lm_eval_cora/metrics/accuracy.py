@@ -48,7 +48,6 @@ def acc(answers: ResponseTable) -> Estimate:
     "Share of questions whose original is answered correctly: the usual accuracy of a benchmark.",
     needs=("original",),
     known_early=True,
-    estimated="mcqa",
     place=2,
     spoken="MCQA",
 )
@@ -140,7 +139,6 @@ def mv(answers: ResponseTable) -> Estimate:
 @metric(
     "Bare-minimum-consistency accuracy: share of questions with at least this share of their variants right.",
     known_early=True,
-    estimated="bmca@1.0",
     place=3,
     symbol="BMCA",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lm_eval_cora.metrics.accuracy import mcqa
 from lm_eval_cora.metrics.arrays import exact_level, takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import metric
@@ -17,7 +18,6 @@ _PAIRS_AT_A_TIME = 4_000_000
     "Consistency index: 1 minus the share of questions that are right, but not in all variants: mcqa - bmca@1.0.",
     needs=("original",),
     known_early=True,
-    estimated="ci",
     place=4,
     ranks_models=False,
     symbol="CI",
@@ -45,7 +45,7 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     "Consistency-rebalanced accuracy: mcqa * ci, the accuracy times the consistency index.",
     needs=("original",),
     known_early=True,
-    estimated="cora",
+    means=(mcqa, ci),
     place=1,
     spoken="CoRA",
 )
@@ -80,10 +80,6 @@ CORA_FALLS = (
     "model is more reliable: compare b, the share of questions that are right in all variants."
 )
 """The reason for the mark of a value of `cora` where `cora_falls`."""
-
-OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-"""x_i and 1 - x_i + y_i of the three outcomes of a question: right in all variants, right in the original only, or
-wrong in the original. `cora` is the product of their means."""
 
 
 @metric("Area under the BMCA curve times its mean height.")

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
+from math import sqrt
 from typing import Any, get_args
 
 from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.accuracy import mcqa
 from lm_eval_cora.metrics.arrays import despite_skipped, exact_level
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import LAST, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import estimate, phases_of
+from lm_eval_cora.metrics.sequences import Course, course_of
 from lm_eval_cora.questions.question import Form
 
 Entry = Mapping[str, Any]
@@ -73,36 +75,47 @@ def is_known_early(entry: Entry) -> bool:
     return known_early and "without" not in entry and exact_level(entry.get("level", 1)) == 1
 
 
-def is_estimated(entry: Entry) -> bool:
-    """Whether a two-phase sample estimates a metric: mcqa, bmca@1.0, ci and cora."""
-    return is_known_early(entry) and bool(facts_of(entry["aggregation"]).estimated)
-
-
 def saves_requests(entries: Iterable[Entry]) -> bool:
-    """Whether a task has CoRA, CI or BMCA(1.0), which stay exact with early stopping."""
-    return any(is_estimated(entry) and facts_of(entry["aggregation"]).estimated != "mcqa" for entry in entries)
+    """Whether a task has a metric, such as CoRA or BMCA(1.0), that stays exact if questions end early."""
+    known = [entry["aggregation"] for entry in entries if is_known_early(entry) and _is_of_hits(entry)]
+    return any(function is not mcqa for function in known)
 
 
-def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
-    """Compute the metric of an entry; undefined if skipped variants could change it, see `despite_skipped`."""
-    if whole:
-        if not is_estimated(entry) or table.original_correct is None:
+def course(entry: Entry, table: ResponseTable, seed: int, before: ResponseTable | None = None) -> Course | None:
+    """What is known of a metric after each unit that a run asked in the order of a seed; None without such a method."""
+    if table.incomplete or not _is_of_hits(entry) or "without" in entry:
+        return None
+    function, means = partial(entry["aggregation"], **parameters_of(entry)), facts_of(entry["aggregation"]).means
+    of_originals = bool(needs_of(entry))
+    known = [partial(despite_skipped, mean, of_originals=of_originals) for mean in means or (function,)]
+    return course_of(known, table, seed, before)
+
+
+def compute(entry: Entry, table: ResponseTable, *, seed: int | None = None) -> Any:
+    """Compute the metric of an entry; undefined if skipped variants could change it, see `despite_skipped`.
+
+    With the seed of a run that stopped as soon as something was certain, the error and the interval are about all
+    questions of its benchmark; see `sequences`.
+    """
+    if seed is not None:
+        if (known := course(entry, table, seed)) is None:
             return UNDEFINED
-        phases = phases_of(table)
-        if not phases.is_complete:
-            return estimate(facts_of(entry["aggregation"]).estimated, phases)
-        value = compute(entry, table).value  # that of the full run to the last digit
-        return Estimate(value, 0.0, ends=(value, value))
+        value, error = compute(entry, table)
+        left = 1 - known.values.shape[1] / known.total
+        low, high = known.interval()  # of the passages, which may have different sizes
+        return Estimate(value, error * sqrt(left) if left else 0.0, ends=(min(low, value), max(value, high)))
     if "without" in entry:
         table = _without(table, entry["without"])
     function = partial(entry["aggregation"], **parameters_of(entry))
-    needs = needs_of(entry)
-    # of right and wrong answers only, with one value
-    is_of_hits = is_in_table(entry) and needs <= {"original", "equal_prompts"}
-    if table.is_whole or is_known_early(entry) or is_of_hits:
-        result = despite_skipped(function, table, of_originals=bool(needs))
+    if table.is_whole or is_known_early(entry) or _is_of_hits(entry):
+        result = despite_skipped(function, table, of_originals=bool(needs_of(entry)))
         return table.clustered(result) if isinstance(result, Estimate) else result  # a user's own function may not
     return UNDEFINED
+
+
+def _is_of_hits(entry: Entry) -> bool:
+    """Whether a metric is one value of right and wrong answers only."""
+    return is_in_table(entry) and needs_of(entry) <= {"original", "equal_prompts"}
 
 
 @lru_cache(maxsize=1)  # consecutive metrics share the table and its cached columns

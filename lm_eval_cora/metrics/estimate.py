@@ -44,6 +44,7 @@ class Estimate:
             unknown.
         ends: The ends of the interval, if the metric computes them itself; else None.
         members: (N,) whether each question counts; None if all do.
+        is_mean: Whether the metric is a mean of one value per question, value + influence, over all questions.
         units: Effective number of clusters, (sum n)^2 / sum n^2 of their sizes n, if questions share passages: then the
             arrays have a row per cluster, the interval has Student's t quantiles with units - 1 degrees of freedom, and
             `outcomes` is None. 0 if the questions are the units.
@@ -65,6 +66,7 @@ class Estimate:
     ends: tuple[float, float] | None = field(default=None, repr=False, compare=False)
     members: Bools | None = field(default=None, repr=False, compare=False)
     units: float = field(default=0.0, repr=False, compare=False)
+    is_mean: bool = field(default=False, repr=False, compare=False)
 
     @cached_property
     def interval(self) -> tuple[float, float]:
@@ -152,7 +154,8 @@ def ratio_of(
     part, whole = parts / wholes.mean(), wholes / wholes.mean()
     ratio = of_influence(float(share), part - share * whole, between, scale=np.abs(part).max(), questions=count)
     few = 1.0 if ratio.ends else sqrt((1 - 1 / len(wholes)) / (1 - 1 / count))
-    return replace(ratio, stderr=ratio.stderr * few, outcomes=outcomes, members=None if inside.all() else inside)
+    found = replace(ratio, stderr=ratio.stderr * few, outcomes=outcomes, members=None if inside.all() else inside)
+    return replace(found, is_mean=bool((wholes == most).all()))
 
 
 def product_of(first: Floats, second: Floats, *, value: float | None = None) -> Estimate:

@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     needs: tuple[str, ...] = ("unknown",)  # of a user's own function
     kinds: tuple[str, ...] = ()  # names of the kinds of variants of which it needs one; empty for any kinds
     known_early: bool = False
-    estimated: str = ""  # the name in `stopping.FORMULAS` if a two-phase sample estimates it
+    means: tuple[Callable[..., Any], ...] = ()  # the metrics whose product it is; empty for the metric itself
     bootstrapped: bool = False  # whether the standard error comes from a bootstrap
     fewest: int = 1  # smallest number of questions, or of the passages that they share
     why_undefined: Callable[[ResponseTable], str] = lambda table: "no question counts for it"  # if nothing else is

@@ -32,6 +32,11 @@ class QuestionKey(NamedTuple):
     cluster: str
 
 
+def unit_name(question: str, cluster: str) -> str:
+    """The name of the unit to which a question belongs: its passage, which differs from all ids, or itself."""
+    return f"\0{cluster}" if cluster else question
+
+
 class _Distinct(Generic[T]):
     """Values of which many are equal: the different ones, made from their keys, and the code of each occurrence."""
 
@@ -124,8 +129,8 @@ class PackedRecords:
         return {self.key(place) for place in range(len(self))}
 
 
-def grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[str, int]]:
-    """(R,) places of the records of complete questions, sorted; N ids; (N,) sizes; how many others are left out.
+def grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[str, Any]]:
+    """(R,) places of the records of complete questions, sorted; N ids; (N,) sizes; and what was left out.
 
     Repeats of the original do not count as variants.
     """
@@ -150,10 +155,12 @@ def grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[s
     fits = (ordinal[order] == expected) & (variants[order] == sizes[question])
     begun = np.bincount(question[asks[order] > 0], minlength=len(ids)) > 0
     complete = begun & (np.bincount(question[~fits], minlength=len(ids)) == 0)
+    clusters = {str(question.id): question.cluster for question in records.questions}
+    unasked = (ids[number] for number in np.flatnonzero(~begun))
     left_out = {
         "incomplete": int(begun.sum() - complete.sum()),
         "duplicates": int(repeated.sum()),
-        "not_begun": int((~begun).sum()),
+        "unasked": tuple(unit_name(question, clusters[question]) for question in unasked),
     }
     return order[complete[question]], tuple(ids[n] for n in np.flatnonzero(complete)), sizes[complete], left_out
 

@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.estimate import Bools as Bools
 from lm_eval_cora.metrics.estimate import Estimate, equal_units, mean_of, of_clusters, product_of, ratio_of, share_of
 from lm_eval_cora.metrics.packed import Floats as Floats
 from lm_eval_cora.metrics.packed import Ints as Ints
-from lm_eval_cora.metrics.packed import PackedRecords, Same, equal_prompts_of, equivalent, grouped, letters
+from lm_eval_cora.metrics.packed import PackedRecords, Same, equal_prompts_of, equivalent, grouped, letters, unit_name
 from lm_eval_cora.questions.messages import counted
 
 # Values of `ResponseTable.picked`
@@ -86,7 +86,8 @@ class ResponseTable:
         longest: (R,) accuracy of picking the longest option of the question; nan if unknown.
         followed: (R,) 1 if the response is in the requested format, 0 if not, nan if unknown.
         own: (R,) score that another program gave the answer, from 0 to 1; nan if there is none.
-        incomplete: Number of questions left out because variants are missing; `not_begun` because all were skipped.
+        incomplete: Number of questions left out because variants are missing.
+        unasked: The unit of each question left out because all its variants were skipped; see `unit_of`.
         duplicates: Number of records left out because their variant already has one.
         repeats: The originals and their repeats, as a table of the same questions; None without repeats.
     """
@@ -119,7 +120,7 @@ class ResponseTable:
     own: Floats = field(metadata=_column(np.float64, nan, _or(nan, "own")))
     incomplete: int = 0
     duplicates: int = 0
-    not_begun: int = 0
+    unasked: tuple[str, ...] = ()
     repeats: ResponseTable | None = None
 
     @classmethod
@@ -185,7 +186,18 @@ class ResponseTable:
     def begun(self) -> ResponseTable:
         """The table without the questions all of whose variants were skipped."""
         begun = self.any_by_question(~self.skipped)
-        return replace(self.where(begun[self.question]), not_begun=int((~begun).sum()))
+        unasked = tuple(name for name, is_begun in zip(self.unit_of.values(), begun, strict=True) if not is_begun)
+        return replace(self.where(begun[self.question]), unasked=unasked)
+
+    @property
+    def not_begun(self) -> int:
+        """Number of questions left out because all their variants were skipped."""
+        return len(self.unasked)
+
+    @property
+    def unit_of(self) -> dict[str, str]:
+        """The name of each question's unit."""
+        return dict(zip(self.question_ids, map(unit_name, self.question_ids, self.clusters), strict=True))
 
     @cached_property
     def starts(self) -> Ints:

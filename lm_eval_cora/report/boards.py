@@ -20,7 +20,7 @@ from lm_eval_cora.report.result_tables import NO_BEST, best_of
 from lm_eval_cora.runs.files import files_in, grouped_by, part_of, read_json
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import Samples
-from lm_eval_cora.runs.signature import how_asked, is_two_phase, signature_parts
+from lm_eval_cora.runs.signature import how_asked, signature_parts
 from lm_eval_cora.variants.probes import PROBES, Probe
 
 BESIDE = ("mcqa", "bmca@1.0", "invalid")  # metrics beside the one that ranks the models
@@ -218,14 +218,14 @@ def entry_of(run: Run, date: str, first: Sequence[str] = ()) -> Standing:
         name=run.name,
         part=run.part,
         data=run.data,
-        settings=settings_of(run.signature, run.data, run.reader, is_two_phase=run.is_two_phase),
+        settings=settings_of(run.signature, run.data, run.reader),
         asked=_asked(run),
         size=signature_parts(run.signature).get("n", ""),
         questions=len(run.table.sizes),
         ranked_by=ranked_by,
         scores={name: value for name, value in found.items() if isinstance(value, Estimate)},
         signature=run.signature,
-        is_paired=not run.is_two_phase,
+        is_paired=not run.is_stopped,
         date=date,
         source=run.files[0],
         higher={
@@ -236,10 +236,9 @@ def entry_of(run: Run, date: str, first: Sequence[str] = ()) -> Standing:
     )
 
 
-def settings_of(signature: str, data: Data, reader: str | None, *, is_two_phase: bool) -> dict[str, str]:
+def settings_of(signature: str, data: Data, reader: str | None) -> dict[str, str]:
     """How the questions of a run were asked and its responses read. Runs with other settings are not comparable."""
-    target = {"target": signature_parts(signature)["target"]} if is_two_phase else {}
-    return how_asked(signature, known_data=bool(data.digest)) | target | ({"reader": reader} if reader else {})
+    return how_asked(signature, known_data=bool(data.digest), also=("until",)) | ({"reader": reader} if reader else {})
 
 
 def _asked(run: Run) -> str:
@@ -290,7 +289,7 @@ def _entries(record: Mapping[str, Any], file: Path, first: Sequence[str]) -> Ite
             name=task,
             part="/".join(other for other in others if not data.name or not other.startswith(data.name)),
             data=data,
-            settings=settings_of(signature, data, details.get("reader"), is_two_phase=is_two_phase(signature)),
+            settings=settings_of(signature, data, details.get("reader")),
             # The digest of a file of answers includes the variants.
             asked="" if signature else data.digest,
             size=parts.get("n", str(details["questions"])),

@@ -80,10 +80,8 @@ def _of_one(run: Run, name: str) -> Iterator[str]:
     if isnan(right.value) or isnan(kept):
         yield f"The {spoken(name)} of {model} is {_with_error(lead)}."
     else:
-        every = len(run.table.sizes) + run.table.not_begun
-        questions = counted(every, "question") if run.is_two_phase else run.table.size
         yield (
-            f"{model} answers {_percent(right.value)} of {questions} correctly, and keeps {_percent(kept)} of its "
+            f"{model} answers {_percent(right.value)} of {run.table.size} correctly, and keeps {_percent(kept)} of its "
             f"right answers in all variants: {spoken(name)} {_with_error(lead)}."
         )
     yield from _what_costs_most(run)

@@ -66,7 +66,7 @@ def number_of_questions(runs: Sequence[Run]) -> str:
 
 def unit_of(runs: Sequence[Run]) -> str:
     """The unit of the errors: the question, or the passage that questions share."""
-    return "question" if all(run.table.cluster is None or run.is_two_phase for run in runs) else "passage"
+    return "question" if all(run.table.cluster is None for run in runs) else "passage"
 
 
 def model_table(runs: Sequence[Run], lead: str, *, comparable: bool, chosen: Sequence[str] = ()) -> Table:

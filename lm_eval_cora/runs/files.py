@@ -15,7 +15,7 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
 from lm_eval_cora.questions.inputs import COMPRESSED, reading
-from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
+from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 # Copies have a further part in their names, such as " (1)".
@@ -188,13 +188,13 @@ def not_mergeable(newest: SamplesFile, older: SamplesFile, reader: Reader | None
     if bool(newest.data.digest) != bool(older.data.digest):
         which = "it" if newest.data.digest else "the newer file"
         return f"{which} has no digest of its questions, so the questions of the two cannot be compared"
-    if is_two_phase(newest.signature):
-        return "samples of --target cannot be merged: each one estimates the scores of its own questions"
+    if "until" in signature_parts(newest.signature):
+        return "samples of --until cannot be merged: each run ended because of its own answers"
     if newest.settings == older.settings:
         return "" if reader or newest.reader == older.reader else f"its reader was {older.reader}, not {newest.reader}"
     (parts, *_), (others, *_) = newest.settings, older.settings
     stopped = any(parts.get(name) != others.get(name) for name in WHERE_IT_ENDS)
-    return "its --stop, --budget, --target-stderr or --target differs" if stopped else "its settings differ"
+    return "its --stop, --budget or --until differs" if stopped else "its settings differ"
 
 
 def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:

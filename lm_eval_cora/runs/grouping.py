@@ -23,7 +23,7 @@ from lm_eval_cora.runs.log_rows import Logged
 from lm_eval_cora.runs.logs import is_log, read_logs
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
-from lm_eval_cora.runs.signature import data_labels, family_of, is_two_phase, merged_signature, signature_parts
+from lm_eval_cora.runs.signature import data_labels, family_of, merged_signature, signature_parts
 from lm_eval_cora.variants.variant import Probe
 
 Labels = Mapping[Path, str]  # the name of the model in some of the paths
@@ -259,21 +259,22 @@ def labelled(found: Sequence[N], path: Path, labels: Labels) -> list[N]:
 
 
 def _left_out(table: ResponseTable, signature: str) -> list[str]:
-    notes, two_phases = [], is_two_phase(signature)
-    if referring := signature_parts(signature).get("left_out"):
+    notes, parts = [], signature_parts(signature)
+    if referring := parts.get("left_out"):
         notes.append(left_out_for_references(referring))
-    if two_phases:
-        notes.append(
-            "--target asked a sample of the questions in two phases: values, errors and intervals are estimates for "
-            f"all {counted(len(table.sizes) + table.not_begun, 'question')}"
-        )
+    if "until" in parts:
+        about = "Errors and intervals are about all of these, and the intervals hold at every look together"
+        if table.incomplete:
+            about = "Answers to others are missing, so nothing is known about all of these"
+        every = len(table.sizes) + table.incomplete + table.not_begun
+        notes.append(f"the run asked {table.size} of {every:,} until {parts['until']} was certain. {about}")
     elif not table.is_whole:
         notes.append(
             f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that the "
             "other variants cannot change are shown"
         )
-    if table.not_begun and not two_phases:
-        notes.append(f"--budget or --target-stderr skipped {counted(table.not_begun, 'question')} of the task")
+    if table.not_begun and "until" not in parts:
+        notes.append(f"--budget skipped {counted(table.not_begun, 'question')} of the task")
     if table.incomplete:
         notes.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:

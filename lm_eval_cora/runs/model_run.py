@@ -1,6 +1,7 @@
 """The run of a task by a model: its answers, their metrics, and whether it can be compared with another run."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import isclose, isnan
@@ -30,7 +31,6 @@ from lm_eval_cora.runs.signature import (
     differences_between,
     family_of,
     how_asked,
-    is_two_phase,
     only_in_one,
     signature_parts,
 )
@@ -131,12 +131,19 @@ class Run:
 
     def function(self, entry: Entry) -> Callable[[ResponseTable], Any]:
         """The function that computes the metric of an entry from the answers."""
-        return partial(compute, entry, whole=self.is_two_phase)
+        return partial(compute, entry, seed=self.seed if self.is_stopped else None)
 
     @property
-    def is_two_phase(self) -> bool:
-        """Whether the answers are a two-phase sample (--target), from which values of the benchmark are estimated."""
-        return is_two_phase(self.signature)
+    def is_stopped(self) -> bool:
+        """Whether the run ended as soon as its requirements were certain (--until)."""
+        return "until" in signature_parts(self.signature)
+
+    @property
+    def seed(self) -> int:
+        """The seed that drew the order of the questions."""
+        with suppress(ValueError):
+            return int(signature_parts(self.signature).get("seed", 0))
+        return 0
 
     @property
     def is_read_again(self) -> bool:
@@ -179,7 +186,7 @@ class Run:
             warnings.append(f"the results file beside {self.files[0].name} differs from its samples: {first}{more}")
         ours = {entry["metric"] for entry in self.entries}
         small = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
-        few = "" if self.is_two_phase else note_on_few_clusters(self.table)
+        few = "" if self.is_stopped else note_on_few_clusters(self.table)
         warnings += [note for note in (small, few) if note and note not in warnings]
         unknown = self.source.metrics - ours - {"bypass"}
         if others := sorted(name for name in unknown if not name.endswith("_stderr")):
@@ -264,10 +271,10 @@ def not_comparable(before: Run, after: Run) -> str:
             f"they ran on different questions: {before.data} in the first, {after.data} in the second. Run "
             "both on the same file or data set"
         )
-    if sampled := [which for which, run in (("first", before), ("second", after)) if run.is_two_phase]:
+    if stopped := [which for which, run in (("first", before), ("second", after)) if run.is_stopped]:
         return (
-            f"--target followed only a sample of the questions in the {' and the '.join(sampled)}, so the answers "
-            "cannot be paired. Run both with --stop exact, and with the same option 'questions' if that costs too much"
+            f"--until ended the {' and the '.join(stopped)} because of its answers. Run both without it, or ask how "
+            "they differ with --until 'no-worse METRIC:MARGIN' --baseline OUT"
         )
     if before.signature and after.signature:
         same_data = bool(before.data.digest and after.data.digest)
@@ -283,8 +290,7 @@ def not_comparable(before: Run, after: Run) -> str:
         return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
     if only := only_in_one(before.table.question_ids, after.table.question_ids, "questions"):
         parts = signature_parts(before.signature).keys() | signature_parts(after.signature).keys()
-        is_ended = parts & {"budget", "target-stderr"}
-        ended = " A budget or target ends each run at another question." if is_ended else ""
+        ended = " A budget ends each run at another question." if "budget" in parts else ""
         return f"{only}.{ended} Run both on the same questions (option 'questions' or 'categories')"
     if before.table.clusters != after.table.clusters:
         return (

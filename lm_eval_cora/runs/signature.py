@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Reader
@@ -36,7 +36,7 @@ def data_labels(runs: Sequence[tuple[str, str, Data]]) -> list[str]:
 
 # Parts of a signature: how much was asked, why a run ended early, and all that do not describe how a question was asked
 HOW_MUCH = ("left_out", "questions", "limit", "samples", "categories", "n", "passages", "repeats", "asked", "invalid")
-WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")
+WHERE_IT_ENDS = ("stop", "budget", "until")
 _MAY_DIFFER = {*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader"}
 
 
@@ -52,15 +52,10 @@ def format_signature(parts: Mapping[str, object], version: str) -> str:
     return "|".join(["cora", *(f"{name}:{value}" for name, value in escaped.items()), version])
 
 
-def how_asked(signature: str, *, known_data: bool) -> dict[str, str]:
-    """The parts of a signature that describe how the questions were asked. They are equal for comparable runs."""
-    may_differ = _MAY_DIFFER | ({"data_files"} if known_data else set())
+def how_asked(signature: str, *, known_data: bool, also: Collection[str] = ()) -> dict[str, str]:
+    """The parts of a signature that describe how the questions were asked, and some others; equal if comparable."""
+    may_differ = (_MAY_DIFFER | ({"data_files"} if known_data else set())).difference(also)
     return {name: value for name, value in signature_parts(signature).items() if name not in may_differ}
-
-
-def is_two_phase(signature: str) -> bool:
-    """Whether a run sampled in two phases (--target), so that its scores are estimates for all questions."""
-    return "target" in signature_parts(signature)
 
 
 def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Reader, before: str) -> str:

@@ -58,25 +58,19 @@ def test_colours_on_a_terminal(cli, monkeypatch, variable, value, shows):
 
 
 def test_runs_of_the_harness(cli, tmp_path):
-    full, stopped, target = tmp_path / "full", tmp_path / "stopped", tmp_path / "target"
+    full, stopped = tmp_path / "full", tmp_path / "stopped"
     write(full, Moody(3), "cora_demo", {"questions": 12}, "a/full")
     write(stopped, stop_early(Moody(3), "exact"), "cora_demo", {"questions": 12}, "a/stopped")
-    write(target, stop_early(Moody(3), target="whole:0.2"), "cora_demo", {}, "a/target")
     told = []
-    for folder in (full, stopped, target):
+    for folder in (full, stopped):
         printed = cli.printed(f"gate {folder} --require cora>=0.01 --require cora<=0.99 --json -")
         told.append([(each["low"], each["high"]) for each in strict(printed)["requirements"]])
-    assert told[0] == told[1] != told[2]
-    assert cli(f"gate {target} --require cora>={sum(told[2][0]) / 2} --json -") == 2
-    assert strict(cli.out)["requirements"][0]["questions_to_decide"] is None
-    assert "a run with a smaller E of --target whole:E decides" in cli.out
+    assert told[0] == told[1]
     assert cli(f"gate {stopped} --baseline {full} --no-worse cora:0.3") == 0
     assert cli(f"gate {stopped} --require invalid<=0.5") == 3
     assert tells(cli.err, "has no metric 'invalid'", "stopped early", "cora")
-    assert cli(f"gate {target} --baseline {full} --no-worse cora:0.1") == 3
-    assert "--target followed only a sample" in cli.err
     assert cli(f"gate {tmp_path} --require cora>=0.1") == 3
-    assert tells(cli.err, "expected the runs of one model, got 3", "a/full")
+    assert tells(cli.err, "expected the runs of one model, got 2", "a/full")
 
 
 def test_a_plan(cli):

@@ -100,9 +100,9 @@ def test_the_requests_are_those_that_reach_the_model(task, tmp_path):
     assert tells(" ".join(notes), "6 questions in the run", f"{task}: the benchmark has 120 questions, too few", "find")
 
 
-def test_a_two_phase_run(tmp_path):
-    write(tmp_path, stop_early(Moody(3), target="whole:0.3"), "cora_demo", {"questions": 40})
-    with user_error("run with --target does not show"):
+def test_a_run_that_ended_because_of_its_answers(tmp_path):
+    write(tmp_path, stop_early(Moody(3), until=["cora±0.3"]), "cora_demo", {"questions": 40})
+    with user_error("run with --until stopped because"):
         make_plans(read_runs([tmp_path]), Goal(0.05))
 
 

@@ -183,7 +183,7 @@ def test_a_cache_around_is_refused_before_the_first_request(task, tmp_path):
     with pytest.raises(UserError, match="stop_early\\(CachingLM"):
         run(stop_early(model), task, options=QUESTIONS, use_cache=str(tmp_path / "cache"))
     assert model.calls == []
-    for options in ({"budget": 100}, {"target_stderr": 0.1}):
+    for options in ({"budget": 100}, {"until": ["cora>=0.1"]}):
         with pytest.raises(UserError, match="stop_early\\(CachingLM"):
             stop_early(Watched(), None, **options).set_cache_hook(SimpleNamespace(dbdict={}))  # type: ignore[arg-type]
     # If no request is skipped, a cache is accepted.

@@ -127,14 +127,6 @@ def test_a_budget_alone_has_every_metric_of_its_sample():
     assert "|n:2x26|invalid:" in now
 
 
-@pytest.mark.parametrize(("target", "told"), [(0.5, "is below 0.5"), (0.0001, "is not below 0.0001")])
-def test_the_log_says_whether_a_target_was_met(target, told, caplog):
-    with caplog.at_level("INFO", "lm_eval"):
-        model = Simulated(lambda doc: knows(doc) if sum(map(ord, doc["question_id"])) % 2 else "Z")
-        results = run(stop_early(model, target_stderr=target), options=QUESTIONS)
-    assert f"cora_demo: the standard error of cora, {scores(results)['cora_stderr']:.4f}, {told}" in caplog.text
-
-
 def test_a_budget_alone_needs_no_scores():
     model = Simulated(half)
     results = run(stop_early(model, None, budget=60), options=QUESTIONS, predict_only=True)

@@ -11,11 +11,10 @@ from lm_eval_cora.harness.notices import (
     describe_bias,
     describe_cost,
     describe_incomplete,
-    describe_whole,
     duration,
 )
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import Moments, Phases
+from lm_eval_cora.metrics.stopping import Moments
 from tests.support.messages import tells
 
 
@@ -52,12 +51,6 @@ def test_the_bias_of_a_budget_is_told_if_it_paid_for_few_questions():
     few, enough = Moments(15, 130, 11, 126, 3, 78), Moments(300, 2600, 220, 2520, 60, 1560)
     assert tells(describe_bias(few, 1273), "only 15 questions", "mcqa by about 0.017, bmca@1.0 by 0.029")
     assert describe_bias(few, 15) == describe_bias(enough, 1273) == ""  # all questions, or enough of them
-
-
-def test_a_sample_in_two_phases():
-    text = describe_whole(Phases(questions=1273, asked=1273, right=940, followed=650, always=150))
-    assert text.startswith("asked 1,273 of 1,273 originals and followed 650 of the 940 right ones, drawn by the seed.")
-    assert text.endswith("all 1,273 questions of this run; cora is 0.3094 to 0.3291 (± 0.0098)")
 
 
 # ---- advice on invalid answers

@@ -139,7 +139,7 @@ def test_the_task_files_of_the_harness_are_read_only_if_needed(run, tmp_path, na
 
 
 def test_a_config_file(run, tmp_path):
-    path, ours = tmp_path / "config.yaml", "stop: exact\nmax_gen_toks: 64\ntarget-stderr: null\nno_cache: true\n"
+    path, ours = tmp_path / "config.yaml", "stop: exact\nmax_gen_toks: 64\nuntil: null\nno_cache: true\n"
     path.write_text(theirs := "gen_kwargs: {until: [x]}\nlimit: 2\nmodel_args: {skill: read}\n")
     plain, ran = run.plain("--config", path), run.ours("--config", path)
     assert ran.file == plain.file
@@ -150,6 +150,10 @@ def test_a_config_file(run, tmp_path):
     settings = [sample["arguments"]["gen_args_0"]["arg_1"] for sample in ran.samples()]
     assert [(given["max_gen_toks"], given["until"]) for given in settings] == [(64, ["x"])] * 52
     assert not list(ran.folder.rglob("*.db"))
+    path.write_text("until: [cora>=0.01, mcqa±0.3]\n")
+    ran = run.ours("--config", path, questions=0)
+    assert "until:cora>=0.01; mcqa±0.3" in ran.signature()
+    assert "n:50x26" in ran.signature()
 
 
 @pytest.mark.parametrize(
@@ -220,7 +224,10 @@ MISTAKES = [
     ("two_filters", ["--stop", "exact"], "filter_list"),
     ("repeated", ["--stop", "exact"], "repeats"),
     ("foreign", ["--stop", "exact"], "--stop"),
-    ("cora_demo", ["--target", "whole:0.1", "--budget", 100], "--budget and --target both set"),
+    ("cora_demo", ["--target-stderr=0.01"], "--target-stderr=0.01: expected --until"),
+    ("cora_demo", ["--target", "whole:0.1"], "--target: expected --until, such as"),
+    ("cora_demo", ["--until", "cora_dmo:cora>=0.4", "--until", "cora>=0.4"], "Did you mean 'cora_demo'"),
+    ("cora_demo", ["--until", "no-worse cora:0.1", "--baseline", "nowhere"], "nowhere"),
     *(
         ("cora_demo", ["--samples", samples], "expected")
         for samples in ("nofile.json", "[1]", '{"cora_demo": 5}', '{"cora_demo": [0, "x"]}')

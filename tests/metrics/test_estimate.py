@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, difference
-from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import (
     IN_95_PERCENT,
     REPLICATES,
@@ -231,7 +230,8 @@ def test_each_end_of_clopper_and_pearson_is_wrong_with_at_most_its_tail(trials):
 
 def test_a_higher_level_has_a_wider_interval():
     # cora of questions that are right in all variants, in the original only, or wrong in the original
-    before, after = (product_of(*np.repeat(OUTCOMES, counts, axis=0).T) for counts in ((5, 3, 4), (5, 2, 5)))
+    outcomes = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    before, after = (product_of(*np.repeat(outcomes, counts, axis=0).T) for counts in ((5, 3, 4), (5, 2, 5)))
     levels = (0.1, 0.5, 1.0, 1.96, 3.0, 6.0)
     for make in (
         lambda z: wilson(3, 10, z),

@@ -1,8 +1,6 @@
-"""Early stopping compared with the full run, the bias of a budget, and two-phase samples of a finite benchmark."""
+"""Early stopping compared with the full run, and the bias of a budget."""
 
 from functools import cache
-from itertools import combinations
-from math import comb, isnan, nan, sqrt
 from statistics import covariance
 
 import numpy as np
@@ -13,20 +11,8 @@ from hypothesis import strategies as st
 from lm_eval_cora import metrics
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.docs import process_docs
-from lm_eval_cora.metrics import acc_h, bmca, ci, cora, mcqa
-from lm_eval_cora.metrics.entries import compute, saves_requests
-from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import (
-    FORMULAS,
-    Bias,
-    Moments,
-    Phases,
-    bias_of_budget,
-    estimate,
-    phases_of,
-    place_of,
-    shares_of,
-)
+from lm_eval_cora.metrics.entries import saves_requests
+from lm_eval_cora.metrics.stopping import Bias, Moments, bias_of_budget, place_of
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import user_error
@@ -140,157 +126,3 @@ def test_the_bias_is_the_covariance_with_the_costs_per_request(answers, seed):
 
 def test_without_two_questions_the_bias_is_unknown():
     assert bias_of_budget(Moments()) == bias_of_budget(Moments(1, 26, 1, 26, 1, 26)) == Bias()
-
-
-ENTRIES = {
-    "mcqa": {"aggregation": mcqa},
-    "bmca@1.0": {"aggregation": bmca, "level": 1.0},
-    "ci": {"aggregation": ci},
-    "cora": {"aggregation": cora},
-}
-
-
-@st.composite
-def samples(draw):
-    asked = draw(st.integers(1, 60))
-    right = draw(st.integers(0, asked))
-    followed = draw(st.integers(min(right, 1), right))
-    return Phases(asked + draw(st.integers(0, 60)), asked, right, followed, draw(st.integers(0, followed)))
-
-
-# ---- by hand
-def test_the_values_and_errors_by_hand():
-    # 50 of 100 originals, 40 right; 21 of these followed, 7 always right: m = 0.8, r = 1/3.
-    phases = Phases(questions=100, asked=50, right=40, followed=21, always=7)
-    m = 0.8
-    assert estimate("mcqa", phases).value == pytest.approx(m)
-    assert estimate("bmca@1.0", phases).value == pytest.approx(0.8 / 3)
-    assert estimate("ci", phases).value == pytest.approx(1 - 0.8 * 2 / 3)
-    assert estimate("cora", phases).value == pytest.approx(0.8 * (1 - 0.8 * 2 / 3))  # 0.3733
-    # Half of the originals are asked: V_m = 0.5 * 0.8 * 0.2 / 49. An estimated 80 of the 100 questions are right, so
-    # V_r = (1 - 21 / 80) * (1/3) (2/3) / 20.
-    of_m, of_r = 0.5 * 0.16 / 49, (1 - 21 / 80) * 2 / 9 / 20
-    assert estimate("mcqa", phases).stderr == pytest.approx(sqrt(of_m))
-    assert estimate("bmca@1.0", phases).stderr == pytest.approx(sqrt(of_m / 9 + 0.64 * of_r + of_m * of_r))
-    # cora = m - m^2 (1 - r): derivatives 1 - 2 m (1 - r) = -1/15 and m^2, second ones -2 (1 - r) and 2 m.
-    squares = of_m / 225 + 0.4096 * of_r + (4 / 3) ** 2 * of_m**2 / 2 + 1.6**2 * of_m * of_r
-    assert estimate("cora", phases).stderr == pytest.approx(sqrt(squares))
-    # All 10 of 20 that are asked are right: Wilson's interval of 10 * 19 / (20 - 10) trials starts at 19 / (19 + z^2).
-    assert estimate("mcqa", Phases(20, 10, 10, 1)).stderr == pytest.approx(3.8414588 / 22.8414588 / 3.919928)
-
-
-def test_the_phases_of_a_table():
-    rows = [
-        [1, 1, 1],  # followed, always right
-        [1, 0, nan],  # followed to its first miss
-        [1, 1, 0],  # followed to the end, missed the last
-        [1, nan, nan],  # right, not followed
-        [0, nan, nan],  # wrong: nothing to follow
-        [nan, nan, nan],  # not asked
-        [nan, nan, nan],
-    ]
-    table = ResponseTable.from_hits(rows)
-    assert phases_of(table) == Phases(questions=7, asked=5, right=4, followed=3, always=1)
-    for name, entry in ENTRIES.items():
-        assert compute(entry, table, whole=True) == estimate(name, Phases(7, 5, 4, 3, 1))
-    # Other metrics have no estimate; without the flag the question that was not followed leaves them open.
-    assert isnan(compute({"aggregation": acc_h}, table, whole=True).value)
-    assert isnan(compute({"aggregation": bmca, "level": 0.5}, table, whole=True).value)
-    assert isnan(compute(ENTRIES["cora"], table).value)
-    assert isnan(compute(ENTRIES["cora"], ResponseTable.from_hits([[nan, nan]]), whole=True).value)  # no questions
-    for phases in (Phases(5), Phases(5, 4, right=2, followed=0)):  # nothing is known about m, or about r
-        assert isnan(estimate("cora", phases).value)
-
-
-# ---- nothing is estimated if everything is asked
-@given(ANSWERS)
-def test_if_everything_is_asked_the_values_are_those_of_the_full_run(answers):
-    table = ResponseTable.from_hits(answers)
-    for entry in ENTRIES.values():
-        found, full = compute(entry, table, whole=True), compute(entry, table)
-        assert found.value == full.value
-        assert found.stderr == 0
-        assert found.interval == pytest.approx((full.value, full.value), abs=1e-12)
-
-
-@given(samples(), st.sampled_from(list(FORMULAS)))
-def test_an_interval_is_inside_the_range_and_has_a_width_unless_nothing_can_vary(phases, metric):
-    found = estimate(metric, phases)
-    assert 0 <= found.value <= 1
-    if isnan(found.stderr):
-        first, second = shares_of(phases)
-        assert (first.trials == 1 and phases.questions > 1) or second.trials == 1
-        assert all(map(isnan, found.interval))
-        return
-    low, high = found.interval
-    assert 0 <= low <= found.value <= high <= 1
-    exact = phases.asked == phases.questions if metric == "mcqa" else phases.is_complete
-    assert (found.stderr == 0) == exact
-    assert (high - low < 1e-12) == exact
-
-
-# ---- all samples of a benchmark
-N, RIGHT, ALWAYS = 8, 5, 3
-"""A benchmark with 8 questions, of which 5 are right and 3 of these always."""
-
-
-def all_samples(asked, followed):
-    """Each pair of random samples once: originals, and right ones among them to follow."""
-    for originals in combinations(range(N), asked):
-        right = [question for question in originals if question < RIGHT]
-        for chosen in combinations(right, min(followed, len(right))):
-            # Each choice of originals has the same weight, whatever its number of choices to follow.
-            repeats = 60 // comb(len(right), min(followed, len(right)))
-            phases = Phases(N, asked, len(right), len(chosen), sum(question < ALWAYS for question in chosen))
-            yield from [phases] * repeats
-
-
-@pytest.mark.parametrize(("asked", "followed"), [(8, 4), (7, 2)])
-def test_over_all_samples_the_estimates_are_unbiased(asked, followed):
-    drawn = list(all_samples(asked, followed))
-    m, r = RIGHT / N, ALWAYS / RIGHT
-    mean = {metric: np.mean([estimate(metric, phases).value for phases in drawn]) for metric in FORMULAS}
-    assert mean["mcqa"] == pytest.approx(m)
-    assert mean["bmca@1.0"] == pytest.approx(m * r)
-    assert mean["ci"] == pytest.approx(1 - m * (1 - r))
-    # E[m^2] = m^2 + V_m, so cora is too low by (1 - r) V_m = O(1 / n1), and exact if all originals are asked.
-    of_m = m * (1 - m) / asked * (N - asked) / (N - 1)
-    assert mean["cora"] == pytest.approx(m * (1 - m * (1 - r)) - (1 - r) * of_m)
-
-
-def test_over_all_samples_the_squared_errors_are_the_variance():
-    # No sample has only right originals (n1 = 6 of 8 with three wrong), and none has followed questions that are all
-    # alike (4 of 5 with three and two), so the formulas apply without Wilson's interval.
-    originals, followed = list(all_samples(6, 3)), list(all_samples(8, 4))
-    for metric, drawn in {"mcqa": originals, "bmca@1.0": followed, "ci": followed, "cora": followed}.items():
-        values = [estimate(metric, phases).value for phases in drawn]
-        squares = [estimate(metric, phases).stderr ** 2 for phases in drawn]
-        assert np.mean(squares) == pytest.approx(np.var(values))
-
-
-# ---- the interval, slowly
-def slow_ends(phases, metric):
-    """Try a million pairs of shares, and keep those within 1.96 standard errors of the sample."""
-    first, second = shares_of(phases)
-    grid = np.linspace(0, 1, 1_001)
-    squares = []
-    for share in (first, second):
-        population = share.trials / share.fraction
-        variance = grid * (1 - grid) / share.trials * (population - share.trials) / (population - 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.where(variance > 0, (share.value - grid) ** 2 / variance, np.inf)
-        z[np.isclose(grid, share.value, atol=6e-4)] = 0  # the nearest point of the grid
-        certain = share.fraction * share.value, 1 - share.fraction * (1 - share.value)
-        possible = (grid >= certain[0] - 1e-9) & (grid <= certain[1] + 1e-9)
-        squares.append(np.where(possible, z, np.inf))
-    inside = squares[0][:, None] + squares[1][None, :] <= 1.96**2
-    values = FORMULAS[metric](*np.meshgrid(grid, grid, indexing="ij"))[0][inside]
-    return float(values.min()), float(values.max())
-
-
-@pytest.mark.parametrize("metric", ["bmca@1.0", "ci", "cora"])
-@pytest.mark.parametrize(
-    "phases", [Phases(200, 100, 65, 40, 16), Phases(1_000, 120, 60, 40, 0), Phases(300, 150, 148, 100, 95)]
-)
-def test_the_interval_is_that_of_a_search(metric, phases):
-    assert estimate(metric, phases).interval == pytest.approx(slow_ends(phases, metric), abs=2e-3)

@@ -110,14 +110,13 @@ def test_scores_without_an_error_are_not_grouped():
     assert boards_of("cora_x", [entry("c", nan, scores={})]) == []
 
 
-def test_how_much_was_asked_is_not_a_setting_but_a_sample_in_two_phases_is():
-    signature = "cora|task:cora_x@1|data_files:a.csv|shots:0|stop:exact|target:whole:0.01|n:9x20|invalid:1.0%|v0.2.0"
-    found = settings_of(signature, Data("x", "1a2b"), "strict", is_two_phase=True)
-    assert found == {"task": "cora_x@1", "shots": "0", "target": "whole:0.01", "reader": "strict"}
-    assert "target" not in settings_of(signature, Data("x", "1a2b"), None, is_two_phase=False)
+def test_how_much_was_asked_is_not_a_setting_but_the_requirements_of_a_run_are():
+    signature = "cora|task:cora_x@1|data_files:a.csv|shots:0|stop:exact|until:cora>=0.5|n:9x20|invalid:1.0%|v0.2.0"
+    found = settings_of(signature, Data("x", "1a2b"), "strict")
+    assert found == {"task": "cora_x@1", "shots": "0", "until": "cora>=0.5", "reader": "strict"}
     # Files identify questions without a digest.
-    assert settings_of(signature, Data("x"), None, is_two_phase=False)["data_files"] == "a.csv"
-    assert settings_of("", Data(), None, is_two_phase=False) == {}
+    assert settings_of(signature, Data("x"), None)["data_files"] == "a.csv"
+    assert settings_of("", Data(), None) == {}
 
 
 def test_a_record_has_its_scores_and_its_signature(tmp_path):

@@ -13,7 +13,6 @@ from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.commands import Commands
-from tests.support.messages import tells
 
 
 @pytest.fixture
@@ -52,13 +51,3 @@ def test_a_run_that_stopped_early_has_the_exact_headline(stopped):
     assert "<h2>" in render(report)
     found = compare_models([early.files[0].parent, full.files[0].parent], labels={early.files[0].parent: "early"})
     assert found.refused or found.values[0]["metrics"]["cora"]["difference"]["value"] == 0
-
-
-def test_a_target_is_an_estimate_of_all_questions(stopped):
-    run = stopped("--target", "whole:0.3", questions=20)
-    sentences = made(run).sentences
-    assert "nan" not in " ".join(sentences)
-    assert "CoRA" in sentences[0]
-    assert run.is_two_phase
-    assert tells("; ".join(run.warnings), "two phases", "20 questions")
-    assert "<h2>" in render(make_report([run]))

@@ -21,7 +21,7 @@ from typing import Any
 from lm_eval.api.model import LM
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.asking import stop_early
 from tests.support.index import reading_task_files_once
 from tests.support.simulated import run as evaluated
 
@@ -36,7 +36,7 @@ NOTATIONS = (r"\boxed{x + 1}", r"\boxed{1 + x}", r"\boxed{7}", r"\boxed{\sqrt{49
 """Responses to a prompt that asks for a box: two answers in several notations, and no answer."""
 
 Run = Mapping[str, Any]
-"""A task, its options, further arguments of simple_evaluate, and under `early` the parameters of AskingLM."""
+"""A task, its options, further arguments of simple_evaluate, and under `early` the parameters of `stop_early`."""
 
 
 def draw(n: int, *key: str) -> int:
@@ -152,7 +152,7 @@ def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
 
 def _evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
     task, asked, padding = run["task"], model.asked, model.padding
-    asking = AskingLM(model, **run["early"]) if "early" in run else model
+    asking = stop_early(model, **{"stop": None, **run["early"]}) if "early" in run else model
     results = evaluated(asking, task, run["options"], **run.get("arguments", {}))
     requests = model.gather_object([model.asked - asked, model.padding - padding])
     questions = model.gather_object(sorted(set(model.questions[asked:])))

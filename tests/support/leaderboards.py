@@ -26,7 +26,7 @@ def entry(
         "name": task,
         "part": "",
         "data": data,
-        "settings": settings_of(signature, data, "flexible", is_two_phase=False),
+        "settings": settings_of(signature, data, "flexible"),
         "asked": asked,
         "size": "100x26",
         "questions": 100,

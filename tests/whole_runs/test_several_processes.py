@@ -37,25 +37,17 @@ EARLY = {
     # A question needs 26 or 90 requests. The rest of a budget is used in further rounds.
     "budget": {"options": {"questions": 12}, "early": {"stop": "exact", "budget": 200}},
     "budget alone": {"options": {"questions": 12}, "early": {"budget": 200}},
-    # 120 questions; the error is first tested after 100.
-    "target": {"options": None, "early": {"stop": "exact", "target": 0.05}},
-    "target not reached": {"options": {"questions": 110}, "early": {"stop": "exact", "target": 0.001}},
-    # The originals of all 120 questions, or of 100, and a part of the right ones to their first miss.
-    "whole": {"options": None, "early": {"whole": "whole:0.06"}},
-    "whole not reached": {"options": {"questions": 50}, "early": {"whole": "whole:0.0001"}},
+    # 120 questions; the requirement is first tested after 50.
+    "until": {"options": None, "early": {"stop": "exact", "until": ["cora±0.1"]}},
+    "until the end": {"options": {"questions": 55}, "early": {"until": ["mv±0.001"]}},
     # Fewer questions than ranks; with the seed 1 one that scored letters have right at first and lose later.
     "one stopped": {"options": {"questions": 1, "seed": 1}, "early": {"stop": "exact"}},
     "one in a budget": {"options": {"questions": 1}, "early": {"stop": "exact", "budget": 100}},
-    "one to a target": {"options": {"questions": 1}, "early": {"stop": "exact", "target": 0.01}},
-    # With the seed 22, a question that scored letters have right at first, so all ranks follow it.
-    "one in two phases": {"options": {"questions": 1, "seed": 22}, "early": {"whole": "whole:0.01"}},
 }
 
 # The forms differ only in the number of requests per variant, so these cases use one form.
 IN_ONE_FORM = {
-    **dict.fromkeys(("target", "target not reached", "one in a budget", "one to a target"), "cora_demo"),
-    "whole not reached": "cora_demo",
-    **dict.fromkeys(("whole", "one in two phases"), "cora_demo_mc"),
+    **dict.fromkeys(("until", "until the end", "one in a budget"), "cora_demo"),
 }
 EARLY_CASES = [(form, name) for form in FORMS for name in EARLY if IN_ONE_FORM.get(name, form) == form]
 WHOLE = [case for case in EARLY_CASES if not case[1].startswith("one ")]
@@ -172,7 +164,7 @@ def test_answers_of_all_ranks_are_compared_with_each_other(alone, together):
 @pytest.mark.parametrize("form", FORMS)
 def test_the_runs_are_worth_comparing(alone, form):
     # Otherwise the tests below would compare zeros with zeros, or runs that asked everything.
-    for name, asked in {"exact": 7, "budget": 12, "target": 120}.items():
+    for name, asked in {"exact": 7, "budget": 12, "until": 120}.items():
         if (form, name) not in EARLY_CASES:
             continue
         outcome = alone[form, name]
@@ -187,8 +179,8 @@ def test_the_runs_are_worth_comparing(alone, form):
     questions = {name: len(alone[of, name]["questions"][0]) for of, name in EARLY_CASES if of == form}
     assert questions["budget alone"] == (7 if form == "cora_demo" else 2)  # 200 / 26 and 200 / 90
     assert questions["budget"] > questions["budget alone"]
-    assert 100 <= questions.get("target", 100) < 120
-    assert questions.get("target not reached", 110) == 110
+    assert 50 <= questions.get("until", 50) < 120
+    assert questions.get("until the end", 55) == 55
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,0 +1,154 @@
+"""When a run may end: as soon as its requirements are certain, tested on the answers after each round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import ceil, isnan
+from pathlib import Path
+from typing import NamedTuple
+
+from lm_eval_cora.decide.verdicts import Outcome, Requirement, check_bound, no_baseline, parse_until, settled
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.rounds import Observed, Planned
+from lm_eval_cora.log import logger
+from lm_eval_cora.metrics.entries import Entry, course, is_known_early
+from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.metrics.sequences import Course
+from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.runs.model_run import Run
+
+_FIRST = 50  # questions before the first look
+_GROWTH = 0.05  # share of the questions by which their number grows until the next look
+
+
+Variants = Mapping[tuple[str, str], int]
+"""The number of variants of each question and its unit."""
+
+
+class Open(NamedTuple):
+    """A requirement on a task, and how it is tested."""
+
+    requirement: Requirement
+    course: Callable[[ResponseTable], Course | None]
+    before: float  # the value of the baseline
+    higher: bool | None  # whether a higher value is better
+
+    def look(self, table: ResponseTable) -> tuple[Outcome, str]:
+        """The verdict after the answers in a table, and what is known, such as `cora 0.41 to 0.52`."""
+        known = self.course(table)
+        if known is None:
+            return "undecided", f"{self.requirement.metric} unknown"
+        outcome = settled(known, self.requirement, self.before, self.higher)
+        low, high = (end - self.before for end in known.interval(self.requirement.level))
+        compared = " minus the baseline" if self.requirement.compares else ""
+        return outcome, f"{self.requirement.metric}{compared} {low:.3f} to {high:.3f}"
+
+
+@dataclass
+class Until:
+    """The requirements of a run."""
+
+    texts: Sequence[str]
+    baseline: Path | str | None = None
+    requirements: list[Requirement] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the requirements."""
+        self.requirements = [parse_until(text) for text in self.texts]
+        comparing = [str(requirement) for requirement in self.requirements if requirement.compares]
+        if comparing and self.baseline is None:
+            raise UserError(f"--until {comparing[0]}: expected --baseline OUT, a whole run to compare with")
+        if self.baseline is not None and not comparing:
+            raise UserError("--baseline: expected --until 'no-worse METRIC:MARGIN' or 'same METRIC:MARGIN'")
+        self._baselines: list[Run] | None = None
+        self._open: dict[str, list[Open]] = {}
+        self._last: dict[str, list[tuple[Outcome, str]]] = {}  # of the last look
+
+    def prepare(
+        self, task: str, entries: Sequence[Entry], variants: Variants, *, seed: int, stops: bool, signature: str
+    ) -> Collection[str]:
+        """Check that the requirements on a task can be tested on its answers; return the metrics that can be."""
+        sizes = enumerate(variants.values())
+        whole = ResponseTable.from_hits([[True, *[number % 2 == 0] * (size - 1)] for number, size in sizes])
+        possible = {entry["metric"]: entry for entry in entries if is_known_early(entry) or not stops}
+        possible = {name: entry for name, entry in possible.items() if course(entry, whole, seed) is not None}
+        self._open[task] = []
+        for requirement in self.requirements:
+            if requirement.task not in ("", task):
+                continue
+            if (entry := possible.get(requirement.metric)) is None:
+                why = " with --stop exact" if stops else ""
+                raise UserError(
+                    f"--until {requirement}: {task} has no metric {requirement.metric!r} that can be tested at every "
+                    f"look{why}.{did_you_mean(requirement.metric, possible)} Expected one of {', '.join(possible)}"
+                )
+            check_bound(requirement, entry)
+            known, value = partial(course, entry, seed=seed), 0.0
+            if requirement.compares:
+                before = self._counterpart(task, requirement, variants, signature)
+                known, value = partial(known, before=before.table), before.estimates[requirement.metric].value
+            self._open[task].append(Open(requirement, known, value, entry.get("higher_is_better")))
+        return possible
+
+    def _counterpart(self, task: str, requirement: Requirement, variants: Variants, signature: str) -> Run:
+        """The baseline's run of a task: whole, and asked the same."""
+        assert self.baseline is not None
+        if self._baselines is None:
+            self._baselines = read_runs([Path(self.baseline)])
+        where = f"--baseline {self.baseline}"
+        of_task = [run for run in self._baselines if run.name == task]
+        if len(of_task) != 1:
+            raise UserError(f"{where}: expected one run of {task}, got {len(of_task)}")
+        (before,) = of_task
+        if reason := no_baseline(before, signature, variants, len(variants)):
+            raise UserError(f"{where}: {task} cannot be compared with it: {reason}")
+        if isnan(before.estimates.get(requirement.metric, UNDEFINED).value):
+            raise UserError(f"{where}: {task} has no metric {requirement.metric!r}")
+        return before
+
+    def check(self) -> None:
+        """Check that each requirement is about a task of the run, and each task has one."""
+        tasks = list(self._open)
+        if idle := [task for task, known in self._open.items() if not known]:
+            raise UserError(f"--until: expected a requirement on each task of this run, got none on {idle[0]}")
+        for requirement in self.requirements:
+            if requirement.task and requirement.task not in tasks:
+                raise UserError(
+                    f"--until {requirement.task}:{requirement}: there is no such task in this run."
+                    f"{did_you_mean(requirement.task, tasks)} Its tasks are {', '.join(tasks)}"
+                )
+
+    def next_look(self, asked: int, busy: int = 1) -> float:
+        """The number of questions after which the requirements are tested again; `busy` fill a server or a batch."""
+        return max(_FIRST, asked + max(busy, ceil(_GROWTH * asked)))
+
+    def is_settled(self, task: str, asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> bool:
+        """Whether all requirements on a task are certain; `left` has the units of the other questions."""
+        table = table_of(asked, observed, left)
+        looks = self._last[task] = [each.look(table) for each in self._open[task]]
+        known = "; ".join(text for _, text in looks)
+        logger.info("%s: %s after %d of %d questions", task, known, len(asked), len(asked) + len(left))
+        return all(outcome != "undecided" for outcome, _ in looks)
+
+    def verdicts(self, task: str) -> list[str]:
+        """What is said at the end: each requirement with its outcome and interval."""
+        looks = zip(self._open[task], self._last[task], strict=True)
+        return [f"{each.requirement}: {outcome}; {text}" for each, (outcome, text) in looks]
+
+
+def table_of(asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> ResponseTable:
+    """The table of right and wrong answers to the questions so far."""
+    rows = []
+    for planned in asked:
+        outcome = observed.outcomes[planned.key]
+        first = [outcome.right] if outcome.scored else []  # the original
+        hits = outcome.hits - outcome.right
+        rows.append([*first, *[True] * hits, *[False] * (outcome.hits + outcome.others - len(first) - hits)])
+    has_originals = all(observed.outcomes[each.key].scored for each in asked)
+    table = ResponseTable.from_hits(rows, original=0 if has_originals else None)
+    clusters = tuple("" if each.unit == each.question else each.unit[1:] for each in asked)
+    return replace(table, question_ids=tuple(each.question for each in asked), clusters=clusters, unasked=tuple(left))

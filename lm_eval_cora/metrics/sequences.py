@@ -1,0 +1,194 @@
+"""What is certain about the value for all questions of a benchmark while they are asked in random order, at every look.
+
+A confidence sequence is an interval for each number of questions asked. All of them together contain the value with the
+given probability, so a run may look at it after each question and stop when it is narrow or decides something.
+
+The method is betting. The values w_1, w_2, ... of the questions are drawn without replacement from those of all N
+questions. If their mean is at most c, the mean of those not yet asked, (N c - w_1 - ... - w_(t-1)) / (N - t + 1), is at
+least the expected value of w_t. So a player who starts with 1 and bets in each step that w_t is above it wins nothing
+on average, and ever reaches 1 / a with a probability of at most a (Ville's inequality). A player who reaches it makes
+certain that the mean is above c. Several constant bets are played side by side, and their average counts. Source:
+Waudby-Smith and Ramdas 2024, section 5 (betting, without replacement), and 2020 (arXiv:2006.04347).
+
+`cora` is a product m k of two means, of x_i and 1 - x_i + y_i of `ci`. It is at most c exactly if the mean of
+q x_i + (1 - x_i + y_i), q m + k, is at most 2 sqrt(q c) for q = k / m, by the inequality of arithmetic and geometric
+means. So m k is above c if that is certain for all q; it is below c if it is certain for one q, which may change from
+step to step.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import log, sqrt
+from statistics import fmean
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
+from lm_eval_cora.questions.randomness import draw
+
+_STEP = 1.25  # factor between two values of q
+_MOST = 21  # largest power of the factor
+_WEIGHTS = [_STEP**power for power in sorted(range(-_MOST, _MOST + 1), key=abs)]  # the first ones decide most often
+# Between two values of q the bound 2 sqrt(q c) is above the line through its values there, by this factor at most.
+_BETWEEN = (1 + sqrt(_STEP)) / (2 * _STEP**0.25)
+_RISKED = 0.75  # largest share of what a player has that is lost in a step
+_HALVINGS = 12
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """The values of the questions asked so far, in the random order of asking, for a mean or a product of two.
+
+    Questions that share a passage are one unit, and its value is their sum, times units / questions of the benchmark.
+
+    Attributes:
+        values: (K, T) values of T units for each of the K means, one or two, whose product is the metric.
+        ranges: (K, 2) lowest and highest value that a unit can have.
+        total: Number of units of the benchmark, at least T.
+    """
+
+    values: Floats
+    ranges: Floats
+    total: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all units were asked, so that nothing is uncertain."""
+        return bool(self.values.shape[1] == self.total)
+
+    @property
+    def value(self) -> float:
+        """The metric of the units asked so far."""
+        return float(self.values.mean(axis=1).prod())
+
+    @property
+    def _between(self) -> tuple[float, float]:
+        """The lowest and the highest possible value."""
+        low, high = self.ranges[0] if len(self.values) == 1 else (0.0, 1.0)
+        return float(low), float(high)
+
+    def is_above(self, bound: float, tail: float) -> bool:
+        """Whether the value for all units is at least a bound: wrong with a probability of at most `tail`, ever."""
+        if self.is_complete:
+            return self.value >= bound - _ROUNDING
+        if bound <= self._between[0]:
+            return True
+        if len(self.values) == 1:
+            return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
+        gains = (self._gain(np.array([[[q, 1.0]]]), np.array([[_BETWEEN * 2 * sqrt(q * bound)]]))[0] for q in _WEIGHTS)
+        return all(gain >= -log(tail) for gain in gains)
+
+    def is_below(self, bound: float, tail: float) -> bool:
+        """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
+        if self.is_complete:
+            return self.value <= bound + _ROUNDING
+        if bound >= self._between[1]:
+            return True
+        if len(self.values) == 1:
+            return bool(self._gain(-np.ones((1, 1, 1)), np.array([[-bound]]))[0] >= -log(tail))
+        # The q of a step comes from the steps before it, which makes no difference to what a player wins on average.
+        first, second = _before(self.values)
+        ratio = np.clip((second + 2) / (first + 1), _STEP**-_MOST, _STEP**_MOST)
+        weights = -np.stack([ratio, np.ones_like(ratio)], axis=-1)[None]
+        bounds = -2 * np.sqrt(ratio * max(bound, 0.0))[None]
+        return bool(self._gain(weights, bounds)[0] >= -log(tail))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
+        if self.is_complete:
+            return self.value, self.value
+        tail, (least, most) = (1 - level) / 2, self._between
+        start = min(max(self.value, least), most) if self.values.size else (least + most) / 2
+        low = _edge(lambda bound: self.is_above(bound, tail), least, start)
+        high = _edge(lambda bound: self.is_below(bound, tail), most, start)
+        return low, high
+
+    def _gain(self, weights: Floats, bounds: Floats) -> Floats:
+        """(G,) log of the most that each of G players ever had; they bet that weighted sums of the means are higher."""
+        # `weights` is (G, T or 1, K), `bounds` (G, T or 1): the largest value of the sum that is not disproved.
+        values, sums = ((weights * each.T).sum(axis=-1) for each in (self.values, _before(self.values)))
+        low, high = (pick(weights * self.ranges[:, 0], weights * self.ranges[:, 1]).sum(axis=-1) for pick in _ENDS)
+        width = high - low
+        unasked = self.total - np.arange(values.shape[1])
+        expected = np.clip((self.total * bounds - sums) / unasked, low, high)
+        most = _RISKED / np.maximum((expected - low) / width, _ROUNDING)
+        bets = 2.0 ** -np.arange(-1, max(1, int(log(self.total / 8, 4)) + 1))
+        won = [np.cumsum(np.log1p(np.minimum(bet, most) * (values - expected) / width), axis=1) for bet in bets]
+        together = np.logaddexp.reduce(won, axis=0) - log(len(bets))
+        disproved = self.total * bounds - sums - values < (low - _ROUNDING * width) * (unasked - 1)
+        gain: Floats = np.where(disproved, np.inf, together).max(axis=1, initial=0.0)
+        return gain
+
+
+_ENDS = (np.minimum, np.maximum)
+
+
+def _before(values: Floats) -> Floats:
+    """(K, T) sums of the units before each one."""
+    sums: Floats = np.cumsum(values, axis=1) - values
+    return sums
+
+
+def _edge(is_certain: Callable[[float], bool], far: float, near: float) -> float:
+    """The end of an interval: the last bound that is certain on the way to `near`, found by halving."""
+    for _ in range(_HALVINGS):
+        middle = (far + near) / 2
+        if is_certain(middle):
+            far = middle
+        else:
+            near = middle
+    return far
+
+
+Mean = Callable[[ResponseTable], Estimate]
+
+
+def in_drawn_order(units: Iterable[str], seed: int) -> list[str]:
+    """The units of a benchmark, questions or passages, in the order that a seed draws. It is the order of asking."""
+    return sorted(set(units), key=lambda unit: draw(2**64, seed, "questions", unit))
+
+
+def course_of(
+    means: Sequence[Mean], table: ResponseTable, seed: int, before: ResponseTable | None = None
+) -> Course | None:
+    """The course of a metric that is the product of these means.
+
+    It is None if one of them is not a mean over questions, or if the units asked are not the first ones of the order.
+    The last passage may be asked in part, if the requests ran out; it is left out.
+
+    With a table of answers to all questions, `before`, the values are differences to its answers to the same question,
+    plus its mean: their mean over all questions is the same, and they vary less.
+    """
+    whole = before or table
+    sizes, answered = Counter([*whole.unit_of.values(), *whole.unasked]), Counter(table.unit_of.values())
+    complete = {unit for unit, count in answered.items() if count == sizes[unit]}
+    asked, scale = in_drawn_order(sizes, seed)[: len(complete)], len(sizes) / max(1, sizes.total())
+    if complete != {*asked}:
+        return None
+    values, ranges = [], []
+    for mean in means:
+        (own, (low, high)), (known, _) = _values_of(mean, table), _values_of(mean, before) if before else ({}, ())
+        if not own or (before and not known):
+            return None
+        sums, shifts = defaultdict[str, float](float), defaultdict[str, float](float)
+        for question, unit in table.unit_of.items():
+            sums[unit] += own[question]
+        for question, unit in whole.unit_of.items():
+            shifts[unit] += fmean(known.values()) - known[question] if known else 0.0
+        values.append([(sums[unit] + shifts[unit]) * scale for unit in asked])
+        ends = [(low * size + shifts[unit], high * size + shifts[unit]) for unit, size in sizes.items()]
+        ranges.append([min(least for least, _ in ends) * scale, max(most for _, most in ends) * scale])
+    return Course(np.array(values), np.array(ranges), len(sizes))
+
+
+def _values_of(mean: Mean, table: ResponseTable) -> tuple[dict[str, float], tuple[float, float]]:
+    """The values of the questions whose mean a metric is, and their range; empty if it is not a mean over questions."""
+    found = mean(replace(table, clusters=("",) * len(table.sizes)))
+    if not found.is_mean or found.influence is None:
+        return {}, (0.0, 1.0)
+    return dict(zip(table.question_ids, (found.value + found.influence).tolist(), strict=True)), found.between

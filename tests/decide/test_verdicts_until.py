@@ -1,0 +1,118 @@
+"""Requirements that end a run: how they are written, and when they are certain."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora.decide.verdicts import Requirement, parse_until, settled
+from lm_eval_cora.metrics.sequences import Course
+from tests.support.messages import user_error
+
+
+# ---- the grammar
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cora>=0.45", Requirement("cora", ">=", 0.45)),
+        (" my task: mcqa <= .5 ", Requirement("mcqa", "<=", 0.5, "my task")),
+        ("a:b:bmca@0.9>=1e-1", Requirement("bmca@0.9", ">=", 0.1, "a:b")),
+        ("no-worse cora:0.02", Requirement("cora", "no worse by", 0.02)),
+        ("no-worse t:cora:0", Requirement("cora", "no worse by", 0.0, "t")),
+        ("same pass^k:0.02", Requirement("pass^k", "same within", 0.02)),
+        ("cora±0.02", Requirement("cora", "±", 0.02)),
+        ("t:cora +- 0.02", Requirement("cora", "±", 0.02, "t")),
+    ],
+)
+def test_requirements(text, expected):
+    assert parse_until(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((text, "METRIC±NUMBER, 'no-worse METRIC:MARGIN'") for text in ("", "cora", "cora:0.02", "cora>0.4", "±0.1")),
+        *((f"cora±{width}", "half the width of an interval") for width in ("0", "1", "-0.1", "1e999")),
+        ("no-worse cora:-0.1", "[TASK:]METRIC:MARGIN with a margin from 0"),
+        ("same cora:0", "[TASK:]METRIC:MARGIN with a margin above 0"),
+        ("same cora>=0.1", "[TASK:]METRIC:MARGIN"),
+        ("cora>=nan", "METRIC>=NUMBER"),
+        ("x" * 100_000, "METRIC>=NUMBER"),
+    ],
+)
+def test_other_texts(text, expected):
+    with user_error("--until", "expected", expected):
+        parse_until(text)
+
+
+# ---- when they are certain
+def course(share, asked, total=1_000, spread=(0.0, 1.0)):
+    """The first questions of many of which a share has the value 1 and the others 0; the two alternate."""
+    values = np.floor(np.arange(1, asked + 1) * share) - np.floor(np.arange(asked) * share)
+    return Course(values[None], np.array([spread]), total)
+
+
+@pytest.mark.parametrize(
+    ("sign", "number", "before", "higher", "verdicts"),
+    [
+        # The verdicts if the share is 0.2 and if it is 0.8.
+        (">=", 0.5, 0.0, None, ("fail", "pass")),
+        ("<=", 0.5, 0.0, None, ("pass", "fail")),
+        ("no worse by", 0.1, 0.6, True, ("fail", "pass")),
+        ("no worse by", 0.1, 0.4, False, ("pass", "fail")),
+        ("same within", 0.15, 0.25, True, ("pass", "fail")),
+        ("same within", 0.15, 0.75, None, ("fail", "pass")),
+        ("±", 0.1, 0.0, None, ("pass", "pass")),
+    ],
+)
+def test_each_requirement_after_few_and_after_many_questions(sign, number, before, higher, verdicts):
+    requirement = Requirement("m", sign, number)
+    for share, verdict in zip((0.2, 0.8), verdicts, strict=True):
+        assert settled(course(share, 3), requirement, before, higher) == "undecided"
+        assert settled(course(share, 600), requirement, before, higher) == verdict
+
+
+@pytest.mark.parametrize(
+    ("sign", "number", "before", "higher"),
+    [
+        (">=", 0.75, 0.0, None),
+        ("<=", 0.75, 0.0, None),
+        ("no worse by", 0.1, 0.85, True),
+        ("no worse by", 0.1, 0.65, False),
+        ("same within", 0.1, 0.65, None),
+        ("same within", 0.1, 0.85, None),
+        ("±", 1e-6, 0.0, None),
+    ],
+)
+def test_after_all_questions_a_value_that_equals_the_bound_passes(sign, number, before, higher):
+    def verdict(value):
+        return settled(course(value, 1_000), Requirement("m", sign, number), before, higher)
+
+    assert verdict(0.75) == "pass"
+    assert sign == "±" or "fail" in {verdict(0.749), verdict(0.751)}  # nothing is left open
+
+
+BOUND = st.floats(0.0, 1.0)
+
+
+@given(BOUND, st.integers(0, 300), st.sampled_from([">=", "<=", "no worse by", "same within", "±"]), BOUND, BOUND)
+def test_a_verdict_agrees_with_the_interval_of_its_level(share, asked, sign, number, before):
+    known, higher = course(share, asked, 400), share > 0.5
+    low, high = known.interval(0.90 if sign == "same within" else 0.95)
+    verdict = settled(known, Requirement("m", sign, number), before, higher)
+    if sign == "±":
+        assert (verdict == "pass") == (high - low <= 2 * number)
+        return
+    least, most = {
+        ">=": (number, np.inf),
+        "<=": (-np.inf, number),
+        "no worse by": (before - number, np.inf) if higher else (-np.inf, before + number),
+        "same within": (before - number, before + number),
+    }[sign]
+    near = 0.001  # halving ends near the bound that is certain
+    if least <= low and high <= most:
+        assert verdict == "pass"
+    elif high < least or low > most:
+        assert verdict == "fail"
+    elif low < least - near < least + near < high or low < most - near < most + near < high:
+        assert verdict == "undecided"

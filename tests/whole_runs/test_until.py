@@ -1,0 +1,182 @@
+"""The files of runs that ended early: what `gate`, reports, comparisons, leaderboards and exports say of them."""
+
+import json
+import re
+
+import pytest
+
+import lm_eval_cora as cora
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.asking import stop_early
+from lm_eval_cora.report.comparison import compare_models
+from tests.support.messages import tells
+from tests.support.programs import Cli
+from tests.support.stopping import Moody
+from tests.support.written import copied, edit_results, everything, lines_of, put, strict, the_run, write
+
+TWO = ["cora>=0.3", "mcqa<=0.83"]
+"""The first one is certain at an earlier look than the second one."""
+
+
+@pytest.fixture
+def cli(capsys):
+    return Cli(capsys)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("full"), stop_early(Moody(8)), "cora_demo", {}, "a/full")
+
+
+def ended(folder, model, until, caplog, name="a/ended", options=None, task="cora_demo", **how):
+    """A run, and what its log says at the end: (requirement, outcome, low, high)."""
+    caplog.clear()
+    with caplog.at_level("INFO", "lm_eval.cora"):
+        written = write(folder, stop_early(model, until=until, **how), task, options or {}, name)
+    pattern = r": ([^:]*): (pass|fail|undecided); .* (-?\d\.\d+) to (-?\d\.\d+)$"
+    return written, [match.groups() for line in caplog.messages if (match := re.search(pattern, line))]
+
+
+@pytest.fixture
+def stopped(tmp_path, caplog):
+    return ended(tmp_path / "stopped", Moody(8), TWO, caplog)
+
+
+def gated(cli, *line):
+    status = cli("gate", *line, "--json", "-")
+    told = strict(cli.out)
+    assert told["exit_status"] == status
+    return [
+        (each["requirement"], each["outcome"], f"{each['low']:.3f}", f"{each['high']:.3f}")
+        for each in told["requirements"]
+    ]
+
+
+def required(texts):
+    return [part for text in texts for part in ("--require", text)]
+
+
+# ---- verdicts
+def test_the_gate_gives_the_verdicts_and_intervals_of_the_run(stopped, full, cli):
+    written, told = stopped
+    assert [outcome for _, outcome, *_ in told] == ["pass", "pass"]
+    assert gated(cli, written.folder, *required(TWO)) == told
+    (undecided,) = gated(cli, written.folder, "--require", "cora>=0.5")
+    assert undecided[1] == "undecided"
+    cli(f"gate {written.folder} --require cora>=0.5")
+    assert tells(cli.out, "undecided", "n/a")  # no number of questions
+    assert cli(f"gate {written.folder} --require invalid<=0.5") == 3
+    assert tells(cli.err, "has no metric 'invalid'", "stopped early")
+    # The whole run has the same verdict.
+    assert [each[1] for each in gated(cli, full.folder, *required(TWO))] == ["pass", "pass"]
+
+
+@pytest.mark.parametrize("text", ["no-worse cora:0.05", "same mcqa:0.04"])
+def test_the_same_with_a_baseline(text, full, tmp_path, cli, caplog):
+    written, told = ended(tmp_path, Moody(8), [text], caplog, baseline=full.folder)
+    assert [outcome for _, outcome, *_ in told] == ["pass"]
+    option, _, margin = text.partition(" ")
+    assert gated(cli, written.folder, "--baseline", full.folder, f"--{option}", margin) == told
+    # The baseline must be the whole run.
+    assert cli(f"gate {full.folder} --baseline {written.folder} --{option} {margin}") == 3
+    assert "--until ended the first because of its answers" in cli.err
+    assert cli(f"gate {written.folder} --baseline {written.folder} --{option} {margin}") == 3
+    assert tells(cli.err, "the baseline answered", "of 120 questions")
+
+
+def test_passages_of_different_sizes_and_a_budget(tmp_path, cli, caplog):
+    rows = [
+        {"question": f"{n}?", "choices": list("abcde"), "answer": n % 5, "cluster": f"{n % 40 % 17 * (n % 3)}"}
+        for n in range(120)
+    ]
+    options = {"data_files": str(put(tmp_path / "rows.jsonl", rows))}
+    for how in ({}, {"budget": 800}):
+        until = ["mcqa±0.1" if how else "mcqa>=0.3"]
+        folder = tmp_path / str(len(how))
+        written, ((_, outcome, low, high),) = ended(
+            folder, Moody(8), until, caplog, "a/b", options, "cora_local", **how
+        )
+        assert outcome == ("undecided" if how else "pass")
+        ((_, _, *ends),) = gated(cli, written.folder, "--require", "mcqa>=0.3")
+        assert (float(ends[0]) <= float(low), float(high) <= float(ends[1])) == (True, True)
+        found = the_run(written.folder).estimates["mcqa"]
+        assert found.interval[0] <= found.value <= found.interval[1]
+
+
+# ---- everything else
+def test_reports_and_exports_show_the_numbers_of_the_run(stopped, tmp_path, cli):
+    written, _ = stopped
+    run = the_run(written.folder)
+    assert run.differences == []
+    for name, found in run.estimates.items():
+        assert (found.value, found.stderr) == (written.printed[f"{name},none"], written.printed[f"{name}_stderr,none"])
+    (note,) = [note for note in run.warnings if "until" in note]
+    questions = len(run.table.sizes)
+    assert tells(
+        note, f"the run asked {questions} questions of 120 until {'; '.join(TWO)} was certain", "at every look"
+    )
+    assert not [note for note in run.warnings if "--budget" in note or "stopped early" in note]
+    low, high = run.estimates["cora"].interval
+    text = everything(written.folder)
+    assert tells(text, f"{questions} questions of 120 until", f"{low:.3f} to {high:.3f}")
+    (scores,) = cora.read_runs(written.folder)
+    assert scores["cora"].interval == (low, high)
+    for form in ("every-eval-ever", "csv", "markdown"):
+        assert cli(f"export {written.folder} --format {form} -o {tmp_path / form}") == 0, cli.err
+    record = next((tmp_path / "every-eval-ever").rglob("*.json")).read_text()
+    assert tells(record, "until:cora>=0.3; mcqa<=0.83")
+    assert json.dumps(low) in record
+    assert cli(f"score {written.folder}") in (0, 1)
+
+
+def test_comparisons_and_plans_are_refused_with_a_reason(stopped, full, cli):
+    written, _ = stopped
+    for pair in ((written, full), (full, written)):
+        (refused,) = compare_models([each.folder for each in pair]).refused
+        assert tells(refused, "--until ended the", "because of its answers", "--baseline OUT")
+    with pytest.raises(UserError, match="cannot be compared: --until"):
+        cora.compare(*(cora.read_runs(each.folder)[0] for each in (written, full)))
+    assert cli(f"plan --difference 0.05 --from {written.folder}") == 3
+    assert "a run with --until stopped because of its answers" in cli.err
+
+
+def test_a_leaderboard_has_them_in_a_table_of_their_own(stopped, full, tmp_path, cli):
+    written, _ = stopped
+    page = tmp_path / "index.html"
+    assert cli("leaderboard", written.folder, full.folder, "-o", page) == 0, cli.err
+    text = page.read_text()
+    assert tells(text, "Not ranked together", "until is ", "not given")
+
+
+def test_later_runs_are_not_merged_with_them(tmp_path, caplog):
+    for seed in (9, 7):
+        written, _ = ended(tmp_path, Moody(8), ["cora±0.15"], caplog, options={"seed": seed})
+    run = the_run(tmp_path)
+    assert (run.files, run.seed) == ((written.samples,), 7)
+
+
+# ---- damaged files
+def test_lost_answers_leave_no_interval(stopped, tmp_path, cli):
+    written = copied(stopped[0], tmp_path / "copy")
+    lines = lines_of(written.samples)
+    asked = next(number for number, line in enumerate(lines) if "skipped" not in line["resps"][0][0])
+    put(written.samples, lines[:asked] + lines[asked + 1 :])
+    run = the_run(written.folder)
+    assert any("left out 1 question" in note for note in run.warnings)
+    assert "Answers to others are missing, so nothing is known about all" in everything(written.folder)
+    assert cli(f"gate {written.folder} --require cora>=0.3 --json -") == 2
+    assert "cora is undefined in this run" in cli.out
+
+
+@pytest.mark.parametrize("seed", ["x", "--1", "9" * 5_000, "1"])
+def test_a_seed_that_did_not_draw_the_questions_leaves_no_interval(seed, stopped, tmp_path):
+    written = copied(stopped[0], tmp_path / "copy")
+
+    def change(results):
+        metadata = results["configs"]["cora_demo"]["metadata"]
+        metadata["signature"] = metadata["signature"].replace("|seed:0|", f"|seed:{seed}|")
+
+    edit_results(written, change)
+    assert everything(written.folder)
+    found = the_run(written.folder).estimates["cora"]
+    assert (str(found.value) == "nan") == (seed == "1")
