@@ -193,8 +193,8 @@ def mid_p(lost: float, gained: float) -> float:
 METHODS = {
     "mcnemar": "For a share of the same questions, p is from McNemar's mid-p test: only changed questions count.",
     "t": "If questions share passages, p is from a t test of the passages' sums: only passages are independent.",
-    "normal": "For other metrics, and for shares of questions that each model selects by its answers, p is from a "
-    "normal test of the paired difference.",
+    "normal": "For metrics that are not a share of the same questions in each model, p is from a normal test of the "
+    "paired difference.",
 }
 """The methods of the p-value of a pair, and where and why each is used."""
 
