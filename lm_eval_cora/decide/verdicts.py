@@ -133,6 +133,7 @@ def settled(known: Course, requirement: Requirement, before: float = 0.0, higher
     tail = (1 - requirement.level) / 2
     if known.is_above(least, tail) and known.is_below(most, tail):
         return "pass"
+    tail /= isfinite(least) + isfinite(most)  # a wrong end on either side
     return "fail" if known.is_below(least, tail) or known.is_above(most, tail) else "undecided"
 
 

@@ -29,7 +29,7 @@ def check_limits(limits: Sequence[int], budget: int | None) -> None:
     if len(limits) > 1 and budget is not None:
         raise UserError(
             f"{option}: several limits send some requests again, but --budget {budget} counts each request once. "
-            "Pass one limit, or --target-stderr instead of the budget"
+            "Pass one limit, or --until instead of the budget"
         )
 
 
