@@ -158,11 +158,11 @@ def _add_options(given: console.Given, config: Path, options: Sequence[str]) -> 
             raise UserError(f"{config}: metadata: expected an object such as {{cora: {{seed: 1}}}}, not a list")
         is_left = name in OPTIONS and not getattr(given, name)
         if is_left and value not in (None, False):
-            listed = (
-                [value] if not isinstance(value, list) else value if name == "until" else [",".join(map(str, value))]
-            )
-            options = [f"--{name}" if each is True else f"--{name}={each}" for each in listed]
-            read, unknown = given.parser.parse_known_args(options)
+            if isinstance(value, list) and name != "until":
+                value = ",".join(map(str, value))
+            listed = value if isinstance(value, list) else [value]
+            typed = [f"--{name}" if each is True else f"--{name}={each}" for each in listed]
+            read, unknown = given.parser.parse_known_args(typed)
             if unknown:
                 given.parser.error(f"{config}: {key}: {value}: unexpected value")
             setattr(given, name, getattr(read, name))

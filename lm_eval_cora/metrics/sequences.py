@@ -13,7 +13,8 @@ Waudby-Smith and Ramdas 2024, section 5 (betting, without replacement), and 2020
 `cora` is a product m k of two means, of x_i and 1 - x_i + y_i of `ci`. It is at most c exactly if the mean of
 q x_i + (1 - x_i + y_i), q m + k, is at most 2 sqrt(q c) for q = k / m, by the inequality of arithmetic and geometric
 means. So m k is above c if that is certain for all q; it is below c if it is certain for one q, which may change from
-step to step.
+step to step. The q from 0.0092 to 108 are tested, all that matter for c from 0.0092: beyond them m or k, and so m k, is
+smaller.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ class Course:
             return True
         if len(self.values) == 1:
             return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
+        bound = max(bound, _STEP**-_MOST)  # for a lower one q could be outside the values that are tested
         gains = (self._gain(np.array([[[q, 1.0]]]), np.array([[_BETWEEN * 2 * sqrt(q * bound)]]))[0] for q in _WEIGHTS)
         return all(gain >= -log(tail) for gain in gains)
 

@@ -180,6 +180,14 @@ def test_what_is_above_a_bound_is_above_a_lower_one(pairs, one, other):
     assert asked.is_below(high, TAIL) or not asked.is_below(low, TAIL)
 
 
+def test_a_product_is_above_a_tiny_bound_only_if_it_is_above_one_for_which_all_weights_are_tested():
+    # Four of 4,000 questions are right, always: q is 1,000, and the largest that is tested is 108. For q = 108 the sum
+    # q m + k = 1.108 is above 2 sqrt(108 * 0.001) = 0.66, although m k is not above 0.001.
+    asked = course(*outcomes(4, 0, 3980), total=4000)
+    assert not asked.is_above(0.001, TAIL)
+    assert not asked.is_above(0.0005, TAIL)
+
+
 @pytest.mark.parametrize(("means", "value"), [(([1, 0, 1, 1],), 0.75), (outcomes(2, 1, 1), 0.75 * 0.75)])
 def test_after_all_questions_everything_is_certain(means, value):
     asked = course(*means)
