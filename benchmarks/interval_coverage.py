@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
-from lm_eval_cora.harness.rounds import Observed, Planned, Rounds, everything, within_budget
+from lm_eval_cora.harness.rounds import Observed, Planned, Rounds, within_budget
 from lm_eval_cora.metrics.estimate import product_of
 from lm_eval_cora.metrics.stopping import Moments, bias_of_budget
 
@@ -43,8 +44,8 @@ MODELS = {
 
 WAYS: dict[str, Callable[[list[Planned]], Rounds]] = {
     # For comparison: samples of a fixed size.
-    "100 questions": lambda agenda: everything(agenda[:100]),
-    "500 questions": lambda agenda: everything(agenda[:500]),
+    "100 questions": lambda agenda: within_budget(agenda[:100], inf),
+    "500 questions": lambda agenda: within_budget(agenda[:500], inf),
     "--budget 150": lambda agenda: within_budget(agenda, 150),
     "--budget 400": lambda agenda: within_budget(agenda, 400),
     "--budget 1000": lambda agenda: within_budget(agenda, 1_000),

@@ -194,7 +194,11 @@ def replayed(path: Path, orders: int) -> Iterator[str]:
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         answers[row["model"]][row["question"]] = float(row["correct"])
-    questions = sorted(set.intersection(*map(set, answers.values())))
+    questions = sorted(set.intersection(*map(set, answers.values()))) if answers else []
+    if len(answers) < 2 or len(questions) < 2:
+        sys.exit(
+            f"--replay {path}: expected two models with answers to the same questions, got {len(questions)} of these"
+        )
     columns = {model: np.array([[own[question] for question in questions]]) for model, own in answers.items()}
     rng, agree, shares = np.random.default_rng(0), [], []
     for one, other in combinations(columns, 2):

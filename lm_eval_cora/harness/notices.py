@@ -120,7 +120,9 @@ def describe_asked(counts: Sequence[int]) -> str:
     """Describe how many requests were sent for each question."""
     begun = [count for count in counts if count]
     mean = sum(begun) / max(1, len(begun))
-    return f"asked {sum(begun):,} requests for {len(begun):,} of {len(counts):,} questions, {mean:.2f} each"
+    left = len(counts) - len(begun)
+    saved = f"; the others would need about {mean * left:,.0f} more" if left else ""
+    return f"asked {sum(begun):,} requests for {len(begun):,} of {len(counts):,} questions, {mean:.2f} each{saved}"
 
 
 def describe_bias(moments: Moments, questions: int) -> str:

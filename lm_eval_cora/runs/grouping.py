@@ -267,7 +267,7 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
         if table.incomplete:
             about = "Answers to others are missing, so nothing is known about all of these"
         every = len(table.sizes) + table.incomplete + table.not_begun
-        notes.append(f"the run asked {table.size} of {every:,} until {parts['until']} was certain. {about}")
+        notes.append(f"--until '{parts['until']}': the run asked {table.size} of {every:,}. {about}")
     elif not table.is_whole:
         notes.append(
             f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that the "

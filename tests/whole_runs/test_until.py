@@ -112,13 +112,11 @@ def test_reports_and_exports_show_the_numbers_of_the_run(stopped, tmp_path, cli)
         assert (found.value, found.stderr) == (written.printed[f"{name},none"], written.printed[f"{name}_stderr,none"])
     (note,) = [note for note in run.warnings if "until" in note]
     questions = len(run.table.sizes)
-    assert tells(
-        note, f"the run asked {questions} questions of 120 until {'; '.join(TWO)} was certain", "at every look"
-    )
+    assert tells(note, f"--until '{'; '.join(TWO)}': the run asked {questions} questions of 120.", "at every look")
     assert not [note for note in run.warnings if "--budget" in note or "stopped early" in note]
     low, high = run.estimates["cora"].interval
     text = everything(written.folder)
-    assert tells(text, f"{questions} questions of 120 until", f"{low:.3f} to {high:.3f}")
+    assert tells(text, f"{questions} questions of 120.", f"{low:.3f} to {high:.3f}")
     (scores,) = cora.read_runs(written.folder)
     assert scores["cora"].interval == (low, high)
     for form in ("every-eval-ever", "csv", "markdown"):
