@@ -29,7 +29,8 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument(
         "--require",
         "'[TASK:]METRIC>=X'",
-        "a lowest value, or a highest one with <=; may be repeated. Without TASK, for every task of the run",
+        "a lowest value, a highest one with <=, or half the width of the interval with ±; may be repeated. Without "
+        "TASK, for every task of the run",
         **console.REPEATED,
     )
     parser.argument(

@@ -10,7 +10,7 @@ without the options above.
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -48,8 +48,8 @@ def add_arguments(parser: console.Parser) -> None:
         "--until",
         "REQUIREMENT",
         """ask randomly drawn questions (see the option seed) until the requirement is certain, such as 'cora>=0.45',
-        'no-worse cora:0.02' or 'same cora:0.02' with --baseline, or 'cora±0.02' for an interval; may be repeated. A
-        wrong end has a probability of at most 5%% however often it is looked at""",
+        'no-worse cora:0.02' or 'same cora:0.02' with --baseline, or 'cora±0.02' for an interval; may be repeated. Each
+        verdict is wrong with a probability of at most 5%%, although the run looks after every round""",
         **console.REPEATED,
     )
     parser.argument("--baseline", "OUT", "the output of a whole run, with which no-worse and same compare")
@@ -87,6 +87,13 @@ def _increasing(text: str) -> tuple[int, ...]:
 
 
 _FORMER = ("--target", "--target-stderr", "--target_stderr")
+
+
+def _refuse_former(options: Iterable[str]) -> None:
+    if former := [text for text in options if text.partition("=")[0] in _FORMER]:
+        raise UserError(f"{former[0]}: expected --until, such as --until 'cora±0.02', which has replaced this option")
+
+
 HARNESS = "lm-eval>=0.4.12,<0.5"  # the harness that this package needs, as in pyproject.toml
 
 
@@ -109,8 +116,7 @@ def run(given: console.Given) -> None:
         from lm_eval_cora.harness import run as harness
         from lm_eval_cora.harness.until import Until
 
-    if former := [text for text in given.others if text.partition("=")[0] in _FORMER]:
-        raise UserError(f"{former[0]}: expected --until, such as --until 'cora±0.02', which has replaced this option")
+    _refuse_former(given.others)
     config = as_the_harness_parses(given, given.others).config
     if config:
         _add_options(given, Path(config), arguments.harness_options())
@@ -148,6 +154,7 @@ def _add_options(given: console.Given, config: Path, options: Sequence[str]) -> 
         content = None
     if not isinstance(content, dict):  # the harness reports it
         return
+    _refuse_former(f"--{key}" for key in content)
     known = [*OPTIONS, *(option.removeprefix("--") for option in options)]
     for key, value in content.items():
         name = str(key).replace("-", "_")

@@ -30,14 +30,15 @@ from lm_eval_cora.runs.signature import differences_between, how_asked, signatur
 
 _REQUIREMENT = re.compile(
     r"(?:(?P<task>\S.*?)\s*:)?\s*"  # the name of a task may contain colons
-    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>>=|<=|:|±|\+-)\s*"
+    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>>=|<=|:|[≥≤±]|\+-)\s*"
     r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)",
     re.ASCII | re.DOTALL,
 )
 
 _COMPARISONS = {"no_worse": "no worse by", "same": "same within"}
+_SIGNS = {"≥": ">=", "≤": "<=", "+-": "±"}
 _EXPECTED = {
-    "require": "[TASK:]METRIC>=NUMBER or [TASK:]METRIC<=NUMBER, such as 'cora>=0.45'",
+    "require": "[TASK:]METRIC>=NUMBER or [TASK:]METRIC<=NUMBER, such as 'cora>=0.45', or [TASK:]METRIC±NUMBER",
     "no_worse": "[TASK:]METRIC:MARGIN with a margin from 0, such as 'cora:0.02'",
     "same": "[TASK:]METRIC:MARGIN with a margin above 0, such as 'cora:0.02'",
 }
@@ -65,7 +66,7 @@ class Requirement:
         """The lowest and the highest value that meets it, given the value of the baseline and the better direction."""
         least, most = before - self.number, before + self.number
         not_worse = (least, inf) if higher else (-inf, most)
-        ends = {">=": (self.number, inf), "<=": (-inf, self.number), "no worse by": not_worse}
+        ends = {">=": (self.number, inf), "<=": (-inf, self.number), "no worse by": not_worse, "±": (-inf, inf)}
         return ends.get(self.sign, (least, most))
 
     @property
@@ -92,9 +93,11 @@ def parse(text: str, key: str, where: str, expected: str = "") -> Requirement:
     """Parse an entry of a list of a policy."""
     if parts := _REQUIREMENT.fullmatch(text.strip()):
         number, comparison = float(parts["number"]), _COMPARISONS.get(key)
+        sign: Any = comparison or _SIGNS.get(parts["sign"], parts["sign"])
         is_allowed = isfinite(number) and (not comparison or number > 0 or (number == 0 and key == "no_worse"))
+        if sign == "±" and not 0 < number < 1:
+            raise UserError(f"{where} {shorten(text, 80)!r}: expected half the width of an interval, from 0 to 1")
         if is_allowed and (parts["sign"] == ":") == bool(comparison):
-            sign: Any = comparison or parts["sign"]
             return Requirement(parts["metric"], sign, number, parts["task"] or "")
     raise UserError(f"{where} {shorten(text, 80)!r}: expected {expected or _EXPECTED[key]}")
 
@@ -107,10 +110,6 @@ def parse_until(text: str) -> Requirement:
     for key, begin in (("no_worse", "no-worse "), ("same", "same ")):
         if text.strip().startswith(begin):
             return parse(text.strip().removeprefix(begin), key, f"--until {begin.strip()}")
-    if (parts := _REQUIREMENT.fullmatch(text.strip())) and parts["sign"] in ("±", "+-"):
-        if not 0 < (width := float(parts["number"])) < 1:
-            raise UserError(f"--until {shorten(text, 80)!r}: expected half the width of an interval, from 0 to 1")
-        return Requirement(parts["metric"], "±", width, parts["task"] or "")
     return parse(text, "require", "--until", _UNTIL)
 
 
@@ -127,8 +126,7 @@ def check_bound(requirement: Requirement, entry: Entry) -> None:
 def settled(known: Course, requirement: Requirement, before: float = 0.0, higher: bool | None = None) -> Outcome:
     """The verdict about the value for all questions of a benchmark while they are asked: certain at every look."""
     if requirement.sign == "±":
-        low, high = known.interval(requirement.level)
-        return "pass" if high - low <= 2 * requirement.number else "undecided"
+        return decide_width(*known.interval(requirement.level), requirement.number)
     least, most = requirement.allowed(before, higher)
     tail = (1 - requirement.level) / 2
     if known.is_above(least, tail) and known.is_below(most, tail):
@@ -201,6 +199,11 @@ class Verdict:
     bounds: tuple[float, ...] = ()  # of the allowed values
 
     @property
+    def is_stopped(self) -> bool:
+        """Whether the run could end because of its answers (--until)."""
+        return "until" in signature_parts(self.signature or "")
+
+    @property
     def reason(self) -> str:
         """Why the requirement does not pass; empty if it does."""
         if self.outcome == "pass":
@@ -212,7 +215,7 @@ class Verdict:
             return f"{what} has no interval"
         low, high = (end_as_text(end, 4, bounds=self.bounds) for end in (self.low, self.high))
         interval = f"{what} with the {self.level:.0%} interval {low} to {high}"
-        if self.outcome == "undecided" and "until" in signature_parts(self.signature or ""):
+        if self.outcome == "undecided" and self.is_stopped:
             return f"{interval}; a run with --until '{self.requirement}' decides"
         if not (needed := self.questions_to_decide):
             return interval
@@ -237,6 +240,11 @@ def decide(low: float, high: float, least: float = -inf, most: float = inf) -> O
     if least <= low and high <= most:
         return "pass"
     return "fail" if high < least or low > most else "undecided"
+
+
+def decide_width(low: float, high: float, half: float) -> Outcome:
+    """Decide whether an interval is narrow; a wide one is undecided, because more questions make it narrower."""
+    return "pass" if high - low <= 2 * half else "undecided"
 
 
 def verdicts_of(runs: Sequence[Run], baseline: Sequence[Run], requirements: Iterable[Requirement]) -> list[Verdict]:
@@ -293,12 +301,15 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
 
 def no_baseline(before: Run, signature: str, units: Iterable[tuple[str, str]], total: int) -> str:
     """Reason why a run cannot be the baseline of one of `total` questions that stops early; empty if it can."""
-    if before.is_stopped or len(before.table.sizes) != total:
-        return f"the baseline answered {len(before.table.sizes):,} of {total:,} questions. Ask all of them in it"
+    if not before.signature:
+        return "the baseline has no results file, so nobody knows how it was asked"
+    if (answered := len(before.table.sizes)) != total:
+        more = " Run it without --until and --budget" if answered < total else ""
+        return f"the baseline answered {answered:,} of {total:,} questions.{more}"
     if missing := set(units).difference(before.table.unit_of.items()):
         return f"{counted(len(missing), 'question')} of the run are not in it, or in another passage"
     asked, also = (how_asked(one, known_data=True, also=("data", "reader")) for one in (before.signature, signature))
-    differing = differences_between(asked, also, show=str) if before.signature and signature else []
+    differing = differences_between(asked, also, show=str)
     return f"their settings differ: {'; '.join(differing)}" if differing else ""
 
 
@@ -324,13 +335,15 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         bound = copysign(bound, numbers.value) if is_same else -bound if at_least else bound  # the nearer one
     allowed = requirement.allowed(higher=at_least)
     outcome = decide(numbers.low, numbers.high, *allowed)
+    if requirement.sign == "±":
+        outcome = decide_width(numbers.low, numbers.high, bound)
     if known is not None:
         value = before.estimates[metric].value if before else 0.0
         low, high = known.interval(level) if before else estimate.interval
         numbers = Difference((known if before else estimate).value - value, nan, low - value, high - value)
         outcome = settled(known, requirement, value, entry.get("higher_is_better"))
     needed, is_open = None, outcome == "undecided"
-    can_plan = is_open and not run.is_stopped and abs(numbers.value - bound) > _SAME
+    can_plan = is_open and not run.is_stopped and requirement.sign != "±" and abs(numbers.value - bound) > _SAME
     if can_plan and sample is not None:
         if isinstance(sample, Contrast) and is_same and abs(numbers.value) < abs(bound):
             needed = sample_size.questions_for_same(sample, abs(bound), numbers.value)
@@ -368,7 +381,8 @@ def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
     for verdict in verdicts:
         ends = verdict.low, verdict.high
         number = Number(verdict.value, verdict.stderr, False, verdict.is_difference, ends, verdict.bounds)
-        more: Cell = "" if verdict.outcome != "undecided" else verdict.questions_to_decide or "n/a"
+        without = "--until" if verdict.is_stopped else "n/a"
+        more: Cell = "" if verdict.outcome != "undecided" else verdict.questions_to_decide or without
         name = verdict.requirement.replace(">=", "≥").replace("<=", "≤")  # Markdown would escape the characters
         level = " (90%)" if verdict.level == SAME_LEVEL else ""
         interval = f"{number.interval or 'n/a'}{level}"

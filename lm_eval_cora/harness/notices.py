@@ -72,7 +72,7 @@ def describe_stopping(left_out: Mapping[str, object], *, is_sample: bool) -> str
     about = f"; {OTHER_QUESTIONS}"
     if "until" in left_out:
         most = f", or {left_out['budget']:,} requests are sent" if "budget" in left_out else ""
-        return f"; until {left_out['until']} is certain{most}"
+        return f"; until this is certain: {left_out['until']}{most}"
     if "budget" in left_out:
         return f"; the budget is {left_out['budget']:,} requests{about}"
     return about if is_sample else ""
@@ -113,7 +113,7 @@ def describe_shares(agenda: Sequence[Planned], budget: int, *, stops: bool) -> s
     shares = [f"{counted(count, 'question')} of {task}", *(f"{count:,} of {task}" for task, count in others)]
     listed = f"{', '.join(shares[:-1])} and {shares[-1]}" if others else shares[0]
     more = ", and for more if they stop early" if stops else ""
-    return f"the budget of {budget:,} requests pays for {listed}{more}; {OTHER_QUESTIONS}"
+    return f"the budget of {budget:,} requests pays for {listed}{more}"
 
 
 def describe_asked(counts: Sequence[int]) -> str:

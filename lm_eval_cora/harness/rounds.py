@@ -62,13 +62,14 @@ class Planned(NamedTuple):
 
 
 class QuestionOutcome(NamedTuple):
-    """Requests for a question, whether its original has a result and is right, and its right and its other variants."""
+    """Requests for a question; whether its original has a result, and is right; and numbers of its variants."""
 
     requests: int
     scored: bool
     right: bool
     hits: int
     others: int
+    unscored: int  # of the others: asked, but without a result
 
     @property
     def always(self) -> bool:

@@ -13,16 +13,17 @@ from lm_eval_cora.decide.verdicts import Outcome, Requirement, check_bound, no_b
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.rounds import Observed, Planned
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics.entries import Entry, course, is_known_early
-from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.entries import Entry, compute, course, is_known_early
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.sequences import Course
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.signature import signature_parts
 
 _FIRST = 50  # questions before the first look
 _GROWTH = 0.05  # share of the questions by which their number grows until the next look
+_LIMITS = {"limit", "samples", "questions"}  # parts of the signature of a run that has not all questions
 
 
 Variants = Mapping[tuple[str, str], int]
@@ -59,7 +60,7 @@ class Until:
     def __post_init__(self) -> None:
         """Read the requirements."""
         self.requirements = [parse_until(text) for text in self.texts]
-        comparing = [str(requirement) for requirement in self.requirements if requirement.compares]
+        comparing = [text for text, each in zip(self.texts, self.requirements, strict=True) if each.compares]
         if comparing and self.baseline is None:
             raise UserError(f"--until {comparing[0]}: expected --baseline OUT, a whole run to compare with")
         if self.baseline is not None and not comparing:
@@ -72,6 +73,11 @@ class Until:
         self, task: str, entries: Sequence[Entry], variants: Variants, *, seed: int, stops: bool, signature: str
     ) -> Collection[str]:
         """Check that the requirements on a task can be tested on its answers; return the metrics that can be."""
+        if limits := _LIMITS & signature_parts(signature).keys():
+            raise UserError(
+                f"--until: {task} has only {len(variants):,} of its questions because of {' and '.join(sorted(limits))}"
+                ", so the verdict would be about these only. Leave that out; --budget N limits the cost"
+            )
         sizes = enumerate(variants.values())
         whole = ResponseTable.from_hits([[True, *[number % 2 == 0] * (size - 1)] for number, size in sizes])
         possible = {entry["metric"]: entry for entry in entries if is_known_early(entry) or not stops}
@@ -84,17 +90,19 @@ class Until:
                 why = " with --stop exact" if stops else ""
                 raise UserError(
                     f"--until {requirement}: {task} has no metric {requirement.metric!r} that can be tested at every "
-                    f"look{why}.{did_you_mean(requirement.metric, possible)} Expected one of {', '.join(possible)}"
+                    f"look{why}.{did_you_mean(requirement.metric, possible)} Those are {', '.join(possible) or 'none'}"
                 )
             check_bound(requirement, entry)
             known, value = partial(course, entry, seed=seed), 0.0
             if requirement.compares:
-                before = self._counterpart(task, requirement, variants, signature)
-                known, value = partial(known, before=before.table), before.estimates[requirement.metric].value
+                before = self._counterpart(task, variants, signature)
+                known, value = partial(known, before=before.table), compute(entry, before.table).value
+                if isnan(value):
+                    raise UserError(f"--baseline {self.baseline}: {task} has no metric {requirement.metric!r}")
             self._open[task].append(Open(requirement, known, value, entry.get("higher_is_better")))
         return possible
 
-    def _counterpart(self, task: str, requirement: Requirement, variants: Variants, signature: str) -> Run:
+    def _counterpart(self, task: str, variants: Variants, signature: str) -> Run:
         """The baseline's run of a task: whole, and asked the same."""
         assert self.baseline is not None
         if self._baselines is None:
@@ -102,25 +110,24 @@ class Until:
         where = f"--baseline {self.baseline}"
         of_task = [run for run in self._baselines if run.name == task]
         if len(of_task) != 1:
-            raise UserError(f"{where}: expected one run of {task}, got {len(of_task)}")
+            files = "".join(f"; {run.files[0]}" for run in of_task)
+            raise UserError(f"{where}: expected one run of {task}, got {len(of_task)}{files}")
         (before,) = of_task
         if reason := no_baseline(before, signature, variants, len(variants)):
             raise UserError(f"{where}: {task} cannot be compared with it: {reason}")
-        if isnan(before.estimates.get(requirement.metric, UNDEFINED).value):
-            raise UserError(f"{where}: {task} has no metric {requirement.metric!r}")
         return before
 
     def check(self) -> None:
         """Check that each requirement is about a task of the run, and each task has one."""
         tasks = list(self._open)
-        if idle := [task for task, known in self._open.items() if not known]:
-            raise UserError(f"--until: expected a requirement on each task of this run, got none on {idle[0]}")
         for requirement in self.requirements:
             if requirement.task and requirement.task not in tasks:
                 raise UserError(
                     f"--until {requirement.task}:{requirement}: there is no such task in this run."
                     f"{did_you_mean(requirement.task, tasks)} Its tasks are {', '.join(tasks)}"
                 )
+        if idle := [task for task, known in self._open.items() if not known]:
+            raise UserError(f"--until: expected a requirement on each task of this run, got none on {idle[0]}")
 
     def next_look(self, asked: int, busy: int = 1) -> float:
         """The number of questions after which the requirements are tested again; `busy` fill a server or a batch."""
@@ -136,19 +143,28 @@ class Until:
 
     def verdicts(self, task: str) -> list[str]:
         """What is said at the end: each requirement with its outcome and interval."""
-        looks = zip(self._open[task], self._last[task], strict=True)
-        return [f"{each.requirement}: {outcome}; {text}" for each, (outcome, text) in looks]
+        looks = self._last.get(task) or [each.look(ResponseTable.from_hits([])) for each in self._open[task]]
+        return [
+            f"{each.requirement}: {outcome}; {text}"
+            for each, (outcome, text) in zip(self._open[task], looks, strict=True)
+        ]
 
 
 def table_of(asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> ResponseTable:
     """The table of right and wrong answers to the questions so far."""
     rows = []
-    for planned in asked:
-        outcome = observed.outcomes[planned.key]
+    outcomes = [observed.outcomes[planned.key] for planned in asked]
+    for outcome in outcomes:
         first = [outcome.right] if outcome.scored else []  # the original
         hits = outcome.hits - outcome.right
         rows.append([*first, *[True] * hits, *[False] * (outcome.hits + outcome.others - len(first) - hits)])
-    has_originals = all(observed.outcomes[each.key].scored for each in asked)
+    has_originals = all(outcome.scored for outcome in outcomes)
     table = ResponseTable.from_hits(rows, original=0 if has_originals else None)
     clusters = tuple("" if each.unit == each.question else each.unit[1:] for each in asked)
-    return replace(table, question_ids=tuple(each.question for each in asked), clusters=clusters, unasked=tuple(left))
+    return replace(
+        table,
+        question_ids=tuple(each.question for each in asked),
+        clusters=clusters,
+        unasked=tuple(left),
+        incomplete=sum(outcome.unscored > 0 for outcome in outcomes),
+    )

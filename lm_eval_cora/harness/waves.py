@@ -13,6 +13,7 @@ from lm_eval.api.instance import Instance
 from lm_eval_cora.harness.rounds import Key, Observed, Planned, QuestionOutcome, StoppableTask
 from lm_eval_cora.metrics.stopping import Moments, place_of
 
+_NOTHING = (0,) * len(QuestionOutcome._fields)
 Requests = tuple[Instance, ...]
 """The requests of a variant: one if the answer is written, one per letter if letters are scored."""
 
@@ -48,10 +49,10 @@ class QuestionState:
             self.original = right
 
     @property
-    def counts(self) -> tuple[int, int, int, int, int]:
-        """Numbers on this rank: requests, scored originals, right ones, and variants known to be right, and others."""
+    def counts(self) -> tuple[int, ...]:
+        """Numbers on this rank, in the order of `QuestionOutcome`."""
         others = len(self.waiting) + self.wrong + self.unscored
-        return self.requests, self.original is not None, self.original is True, self.hits, others
+        return self.requests, self.original is not None, self.original is True, self.hits, others, self.unscored
 
 
 def by_question(requests: Iterable[Instance], *, stop: bool, score: bool) -> dict[Key, QuestionState]:
@@ -105,8 +106,8 @@ def collect(
     agenda: Sequence[Planned], questions: Mapping[Key, QuestionState], summed: Callable[[list[int]], list[int]]
 ) -> Observed:
     """Collect the results of all ranks, whose numbers `summed` adds. The variants of a question may be on several."""
-    own = [questions[planned.key].counts if planned.key in questions else (0,) * 5 for planned in agenda]
-    rows = np.reshape(summed([*chain.from_iterable(own)]), (-1, 5)).tolist()
+    own = [questions[planned.key].counts if planned.key in questions else _NOTHING for planned in agenda]
+    rows = np.reshape(summed([*chain.from_iterable(own)]), (-1, len(_NOTHING))).tolist()
     outcomes = {
         planned.key: QuestionOutcome(requests, scored > 0, right > 0, *variants)
         for planned, (requests, scored, right, *variants) in zip(agenda, rows, strict=True)

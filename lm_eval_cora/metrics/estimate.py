@@ -120,7 +120,8 @@ def for_json(result: Any) -> Any:
 def mean_of(values: Floats, members: Bools | None = None, *, between: tuple[float, float] = (0.0, 1.0)) -> Estimate:
     """Mean of one value per question, with standard error sd / sqrt(N) (sd with ddof 1)."""
     inside = np.ones(len(values)) if members is None else members.astype(np.float64)
-    return ratio_of(np.where(inside > 0, values, 0.0), inside, between=between)
+    mean = ratio_of(np.where(inside > 0, values, 0.0), inside, between=between)
+    return replace(mean, is_mean=members is None)
 
 
 def share_of(hits: Bools, members: Bools | None = None, *, is_fixed: bool = False) -> Estimate:
@@ -154,8 +155,7 @@ def ratio_of(
     part, whole = parts / wholes.mean(), wholes / wholes.mean()
     ratio = of_influence(float(share), part - share * whole, between, scale=np.abs(part).max(), questions=count)
     few = 1.0 if ratio.ends else sqrt((1 - 1 / len(wholes)) / (1 - 1 / count))
-    found = replace(ratio, stderr=ratio.stderr * few, outcomes=outcomes, members=None if inside.all() else inside)
-    return replace(found, is_mean=bool((wholes == most).all()))
+    return replace(ratio, stderr=ratio.stderr * few, outcomes=outcomes, members=None if inside.all() else inside)
 
 
 def product_of(first: Floats, second: Floats, *, value: float | None = None) -> Estimate:

@@ -51,11 +51,13 @@ class Course:
         values: (K, T) values of T units for each of the K means, one or two, whose product is the metric.
         ranges: (K, 2) lowest and highest value that a unit can have.
         total: Number of units of the benchmark, at least T.
+        between: Lowest and highest value that the metric can have.
     """
 
     values: Floats
     ranges: Floats
     total: int
+    between: tuple[float, float] = (0.0, 1.0)
 
     @property
     def is_complete(self) -> bool:
@@ -67,17 +69,11 @@ class Course:
         """The metric of the units asked so far."""
         return float(self.values.mean(axis=1).prod())
 
-    @property
-    def _between(self) -> tuple[float, float]:
-        """The lowest and the highest possible value."""
-        low, high = self.ranges[0] if len(self.values) == 1 else (0.0, 1.0)
-        return float(low), float(high)
-
     def is_above(self, bound: float, tail: float) -> bool:
         """Whether the value for all units is at least a bound: wrong with a probability of at most `tail`, ever."""
         if self.is_complete:
             return self.value >= bound - _ROUNDING
-        if bound <= self._between[0]:
+        if bound <= self.between[0]:
             return True
         if len(self.values) == 1:
             return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
@@ -89,7 +85,7 @@ class Course:
         """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
         if self.is_complete:
             return self.value <= bound + _ROUNDING
-        if bound >= self._between[1]:
+        if bound >= self.between[1]:
             return True
         if len(self.values) == 1:
             return bool(self._gain(-np.ones((1, 1, 1)), np.array([[-bound]]))[0] >= -log(tail))
@@ -104,7 +100,7 @@ class Course:
         """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
         if self.is_complete:
             return self.value, self.value
-        tail, (least, most) = (1 - level) / 2, self._between
+        tail, (least, most) = (1 - level) / 2, self.between
         start = min(max(self.value, least), most) if self.values.size else (least + most) / 2
         low = _edge(lambda bound: self.is_above(bound, tail), least, start)
         high = _edge(lambda bound: self.is_below(bound, tail), most, start)
@@ -172,7 +168,7 @@ def course_of(
     asked, scale = in_drawn_order(sizes, seed)[: len(complete)], len(sizes) / max(1, sizes.total())
     if complete != {*asked}:
         return None
-    values, ranges = [], []
+    values, ranges, between = [], [], (0.0, 1.0)  # a product of means from 0 to 1
     for mean in means:
         (own, (low, high)), (known, _) = _values_of(mean, table), _values_of(mean, before) if before else ({}, ())
         if not own or (before and not known):
@@ -185,7 +181,8 @@ def course_of(
         values.append([(sums[unit] + shifts[unit]) * scale for unit in asked])
         ends = [(low * size + shifts[unit], high * size + shifts[unit]) for unit, size in sizes.items()]
         ranges.append([min(least for least, _ in ends) * scale, max(most for _, most in ends) * scale])
-    return Course(np.array(values), np.array(ranges), len(sizes))
+        between = (low, high) if len(means) == 1 else between
+    return Course(np.array(values), np.array(ranges), len(sizes), between)
 
 
 def _values_of(mean: Mean, table: ResponseTable) -> tuple[dict[str, float], tuple[float, float]]:

@@ -263,10 +263,10 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
     if referring := parts.get("left_out"):
         notes.append(left_out_for_references(referring))
     if "until" in parts:
-        about = "Errors and intervals are about all of these, and the intervals hold at every look together"
-        if table.incomplete:
-            about = "Answers to others are missing, so nothing is known about all of these"
         every = len(table.sizes) + table.incomplete + table.not_begun
+        about = f"Errors and intervals are about the values of all {every:,}; the intervals hold at every look together"
+        if table.incomplete:
+            about = f"Answers to others are missing, so nothing is known about all {every:,}"
         notes.append(f"--until '{parts['until']}': the run asked {table.size} of {every:,}. {about}")
     elif not table.is_whole:
         notes.append(
@@ -274,7 +274,8 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
             "other variants cannot change are shown"
         )
     if table.not_begun and "until" not in parts:
-        notes.append(f"--budget skipped {counted(table.not_begun, 'question')} of the task")
+        why = "--budget" if signature else "--budget or --until"
+        notes.append(f"{why} skipped {counted(table.not_begun, 'question')} of the task")
     if table.incomplete:
         notes.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:

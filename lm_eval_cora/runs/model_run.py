@@ -273,8 +273,8 @@ def not_comparable(before: Run, after: Run) -> str:
         )
     if stopped := [which for which, run in (("first", before), ("second", after)) if run.is_stopped]:
         return (
-            f"--until ended the {' and the '.join(stopped)} because of its answers. Run both without it, or ask how "
-            "they differ with --until 'no-worse METRIC:MARGIN' --baseline OUT"
+            f"--until ended the {' and the '.join(stopped)} because of its answers. Run both without it, or compare it "
+            "with a whole run: lm-eval-cora gate RUN --baseline WHOLE --no-worse METRIC:MARGIN"
         )
     if before.signature and after.signature:
         same_data = bool(before.data.digest and after.data.digest)

@@ -101,7 +101,7 @@ def test_the_requests_are_those_that_reach_the_model(task, tmp_path):
 
 
 def test_a_run_that_ended_because_of_its_answers(tmp_path):
-    write(tmp_path, stop_early(Moody(3), until=["cora±0.3"]), "cora_demo", {"questions": 40})
+    write(tmp_path, stop_early(Moody(3), until=["cora±0.3"]), "cora_demo", {})
     with user_error("run with --until stopped because"):
         make_plans(read_runs([tmp_path]), Goal(0.05))
 

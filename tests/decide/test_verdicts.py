@@ -275,6 +275,10 @@ READ = {
     "cora>=0.45": Requirement("cora", ">=", 0.45),
     "pass^k>=0.45": Requirement("pass^k", ">=", 0.45),
     " invalid <= 5e-2 ": Requirement("invalid", "<=", 0.05),
+    "cora≥0.45": Requirement("cora", ">=", 0.45),
+    "invalid ≤ 1": Requirement("invalid", "<=", 1.0),
+    "cora±0.02": Requirement("cora", "±", 0.02),
+    "cora_medqa:cora +- .02": Requirement("cora", "±", 0.02, "cora_medqa"),
     "bmca@1.0>=.3": Requirement("bmca@1.0", ">=", 0.3),
     "mcqa_plus_diff>=-0.1": Requirement("mcqa_plus_diff", ">=", -0.1),
     "cora_medqa:mcqa>=0.6": Requirement("mcqa", ">=", 0.6, "cora_medqa"),
@@ -296,7 +300,7 @@ def test_requirements(text):
     [
         *("", "cora", "cora>0.45", "cora<0.45", "cora==0.45", "cora>=", ">=0.45", "cora>=x", "cora>=5%", "cora:0.45"),
         *("cora>=nan", "cora>=inf", "cora>=1e999", "cora>=0.45 or more", "cora >= 0.4 5", ":cora>=0.45", "cora>=0,45"),
-        *("co ra>=0.45", "cora≥0.45", "cora>=٤", "1cora>=0.5", "two\nlines>=1:x", "\x00>=1", "\u202ecora>=1"),
+        *("co ra>=0.45", "cora>=٤", "1cora>=0.5", "two\nlines>=1:x", "\x00>=1", "\u202ecora>=1"),
     ],
 )
 def test_texts_that_are_not_requirements(text):

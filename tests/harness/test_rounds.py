@@ -166,7 +166,7 @@ def test_the_variants_of_a_question_may_be_on_several_ranks():
     for questions in ranks:
         collect(agenda, questions, lambda numbers: own.append(numbers) or numbers)  # type: ignore[func-returns-value]
     observed = collect(agenda, {}, lambda _: np.sum(own, axis=0).tolist())
-    assert observed.outcomes == {("t", "q"): (3, True, True, 1, 1), ("t", "other"): (1, False, False, 0, 1)}
+    assert observed.outcomes == {("t", "q"): (3, True, True, 1, 1, 0), ("t", "other"): (1, False, False, 0, 1, 1)}
     assert (observed.requests, moments_of(observed.outcomes.values())) == (4, (1, 3, 1, 3, 0, 0))
 
 

@@ -242,7 +242,12 @@ def test_a_mistake_is_reported_before_the_model_is_built(run, tmp_path, mistake)
     own_task(tmp_path, "repeats: 2", "repeated")
     foreign(tmp_path)
     task, arguments, told = mistake
-    ran = run.ours(*arguments, tasks=task, include=TASKS if task.startswith("cora") else tmp_path)
+    ran = run.ours(
+        *arguments,
+        tasks=task,
+        include=TASKS if task.startswith("cora") else tmp_path,
+        questions=0 if "--until" in arguments else 4,
+    )
     assert ran.code == 1
     assert ran.models == [], "a model was built before the mistake was seen"
     (line,) = [line for line in ran.err.splitlines() if line.startswith("lm-eval-cora run: ")]

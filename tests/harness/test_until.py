@@ -1,6 +1,7 @@
 """Runs that end as soon as their requirements are certain: in the harness, with a baseline, and what is refused."""
 
 import re
+import shutil
 from unittest.mock import patch
 
 import pytest
@@ -8,6 +9,7 @@ from lm_eval.api.model import CachingLM
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
+from lm_eval_cora.harness.scoring import Scoring
 from lm_eval_cora.metrics.sequences import in_drawn_order
 from tests.support.messages import user_error
 from tests.support.simulated import Simulated, knows, run, scored, scores, signature_of
@@ -64,7 +66,7 @@ def test_a_run_ends_early_with_the_verdict_of_the_whole_run(stop, text, verdict,
     (last,) = told(caplog, f"cora_demo: {metric} 0.", f" after {asked} of 120 questions")
     low, high = (float(end) for end in re.findall(r"0\.\d+", last.partition(" after")[0])[-2:])
     assert low <= value <= high
-    assert told(caplog, f"until {text} is certain")
+    assert told(caplog, f"until this is certain: {text}")
     assert told(caplog, f"asked {asked} of 120 questions", "about the values for all of them")
     # The first questions of the order of the seed, and only metrics with such intervals.
     names = {sample["doc"]["question_id"] for sample in results["samples"]["cora_demo"]}
@@ -99,11 +101,14 @@ def test_several_requirements_and_tasks_each_end_on_their_own(caplog):
 def test_a_budget_may_end_it_first(caplog):
     results = run(stop_early(model := Moody(8), until=["cora±0.01"], budget=900))
     assert len(model.asked) <= 900
-    assert told(caplog, "until cora±0.01 is certain, or 900 requests are sent")
+    assert told(caplog, "until this is certain: cora±0.01, or 900 requests are sent")
     assert told(caplog, "cora ± 0.01: undecided; cora 0.")
     assert "|stop:exact|budget:900|until:cora±0.01|" in signature_of(results)
-    (few,) = [run(stop_early(Moody(8), until=["cora±0.01"], budget=26))]  # one question
-    assert "nan" in str(scores(few)["cora"])
+    # One question of one task, and none of the other one.
+    tasks = ["cora_demo", "cora_demo_plus"]
+    few = run(stop_early(Moody(8), until=["cora±0.01"], budget=26), tasks)
+    assert told(caplog, "cora_demo_plus: cora ± 0.01: undecided; cora unknown")
+    assert ["nan" in str(scores(few, task)["cora"]) for task in tasks] == [True, True]
 
 
 def test_a_killed_run_goes_on_and_decides_the_same(tmp_path):
@@ -139,6 +144,20 @@ def test_large_batches_are_filled():
 
 
 # ---- passages
+def test_an_answer_without_a_result_makes_nothing_certain(caplog):
+    score, calls = Scoring._score_early, []
+
+    def fails_once(self, answered):
+        calls.append(answered)
+        if len(calls) == 2:
+            raise RuntimeError("not scored")
+        return score(self, answered)
+
+    with patch.object(Scoring, "_score_early", fails_once):
+        run(stop_early(Moody(8), until=["cora>=0.1"]))
+    assert told(caplog, "cora >= 0.1: undecided; cora unknown")
+
+
 @pytest.fixture
 def passages(tmp_path):
     """Options for 120 questions, of which 60 share 15 passages."""
@@ -159,6 +178,8 @@ def test_passages_stay_together_and_are_the_units(passages, caplog):
         assert len({question in asked for question, other in clusters.items() if other == cluster}) == 1
     assert len(asked) < 120
     assert told(caplog, "cora >= 0.2: pass; cora 0.")
+    ends = re.findall(r"cora_local: cora (\S+) to (\S+) after", caplog.text)
+    assert all(0 <= float(low) <= float(high) <= 1 for low, high in ends)
     # A budget that ends within a passage.
     for budget in (900, 1_000, 1_100):
         found = scored(stop_early(Moody(8), None, until=["mcqa±0.01"], budget=budget), "cora_local", passages)
@@ -201,13 +222,17 @@ def test_paired_values_need_fewer_questions_than_unpaired_ones(baseline, full):
 @pytest.mark.parametrize(
     ("task", "how", "parts"),
     [
-        ("cora_demo", {"until": ["consistency_rate>=0.5"]}, ["no metric 'consistency_rate' that can be tested", "acc"]),
+        (
+            "cora_demo",
+            {"until": ["consistency_rate>=0.5"]},
+            ["no metric 'consistency_rate' that can be tested", "mcqa_plus"],
+        ),
         ("cora_demo", {"until": ["core>=0.5"]}, ["no metric 'core'", "Did you mean 'cora'"]),
         ("cora_demo", {"until": ["mv>=0.5"], "stop": "exact"}, ["no metric 'mv'", "with --stop exact", "cora, ci"]),
         ("cora_demo", {"until": ["cora>=45"]}, ["cora >= 45: expected a bound from 0 to 1"]),
         ("cora_demo", {"until": ["cora_dmo:cora>=0.4", "cora>=0.4"]}, ["no such task", "Did you mean 'cora_demo'"]),
-        ("cora_demo", {"until": ["x:cora>=0.4"]}, ["--until: expected a requirement on each task", "cora_demo"]),
-        ("cora_demo", {"until": ["same cora:0.1"]}, ["--until cora same within 0.1: expected --baseline OUT"]),
+        ("cora_demo", {"until": ["x:cora>=0.4"]}, ["--until x:cora >= 0.4: there is no such task", "cora_demo"]),
+        ("cora_demo", {"until": ["same cora:0.1"]}, ["--until same cora:0.1: expected --baseline OUT"]),
         ("cora_demo", {"until": ["cora>=0.1"], "baseline": "x"}, ["--baseline: expected --until 'no-worse"]),
         ("cora_demo", {"until": ["no-worse cora:0"], "baseline": "nowhere"}, ["nowhere"]),
         ("cora_demo_plus", {"until": ["no-worse cora:0"], "baseline": "."}, ["expected one run of cora_demo_plus"]),
@@ -224,7 +249,6 @@ def test_mistakes(task, how, parts, baseline, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ({"questions": 60}, ["the baseline answered 120 of 60 questions"]),
         ({"seed": 1}, ["their settings differ: seed is 0 in the first, 1 in the second"]),
         ({"reader": "strict"}, ["their settings differ: reader is flexible"]),
     ],
@@ -246,6 +270,23 @@ def test_baselines_that_stopped_or_have_other_questions(passages, tmp_path):
         folder = write(tmp_path / name, stop_early(Moody(8), **how), "cora_local", options).folder
         with user_error("--baseline", "cannot be compared with it", *parts):
             run(stop_early(Moody(8), until=["no-worse cora:0.1"], baseline=folder), "cora_local", passages)
+
+
+def test_a_part_of_the_questions(tmp_path):
+    # A verdict about 60 of 120 questions would be read as one about all of them.
+    for options, how in (({"questions": 60}, {}), ({}, {"limit": 5}), ({}, {"samples": {"cora_demo": [0, 1, 2]}})):
+        (name,) = {**options, **how}
+        with user_error("--until: cora_demo has only", f"because of {name}", "--budget N limits the cost"):
+            run(stop_early(model := Moody(8), until=["cora>=0.1"]), options=options, **how)
+        assert model.prompts == []
+
+
+def test_a_baseline_without_its_results_file(baseline, tmp_path):
+    shutil.copytree(baseline, tmp_path / "copy")
+    for file in tmp_path.rglob("results_*.json"):
+        file.unlink()
+    with user_error("cannot be compared with it: the baseline has no results file"):
+        run(stop_early(Moody(8), until=["no-worse cora:0.1"], baseline=tmp_path / "copy"))
 
 
 def test_answers_that_are_not_scored_decide_nothing():

@@ -17,7 +17,13 @@ LEVEL, TAIL = 0.95, 0.025
 
 def course(*means, total=None, ranges=None):
     values = np.array(means, dtype=np.float64).reshape(len(means), -1)
-    return Course(values, np.array(ranges or [SHARE] * len(means)), total or values.shape[1])
+    ranges = ranges or [SHARE] * len(means)
+    return Course(values, np.array(ranges), total or values.shape[1], between_of(ranges))
+
+
+def between_of(ranges):
+    """The values that a single mean can have are those of a unit here; a product of shares is a share."""
+    return ranges[0] if len(ranges) == 1 else SHARE
 
 
 def outcomes(always, once, never):
@@ -144,7 +150,7 @@ def test_in_random_orders_the_intervals_hold_at_every_look(kind):
     total = values.shape[1]
     value = values.mean(axis=1).prod()
     for _ in range(200):
-        asked = Course(values[:, rng.permutation(total)[:-1]], np.array(ranges), total)
+        asked = Course(values[:, rng.permutation(total)[:-1]], np.array(ranges), total, between_of(ranges))
         wrong += asked.is_above(value + 1e-6, TAIL) or asked.is_below(value - 1e-6, TAIL)
     assert wrong <= 0.05 * 200
 
@@ -164,7 +170,7 @@ def test_the_interval_becomes_narrow_and_ends_in_the_value(kind):
     order = np.random.default_rng(1).permutation(values.shape[1])
     widths = []
     for asked in (0, 30, 100, 290, 300):
-        found = Course(values[:, order[:asked]], np.array(ranges), 300)
+        found = Course(values[:, order[:asked]], np.array(ranges), 300, between_of(ranges))
         low, high = found.interval(LEVEL)
         assert low <= values.mean(axis=1).prod() <= high
         widths.append(high - low)

@@ -85,6 +85,7 @@ def test_the_values_ranges_and_order_are_those_of_plain_loops(name, paired, made
 
 
 WITHOUT = {
+    "acc": {"metric": "acc", "aggregation": metrics.acc},  # a ratio, unless all questions have as many variants
     "core": {"metric": "core", "aggregation": metrics.core},
     "consistency_rate": {"metric": "consistency_rate", "aggregation": metrics.consistency_rate},
     "acc_h": {"metric": "acc_h", "aggregation": metrics.acc_h, "options": "original"},

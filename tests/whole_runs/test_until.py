@@ -64,9 +64,15 @@ def test_the_gate_gives_the_verdicts_and_intervals_of_the_run(stopped, full, cli
     (undecided,) = gated(cli, written.folder, "--require", "cora>=0.5")
     assert undecided[1] == "undecided"
     cli(f"gate {written.folder} --require cora>=0.5")
-    assert tells(cli.out, "undecided", "n/a")  # no number of questions
+    assert tells(cli.out, "undecided", "--until")  # no number of questions
     assert cli(f"gate {written.folder} --require invalid<=0.5") == 3
     assert tells(cli.err, "has no metric 'invalid'", "stopped early")
+    # Half the width of an interval, of this run and of others.
+    low, high = (float(end) for end in told[0][2:])
+    half = (high - low) / 2
+    for folder, texts in ((written.folder, (half + 0.001, half - 0.001)), (full.folder, (0.5, 0.001))):
+        found = gated(cli, folder, *required(f"cora±{text:.4f}" for text in texts))
+        assert [outcome for _, outcome, *_ in found] == ["pass", "undecided"]
     # The whole run has the same verdict.
     assert [each[1] for each in gated(cli, full.folder, *required(TWO))] == ["pass", "pass"]
 
@@ -98,6 +104,7 @@ def test_passages_of_different_sizes_and_a_budget(tmp_path, cli, caplog):
         )
         assert outcome == ("undecided" if how else "pass")
         ((_, _, *ends),) = gated(cli, written.folder, "--require", "mcqa>=0.3")
+        assert 0 <= float(low) <= float(high) <= 1
         assert (float(ends[0]) <= float(low), float(high) <= float(ends[1])) == (True, True)
         found = the_run(written.folder).estimates["mcqa"]
         assert found.interval[0] <= found.value <= found.interval[1]
@@ -131,7 +138,7 @@ def test_comparisons_and_plans_are_refused_with_a_reason(stopped, full, cli):
     written, _ = stopped
     for pair in ((written, full), (full, written)):
         (refused,) = compare_models([each.folder for each in pair]).refused
-        assert tells(refused, "--until ended the", "because of its answers", "--baseline OUT")
+        assert tells(refused, "--until ended the", "because of its answers", "gate RUN --baseline WHOLE")
     with pytest.raises(UserError, match="cannot be compared: --until"):
         cora.compare(*(cora.read_runs(each.folder)[0] for each in (written, full)))
     assert cli(f"plan --difference 0.05 --from {written.folder}") == 3
