@@ -176,8 +176,9 @@ def course_of(
         sums, shifts = defaultdict[str, float](float), defaultdict[str, float](float)
         for question, unit in table.unit_of.items():
             sums[unit] += own[question]
+        average = fmean(known.values()) if known else 0.0
         for question, unit in whole.unit_of.items():
-            shifts[unit] += fmean(known.values()) - known[question] if known else 0.0
+            shifts[unit] += average - known.get(question, average)
         values.append([(sums[unit] + shifts[unit]) * scale for unit in asked])
         ends = [(low * size + shifts[unit], high * size + shifts[unit]) for unit, size in sizes.items()]
         ranges.append([min(least for least, _ in ends) * scale, max(most for _, most in ends) * scale])
