@@ -15,6 +15,7 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.output_formats import FORMATS
 from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.text import one_line, table_as_text
 from lm_eval_cora.report.writing import STDOUT, check_file, write_file
@@ -188,7 +189,7 @@ def write(content: str | bytes, path: Path) -> None:
 
 
 def say(*texts: str) -> None:
-    """Print messages to stderr. Nobody has to read them."""
+    """Print messages to stderr, a line each, because names in them may be hostile. Nobody has to read them."""
     with suppress(BrokenPipeError):
         for text in texts:
-            print(text, file=sys.stderr)
+            print(printable(text), file=sys.stderr)

@@ -17,7 +17,6 @@ from lm_eval_cora.cli import console
 from lm_eval_cora.decide import verdicts
 from lm_eval_cora.decide.verdicts import EXIT_STATUS, Requirement, read_requirements
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.text import one_line
 from lm_eval_cora.report.writing import STDOUT, check_file
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import check_one_model, selected
@@ -75,7 +74,7 @@ def run(given: console.Given) -> int:
         console.write(verdicts.as_junit(found, model), given.junit)
     if given.json:
         console.write_json(verdicts.as_json(found, model, notes), given.json)
-    console.say(*map(one_line, notes))
+    console.say(*notes)
     if given.json != STDOUT:
         console.print_tables([verdicts.as_table(found, model)], verdicts.summary(found))
     return int(given.status)

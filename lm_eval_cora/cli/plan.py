@@ -12,7 +12,6 @@ Without a run, the models of the CoRA paper's tables are used. Exit status 3: so
 from lm_eval_cora.cli import console
 from lm_eval_cora.decide.plan import CORRELATION, Goal, as_json, as_table, make_plans
 from lm_eval_cora.decide.sample_size import LEVEL, POWER, SAME_LEVEL
-from lm_eval_cora.report.text import one_line
 from lm_eval_cora.runs.grouping import read_runs
 
 
@@ -69,4 +68,4 @@ def run(given: console.Given) -> None:
     notes = [*console.warnings_of(runs), *notes]
     table = as_table(plans, goal)
     console.show(given, as_json(plans, goal, notes), [table], table.note)
-    console.say(*map(one_line, notes))
+    console.say(*notes)

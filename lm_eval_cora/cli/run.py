@@ -129,7 +129,7 @@ def run(given: console.Given) -> None:
         harness.run(given.others, early, keeps=keeps, command=given.typed, config_keys=OPTIONS, verbose=given.verbose)
     except harness.RunDied as died:
         if isinstance(died.__cause__, KeyboardInterrupt):
-            console.say(f"\nlm-eval-cora run: {died}")
+            console.say("", f"lm-eval-cora run: {died}")
             raise died.__cause__ from None
         console.say("")  # end the line of a progress bar
         raise UserError(str(died)) from died.__cause__

@@ -65,6 +65,7 @@ def test_the_gate_gives_the_verdicts_and_intervals_of_the_run(stopped, full, cli
     assert undecided[1] == "undecided"
     cli(f"gate {written.folder} --require cora>=0.5")
     assert tells(cli.out, "undecided", "--until")  # no number of questions
+    assert TWO[1] in cli.err  # as it was typed, without escapes for Markdown
     assert cli(f"gate {written.folder} --require invalid<=0.5") == 3
     assert tells(cli.err, "has no metric 'invalid'", "stopped early")
     # Half the width of an interval, of this run and of others.
