@@ -302,7 +302,7 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
 def no_baseline(before: Run, signature: str, units: Iterable[tuple[str, str]], total: int) -> str:
     """Reason why a run cannot be the baseline of one of `total` questions that stops early; empty if it can."""
     if not before.signature:
-        return "the baseline has no results file, so nobody knows how it was asked"
+        return "the baseline has no results file, so its settings are unknown"
     if (answered := len(before.table.sizes)) != total:
         more = " Run it without --until and --budget" if answered < total else ""
         return f"the baseline answered {answered:,} of {total:,} questions.{more}"

@@ -189,7 +189,7 @@ def not_mergeable(newest: SamplesFile, older: SamplesFile, reader: Reader | None
         which = "it" if newest.data.digest else "the newer file"
         return f"{which} has no digest of its questions, so the questions of the two cannot be compared"
     if "until" in signature_parts(newest.signature):
-        return "the newer run ended because of its own answers (--until), so it is not merged with others"
+        return "runs with --until are not merged with others"
     if newest.settings == older.settings:
         return "" if reader or newest.reader == older.reader else f"its reader was {older.reader}, not {newest.reader}"
     (parts, *_), (others, *_) = newest.settings, older.settings

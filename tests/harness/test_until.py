@@ -143,7 +143,6 @@ def test_large_batches_are_filled():
     assert sizes == [62, 50 + 40, 64]
 
 
-# ---- passages
 def test_an_answer_without_a_result_makes_nothing_certain(caplog):
     score, calls = Scoring._score_early, []
 
@@ -158,6 +157,7 @@ def test_an_answer_without_a_result_makes_nothing_certain(caplog):
     assert told(caplog, "cora >= 0.1: undecided; cora unknown")
 
 
+# ---- passages
 @pytest.fixture
 def passages(tmp_path):
     """Options for 120 questions, of which 60 share 15 passages."""
@@ -272,7 +272,7 @@ def test_baselines_that_stopped_or_have_other_questions(passages, tmp_path):
             run(stop_early(Moody(8), until=["no-worse cora:0.1"], baseline=folder), "cora_local", passages)
 
 
-def test_a_part_of_the_questions(tmp_path):
+def test_a_part_of_the_questions():
     # A verdict about 60 of 120 questions would be read as one about all of them.
     for options, how in (({"questions": 60}, {}), ({}, {"limit": 5}), ({}, {"samples": {"cora_demo": [0, 1, 2]}})):
         (name,) = {**options, **how}
