@@ -10,10 +10,24 @@ import yaml
 from lm_eval_cora.answers.plain import Plain, lowered, plain
 
 _TABLES = Path(__file__).with_name("announcements.yaml")
-_OF_A_RUN = ("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "wrong", "if")
-_SIGNS = ("answer", "option", "choose", "verdict", "ends", "not", "none")
+_GLOSSES = {
+    "none": "none of these options",
+    "so": "consequently",
+    "others": "the other options",
+    "first": "first choice",
+    "second": "second choice",
+    "drops": "eliminating",
+    "heading": "Explanation",
+}
+"""Words that mean the same wherever they stand."""
+_OF_A_RUN = (
+    *("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "wrong", "less"),
+    "if",
+)
+_SIGNS = ("answer", "option", "choose", "verdict", "ends", "not", "none", "first", "back")
 _ALSO_ENGLISH = re.compile(
-    "a|is|to|as|no|me|on|item|final|literal|variant|band|harp|arif|harf|opsi|incorrect|fals"  # also in "sharp", "false"
+    "a|is|to|as|no|me|on|item|final|literal|variant|band|harp|arif|harf|opsi|incorrect|fals|alternativ|pardon|stop|"
+    "letter|stelling|marco|affirmation|proposition|sorry|correction|rare|erreur|semble"  # also in "sharp", "false"
 )
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
@@ -21,8 +35,12 @@ _BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
 _NEAR = 160
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
+_CLAUSE = re.compile(r"(?:[.!?;,:]\s?|\n|^)\Z")
+_STANDS = re.compile(r"[ \"']{0,2}(?:[,.;:!-]|(?:[A-Z]|Correction)(?![A-Za-z]))")
+_HEADS = re.compile(r"\s?[:\n]")
+_ENDS = re.compile(r"[ \"']{0,2}(?:[)\].,;:!?\n]|$)")
 _GOES_ON = re.compile(r" [^\W\d_]")
-_LETTER = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
+_LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
 _COLON = re.compile(r"\s?[:-]")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -33,12 +51,13 @@ class Language:
     def __init__(self, table: dict[str, str]) -> None:
         self._words = table.get("words", "")
         self._spaced = bool(table.get("spaced", True))
-        kinds = (*_OF_A_RUN, "none", "wait", "back", "ending")
+        kinds = (*_OF_A_RUN, *_GLOSSES, "wait", "back", "ending")
         phrases = {kind: filter(None, table.get(kind, "").split(", ")) for kind in kinds}
         self._phrases = {
             kind: [plain(phrase[:-1]) + "*" if phrase.endswith("*") else plain(phrase) for phrase in of_kind]
             for kind, of_kind in phrases.items()
         }
+        self._phrases["the"].append(_GLOSSES["so"])
         signs = {phrase.rstrip("*") for kind in _SIGNS for phrase in self._phrases[kind]}
         known = (sign for sign in signs if not _ALSO_ENGLISH.fullmatch(sign))
         self._signs = tuple(sign for sign in known if len(sign) > 3 or not sign.isascii())
@@ -85,15 +104,20 @@ class Language:
 
     def put_into_english(self, text: Plain, options: Sequence[str]) -> None:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
-        text.substitute(
-            self.any_of("none"),
-            lambda none: none[0] if any(lowered(none[0]) in option for option in options) else "none of these options",
-        )
+
+        def in_english(word: re.Match[str]) -> str:
+            is_option = any(lowered(word[0]) in option for option in options)
+            is_word = kind == "heading" and not _HEADS.match(word.string, word.end())
+            return word[0] if is_option or is_word else _spaced(english, word)
+
+        for kind, english in _GLOSSES.items():
+            text.substitute(self.any_of(kind), in_english)
 
         def taken_back(word: re.Match[str]) -> str:
-            begins = _SENTENCE.search(word.string[max(0, word.start() - 2) : word.start()])
+            begins = _CLAUSE.search(word.string[max(0, word.start() - 2) : word.start()])
             is_option = any(option.startswith(lowered(word[0])) for option in options)
-            return "Correction" if begins and not is_option else word[0]
+            stands = begins and _STANDS.match(word.string, word.end()) and not is_option
+            return _spaced("Correction", word) if stands else word[0]
 
         text.substitute(self.any_of("back"), taken_back)
         if self._phrases["ending"]:
@@ -111,37 +135,54 @@ class Language:
         if named and named[1] in self._words and _GOES_ON.match(text, named.end()):
             word = token.match(text, named.end() + 1)  # "La respuesta es A porque", but not "es A menudo"
             named = named if word and self._kinds(word[0]) & {"because", "verdict", "ends", "is"} else None
-        english = _announcement(kinds, named=bool(named), colon=_COLON.match(text, end) is not None)
+        colon = _COLON.match(text, end) is not None
+        english = _announcement(kinds, named=bool(named), colon=colon, ends=bool(named and _ENDS.match(text, named.end())))
         before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
         may_name = "is" in kinds and english in (None, "option") and not _LETTER.search(before)
         names_last = may_name and (named or lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options))
-        if names_last and ("right" in kinds or self.any_of("right", "verdict").search(before)):
-            return run[0] if self.any_of("not").search(before) else f" correct is {english or ''} "
-        said = _BEFORE.search(before) or ("verdict" in kinds and lowered(before).rstrip(_AROUND).endswith(options))
+        if names_last and (kinds & {"right", "verdict"} or self.any_of("answer", "right", "verdict").search(before)):
+            wrong = "in" * bool(self.any_of("wrong").search(before))
+            return run[0] if self.any_of("not").search(before) else f" {wrong}correct is {english or ''} "
+        judged = kinds & {"verdict", "less"}
+        said = _BEFORE.search(before) or (judged and lowered(before).rstrip(_AROUND).endswith(options))
         if not (english and named) and said:
             english = _verdict(kinds)
-        if english is None:
+        if english is None or (english == "the answer" and not self._spaced):
             return run[0]
-        before = " " if english and start and text[start - 1].isalnum() else ""
-        return f"{before}{english}{text[end : run.end()] or (' ' if text[end : end + 1].isalnum() else '')}"
+        return _spaced(english, run, end) if end < run.end() or english else ""
 
 
-def _announcement(kinds: set[str], *, named: bool, colon: bool) -> str | None:
+def _spaced(english: str, words: re.Match[str], end: int | None = None) -> str:
+    """Return English words in the place of others, apart from the letters around them."""
+    text, start, stop = words.string, words.start(), words.end() if end is None else end
+    before = " " if english and text[start - 1 : start].isalnum() else ""
+    return f"{before}{english}{text[stop : words.end()] or (' ' if text[stop : stop + 1].isalnum() else '')}"
+
+
+def _announcement(kinds: set[str], *, named: bool, colon: bool, ends: bool) -> str | None:
     """What the words before a letter or an option say."""
     if named and "wrong" in kinds and kinds & {"is", "choose"}:
         return "the incorrect one is"
     if named and "choose" in kinds:
         return "the answer is not" if "not" in kinds else "I choose"
+    if "answer" in kinds and named and not ends and not colon and not kinds & {"is", "right"}:
+        return "option"  # "Answer A speaks of gas."
     if ("answer" in kinds and (named or "is" in kinds or colon)) or kinds >= {"right", "option", "is"}:
         return f"{'if ' if 'if' in kinds else ''}the answer is{' not' if 'not' in kinds else ''}"
-    return "option" if "option" in kinds and named else None
+    if named and "option" in kinds:
+        return "option"
+    return "the answer" if "answer" in kinds and not kinds & {"not", "if"} else None
 
 
 def _verdict(kinds: set[str]) -> str | None:
     """What the words after a letter say about it."""
+    if "less" in kinds:
+        return "is less likely"
     if kinds & {"not", "wrong"}:
         return "is not correct"
-    if "verdict" in kinds or len(kinds & {"is", "right", "answer"}) > 1:
+    if len(kinds & {"is", "right", "answer"}) > 1:
+        return "is the correct match"
+    if "verdict" in kinds:
         return "is correct"
     if "because" in kinds:
         return "because"

@@ -229,7 +229,9 @@ def _of_several(text: Text, places: Sequence[Found], front: Found | None, printe
     if first.weight < STATED:
         return Reason.SEVERAL
     is_kept = front and first.start == front.start
-    return first if is_kept and last_counts(text.text, first.end, last.start, at_front=True) is False else last
+    if not is_kept or (text.ends_with(last) and len({place.position for place in places}) == 2):
+        return last
+    return first if last_counts(text.text, first.end, last.start, at_front=True) is False else last
 
 
 def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | None:
@@ -237,7 +239,7 @@ def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | No
     between = text[end:start]
     if rules.TAKES_BACK.search(between[-200:]):
         return True
-    if at_front and "\n" in between:
+    if at_front and "\n" in between and not rules.CONCLUDES.search(rules.SENTENCE_END.split(between)[-1]):
         return False
     return True if rules.CONCLUDES.search(rules.SENTENCE_END.split(between)[-1]) else None
 

@@ -12,6 +12,7 @@ from lm_eval_cora.answers.announced import languages_in
 from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, skip
 from lm_eval_cora.answers.rules import AFFIRMED, CUES, LEAVES_OPEN, STATED, Cue
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.questions.references import references
 
 _WINDOW = 160  # characters before or after a letter that are searched for its context
 _NEAR = 40  # the same, if the context is only a few words
@@ -59,6 +60,7 @@ class Text(Plain):
         super().__init__(response)
         self._response = response
         self._options = [text_of_option(choice) for choice in choices]
+        self._refers = references(tuple(choices), "")
         self._languages = list(languages_in(lowered(self.text)))
         for language in self._languages:
             language.put_into_english(self, self._options)
@@ -72,8 +74,8 @@ class Text(Plain):
     def named(self) -> list[Found]:
         """Return all places in the order of the text; of several at one place, the one with most weight."""
         found = [*self._stated(), *self._mentioned()]
-        if not any(place.weight for place in found) and not rules.UNFINISHED.search(self.text):
-            found += self._concluded()
+        if not any(place.weight == STATED for place in found) and not rules.UNFINISHED.search(self.text):
+            found += self._concluded(found)
         headed = rules.HEADED.search(self.text, max(0, len(self.text) - _LONG))
         if headed and not any(place.start >= headed.start("said") for place in found):
             found.append(Found(-1, *headed.span("said"), rules.UNREADABLE, STATED, Reason.NO_LETTER))
@@ -83,6 +85,9 @@ class Text(Plain):
             if not places or place.start >= places[-1].end:  # otherwise it is in the text of the option before it
                 places.append(place)
         voids = self._listed(places)
+        others = rules.OTHERS.search(self.text, places[0].end) if places else None
+        if others:
+            voids |= {place.start: Reason.REPEATED for place in places if place.start > others.end() and place.weight < STATED}
         for first, second in pairwise(places):
             if first.void is Reason.SEVERAL and rules.JOINS.fullmatch(self.text, first.end, second.start):  # "B or C"
                 voids.setdefault(second.start, Reason.SEVERAL)
@@ -134,6 +139,11 @@ class Text(Plain):
         is_stated = place.rule in (*rules.FIRM, AT_THE_END) and self.has(rules.LABELLED_BY, place)
         return place.start > self._last_line > 0 and (is_stated or place.position < 0)
 
+    def ends_with(self, place: Found) -> bool:
+        """Whether the last sentence announces a place as the answer."""
+        last = not rules.SENTENCE_END.search(self.text[place.end :].lstrip(")] ."))
+        return last and place.rule in rules.FIRM and not rules.UNFINISHED.search(self.text[place.end :])
+
     def breaks_off_in_doubt(self, start: int) -> bool:
         """Whether the text ends within a sentence and has second thoughts behind a place."""
         if not rules.UNFINISHED.search(self.text):
@@ -151,8 +161,14 @@ class Text(Plain):
             if place := self._named_at(skip(rules.FILLER, self.text, opener.end())):
                 before = self._sentence_before(opener.start())
                 cues = CUES if place.position >= 0 else (rules.STATES_NOTHING,)
-                if cue := next((cue for cue in cues if self._fits(cue, opener.group(), before, place)), None):
-                    yield place._replace(weight=cue.weight, rule=cue.name)
+                word = opener.group()
+                if word in ":=" and "\n" in self.text[opener.end() : place.start]:
+                    word += "\n"
+                if cue := next((cue for cue in cues if self._fits(cue, word, before, place)), None):
+                    # "The answer is D. Fog is not a ..."
+                    begins_anew = cue.weight == STATED and self.is_with_text(place) and not self._is_asked(*place.span)
+                    void = None if begins_anew and place.void is Reason.REJECTED else place.void
+                    yield place._replace(weight=cue.weight, rule=cue.name, void=void)
 
     def _fits(self, cue: Cue, word: str, before: str, place: Found) -> bool:
         """Whether the words before and after an option are a cue for it."""
@@ -172,20 +188,21 @@ class Text(Plain):
 
     def _sentence_before(self, end: int) -> str:
         window = self._before(end, _WINDOW)
-        last = last_match(rules.SENTENCE_END, window.rstrip())
+        last = last_match(rules.SENTENCE_END, window if rules.ENDED.search(window) else window.rstrip())
         return window[last.end() :] if last else window
 
-    def _concluded(self) -> Iterator[Found]:
-        """Yield the only letter of the last sentence, if it is a conclusion such as "That leaves B"."""
-        last = last_match(rules.SENTENCE_END, self.text.rstrip(" .!\n"))
-        start = last.end() if last else len(self.text)
-        sentence = self.text[start:]
-        letters = {letter[0]: letter.start() for letter in rules.ALONE.finditer(self.text, start)}
-        concludes = rules.CONCLUDES.search(sentence) or rules.CONCLUDES_UNSPACED.search(sentence)
-        if concludes and len(letters) == 1 and not LEAVES_OPEN.search(sentence):
-            place = self._letter_at(*letters.values())
-            if place and place.position < len(self._options) and not self._says("not", "wrong", "if", start=start):
-                yield place._replace(weight=STATED, rule="a conclusion")
+    def _concluded(self, found: Sequence[Found]) -> Iterator[Found]:
+        """Yield the only option of the last sentence that concludes, such as "That leaves B"."""
+        ends = [end.end() for end in rules.SENTENCE.finditer(self.text)]
+        for start, end in reversed([*pairwise([0, *ends, len(self.text)])]):
+            if rules.CONCLUDES.search(self.text, start, end):
+                letters = (self._letter_at(letter.start()) for letter in rules.ALONE.finditer(self.text, start, end))
+                named = [letter for letter in letters if letter and letter.position < len(self._options)] or [text for text in self.texts() if start <= text.start < end]
+                counted = {place.position for place in found if place.start >= start or (place.weight and not place.void)}
+                is_open = LEAVES_OPEN.search(self.text, start, end) or self._says("not", "wrong", "less", "if", start=start)
+                if named and not is_open and len({*counted, *(place.position for place in named)}) == 1:
+                    yield named[0]._replace(weight=STATED, rule="a conclusion")
+                return
 
     def names_others(self, place: Found, start: int) -> bool:
         """Whether the letters of other options stand behind a place of the text."""
@@ -210,8 +227,10 @@ class Text(Plain):
             if follows or (is_small and not rules.ENDS_LINE.match(self.text, place.end)):
                 continue  # it numbers a step: "(b)" after "(a)", or "(a) First, ..."
             void = place.void or next((void for void, signs in rules.VOID_BY.items() if self.has(signs, place)), None)
-            if affirmed and not rules.DOUBT.search(self._sentence_before(place.start)):
-                yield place._replace(weight=AFFIRMED, rule=rules.CALLED_RIGHT, void=void)
+            before = self._sentence_before(place.start)
+            if affirmed and not rules.DOUBT.search(before):
+                weight = STATED if rules.CONCLUDES.search(before) else AFFIRMED
+                yield place._replace(weight=weight, rule=rules.CALLED_RIGHT, void=void)
             else:
                 yield place._replace(rule="a letter with its own text" if with_text else "a letter", void=void)
 
@@ -223,7 +242,7 @@ class Text(Plain):
     def is_with_text(self, place: Found) -> bool:
         """Whether a place is a letter followed by the text of its option."""
         letter = LETTERS[place.position : place.position + 1]
-        named = self.text[place.start].upper() == letter and rules.LETTER.match(self.text, place.start) is not None
+        named = self.text[place.start].upper() == letter and rules.LETTER_STATED.match(self.text, place.start) is not None
         return named and not place.is_bare
 
     def is_bold(self, place: Found) -> bool:
@@ -298,11 +317,7 @@ class Text(Plain):
                 void, end = Reason.CONTRADICTION, max(end, text_end)
         if end == match.end() and rules.GLUED.match(self.text, end):  # "[A]0"
             return None
-        if not void:
-            void = self._void(start, end)
-            if stated and end > match.end() and void is Reason.REJECTED:  # "The answer is D. Fog is not a ..."
-                void = Reason.REJECTED if self._is_asked(start, end) else None
-        return Found(position, start, end, void=void)
+        return Found(position, start, end, void=void or self._void(start, end))
 
     def _first_words_at(self, start: int, position: int) -> int:
         """Return the end of a line that consists of the first words of an option and of no other; else 0."""
@@ -315,7 +330,10 @@ class Text(Plain):
         """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
         if end > start:
             return (rules.STOP.match(self.text, end) or rules.BEGINS_CLAUSE.match(self.text, end)) is not None
-        if rules.ABOUT_THE_OTHERS.match(self.lower, start) or self._leaves_out_parts(position, start):
+        others = rules.ABOUT_THE_OTHERS.match(self.lower, start)
+        if others and not others[0].startswith(self._refers[position] or "no option"):
+            return True
+        if self._leaves_out_parts(position, start):
             return True
         own, said = rules.NUMBER.fullmatch(self._options[position]), rules.NUMBER.match(self.text, start)
         values = {Decimal(_GROUPS.sub("", number[0]).replace(",", ".")) for number in (own, said) if number}

@@ -22,7 +22,7 @@ _KIND = r"(?:think|thought|reason|scratchpad|analysis|reflect|rationale|internal
 _MARK = rf"[\w:.-]{{0,20}}?{_KIND}[\w:.-]{{0,20}}"
 OPENS = re.compile(
     rf"(?i:(?:<|&lt;)\|?(?!end)(?:begin_of_|start_of_|start_)?{_MARK}(?<!suffix)(?:\|?>|&gt;)|\[THINK\]|◁think▷"
-    r"|<unused\d+>thought|<\|channel\|?>\s?(?:analysis|commentary|thought)"
+    rf"|<unused\d+>thought|<\|(?:channel|im_start|start)\|?>\s?(?:{_MARK}|commentary)"
     r"|^\s*(?:analysis(?-i:(?=[A-Z\"']))|thinking\s?(?:\.\.\.|…)\s))"
 )
 """Marks at which reasoning begins: a tag of any kind whose name speaks of thinking, and a few other signs."""
@@ -30,7 +30,8 @@ _OPENED = re.compile(rf"{OPENS.pattern}\s*\Z")
 _CLOSES = re.compile(
     rf"(?i)(?:<|&lt;)(?:\|?/|\|end_(?:of_)?){_MARK}\s?(?:\|?>|&gt;)|<\|inner_suffix\|>|\[/THINK\]|◁/think▷"
     r"|(?<!^)<unused\d+>(?!thought)|<channel\|>|\.\.\.\s?done thinking\.?"
-    r"|<\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>|(?-i:[aA])ssistantfinal"
+    r"|<\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>|<\|(?:im_start|start)\|>\s?(?:final|answer)\w*"
+    r"|(?-i:[aA])ssistantfinal"
 )
 _ROLE = re.compile(
     r"\s*(?:<\|(?:im_start|start_header_id|start|START_OF_TURN_TOKEN|CHATBOT_TOKEN|START_RESPONSE)\|>\s*)*"
@@ -39,7 +40,7 @@ _ROLE = re.compile(
 """The header of a turn, which some servers leave in the response."""
 
 NEXT_QUESTION = re.compile(
-    r"(?i)<eo[at]>(?=[\s\S])|\n[^\S\n]{0,9}(?:"
+    r"(?i)<eo[at]>(?=[\s\S])|(?<=[A-Z])(?:题目|问题)(?:总结)?(?=[:：]|\s*\Z)|\n[^\S\n]{0,9}(?:"
     r"[#*> ]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>|"
     r"###\s?(?:instruction|human|user))|请你?(?:回答|阅读|判断)|(?:问题|题目)\s?\d*[:：]|"
     r"(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}"

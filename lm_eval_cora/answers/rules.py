@@ -19,7 +19,8 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 
 _IS = _any_case("is|are|was|were|be|being|becomes?|seems|appears|as|-")
-_IS_OR_COLON = _any_case(f"{_IS.pattern}|[:=]")
+_COLON = _any_case(r"[:=]\n?")  # perhaps at the end of a line
+_IS_OR_COLON = _any_case(f"{_IS.pattern}|{_COLON.pattern}")
 
 # ---- words before an option
 DOUBT = _words(r"if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between")
@@ -27,20 +28,26 @@ CONDITION = _any_case(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))")
 NEGATION = _words(r"not|never|cannot|neither|nor|without|\w{1,8}n't|none")
 LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")  # negates or doubts what follows
 SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
+ENDED = re.compile(r"(?<!\.)[.!?;]\s+\Z")
+SENTENCE = re.compile(r"(?<!\b[A-Z])[.!?;][\"')\]]{0,2}\s|\n")
+"""The end of a sentence; "B. Fog" is one."""
 CLAUSE = re.compile(r"(?:^|(?<=[,;:]))(?=[^,;:]*\Z)")  # the start of the last clause
 _NOUN = r"(?:(?<!to )answers?|choice|option|selection|conclusion|letter)"
 _KNOWN = r"(?:correct|final|right|best|my|your) (?:solution|response|statement|result)"
+_RANK = r"second|third|fourth|fifth|next|[2-9](?:nd|rd|th)"
 _ODD = r"(?:incorrect|wrong|false|inaccurate|untrue|least \w{1,20}|exception|not (?:correct|true|right|accurate))"
 ANSWER = _any_case(
-    r"\b(?P<other>(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)|second best|least \w{1,20}|"
-    rf"worst|obvious|initial|first|previous|tempting) (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b(?! \(?[a-z]\b)"
+    r"\b(?P<other>(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)|least \w{1,20}|worst|obvious|"
+    rf"{_RANK}|initial|first|previous|tempting) (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b(?! \(?[a-z]\b)"
     r"|^\W*(?:solution|response|result)(?=\W*$)"
 )
 BEST = _any_case(
     r"\b(?:correct|right|best|most \w{1,20}|closest|nearest|final|appropriate|suitable|true|proper|likely)\b"
     r"(?! (?:answer|option|choice)s\b)"
 )
-NOT_BEST = _any_case(rf"\b(?:{_ODD}|not)\b[^,;:]*\Z")
+NOT_BEST = _any_case(rf"\b(?:{_ODD}|not|{_RANK})\b[^,;:]*\Z")
+FIRST = _any_case(r"(?:^|\n)\W*(?:(?:my )?(?:first|1st|top|best)(?: (?:choice|guess|pick|option|answer))?|most likely)\W*\Z")
+"""The label of the first of several ranked options."""
 ODD = _any_case(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)")
 OPINION = _words(r"i|i'd|i'll|i'm|i've|my|we would|we'd")
 SUBJECT = _words(r"i|we|i'd|i'll|i'm|i've|me|my|let's|one")
@@ -49,7 +56,14 @@ CHOICE = _any_case(
     r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|change my (?:answer|choice|mind))"
     r"\s*$"
 )
-LISTS = _words(r"each|every|all|options|choices|following|one by one|consider")
+LISTS = _words(
+    r"each|every|all|options|choices|following|one by one|consider|explanation|reason(?:ing|s)?|rationale|justification|"
+    r"analysis|notes?|why"
+)
+OTHERS = _any_case(
+    r"\b(?:other|others|remaining|rest of the)(?: \w{1,20}){0,2} (?:options|choices|answers|statements|alternatives)\b"
+)
+"""What follows, without being stated, is about the options that are not chosen."""
 GOES_THROUGH = _any_case(
     rf"{LEAVES_OPEN.pattern}|{LISTS.pattern}|\b(?:let's|let us|we|analy[sz]\w{{1,4}}|examine|evaluate|look|break)\b"
 )
@@ -69,6 +83,13 @@ GOES_ON_AFTER = re.compile(rf"(?i:{LEAVES_OPEN.pattern})|(?:is|:) \(?[A-Z]\)?,")
 _ANY, _NEVER = re.compile(""), re.compile("(?!)")
 
 
+CORRECTED = "a correction"
+_CORRECTS = _any_case(
+    "wait|correction|sorry|i mean|i meant|on second thought|on second thoughts|make it|make that|actually|no|rather|but"
+)
+"""Words that, at the start of a clause, replace an answer by the option that follows."""
+
+
 class Cue(NamedTuple):
     """Words after which an option is the answer."""
 
@@ -85,8 +106,9 @@ class Cue(NamedTuple):
 
 CUES = (
     Cue("a label", _any_case("answer"), LINE, STOP),
+    Cue("a label", _any_case(":"), FIRST, STOP),
     Cue("a label", _any_case("option|choice|letter"), LINE, ENDS_LINE, weight=AFFIRMED),
-    Cue("stated as the answer", _any_case("[:=]"), ANSWER, opens=GOES_THROUGH, unless=BEFORE_A_LIST),
+    Cue("stated as the answer", _COLON, ANSWER, opens=GOES_THROUGH, unless=BEFORE_A_LIST),
     Cue("stated as the answer", _IS, ANSWER),
     Cue("the best of a kind", _IS_OR_COLON, BEST, STOP, unless=NOT_BEST),
     Cue("the one that does not hold", _IS_OR_COLON, ODD, STOP, opens=_NEVER, weight=ODD_ONE),
@@ -95,6 +117,7 @@ CUES = (
     Cue("a choice in the first person", _any_case("with|for|on|to"), CHOICE),
     Cue("a conclusion", _any_case("therefore|so|thus|hence|it's|that's"), CLAUSE, STOP, doubt=_NEVER),
     Cue("a conclusion", _any_case("is|be"), POINTER, STOP, doubt=LEAVES_OPEN),
+    Cue(CORRECTED, _CORRECTS, re.compile(r"(?:^|[,;:-])\s*\Z"), STOP, _NEVER, _NEVER),
     Cue("called by letter and text", _any_case("is|are|:"), CLAUSE, _ANY, _NEVER, _NEVER, LISTS, True, AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
@@ -108,14 +131,14 @@ FIRM = frozenset(("a label", "stated as the answer", "a choice in the first pers
 """Rules whose statement in the first sentence is the answer at the beginning."""
 
 CALLED_RIGHT = "called right"
-_WORDS = {word for cue in CUES for word in cue.words.pattern.split("|") if word[0].isalpha()}
-OPENER = _any_case(rf"\b(?:{'|'.join(sorted(_WORDS))})\b|[-=]>|[:=](?!>)|(?<= )-(?= )")
+_WORDS = {word for cue in CUES for word in cue.words.pattern.split("|") if word[:1].isalpha()}
+OPENER = _any_case(rf"\b(?:{'|'.join(sorted(_WORDS, reverse=True))})\b|[-=]>|[:=](?!>)|(?<= )-(?= )")
 """The words and signs of all cues."""
 
 FILLER = _any_case(
     r"(?:[\s\"'(\[:,=]|-(?=\s)(?! \d)|(?:option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|"
     r"has|have|would|definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|"
-    r"one|first|second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}"
+    r"consequently|one|first|second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}"
 )
 NOTHING = _any_case(
     r"\bnone of (?:the|these|them)\b|\bno (?:correct|right|valid|suitable|appropriate) (?:answer|option|choice)\b"
@@ -128,8 +151,8 @@ NOTHING_STATED = _any_case(r"none\b|not (?:listed|given|provided|among|in the)\b
 LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w|\.[A-Z]\.)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
 _SMALL = r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))"
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
-_REASON = "because|since|as|and|or|but|due|given|based|according|therefore|so|for"
-_WORD = rf"[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|I(?= +(?:would|was|and)\b)"
+_REASON = "explanation|because|since|as|and|or|but|due|given|based|according|therefore|so|for"
+_WORD = rf"[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|I(?= +(?:would|was|and)\b|, [A-Z]\w)"
 LETTER_STATED = re.compile(rf"(?!{_WORD})(?:{LETTER.pattern}|{_SMALL})")
 LETTER_MENTIONED = re.compile(rf"(?!{_WORD}|[ai](?![)\]]))(?:{LETTER.pattern})")
 GIVES_REASON = re.compile(rf" +(?:{_REASON})\b")
@@ -140,15 +163,16 @@ OPENING = _any_case(r"^(?:sure|certainly|of course|okay|ok|absolutely|great ques
 FRONT = re.compile(r"[\W_]{0,10}")
 LINE_START = _any_case(r"(?:^|\n)(?:[\s:>|#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$")
 HEADING = _any_case(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$")
-SENTENCE_START = _any_case(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$")
+SENTENCE_START = _any_case(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|consequently|is))\s?[\"'(]?$")
 NAMED = _any_case(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$")
 BOTH = _any_case(r"\b(?:both|n?either|between)(?: (?:options?|choices?))? ?[\"'(\[]{0,2}$")
 REJECTED_BEFORE = _any_case(
+    rf"\b(?:{_RANK})(?:[ -](?:best|most likely|choice|guess|pick|option|answer)){{0,2}}(?: is| would be)?[:\s\"'(]{{0,3}}\Z|"
     r"(?:\b(?:not|cannot|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|"
     r"unlike)\b|n't\b)(?: (?:option|choice|answer|letter|compound|statement|structure|be|the|a)){0,3}"
     r"[ \"'(]{0,3}\Z|(?:[☐❌✗✘✖❎]|\[ \]) ?\Z"
 )
-OF_A_LIST = _any_case(r"(?<!\w)[A-Z][\")\]]{0,2}(?:,| ?[/&]|[, ] ?(?:and|or)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$")
+OF_A_LIST = _any_case(r"(?<!\w)[A-Z][\")\]]{0,2}(?:,| ?[/&]|[, ] ?(?:and|or|through|to)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$")
 SHORT_LABEL = re.compile(r"(?:^|\n)\W*(?:\w{1,20} ?){1,3}[:(]\s?$")
 AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\]) ?\Z")
 
@@ -178,7 +202,9 @@ REJECTS = _any_case(
     r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|no\b(?! \w))|"
     r"[\s\"')\].,:(|-]{0,4}(?:(?:this|that|it|the) (?:\w{1,12} ){0,2}is )?(?:incorrect|wrong|false|"
     r"not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
-    r"are) (?:less|out|not as|tempting|plausible|possible|a (?:distractor|trap)|the (?:worst|least))\b|"
+    r"are) (?:out|tempting|plausible|possible|a (?:distractor|trap)|the (?:worst|least))\b|"
+    r"[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|were|seems|appears|looks|sounds|remains|would be|fits|feels)"
+    r"(?: (?:to be|\w{2,10}ly|much|far|a bit|a little|even|somewhat|a))? )?(?:less|worse|weaker|inferior|not as|not so)\b|"
     r"[\s\"')\]]{0,2}(?:(?:is|are|was|"
     r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|"
     r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
@@ -194,7 +220,7 @@ AFFIRMS = _any_case(
     r"correct|right|true|yes)\b(?! \w))|[^\n]{0,200}[✅✔✓☑]\s?(?:\n|$)|[ \"')\]]{0,3}(?:matches|fits)\b"
 )
 IS_CHOSEN = _any_case(
-    r"[ \"')\]]{0,3}(?:the (?:best|correct|right|only) (?:answer|option|choice|match)\b|it is(?=[.,;!\n]|$))"
+    r"[ \"')\]]{0,3}(?:(?:is )?the (?:best|correct|right|only) (?:answer|option|choice|match)\b|it is(?=[.,;!\n]|$))"
 )
 
 # ---- signs around a letter: the text before it and the text after it, which together tell what it means
@@ -208,21 +234,15 @@ VOID_BY = {Reason.REJECTED: ((REJECTED_BEFORE, _ANY),), Reason.SEVERAL: ((BOTH, 
 
 # ---- between two statements
 TAKES_BACK = _any_case(
-    r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|edit|oops|i meant|misread|hold on|"
-    r"recomput\w*|on second thought|on reflection|reconsider|scratch that)\b"
+    r"\b(?:wait|correction|corrected answer|mistaken?|apologi[sz]e|apologies|sorry|edit|oops|i meant|misread|hold on|"
+    r"recomput\w*|on second thoughts?|on reflection|reconsider|scratch that)\b"
 )
 HESITATES = _words(
     r"wait|hmm|hold on|(?:but|or|and|so|well),? (?:maybe|perhaps|what if)|let(?: me|'s| us) (?!know)|"
     r"not (?:\w{1,9}%? )?sure|double-check|reconsider"
 )
 CONCLUDES = _words(
-    "therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary|leaves|remains|"
-    "left with|deshalb|daher|also|folglich|somit|demnach|donc|ainsi|por (?:lo )?tanto|así que|portanto|então|quindi|"
-    "dunque|perciò|поэтому|значит|следовательно|итак|таким образом|dolayısıyla|bu nedenle|deməli|beləliklə|xulosa|"
-    "shuning uchun|demak|сондықтан|демек|kwa hiyo|hivyo"
+    "therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary|leaves|remains|left with"
 )
-CONCLUDES_UNSPACED = re.compile(
-    "因此|所以|综上|故|よって|したがって|따라서|그러므로|결국|দেখা যায়|তাই|সুতরাং|इसलिए|अतः|لذلك|إذن"
-)
-ALONE = re.compile(r"(?<![\w'°*/^=+-])(?<!\n)(?<!\d )(?![AI] +[a-z])[A-Z](?![\w'-]| ?[=+*/<>^])")
+ALONE = re.compile(r"(?<![\w'°*/^=+\[-])(?<!\n)(?<!\d )(?![AI] +[a-z])[A-Z](?![\w'-]| ?[=+*/<>^])")
 UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")
