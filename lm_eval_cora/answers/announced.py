@@ -31,7 +31,9 @@ _ALSO_ENGLISH = re.compile(
 )
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
-_BEFORE = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -)? ?\Z")
+_BEFORE = re.compile(  # a letter, and perhaps a remark
+    r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -| ?[(\"'][^()\"'\n]{0,60}[)\"']|,[^,.;:\n]{1,60},)? ?\Z"
+)
 _NEAR = 160
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
@@ -146,7 +148,7 @@ class Language:
         judged = kinds & {"verdict", "less"}
         said = _BEFORE.search(before) or (judged and lowered(before).rstrip(_AROUND).endswith(options))
         if not (english and named) and said:
-            english = _verdict(kinds)
+            english = _verdict(kinds, is_label=not self._ascii_signs)
         if english is None or (english == "the answer" and not self._spaced):
             return run[0]
         return _spaced(english, run, end) if end < run.end() or english else ""
@@ -174,13 +176,13 @@ def _announcement(kinds: set[str], *, named: bool, colon: bool, ends: bool) -> s
     return "the answer" if "answer" in kinds and not kinds & {"not", "if"} else None
 
 
-def _verdict(kinds: set[str]) -> str | None:
-    """What the words after a letter say about it."""
+def _verdict(kinds: set[str], *, is_label: bool) -> str | None:
+    """What the words after a letter say about it. In another script, a letter is always a label."""
     if "less" in kinds:
         return "is less likely"
     if kinds & {"not", "wrong"}:
         return "is not correct"
-    if len(kinds & {"is", "right", "answer"}) > 1:
+    if len(kinds & {"is", "right", "answer"}) > 1 or (is_label and "verdict" in kinds):
         return "is the correct match"
     if "verdict" in kinds:
         return "is correct"

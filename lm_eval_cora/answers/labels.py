@@ -16,10 +16,11 @@ _LIKE_A_LABEL = re.compile(rf"(?![^\S\n]{{0,9}}\w)|[*_]{{0,2}}{_COUNTER}|[^\S\n]
 _GOES_ON = re.compile(r"[^\S\n](?:because|since|is (?:the )?(?:correct|right|best|only|most|answer))\b")
 """What follows a label that begins a line, or is announced."""
 _AFTER_ANNOUNCEMENT = re.compile(
-    rf"{_GOES_ON.pattern}|(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|です|だ|で|입니|이다|[이은는을를가](?!\w)"
+    rf"{_GOES_ON.pattern}|(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|です|だ|[でがのとを]|입니|이다|[이은는을를가와과](?!\w)"
 )
 """What follows a label that is announced. A word may follow a number, but other labels may be words themselves."""
 _NO_LABEL_AFTER = (re.compile(r"[^\W第]\Z"), re.compile(r"[^\s(\[*][^\n]*\Z"))
+_OTHERS = r"(?:[^\W_]{1,3}?(?:, ?|[と和与及와과번番]{1,2} ?| (?:and|or) )){0,4}"  # "3 and 4"
 _MARKS = r"[\s:\"'(\[*_-]{0,6}"
 
 
@@ -29,7 +30,7 @@ def _announcing() -> re.Pattern[str]:
     nouns = "|".join(language.any_of("answer", "option", "choose").pattern for language in languages().values())
     joints = "|".join(language.any_of("is").pattern for language in languages().values())
     noun = rf"\b(?:answers?|options?|choice|statement|number|no\.?|nr\.?)|№|{nouns}"
-    return re.compile(rf"(?:{noun})(?:{_MARKS}(?:is|are|{joints}))?{_MARKS}\Z", re.IGNORECASE)
+    return re.compile(rf"(?:{noun})(?:{_MARKS}(?:is|are|{joints}))?{_MARKS}{_OTHERS}\Z", re.IGNORECASE)
 
 
 def put_into_letters(text: Edited, labels: Sequence[str], options: Sequence[str] = ()) -> None:

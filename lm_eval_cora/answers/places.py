@@ -110,7 +110,7 @@ class Text(Plain):
         for first, second in pairwise(places):
             in_order = second.position == first.position + 1 and self.begins_line(second.start)
             between = self.text[first.end : second.start]
-            stands = first.weight == STATED and "\n\n" in between
+            stands = first.weight == STATED and "\n\n" in between and not rules.ENDS_LINE.match(self.text, second.end)
             if in_order and second.weight < STATED and listed.get(first.start) is Reason.REPEATED:
                 listed[second.start] = Reason.REPEATED
             elif (
@@ -218,8 +218,10 @@ class Text(Plain):
                 continue
             with_text = not place.is_bare
             affirmed = self.has(rules.CALLED_RIGHT_BY, place) or (with_text and self.has(rules.AFFIRMED_BY, place))
+            with_text = with_text or self._follows_its_text(place)
             named = affirmed or with_text or self.has(rules.NAMED_BY, place)
-            at_front = start == front and (place.void or rules.GIVES_REASON.match(self.text, start + 1))
+            goes_on = rules.GIVES_REASON.match(self.text, start + 1) or rules.GOES_INTO_TEXT.match(self.text, start + 1)
+            at_front = start == front and (place.void or goes_on)
             if not (named or at_front or self.has(rules.MARKED_BY, place)):
                 continue
             is_small = not (named or place.void) and self.text[start].islower()
@@ -229,10 +231,17 @@ class Text(Plain):
             void = place.void or next((void for void, signs in rules.VOID_BY.items() if self.has(signs, place)), None)
             before = self._sentence_before(place.start)
             if affirmed and not rules.DOUBT.search(before):
-                weight = STATED if rules.CONCLUDES.search(before) else AFFIRMED
+                last = rules.CONCLUDES.search(before) and not rules.SENTENCE_END.search(self.text, place.end)
+                weight = STATED if last else AFFIRMED
                 yield place._replace(weight=weight, rule=rules.CALLED_RIGHT, void=void)
             else:
                 yield place._replace(rule="a letter with its own text" if with_text else "a letter", void=void)
+
+    def _follows_its_text(self, place: Found) -> bool:
+        """Whether a letter stands in brackets behind the text of its option: "Fog (B)"."""
+        text = self._options[place.position] if place.position < len(self._options) else ""
+        in_brackets = self.text[place.start - 1 : place.end + 1] == f"({self.text[place.start]})"
+        return in_brackets and bool(text) and self.lower[: place.start].rstrip(" (.").endswith(text)
 
     def has(self, signs: Iterable[Sequence[re.Pattern[str]]], place: Found) -> bool:
         """Whether the text before and after an option has one of some signs."""
@@ -330,8 +339,8 @@ class Text(Plain):
         """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
         if end > start:
             return (rules.STOP.match(self.text, end) or rules.BEGINS_CLAUSE.match(self.text, end)) is not None
-        others = rules.ABOUT_THE_OTHERS.match(self.lower, start)
-        if others and not others[0].startswith(self._refers[position] or "no option"):
+        others, refers = rules.ABOUT_THE_OTHERS.match(self.lower, start), self._refers[position]
+        if others and refers != "other" and (not refers or not others[0].startswith(refers)):
             return True
         if self._leaves_out_parts(position, start):
             return True

@@ -138,6 +138,8 @@ def _character(character: str) -> str:
         return _SAME[character]
     if character == "\x00" or unicodedata.category(character) in ("Cf", "Mn"):
         return ""
+    if character.isdecimal():  # in any script
+        return str(int(character))
     return "".join(_SAME.get(one, one) for one in unicodedata.normalize("NFKC", character))
 
 
@@ -149,6 +151,9 @@ _Change = tuple[int, int, int, int]
 _REPLACED: tuple[tuple[str, re.Pattern[str], Replacement], ...] = (
     ("\n", _REFERENCES, "\n"),
     ("", re.compile("[^\x01-\x7f\u4e00-\u9fff]|`"), lambda unusual: _character(unusual[0])),
+    ("\\", re.compile(r"\\sqrt(?=\s*[{\d])"), "√"),
+    ("\\", re.compile(r"\\pi(?![a-zA-Z])"), "π"),
+    ("\\", re.compile(r"\^?\s?\{?\\(?:circ|degree)(?![a-zA-Z])\}?"), "°"),
     ("\\", re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), lambda frac: f"{frac[1]}/{frac[2]}"),
     ("\\", re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
     (

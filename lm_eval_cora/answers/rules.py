@@ -151,7 +151,7 @@ NOTHING_STATED = _any_case(r"none\b|not (?:listed|given|provided|among|in the)\b
 LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w|\.[A-Z]\.)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
 _SMALL = r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))"
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
-_REASON = "explanation|because|since|as|and|or|but|due|given|based|according|therefore|so|for"
+_REASON = "[Ee]xplanation|because|since|as|and|or|but|due|given|based|according|therefore|so|for"
 _WORD = rf"[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|I(?= +(?:would|was|and)\b|, [A-Z]\w)"
 LETTER_STATED = re.compile(rf"(?!{_WORD})(?:{LETTER.pattern}|{_SMALL})")
 LETTER_MENTIONED = re.compile(rf"(?!{_WORD}|[ai](?![)\]]))(?:{LETTER.pattern})")
@@ -177,8 +177,10 @@ SHORT_LABEL = re.compile(r"(?:^|\n)\W*(?:\w{1,20} ?){1,3}[:(]\s?$")
 AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\]) ?\Z")
 
 # ---- text after a letter or an option
-AROUND = re.compile(r"(?:[\s.):(\[\]\"',|]|-(?=\s)(?! \d)){0,6}")
-GLUED = re.compile(r"[)\]]\w")
+AROUND = re.compile(r"(?:[\s.):(\[\]\"',|の]|-(?=\s)(?! \d)){0,6}")
+GLUED = re.compile(rf"[)\]](?![{UNSPACED}])\w")
+GOES_INTO_TEXT = re.compile(rf" (?![是和与或及項项不的正错錯对對がはもを])[{UNSPACED}]")
+"""What follows a letter at the beginning that an explanation in a script without spaces follows."""
 MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',!;-]|[^\w\s\x00-\x7f]|\n|$)")
 NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:[.,]\d{1,30})?")
 ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
