@@ -1,7 +1,7 @@
 """Announcements of an answer in other languages, put into English: "Die Antwort ist B" becomes "the answer is B"."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
@@ -24,10 +24,10 @@ _OF_A_RUN = (
     *("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "wrong", "less"),
     "if",
 )
-_SIGNS = ("answer", "option", "choose", "verdict", "ends", "not", "none", "first", "back")
+_SIGNS = ("answer", "option", "choose", "verdict", "ends", "not", "none", "so", "first", "back")
 _ALSO_ENGLISH = re.compile(
     "a|is|to|as|no|me|on|item|final|literal|variant|band|harp|arif|harf|opsi|incorrect|fals|alternativ|pardon|stop|"
-    "letter|stelling|marco|affirmation|proposition|sorry|correction|rare|erreur|semble"  # also in "sharp", "false"
+    "also|logo|basi|proto|luego|letter|stelling|marco|affirmation|proposition|sorry|correction|rare|erreur|semble"  # also in "sharp", "false"
 )
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
@@ -38,6 +38,7 @@ _NEAR = 160
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _CLAUSE = re.compile(r"(?:[.!?;,:]\s?|\n|^)\Z")
+_CORRECTED = re.compile(r"(?:Correction[\s,.!:]{1,3})+")
 _STANDS = re.compile(r"[ \"']{0,2}(?:[,.;:!-]|(?:[A-Z]|Correction)(?![A-Za-z]))")
 _HEADS = re.compile(r"\s?[:\n]")
 _ENDS = re.compile(r"[ \"']{0,2}(?:[)\].,;:!?\n]|$)")
@@ -66,10 +67,10 @@ class Language:
         self._ascii_signs = tuple(filter(str.isascii, self._signs))
         self._joints = {joint for joint in self._phrases["is"] if not _ALSO_ENGLISH.fullmatch(joint)}
 
-    def is_in(self, text: str, words: Collection[str]) -> bool:
-        """Whether a lower-case text with these words may have an announcement in this language."""
+    def signs_in(self, text: str, words: Collection[str]) -> int:
+        """Count the signs of an announcement in this language in a lower-case text with these words."""
         signs = self._ascii_signs if text.isascii() else self._signs
-        return any(map(text.__contains__, signs)) or not self._joints.isdisjoint(words)
+        return sum(map(text.__contains__, signs)) + len(self._joints.intersection(words))
 
     @lru_cache(maxsize=4096)  # noqa: B019  # the languages live as long as the process
     def any_of(self, *kinds: str) -> re.Pattern[str]:
@@ -122,6 +123,7 @@ class Language:
             return _spaced("Correction", word) if stands else word[0]
 
         text.substitute(self.any_of("back"), taken_back)
+        text.substitute(_CORRECTED, "Correction: ")
         if self._phrases["ending"]:
             text.substitute(
                 self._ending, lambda word: word[0 if any(lowered(word[0]) in option for option in options) else 1]
@@ -197,7 +199,8 @@ def languages() -> dict[str, Language]:
     return {code: Language(table) for code, table in yaml.safe_load(_TABLES.read_text(encoding="utf-8")).items()}
 
 
-def languages_in(text: str) -> Iterator[Language]:
-    """The languages in which a lower-case text may announce an answer."""
+def languages_in(text: str) -> list[Language]:
+    """The languages in which a lower-case text may announce an answer, the likeliest first."""
     words = set(_WORD.findall(text))
-    return (language for language in languages().values() if language.is_in(text, words))
+    signs = {language: language.signs_in(text, words) for language in languages().values()}
+    return sorted(filter(signs.get, signs), key=signs.__getitem__, reverse=True)

@@ -61,7 +61,7 @@ class Text(Plain):
         self._response = response
         self._options = [text_of_option(choice) for choice in choices]
         self._refers = references(tuple(choices), "")
-        self._languages = list(languages_in(lowered(self.text)))
+        self._languages = languages_in(lowered(self.text))
         for language in self._languages:
             language.put_into_english(self, self._options)
         self.cut(0, skip(rules.OPENING, self.text, 0))
@@ -152,8 +152,8 @@ class Text(Plain):
         return rules.HESITATES.search(self.text, start) is not None or (goes_on and self._says("wait", start=start))
 
     def _says(self, *kinds: str, start: int) -> bool:
-        """Whether words of some kinds of its languages stand behind a place of the text."""
-        return any(language.any_of(*kinds).search(self.text, start) for language in self._languages)
+        """Whether words of some kinds, in its likeliest language, stand behind a place of the text."""
+        return any(language.any_of(*kinds).search(self.text, start) for language in self._languages[:1])
 
     # ---- stated: "the answer is B"
     def _stated(self) -> Iterator[Found]:

@@ -73,7 +73,7 @@ BEFORE_A_LIST = _any_case(
 LINE = _any_case(r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$")
 ENDS_LINE = re.compile(r"[)\].!\"]{0,3}\s*(?:\n|$)")
 STOP = re.compile(
-    r"\s?(?:[.,;!?)\]\n\"]|(?<=\s)(?:rather than|instead of|not|because|since)\b|\((?!\w{1,3}[;,=)])|- |$)"
+    r"\s?(?:[.,:;!?)\]\n\"]|(?<=\s)(?:rather than|instead of|not|because|since)\b|\((?!\w{1,3}[;,=)])|- |$)"
 )
 
 
@@ -152,7 +152,7 @@ LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w|\.[A-Z]\.)|[a-z](?=[)\].]|:\s|\s?\n)(?!
 _SMALL = r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))"
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
 _REASON = "[Ee]xplanation|because|since|as|and|or|but|due|given|based|according|therefore|so|for"
-_WORD = rf"[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|I(?= +(?:would|was|and)\b|, [A-Z]\w)"
+_WORD = rf"(?<![Oo]ption )(?<![Cc]hoice )(?<![Aa]nswer )[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|I(?= +(?:would|was|and)\b|, [A-Z]\w)"
 LETTER_STATED = re.compile(rf"(?!{_WORD})(?:{LETTER.pattern}|{_SMALL})")
 LETTER_MENTIONED = re.compile(rf"(?!{_WORD}|[ai](?![)\]]))(?:{LETTER.pattern})")
 GIVES_REASON = re.compile(rf" +(?:{_REASON})\b")
@@ -168,7 +168,7 @@ NAMED = _any_case(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,
 BOTH = _any_case(r"\b(?:both|n?either|between)(?: (?:options?|choices?))? ?[\"'(\[]{0,2}$")
 REJECTED_BEFORE = _any_case(
     rf"\b(?:{_RANK})(?:[ -](?:best|most likely|choice|guess|pick|option|answer)){{0,2}}(?: is| would be)?[:\s\"'(]{{0,3}}\Z|"
-    r"(?:\b(?:not|cannot|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|"
+    r"(?:\b(?:not|cannot|no|than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|"
     r"unlike)\b|n't\b)(?: (?:option|choice|answer|letter|compound|statement|structure|be|the|a)){0,3}"
     r"[ \"'(]{0,3}\Z|(?:[☐❌✗✘✖❎]|\[ \]) ?\Z"
 )
