@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from lm_eval_cora.answers.plain import Plain, lowered, plain
+from lm_eval_cora.answers.plain import Plain, lowered, plain, skip
 
 _TABLES = Path(__file__).with_name("announcements.yaml")
 _GLOSSES = {
@@ -27,7 +27,7 @@ _OF_A_RUN = (
 _SIGNS = ("answer", "option", "choose", "verdict", "ends", "not", "none", "so", "first", "back")
 _ALSO_ENGLISH = re.compile(
     "a|is|to|as|no|me|on|item|final|literal|variant|band|harp|arif|harf|opsi|incorrect|fals|alternativ|pardon|stop|"
-    "also|logo|basi|proto|luego|letter|stelling|marco|affirmation|proposition|sorry|correction|rare|erreur|semble"  # also in "sharp", "false"
+    "also|logo|basi|proto|luego|letter|marco|affirmation|proposition|sorry|correction|rare|erreur|semble"  # also in "sharp", "false"
 )
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
@@ -39,6 +39,8 @@ _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _CLAUSE = re.compile(r"(?:[.!?;,:]\s?|\n|^)\Z")
 _CORRECTED = re.compile(r"(?:Correction[\s,.!:]{1,3})+")
+_OTHER_WORDS = re.compile(r"[^\W\d_]{2}")
+_GAP_AFTER = re.compile(r"[ \"')\]]{1,3}")
 _STANDS = re.compile(r"[ \"']{0,2}(?:[,.;:!-]|(?:[A-Z]|Correction)(?![A-Za-z]))")
 _HEADS = re.compile(r"\s?[:\n]")
 _ENDS = re.compile(r"[ \"']{0,2}(?:[)\].,;:!?\n]|$)")
@@ -99,7 +101,7 @@ class Language:
         if len(phrase) == 1 and phrase.upper() in self._words:  # the article in "A resposta é a A"
             following = (word.rstrip("*") for kind in ("answer", "option", "right") for word in self._phrases[kind])
             escaped = f"(?-i:{phrase}|{phrase.upper()}(?= (?:{'|'.join(map(re.escape, following))})))"
-        return escaped + (r"(?!\w)" if self._spaced and phrase[-1].isalnum() else "")
+        return escaped + (r"(?![\w\u0900-\u0dff])" if self._spaced and phrase[-1].isalnum() else "")
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def _kinds(self, token: str) -> set[str]:
@@ -136,13 +138,16 @@ class Language:
         token = self.any_of(*_OF_A_RUN)
         kinds = set().union(*(self._kinds(match[0]) for match in token.finditer(run[0])))
         named = _AFTER.match(text, end)
-        if named and named[1] in self._words and _GOES_ON.match(text, named.end()):
-            word = token.match(text, named.end() + 1)  # "La respuesta es A porque", but not "es A menudo"
-            named = named if word and self._kinds(word[0]) & {"because", "verdict", "ends", "is"} else None
+        word = named and token.match(text, skip(_GAP_AFTER, text, named.end()))
+        follows = self._kinds(word[0]) & {"because", "verdict", "ends", "is"} if word else None
+        if named and named[1] in self._words and _GOES_ON.match(text, named.end()) and not follows:
+            named = None  # "La respuesta es A porque", but not "es A menudo"
         colon = _COLON.match(text, end) is not None
-        english = _announcement(kinds, named=bool(named), colon=colon, ends=bool(named and _ENDS.match(text, named.end())))
+        ends = (follows or set()) - {"is"} or (named and _ENDS.match(text, named.end()))
+        english = _announcement(kinds, named=bool(named), colon=colon, ends=bool(ends))
         before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
-        may_name = "is" in kinds and english in (None, "option") and not _LETTER.search(before)
+        names_letter = any(letter[0] not in self._words for letter in _LETTER.finditer(before))
+        may_name = "is" in kinds and english in (None, "option") and not names_letter
         names_last = may_name and (named or lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options))
         if names_last and (kinds & {"right", "verdict"} or self.any_of("answer", "right", "verdict").search(before)):
             wrong = "in" * bool(self.any_of("wrong").search(before))
@@ -150,6 +155,9 @@ class Language:
         judged = kinds & {"verdict", "less"}
         said = _BEFORE.search(before) or (judged and lowered(before).rstrip(_AROUND).endswith(options))
         if not (english and named) and said:
+            noun = self.any_of("answer").search(before)
+            if noun and _OTHER_WORDS.search(self._run.sub("", before[noun.end() :])):
+                kinds |= {"answer"}  # "The answer to this question B is."
             english = _verdict(kinds, is_label=not self._ascii_signs)
         if english is None or (english == "the answer" and not self._spaced):
             return run[0]
@@ -169,7 +177,7 @@ def _announcement(kinds: set[str], *, named: bool, colon: bool, ends: bool) -> s
         return "the incorrect one is"
     if named and "choose" in kinds:
         return "the answer is not" if "not" in kinds else "I choose"
-    if "answer" in kinds and named and not ends and not colon and not kinds & {"is", "right"}:
+    if "answer" in kinds and named and not ends and not colon and not kinds & {"is", "right", "if", "not"}:
         return "option"  # "Answer A speaks of gas."
     if ("answer" in kinds and (named or "is" in kinds or colon)) or kinds >= {"right", "option", "is"}:
         return f"{'if ' if 'if' in kinds else ''}the answer is{' not' if 'not' in kinds else ''}"

@@ -74,7 +74,7 @@ class Text(Plain):
     def named(self) -> list[Found]:
         """Return all places in the order of the text; of several at one place, the one with most weight."""
         found = [*self._stated(), *self._mentioned()]
-        if not any(place.weight == STATED for place in found) and not rules.UNFINISHED.search(self.text):
+        if not any(place.weight == STATED for place in found):
             found += self._concluded(found)
         headed = rules.HEADED.search(self.text, max(0, len(self.text) - _LONG))
         if headed and not any(place.start >= headed.start("said") for place in found):
@@ -193,6 +193,8 @@ class Text(Plain):
 
     def _concluded(self, found: Sequence[Found]) -> Iterator[Found]:
         """Yield the only option of the last sentence that concludes, such as "That leaves B"."""
+        if rules.UNFINISHED.search(self.text) and not any(place.end == len(self.text) for place in found):
+            return
         ends = [end.end() for end in rules.SENTENCE.finditer(self.text)]
         for start, end in reversed([*pairwise([0, *ends, len(self.text)])]):
             if rules.CONCLUDES.search(self.text, start, end):

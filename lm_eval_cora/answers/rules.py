@@ -132,7 +132,7 @@ FIRM = frozenset(("a label", "stated as the answer", "a choice in the first pers
 
 CALLED_RIGHT = "called right"
 _WORDS = {word for cue in CUES for word in cue.words.pattern.split("|") if word[:1].isalpha()}
-OPENER = _any_case(rf"\b(?:{'|'.join(sorted(_WORDS, reverse=True))})\b|[-=]>|[:=](?!>)|(?<= )-(?= )")
+OPENER = _any_case(rf"\b(?:{'|'.join(sorted(_WORDS, reverse=True))})\b(?!'\w)|[-=]>|[:=](?!>)|(?<= )-(?= )")
 """The words and signs of all cues."""
 
 FILLER = _any_case(
@@ -196,8 +196,9 @@ BEGINS_CLAUSE = re.compile(r" (?:is|was|happens|refers|describes|represents|mean
 OTHER_LETTER = re.compile(rf"[A-Z](?!\w|'\w|-\w)(?!(?<=[AI]) +[a-z])(?!{BEGINS_CLAUSE.pattern})")
 REMARK = re.compile(r"\([^()\n]{0,80}\)")
 AND = _any_case(
-    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or|und|oder|et|ou|y|e|o|и|или|ve|veya|və|va|yoki|және)\b|"
-    r"[和与或及と및와과]|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
+    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or|und|oder|et|ou|y|e|o|u|и|или|ve|veya|ile|və|va|yoki|және|ed|i|lub|oraz|"
+    r"en|of|och|eller|a|nebo|și|sau|και|ή|és|vagy|dan|atau|và|hoặc|na|au|та|і|або|और|तथा|या|এবং|ও|বা|و|أو|اور|یا|ו|או)\b|"
+    r"[和与或及と및와과]|以及|或者|および|または|และ|หรอ|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
 )
 JOINS = _any_case(f"{AND.pattern}|:")
 REJECTS = _any_case(
@@ -208,7 +209,7 @@ REJECTS = _any_case(
     r"[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|were|seems|appears|looks|sounds|remains|would be|fits|feels)"
     r"(?: (?:to be|\w{2,10}ly|much|far|a bit|a little|even|somewhat|a))? )?(?:less|worse|weaker|inferior|not as|not so)\b|"
     r"[\s\"')\]]{0,2}(?:(?:is|are|was|"
-    r"were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|"
+    r"were|can|could|would|does|do|has|should)(?:n't|(?: also| \w{2,10}ly)? (?:not|never))\b|cannot\b)|[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|"
     r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
     r"ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|(?:is|are|was|were|would be)(?:n't|"
     r" not) (?:an? |the |one )?(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|"
