@@ -41,16 +41,24 @@ def _squeezed(text: str, kept: re.Pattern[str]) -> tuple[str, list[int]]:
     return "".join(match[1] for match in matches), [place for match in matches for place in range(*match.span())]
 
 
+_WITH_UNIT = re.compile(r"(-?[\d.,/√π]+) ?([^\d.,/√π].*)")
+
+
 @lru_cache(maxsize=16_384)
-def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, ...]]:
-    """Return how options are compared (kept characters, whether case counts) and their texts in this form."""
+def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, ...], tuple[str, ...]]:
+    """Return how options are compared (kept characters, whether case counts) and their texts in this form.
+
+    If all are numbers with the same unit, such as "30 cm" and "40 cm", the last part has the numbers alone.
+    """
     # White space, punctuation and case count only if the options would be equal without them.
     texts = [plain(choice).rstrip(" .") for choice in choices]
     for kept, cased in ((_LOOSE, False), (_EXACT, False), (_EXACT, True)):
         keys = tuple(_squeezed(text if cased else lowered(text), kept)[0] for text in texts)
         if all(keys) is all(texts) and len(set(keys)) == len(set(texts)):
             break
-    return kept, cased, keys
+    numbers = [match for text in texts if (match := _WITH_UNIT.fullmatch(text))]
+    is_unit = len(numbers) == len(texts) and len({number[2] for number in numbers}) == 1
+    return kept, cased, keys, tuple(_squeezed(number[1], kept)[0] for number in numbers) if is_unit else ()
 
 
 class Text(Plain):
@@ -66,7 +74,8 @@ class Text(Plain):
             language.put_into_english(self, self._options)
         self.cut(0, skip(rules.OPENING, self.text, 0))
         self.lower = lowered(self.text)
-        kept, cased, self._keys = _keys(tuple(choices))
+        kept, cased, self._keys, numbers = _keys(tuple(choices))
+        self._forms = [*enumerate(self._keys), *enumerate(numbers)]
         self._cased = self.text if cased else self.lower
         self._squeezed, self._places = _squeezed(self._cased, kept)
         self._last_line = self.text.rfind("\n")
@@ -283,7 +292,7 @@ class Text(Plain):
         ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n")))
         first, last = (ends[0].start(), ends[-1].end()) if ends and len(self.text) > _LONG else (0, 0)
         single = not rules.SENTENCE_END.search(self.lower.rstrip(" ."))
-        ends_in_option = single and self._squeezed.endswith(self._keys)
+        ends_in_option = single and any(self._squeezed.endswith(key) for _, key in self._forms)
         end = 0
         for word in rules.WORD_START.finditer(self.lower):
             start = word.start()
@@ -383,7 +392,7 @@ class Text(Plain):
         if at == len(self._places) or self._cased[start : self._places[at]].strip(" \"'(["):
             return -1, start
         best, longest, end = -1, 0, start
-        for position, key in enumerate(self._keys):
+        for position, key in self._forms:
             size = len(key)
             if size < longest or not size or (size == longest and position != prefer):
                 continue

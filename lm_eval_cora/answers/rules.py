@@ -23,7 +23,10 @@ _COLON = _any_case(r"[:=]\n?")  # perhaps at the end of a line
 _IS_OR_COLON = _any_case(f"{_IS.pattern}|{_COLON.pattern}")
 
 # ---- words before an option
-DOUBT = _words(r"if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between")
+DOUBT = _words(
+    r"if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between|"
+    r"(?:others|some|people) (?:say|think|claim|argue|believe)"
+)
 CONDITION = _any_case(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))")
 NEGATION = _words(r"not|never|cannot|neither|nor|without|\w{1,8}n't|none")
 LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")  # negates or doubts what follows
@@ -45,7 +48,7 @@ BEST = _any_case(
     r"\b(?:correct|right|best|most \w{1,20}|closest|nearest|final|appropriate|suitable|true|proper|likely)\b"
     r"(?! (?:answer|option|choice)s\b)"
 )
-NOT_BEST = _any_case(rf"\b(?:{_ODD}|not|{_RANK})\b[^,;:]*\Z")
+NOT_BEST = _any_case(rf"\b(?:{_ODD}|not|(?:{_RANK})[ -](?:best|choice|most|guess))\b[^,;:]*\Z")
 FIRST = _any_case(r"(?:^|\n)\W*(?:(?:my )?(?:first|1st|top|best)(?: (?:choice|guess|pick|option|answer))?|most likely)\W*\Z")
 """The label of the first of several ranked options."""
 ODD = _any_case(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)")
@@ -188,7 +191,7 @@ _JOINED = (
     "です|だ|である|が|は|を|に|と|입니다|이다|이며|이|가|은|는|을|를|是|的|为"  # words that follow without a space
 )
 GOES_ON = re.compile(rf"(?!{_JOINED})[\w\u0900-\u0dff]|[%°/*+=]|\^(?!-(?!\d))|[-.,']\w")
-WORD_START = re.compile(rf"(?<![\w/.-])\S|(?<=[{UNSPACED}])[{UNSPACED}]")
+WORD_START = re.compile(rf"(?<![\w/.-])\S|(?<=[{UNSPACED}])\S")
 IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))|\(\w{1,3}[;,=)|]")
 IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
 SETS_OFF = re.compile(r"[,;:]| -")  # what follows "No" at the beginning, where it is an option
