@@ -34,6 +34,7 @@ _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
 _BEFORE = re.compile(  # a letter, and perhaps a remark
     r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -| ?[(\"'][^()\"'\n]{0,60}[)\"']|,[^,.;:\n]{1,60},)? ?\Z"
 )
+_LETTER_NEAR = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z](?: [^\s.,;:!?]{2,20}){1,4} ?\Z")
 _NEAR = 160
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
@@ -154,6 +155,9 @@ class Language:
             return run[0] if self.any_of("not").search(before) else f" {wrong}correct is {english or ''} "
         judged = kinds & {"verdict", "less"}
         said = _BEFORE.search(before) or (judged and lowered(before).rstrip(_AROUND).endswith(options))
+        rejects = "less" in kinds or kinds >= {"not", "right"} or "wrong" in kinds
+        if not named and rejects and not said:
+            said = _LETTER_NEAR.search(before)
         if not (english and named) and said:
             noun = self.any_of("answer").search(before)
             if noun and _OTHER_WORDS.search(self._run.sub("", before[noun.end() :])):

@@ -166,13 +166,15 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
     front = None if at_the_end or is_final else _front(text, places)
     if front and front.start in steps:
         front = None
+    affirmed = [place for place in counting(places) if place.rule == rules.CALLED_RIGHT]
     if front and (taken := rules.TAKES_BACK.search(text.text, front.end)):
         later = [place for place in counting(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
         if not later and text.names_others(front, taken.end()):
             return Reason.SEVERAL
-    if front and front.void is not Reason.SEVERAL and front.weight < STATED:
+    is_listed = front and front.rule == rules.CALLED_RIGHT and len({place.position for place in affirmed}) > 1
+    if front and not is_listed and front.void is not Reason.SEVERAL and front.weight < STATED:
         raised = front._replace(weight=STATED, rule="a letter at the start")
         places, front = [raised if place is front else place for place in places], raised
     for weight in (STATED, ODD_ONE, AFFIRMED, MENTIONED):

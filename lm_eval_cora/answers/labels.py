@@ -6,17 +6,18 @@ from functools import cache
 
 from lm_eval_cora.answers.announced import languages
 from lm_eval_cora.answers.plain import HALF, Edited, start_of_answer
-from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS, UNSPACED
 
 _NEAR = 40  # characters before a label that may announce it
 _COUNTER = "[번番号號项項]"
+_MEASURE = "[개가つ個个名人年月日回度種种本倍件条点%分]"  # "3 things"
 _DIGITS = str.maketrans("①②③④⑤⑥⑦⑧⑨❶❷❸❹❺❻❼❽❾１２３４５６７８９", "123456789" * 3)
 _LIKE_A_LABEL = re.compile(rf"(?![^\S\n]{{0,9}}\w)|[*_]{{0,2}}{_COUNTER}|[^\S\n](?:and|or)\b|(?<=[^\w\s])")
 """What follows a label: the end of a line, a mark, a counter, or another label. Anything may follow a symbol."""
 _GOES_ON = re.compile(r"[^\S\n](?:because|since|is (?:the )?(?:correct|right|best|only|most|answer))\b")
 """What follows a label that begins a line, or is announced."""
 _AFTER_ANNOUNCEMENT = re.compile(
-    rf"{_GOES_ON.pattern}|(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|です|だ|[でがのとを]|입니|이다|[이은는을를가와과](?!\w)"
+    rf"{_GOES_ON.pattern}|(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|(?<=\d)(?=[{UNSPACED}])(?!{_MEASURE})|です|だ|입니|이다|[이은는을를가와과](?!\w)"
 )
 """What follows a label that is announced. A word may follow a number, but other labels may be words themselves."""
 _NO_LABEL_AFTER = (re.compile(r"[^\W第]\Z"), re.compile(r"[^\s(\[*][^\n]*\Z"))

@@ -31,7 +31,7 @@ def text_of_option(choice: str) -> str:
 
 
 _GROUPS = re.compile(r"[, ](?=\d{3}(?!\d))| ")
-_LOOSE = re.compile(r"\b(?:and|or)\b|([^\W_]+|[+*=<>%°]|/|-(?= ?\d)|(?<![\w)\]])-(?=\S)|\.(?=\d))", re.IGNORECASE)
+_LOOSE = re.compile(r"\b(?:and|or)\b|([^\W_]+|[+*=<>%°√]|/|-(?= ?\d)|(?<![\w)\]])-(?=\S)|\.(?=\d))", re.IGNORECASE)
 _EXACT = re.compile(r"(\S+)")
 
 
@@ -41,14 +41,25 @@ def _squeezed(text: str, kept: re.Pattern[str]) -> tuple[str, list[int]]:
     return "".join(match[1] for match in matches), [place for match in matches for place in range(*match.span())]
 
 
-_WITH_UNIT = re.compile(r"(-?[\d.,/√π]+) ?([^\d.,/√π].*)")
+_QUANTITY = re.compile(r"([^\d√π-]*)(-?[\d.,/√π]+)([^\d.,/√π].*)?")
+_GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+
+
+def _numbers(texts: Sequence[str]) -> list[str]:
+    """Return the numbers of options such as "1.200 €" and "1.500 €", without unit and in English notation."""
+    found = [match for text in texts if (match := _QUANTITY.fullmatch(text))]
+    if len(found) < len(texts) or len({(number[1], number[3]) for number in found}) > 1:
+        return []
+    if all(_GROUPED.fullmatch(number[2]) for number in found):
+        return [re.sub("[.,]", "", number[2]) for number in found]
+    return [re.sub(r"\.0+\Z", "", number[2].replace(",", ".")) for number in found]
 
 
 @lru_cache(maxsize=16_384)
 def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, ...], tuple[str, ...]]:
     """Return how options are compared (kept characters, whether case counts) and their texts in this form.
 
-    If all are numbers with the same unit, such as "30 cm" and "40 cm", the last part has the numbers alone.
+    If all are quantities with the same unit, the last part has the numbers alone.
     """
     # White space, punctuation and case count only if the options would be equal without them.
     texts = [plain(choice).rstrip(" .") for choice in choices]
@@ -56,9 +67,7 @@ def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, .
         keys = tuple(_squeezed(text if cased else lowered(text), kept)[0] for text in texts)
         if all(keys) is all(texts) and len(set(keys)) == len(set(texts)):
             break
-    numbers = [match for text in texts if (match := _WITH_UNIT.fullmatch(text))]
-    is_unit = len(numbers) == len(texts) and len({number[2] for number in numbers}) == 1
-    return kept, cased, keys, tuple(_squeezed(number[1], kept)[0] for number in numbers) if is_unit else ()
+    return kept, cased, keys, tuple(_squeezed(number, kept)[0] for number in _numbers(texts))
 
 
 class Text(Plain):
@@ -130,7 +139,8 @@ class Text(Plain):
                 and not stands
                 and (not second.is_bare or second.end > self._last_line)
             ):
-                listed[second.start] = Reason.REPEATED if in_order else Reason.SEVERAL
+                repeats = in_order and first.weight < STATED
+                listed[second.start] = Reason.REPEATED if repeats else Reason.SEVERAL
                 listed.setdefault(first.start, listed[second.start])
         return listed
 

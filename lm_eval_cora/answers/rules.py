@@ -30,7 +30,7 @@ DOUBT = _words(
 CONDITION = _any_case(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))")
 NEGATION = _words(r"not|never|cannot|neither|nor|without|\w{1,8}n't|none")
 LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")  # negates or doubts what follows
-SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
+SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=, )but (?!not)|Correction: |(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
 ENDED = re.compile(r"(?<!\.)[.!?;]\s+\Z")
 SENTENCE = re.compile(r"(?<!\b[A-Z])[.!?;][\"')\]]{0,2}\s|\n")
 """The end of a sentence; "B. Fog" is one."""
@@ -45,7 +45,7 @@ ANSWER = _any_case(
     r"|^\W*(?:solution|response|result)(?=\W*$)"
 )
 BEST = _any_case(
-    r"\b(?:correct|right|best|most \w{1,20}|closest|nearest|final|appropriate|suitable|true|proper|likely)\b"
+    r"\b(?:correct|right|best|only (?:option|statement|choice|one)|most \w{1,20}|closest|nearest|final|appropriate|suitable|true|proper|likely)\b"
     r"(?! (?:answer|option|choice)s\b)"
 )
 NOT_BEST = _any_case(rf"\b(?:{_ODD}|not|(?:{_RANK})[ -](?:best|choice|most|guess))\b[^,;:]*\Z")
@@ -88,7 +88,7 @@ _ANY, _NEVER = re.compile(""), re.compile("(?!)")
 
 CORRECTED = "a correction"
 _CORRECTS = _any_case(
-    "wait|correction|sorry|i mean|i meant|on second thought|on second thoughts|make it|make that|actually|no|rather|but"
+    "wait|correction|sorry|scratch that|i mean|i meant|on second thought|on second thoughts|make it|make that|actually|no|rather|but"
 )
 """Words that, at the start of a clause, replace an answer by the option that follows."""
 
@@ -204,13 +204,15 @@ AND = _any_case(
     r"[和与或及と및와과]|以及|或者|および|または|และ|หรอ|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
 )
 JOINS = _any_case(f"{AND.pattern}|:")
+_ADVERBS = r"(?: (?!(?:and|but|or|than|correct|right|true|best|the|that)\b)\w{2,15}){0,4}?"
 REJECTS = _any_case(
+    rf"{_ADVERBS} is (?:less likely|not correct)\b|"
     r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|no\b(?! \w))|"
     r"[\s\"')\].,:(|-]{0,4}(?:(?:this|that|it|the) (?:\w{1,12} ){0,2}is )?(?:incorrect|wrong|false|"
     r"not (?:correct|right|true))\b| only if\b|[\s\"')\].,:]{0,3}\b(?:is|"
     r"are) (?:out|tempting|plausible|possible|a (?:distractor|trap)|the (?:worst|least))\b|"
     r"[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|were|seems|appears|looks|sounds|remains|would be|fits|feels)"
-    r"(?: (?:to be|\w{2,10}ly|much|far|a bit|a little|even|somewhat|a))? )?(?:less|worse|weaker|inferior|not as|not so)\b|"
+    rf"{_ADVERBS}(?: (?:to be|a))? )?(?:less|worse|weaker|inferior|not as|not so|unlikely|improbable|implausible)\b|"
     r"[\s\"')\]]{0,2}(?:(?:is|are|was|"
     r"were|can|could|would|does|do|has|should)(?:n't|(?: also| \w{2,10}ly)? (?:not|never))\b|cannot\b)|[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|"
     r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
