@@ -177,7 +177,7 @@ def _spaced(english: str, words: re.Match[str], end: int | None = None) -> str:
 
 def _announcement(kinds: set[str], *, named: bool, colon: bool, ends: bool) -> str | None:
     """What the words before a letter or an option say."""
-    if named and "wrong" in kinds and kinds & {"is", "choose"}:
+    if named and "wrong" in kinds and kinds & {"is", "choose", "option"}:
         return "the incorrect one is"
     if named and "choose" in kinds:
         return "the answer is not" if "not" in kinds else "I choose"

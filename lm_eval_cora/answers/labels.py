@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from lm_eval_cora.answers.announced import languages
-from lm_eval_cora.answers.plain import HALF, Edited, start_of_answer
+from lm_eval_cora.answers.plain import HALF, Edited, plain, start_of_answer
 from lm_eval_cora.questions.question import LETTERS, UNSPACED
 
 _NEAR = 40  # characters before a label that may announce it
@@ -63,7 +63,7 @@ def put_into_letters(text: Edited, labels: Sequence[str], options: Sequence[str]
             return label[0]
         stands = _LIKE_A_LABEL.match(said, end) and not _NO_LABEL_AFTER[is_ambiguous].search(before)
         begins = _GOES_ON.match(said, end) and not _NO_LABEL_AFTER[True].search(before)
-        announced = stands or begins or (_AFTER_ANNOUNCEMENT.match(said, end) and _announcing().search(before))
+        announced = stands or begins or (_AFTER_ANNOUNCEMENT.match(said, end) and _announcing().search(plain(before)))
         return letters[label[0]] if announced else label[0]
 
     text.substitute(re.compile(rf"(?<![\d.,$=-])(?<!= )(?<!\d[).] )(?:{forms})(?![.,]?\d|\.[a-z]\.|\s?%)"), in_letter)

@@ -46,13 +46,14 @@ _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 
 
 def _numbers(texts: Sequence[str]) -> list[str]:
-    """Return the numbers of options such as "1.200 €" and "1.500 €", without unit and in English notation."""
+    """Return the numbers of options such as "1.200 €" and "1.500 €" in English notation, without and with the unit."""
     found = [match for text in texts if (match := _QUANTITY.fullmatch(text))]
     if len(found) < len(texts) or len({(number[1], number[3]) for number in found}) > 1:
         return []
+    plain = [re.sub(r"\.0+\Z", "", number[2].replace(",", ".")) for number in found]
     if all(_GROUPED.fullmatch(number[2]) for number in found):
-        return [re.sub("[.,]", "", number[2]) for number in found]
-    return [re.sub(r"\.0+\Z", "", number[2].replace(",", ".")) for number in found]
+        plain = [re.sub("[.,]", "", number[2]) for number in found]
+    return [*plain, *(f"{number}{found[0][3]}" for number in plain if found[0][3])]
 
 
 @lru_cache(maxsize=16_384)
@@ -84,7 +85,7 @@ class Text(Plain):
         self.cut(0, skip(rules.OPENING, self.text, 0))
         self.lower = lowered(self.text)
         kept, cased, self._keys, numbers = _keys(tuple(choices))
-        self._forms = [*enumerate(self._keys), *enumerate(numbers)]
+        self._forms = [(place % len(choices), key) for place, key in enumerate((*self._keys, *numbers))]
         self._cased = self.text if cased else self.lower
         self._squeezed, self._places = _squeezed(self._cased, kept)
         self._last_line = self.text.rfind("\n")
