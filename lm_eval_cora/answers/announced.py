@@ -31,10 +31,11 @@ _ALSO_ENGLISH = re.compile(
 )
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
-_BEFORE = re.compile(  # a letter, and perhaps a remark
-    r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -| ?[(\"'][^()\"'\n]{0,60}[)\"']|,[^,.;:\n]{1,60},)? ?\Z"
+_REMARKED = (  # a letter, and perhaps a remark
+    r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -| ?[(\"'][^()\"'\n]{0,60}[)\"']|,[^,.;:\n]{1,60},)?"
 )
-_LETTER_NEAR = re.compile(r"(?<![A-Za-z0-9.'-])[A-Z](?: [^\s.,;:!?]{2,20}){1,4} ?\Z")
+_BEFORE = re.compile(rf"{_REMARKED} ?\Z")
+_LETTER_NEAR = re.compile(rf"{_REMARKED}(?: [^\s.,;:!?]{{2,20}}){{1,4}} ?\Z")
 _NEAR = 160
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
@@ -145,11 +146,14 @@ class Language:
             named = None  # "La respuesta es A porque", but not "es A menudo"
         colon = _COLON.match(text, end) is not None
         ends = (follows or set()) - {"is"} or (named and _ENDS.match(text, named.end()))
+        text_follows = lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options)
         english = _announcement(kinds, named=bool(named), colon=colon, ends=bool(ends))
+        if kinds == {"not"} and (named or text_follows):
+            english = "not"
         before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
         names_letter = any(letter[0] not in self._words for letter in _LETTER.finditer(before))
         may_name = "is" in kinds and english in (None, "option") and not names_letter
-        names_last = may_name and (named or lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options))
+        names_last = may_name and (named or text_follows)
         if names_last and (kinds & {"right", "verdict"} or self.any_of("answer", "right", "verdict").search(before)):
             wrong = "in" * bool(self.any_of("wrong").search(before))
             return run[0] if self.any_of("not").search(before) else f" {wrong}correct is {english or ''} "

@@ -171,7 +171,10 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
         later = [place for place in counting(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
-        if not later and text.names_others(front, taken.end()):
+        others = [] if later else text.others(front, taken.end())
+        if len(others) == 1 and len(text.text) - taken.end() <= _SHORT:
+            return others[0]
+        if others:
             return Reason.SEVERAL
     is_listed = front and front.rule == rules.CALLED_RIGHT and len({place.position for place in affirmed}) > 1
     if front and not is_listed and front.void is not Reason.SEVERAL and front.weight < STATED:
@@ -226,7 +229,7 @@ def _of_several(text: Text, places: Sequence[Found], front: Found | None, printe
         if _breaks_off(text):
             return Reason.CUT_OFF
     if len({printed[place.position] for place in places}) == 1:
-        only_named = first.weight or not first.is_bare or not text.names_others(first, 0)
+        only_named = first.weight or not first.is_bare or not text.others(first, 0)
         return first if only_named else Reason.SEVERAL
     if first.weight < STATED:
         return Reason.SEVERAL

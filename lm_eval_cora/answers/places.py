@@ -226,10 +226,11 @@ class Text(Plain):
                     yield named[0]._replace(weight=STATED, rule="a conclusion")
                 return
 
-    def names_others(self, place: Found, start: int) -> bool:
-        """Whether the letters of other options stand behind a place of the text."""
+    def others(self, place: Found, start: int) -> list[Found]:
+        """The letters of other options behind a place of the text, each once."""
         others = set(LETTERS[: len(self._options)]) - {LETTERS[place.position]}
-        return not others.isdisjoint(rules.ALONE.findall(self.text, start))
+        found = {letter[0]: letter.start() for letter in rules.ALONE.finditer(self.text, start) if letter[0] in others}
+        return [Found(LETTERS.index(letter), at, at + 1, rules.CORRECTED) for letter, at in found.items()]
 
     # ---- mentioned: "B. Fog"
     def _mentioned(self) -> Iterator[Found]:
