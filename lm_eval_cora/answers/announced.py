@@ -1,7 +1,7 @@
 """Announcements of an answer in other languages, put into English: "Die Antwort ist B" becomes "the answer is B"."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
@@ -36,6 +36,8 @@ _REMARKED = (  # a letter, and perhaps a remark
 )
 _BEFORE = re.compile(rf"{_REMARKED} ?\Z")
 _LETTER_NEAR = re.compile(rf"{_REMARKED}(?: [^\s.,;:!?]{{2,20}}){{1,4}} ?\Z")
+_VOWEL_SIGNS = "\u0900-\u0dff"
+_INDIC = re.compile(f"[{_VOWEL_SIGNS}]")
 _NEAR = 160
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
@@ -71,10 +73,10 @@ class Language:
         self._ascii_signs = tuple(filter(str.isascii, self._signs))
         self._joints = {joint for joint in self._phrases["is"] if not _ALSO_ENGLISH.fullmatch(joint)}
 
-    def signs_in(self, text: str, words: Collection[str]) -> int:
-        """Count the signs of an announcement in this language in a lower-case text with these words."""
-        signs = self._ascii_signs if text.isascii() else self._signs
-        return sum(map(text.__contains__, signs)) + len(self._joints.intersection(words))
+    def signs_in(self, text: str, words: Collection[str]) -> Iterator[str]:
+        """Yield the signs of an announcement in this language in a lower-case text with these words."""
+        yield from filter(text.__contains__, self._ascii_signs if text.isascii() else self._signs)
+        yield from self._joints.intersection(words)
 
     @lru_cache(maxsize=4096)  # noqa: B019  # the languages live as long as the process
     def any_of(self, *kinds: str) -> re.Pattern[str]:
@@ -103,7 +105,9 @@ class Language:
         if len(phrase) == 1 and phrase.upper() in self._words:  # the article in "A resposta é a A"
             following = (word.rstrip("*") for kind in ("answer", "option", "right") for word in self._phrases[kind])
             escaped = f"(?-i:{phrase}|{phrase.upper()}(?= (?:{'|'.join(map(re.escape, following))})))"
-        return escaped + (r"(?![\w\u0900-\u0dff])" if self._spaced and phrase[-1].isalnum() else "")
+        if not self._spaced or not phrase[-1].isalnum():
+            return escaped
+        return escaped + (rf"(?![\w{_VOWEL_SIGNS}])" if _INDIC.match(phrase) else r"(?!\w)")
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def _kinds(self, token: str) -> set[str]:
@@ -218,5 +222,5 @@ def languages() -> dict[str, Language]:
 def languages_in(text: str) -> list[Language]:
     """The languages in which a lower-case text may announce an answer, the likeliest first."""
     words = set(_WORD.findall(text))
-    signs = {language: language.signs_in(text, words) for language in languages().values()}
-    return sorted(filter(signs.get, signs), key=signs.__getitem__, reverse=True)
+    found = [language for language in languages().values() if any(language.signs_in(text, words))]
+    return sorted(found, key=lambda language: len([*language.signs_in(text, words)]), reverse=True)

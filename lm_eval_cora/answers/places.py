@@ -78,13 +78,13 @@ class Text(Plain):
         super().__init__(response)
         self._response = response
         self._options = [text_of_option(choice) for choice in choices]
-        self._refers = references(tuple(choices), "")
+        self._choices = tuple(choices)
         self._languages = languages_in(lowered(self.text))
         for language in self._languages:
             language.put_into_english(self, self._options)
         self.cut(0, skip(rules.OPENING, self.text, 0))
         self.lower = lowered(self.text)
-        kept, cased, self._keys, numbers = _keys(tuple(choices))
+        kept, cased, self._keys, numbers = _keys(self._choices)
         self._forms = [(place % len(choices), key) for place, key in enumerate((*self._keys, *numbers))]
         self._cased = self.text if cased else self.lower
         self._squeezed, self._places = _squeezed(self._cased, kept)
@@ -362,9 +362,9 @@ class Text(Plain):
         """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
         if end > start:
             return (rules.STOP.match(self.text, end) or rules.BEGINS_CLAUSE.match(self.text, end)) is not None
-        others, refers = rules.ABOUT_THE_OTHERS.match(self.lower, start), self._refers[position]
-        if others and refers != "other" and (not refers or not others[0].startswith(refers)):
-            return True
+        if others := rules.ABOUT_THE_OTHERS.match(self.lower, start):
+            refers = references(self._choices, "")[position]
+            return refers != "other" and not (refers and others[0].startswith(refers))
         if self._leaves_out_parts(position, start):
             return True
         own, said = rules.NUMBER.fullmatch(self._options[position]), rules.NUMBER.match(self.text, start)
