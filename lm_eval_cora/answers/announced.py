@@ -116,64 +116,77 @@ class Language:
     def put_into_english(self, text: Plain, options: Sequence[str]) -> None:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
 
-        def in_english(word: re.Match[str]) -> str:
-            is_option = any(lowered(word[0]) in option for option in options)
-            is_word = kind == "heading" and not _HEADS.match(word.string, word.end())
-            return word[0] if is_option or is_word else _spaced(english, word)
+        def is_option(phrase: re.Match[str]) -> bool:
+            return any(lowered(phrase[0]) in option for option in options)
+
+        def in_english(phrase: re.Match[str]) -> str:
+            is_word = kind == "heading" and not _HEADS.match(phrase.string, phrase.end())
+            return phrase[0] if is_word or is_option(phrase) else _spaced(english, phrase)
 
         for kind, english in _GLOSSES.items():
             text.substitute(self.any_of(kind), in_english)
 
-        def taken_back(word: re.Match[str]) -> str:
-            begins = _CLAUSE.search(word.string[max(0, word.start() - 2) : word.start()])
-            is_option = any(option.startswith(lowered(word[0])) for option in options)
-            stands = begins and _STANDS.match(word.string, word.end()) and not is_option
-            return _spaced("Correction", word) if stands else word[0]
+        def taken_back(phrase: re.Match[str]) -> str:
+            begins = _CLAUSE.search(phrase.string[max(0, phrase.start() - 2) : phrase.start()])
+            stands = begins and _STANDS.match(phrase.string, phrase.end())
+            begins_option = any(option.startswith(lowered(phrase[0])) for option in options)
+            return _spaced("Correction", phrase) if stands and not begins_option else phrase[0]
 
         text.substitute(self.any_of("back"), taken_back)
         text.substitute(_CORRECTED, "Correction: ")
         if self._phrases["ending"]:
-            text.substitute(
-                self._ending, lambda word: word[0 if any(lowered(word[0]) in option for option in options) else 1]
-            )
+            text.substitute(self._ending, lambda word: word[0 if is_option(word) else 1])
         texts = tuple(filter(None, options))
         text.substitute(self._run, lambda run: self._in_english(run, texts))
 
     def _in_english(self, run: re.Match[str], options: tuple[str, ...]) -> str:
+        """Return English words for adjacent phrases, by what stands before and after them."""
         text, start, end = run.string, run.start(), run.start() + len(run[0].rstrip(" \"'([-"))
-        token = self.any_of(*_OF_A_RUN)
-        kinds = set().union(*(self._kinds(match[0]) for match in token.finditer(run[0])))
-        named = _AFTER.match(text, end)
-        word = named and token.match(text, skip(_GAP_AFTER, text, named.end()))
-        follows = self._kinds(word[0]) & {"because", "verdict", "ends", "is"} if word else None
-        if named and named[1] in self._words and _GOES_ON.match(text, named.end()) and not follows:
-            named = None  # "La respuesta es A porque", but not "es A menudo"
-        colon = _COLON.match(text, end) is not None
-        ends = (follows or set()) - {"is"} or (named and _ENDS.match(text, named.end()))
-        text_follows = lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options)
-        english = _announcement(kinds, named=bool(named), colon=colon, ends=bool(ends))
-        if kinds == {"not"} and (named or text_follows):
-            english = "not"
+        kinds = self._kinds_in(run[0])
         before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
-        names_letter = any(letter[0] not in self._words for letter in _LETTER.finditer(before))
-        may_name = "is" in kinds and english in (None, "option") and not names_letter
-        names_last = may_name and (named or text_follows)
-        if names_last and (kinds & {"right", "verdict"} or self.any_of("answer", "right", "verdict").search(before)):
-            wrong = "in" * bool(self.any_of("wrong").search(before))
-            return run[0] if self.any_of("not").search(before) else f" {wrong}correct is {english or ''} "
-        judged = kinds & {"verdict", "less"}
-        said = _BEFORE.search(before) or (judged and lowered(before).rstrip(_AROUND).endswith(options))
-        rejects = "less" in kinds or kinds >= {"not", "right"} or "wrong" in kinds
-        if not named and rejects and not said:
-            said = _LETTER_NEAR.search(before)
-        if not (english and named) and said:
+        letter, ends = self._letter_after(text, end)
+        is_text = lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options)
+        is_colon = _COLON.match(text, end) is not None
+        english = _announcement(kinds, letter=letter, ends=ends, colon=is_colon, option=letter or is_text)
+        if english in (None, "option") and "is" in kinds and (letter or is_text):
+            english = self._named_last(kinds, before, english or "") or english
+        elif not (english and letter) and self._is_judged(kinds, before, options, letter=letter):
             noun = self.any_of("answer").search(before)
             if noun and _OTHER_WORDS.search(self._run.sub("", before[noun.end() :])):
                 kinds |= {"answer"}  # "The answer to this question B is."
             english = _verdict(kinds, is_label=not self._ascii_signs)
-        if english is None or (english == "the answer" and not self._spaced):
-            return run[0]
-        return _spaced(english, run, end) if end < run.end() or english else ""
+        is_noun = english == "the answer" and not self._spaced  # may be a part of a word
+        return run[0] if english is None or is_noun else _spaced(english, run, end)
+
+    def _kinds_in(self, words: str) -> set[str]:
+        tokens = self.any_of(*_OF_A_RUN).finditer(words)
+        return set().union(*(self._kinds(token[0]) for token in tokens))
+
+    def _letter_after(self, text: str, end: int) -> tuple[bool, bool]:
+        """Tell whether a letter follows, and whether nothing else is said about it."""
+        letter = _AFTER.match(text, end)
+        if letter is None:
+            return False, False
+        word = self.any_of(*_OF_A_RUN).match(text, skip(_GAP_AFTER, text, letter.end()))
+        follows = self._kinds(word[0]) & {"because", "verdict", "ends", "is"} if word else set()
+        if letter[1] in self._words and _GOES_ON.match(text, letter.end()) and not follows:
+            return False, False  # "La respuesta es A porque", but not "es A menudo"
+        return True, bool(follows - {"is"}) or _ENDS.match(text, letter.end()) is not None
+
+    def _named_last(self, kinds: set[str], before: str, option: str) -> str | None:
+        """Return English words for "is" after other words of the sentence: "The one that fits best is B"."""
+        names_other = any(letter[0] not in self._words for letter in _LETTER.finditer(before))
+        says = kinds & {"right", "verdict"} or self.any_of("answer", "right", "verdict").search(before)
+        if names_other or not says or self.any_of("not").search(before):
+            return None
+        return f"{'in' if self.any_of('wrong').search(before) else ''}correct is {option}"
+
+    def _is_judged(self, kinds: set[str], before: str, options: tuple[str, ...], *, letter: bool) -> bool:
+        """Whether an option stands before; words that reject it may follow at a distance."""
+        rejects = "less" in kinds or kinds >= {"not", "right"} or "wrong" in kinds
+        if _BEFORE.search(before) or (rejects and not letter and _LETTER_NEAR.search(before)):
+            return True
+        return bool(kinds & {"verdict", "less"}) and lowered(before).rstrip(_AROUND).endswith(options)
 
 
 def _spaced(english: str, words: re.Match[str], end: int | None = None) -> str:
@@ -183,17 +196,19 @@ def _spaced(english: str, words: re.Match[str], end: int | None = None) -> str:
     return f"{before}{english}{text[stop : words.end()] or (' ' if text[stop : stop + 1].isalnum() else '')}"
 
 
-def _announcement(kinds: set[str], *, named: bool, colon: bool, ends: bool) -> str | None:
+def _announcement(kinds: set[str], *, letter: bool, ends: bool, colon: bool, option: bool) -> str | None:
     """What the words before a letter or an option say."""
-    if named and "wrong" in kinds and kinds & {"is", "choose", "option"}:
+    if kinds == {"not"} and option:
+        return "not"
+    if letter and "wrong" in kinds and kinds & {"is", "choose", "option"}:
         return "the incorrect one is"
-    if named and "choose" in kinds:
+    if letter and "choose" in kinds:
         return "the answer is not" if "not" in kinds else "I choose"
-    if "answer" in kinds and named and not ends and not colon and not kinds & {"is", "right", "if", "not"}:
+    if "answer" in kinds and letter and not (ends or colon or kinds & {"is", "right", "if", "not"}):
         return "option"  # "Answer A speaks of gas."
-    if ("answer" in kinds and (named or "is" in kinds or colon)) or kinds >= {"right", "option", "is"}:
+    if ("answer" in kinds and (letter or "is" in kinds or colon)) or kinds >= {"right", "option", "is"}:
         return f"{'if ' if 'if' in kinds else ''}the answer is{' not' if 'not' in kinds else ''}"
-    if named and "option" in kinds:
+    if letter and "option" in kinds:
         return "option"
     return "the answer" if "answer" in kinds and not kinds & {"not", "if"} else None
 
