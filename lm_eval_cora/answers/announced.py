@@ -20,14 +20,12 @@ _GLOSSES = {
     "heading": "Explanation",
 }
 """Words that mean the same wherever they stand."""
-_OF_A_RUN = (
-    *("answer", "option", "right", "is", "the", "choose", "verdict", "ends", "because", "not", "wrong", "less"),
-    "if",
-)
+_BEFORE_OPTION = ("answer", "option", "right", "is", "the", "choose", "if")
+_OF_A_RUN = (*_BEFORE_OPTION, "verdict", "ends", "because", "not", "wrong", "less")
 _SIGNS = ("answer", "option", "choose", "verdict", "ends", "not", "none", "so", "first", "back")
-_ALSO_ENGLISH = re.compile(
+_ALSO_ENGLISH = re.compile(  # also in "sharp", "false"
     "a|is|to|as|no|me|on|item|final|literal|variant|band|harp|arif|harf|opsi|incorrect|fals|alternativ|pardon|stop|"
-    "also|logo|basi|proto|luego|letter|marco|affirmation|proposition|sorry|correction|rare|erreur|semble"  # also in "sharp", "false"
+    "also|logo|basi|proto|luego|letter|marco|affirmation|proposition|sorry|correction|rare|erreur|semble"
 )
 _GAP = r"[ \"'(\[-]{0,3}"
 _AFTER = re.compile(r"[\s\"'(\[:,-]{0,4}([A-Z])(?![A-Za-z0-9]|-\w)")
@@ -123,7 +121,7 @@ class Language:
             is_word = kind == "heading" and not _HEADS.match(phrase.string, phrase.end())
             return phrase[0] if is_word or is_option(phrase) else _spaced(english, phrase)
 
-        for kind, english in _GLOSSES.items():
+        for kind, english in _GLOSSES.items():  # noqa: B007
             text.substitute(self.any_of(kind), in_english)
 
         def taken_back(phrase: re.Match[str]) -> str:
@@ -148,8 +146,9 @@ class Language:
         is_text = lowered(text[end : end + _NEAR]).lstrip(_AROUND).startswith(options)
         is_colon = _COLON.match(text, end) is not None
         english = _announcement(kinds, letter=letter, ends=ends, colon=is_colon, option=letter or is_text)
-        if english in (None, "option") and "is" in kinds and (letter or is_text):
-            english = self._named_last(kinds, before, english or "") or english
+        joins = "is" in kinds and (letter or is_text) and english in (None, "option")
+        if joins and (last := self._named_last(kinds, before, english or "")):
+            english = last
         elif not (english and letter) and self._is_judged(kinds, before, options, letter=letter):
             noun = self.any_of("answer").search(before)
             if noun and _OTHER_WORDS.search(self._run.sub("", before[noun.end() :])):
@@ -177,7 +176,7 @@ class Language:
         """Return English words for "is" after other words of the sentence: "The one that fits best is B"."""
         names_other = any(letter[0] not in self._words for letter in _LETTER.finditer(before))
         says = kinds & {"right", "verdict"} or self.any_of("answer", "right", "verdict").search(before)
-        if names_other or not says or self.any_of("not").search(before):
+        if names_other or not says or "not" in kinds or self.any_of("not").search(before):
             return None
         return f"{'in' if self.any_of('wrong').search(before) else ''}correct is {option}"
 

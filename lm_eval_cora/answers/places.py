@@ -106,7 +106,9 @@ class Text(Plain):
         voids = self._listed(places)
         others = rules.OTHERS.search(self.text, places[0].end) if places else None
         if others:
-            voids |= {place.start: Reason.REPEATED for place in places if place.start > others.end() and place.weight < STATED}
+            voids |= {
+                place.start: Reason.REPEATED for place in places if place.start > others.end() and place.weight < STATED
+            }
         for first, second in pairwise(places):
             if first.void is Reason.SEVERAL and rules.JOINS.fullmatch(self.text, first.end, second.start):  # "B or C"
                 voids.setdefault(second.start, Reason.SEVERAL)
@@ -219,9 +221,15 @@ class Text(Plain):
         for start, end in reversed([*pairwise([0, *ends, len(self.text)])]):
             if rules.CONCLUDES.search(self.text, start, end):
                 letters = (self._letter_at(letter.start()) for letter in rules.ALONE.finditer(self.text, start, end))
-                named = [letter for letter in letters if letter and letter.position < len(self._options)] or [text for text in self.texts() if start <= text.start < end]
-                counted = {place.position for place in found if place.start >= start or (place.weight and not place.void)}
-                is_open = LEAVES_OPEN.search(self.text, start, end) or self._says("not", "wrong", "less", "if", start=start)
+                named = [letter for letter in letters if letter and letter.position < len(self._options)] or [
+                    text for text in self.texts() if start <= text.start < end
+                ]
+                counted = {
+                    place.position for place in found if place.start >= start or (place.weight and not place.void)
+                }
+                is_open = LEAVES_OPEN.search(self.text, start, end) or self._says(
+                    "not", "wrong", "less", "if", start=start
+                )
                 if named and not is_open and len({*counted, *(place.position for place in named)}) == 1:
                     yield named[0]._replace(weight=STATED, rule="a conclusion")
                 return
@@ -274,7 +282,9 @@ class Text(Plain):
     def is_with_text(self, place: Found) -> bool:
         """Whether a place is a letter followed by the text of its option."""
         letter = LETTERS[place.position : place.position + 1]
-        named = self.text[place.start].upper() == letter and rules.LETTER_STATED.match(self.text, place.start) is not None
+        named = (
+            self.text[place.start].upper() == letter and rules.LETTER_STATED.match(self.text, place.start) is not None
+        )
         return named and not place.is_bare
 
     def is_bold(self, place: Found) -> bool:

@@ -30,7 +30,9 @@ DOUBT = _words(
 CONDITION = _any_case(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))")
 NEGATION = _words(r"not|never|cannot|neither|nor|without|\w{1,8}n't|none")
 LEAVES_OPEN = _any_case(f"{NEGATION.pattern}|{DOUBT.pattern}")  # negates or doubts what follows
-SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=, )but (?!not)|Correction: |(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
+SENTENCE_END = re.compile(
+    r"[.!?;][\"')\]]{0,2}\s|\n|(?<=, )but (?!not)|Correction: |(?<=\s)(?=The (?:correct |final |right |best )?answer\b)"
+)
 ENDED = re.compile(r"(?<!\.)[.!?;]\s+\Z")
 SENTENCE = re.compile(r"(?<!\b[A-Z])[.!?;][\"')\]]{0,2}\s|\n")
 """The end of a sentence; "B. Fog" is one."""
@@ -45,11 +47,14 @@ ANSWER = _any_case(
     r"|^\W*(?:solution|response|result)(?=\W*$)"
 )
 BEST = _any_case(
-    r"\b(?:correct|right|best|only (?:option|statement|choice|one)|most \w{1,20}|closest|nearest|final|appropriate|suitable|true|proper|likely)\b"
+    r"\b(?:correct|right|best|only (?:option|statement|choice|one)|most \w{1,20}|closest|nearest|final|appropriate|"
+    r"suitable|true|proper|likely)\b"
     r"(?! (?:answer|option|choice)s\b)"
 )
 NOT_BEST = _any_case(rf"\b(?:{_ODD}|not|(?:{_RANK})[ -](?:best|choice|most|guess))\b[^,;:]*\Z")
-FIRST = _any_case(r"(?:^|\n)\W*(?:(?:my )?(?:first|1st|top|best)(?: (?:choice|guess|pick|option|answer))?|most likely)\W*\Z")
+FIRST = _any_case(
+    r"(?:^|\n)\W*(?:(?:my )?(?:first|1st|top|best)(?: (?:choice|guess|pick|option|answer))?|most likely)\W*\Z"
+)
 """The label of the first of several ranked options."""
 ODD = _any_case(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)")
 OPINION = _words(r"i|i'd|i'll|i'm|i've|my|we would|we'd")
@@ -60,8 +65,8 @@ CHOICE = _any_case(
     r"\s*$"
 )
 LISTS = _words(
-    r"each|every|all|options|choices|following|one by one|consider|explanation|reason(?:ing|s)?|rationale|justification|"
-    r"analysis|notes?|why"
+    r"each|every|all|options|choices|following|one by one|consider|explanation|reason(?:ing|s)?|rationale|analysis|"
+    r"justification|notes?|why"
 )
 OTHERS = _any_case(
     r"\b(?:other|others|remaining|rest of the)(?: \w{1,20}){0,2} (?:options|choices|answers|statements|alternatives)\b"
@@ -88,7 +93,8 @@ _ANY, _NEVER = re.compile(""), re.compile("(?!)")
 
 CORRECTED = "a correction"
 _CORRECTS = _any_case(
-    "wait|correction|sorry|scratch that|i mean|i meant|on second thought|on second thoughts|make it|make that|actually|no|rather|but"
+    "wait|correction|sorry|scratch that|i mean|i meant|on second thought|on second thoughts|make it|make that|"
+    "actually|no|rather|but"
 )
 """Words that, at the start of a clause, replace an answer by the option that follows."""
 
@@ -155,7 +161,10 @@ LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w|\.[A-Z]\.)|[a-z](?=[)\].]|:\s|\s?\n)(?!
 _SMALL = r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))"
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
 _REASON = "[Ee]xplanation|because|since|as|and|or|but|due|given|based|according|therefore|so|for"
-_WORD = rf"(?<![Oo]ption )(?<![Cc]hoice )(?<![Aa]nswer )[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|I(?= +(?:would|was|and)\b|, [A-Z]\w)"
+_WORD = (
+    rf"(?<![Oo]ption )(?<![Cc]hoice )(?<![Aa]nswer )[AI](?= +[a-z])(?! +(?:{_REASON}|which|in|is|from|would|was)\b)|"
+    r"I(?= +(?:would|was|and)\b|, [A-Z]\w)"
+)
 LETTER_STATED = re.compile(rf"(?!{_WORD})(?:{LETTER.pattern}|{_SMALL})")
 LETTER_MENTIONED = re.compile(rf"(?!{_WORD}|[ai](?![)\]]))(?:{LETTER.pattern})")
 GIVES_REASON = re.compile(rf" +(?:{_REASON})\b")
@@ -170,12 +179,15 @@ SENTENCE_START = _any_case(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|
 NAMED = _any_case(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$")
 BOTH = _any_case(r"\b(?:both|n?either|between)(?: (?:options?|choices?))? ?[\"'(\[]{0,2}$")
 REJECTED_BEFORE = _any_case(
-    rf"\b(?:{_RANK})(?:[ -](?:best|most likely|choice|guess|pick|option|answer)){{0,2}}(?: is| would be)?[:\s\"'(]{{0,3}}\Z|"
+    rf"\b(?:{_RANK})(?:[ -](?:best|most likely|choice|guess|pick|option|answer)){{0,2}}(?: is| would be)?"
+    r"[:\s\"'(]{0,3}\Z|"
     r"(?:\b(?:not|cannot|no|than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|"
     r"unlike)\b|n't\b)(?: (?:option|choice|answer|letter|compound|statement|structure|be|the|a)){0,3}"
     r"[ \"'(]{0,3}\Z|(?:[☐❌✗✘✖❎]|\[ \]) ?\Z"
 )
-OF_A_LIST = _any_case(r"(?<!\w)[A-Z][\")\]]{0,2}(?:,| ?[/&]|[, ] ?(?:and|or|through|to)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$")
+OF_A_LIST = _any_case(
+    r"(?<!\w)[A-Z][\")\]]{0,2}(?:,| ?[/&]|[, ] ?(?:and|or|through|to)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$"
+)
 SHORT_LABEL = re.compile(r"(?:^|\n)\W*(?:\w{1,20} ?){1,3}[:(]\s?$")
 AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\]) ?\Z")
 
@@ -199,8 +211,8 @@ BEGINS_CLAUSE = re.compile(r" (?:is|was|happens|refers|describes|represents|mean
 OTHER_LETTER = re.compile(rf"[A-Z](?!\w|'\w|-\w)(?!(?<=[AI]) +[a-z])(?!{BEGINS_CLAUSE.pattern})")
 REMARK = re.compile(r"\([^()\n]{0,80}\)")
 AND = _any_case(
-    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or|und|oder|et|ou|y|e|o|u|и|или|ve|veya|ile|və|va|yoki|және|ed|i|lub|oraz|"
-    r"en|of|och|eller|a|nebo|și|sau|και|ή|és|vagy|dan|atau|và|hoặc|na|au|та|і|або|और|तथा|या|এবং|ও|বা|و|أو|اور|یا|ו|או)\b|"
+    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or|und|oder|et|ou|y|e|o|u|и|или|ve|veya|ile|və|va|yoki|және|"
+    r"ed|i|lub|oraz|en|of|och|eller|a|nebo|și|sau|και|ή|és|vagy|dan|atau|và|hoặc|na|au|та|і|або|और|तथा|या|এবং|ও|বা|و|أو|اور|یا|ו|או)\b|"
     r"[和与或及と및와과]|以及|或者|および|または|และ|หรอ|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
 )
 JOINS = _any_case(f"{AND.pattern}|:")
@@ -214,7 +226,8 @@ REJECTS = _any_case(
     r"[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|were|seems|appears|looks|sounds|remains|would be|fits|feels)"
     rf"{_ADVERBS}(?: (?:to be|a))? )?(?:less|worse|weaker|inferior|not as|not so|unlikely|improbable|implausible)\b|"
     r"[\s\"')\]]{0,2}(?:(?:is|are|was|"
-    r"were|can|could|would|does|do|has|should)(?:n't|(?: also| \w{2,10}ly)? (?:not|never))\b|cannot\b)|[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|"
+    r"were|can|could|would|does|do|has|should)(?:n't|(?: also| \w{2,10}ly)? (?:not|never))\b|cannot\b)|"
+    r"[\s\"')\].,:(-]{0,4}\b(?:(?:is|are|was|"
     r"were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?(?:incorrect|wrong|false|eliminated|"
     r"ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|(?:is|are|was|were|would be)(?:n't|"
     r" not) (?:an? |the |one )?(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|"
