@@ -73,7 +73,10 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
     if broken and is_error:
         more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
         if not benchmark.published:
-            more += "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}"
+            more += (
+                "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}, or by a "
+            )
+            more += "template, such as 'keep': {'{{ answer | length }}': 1} for one right answer"
         named = "".join(broken[:_NAMED])
         raise UserError(f"{benchmark.name}: {len(broken)} of {len(drafts)} rows are not valid questions:{named}{more}")
     if not questions:

@@ -21,6 +21,7 @@ from lm_eval_cora.questions.messages import described, did_you_mean
 from lm_eval_cora.questions.question import LocatedRow, shorten
 
 _SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
+_EXCEL = re.compile(r"sep=([^\r\n])(?=[\r\n])")  # the first line of a csv file for Excel, which names the separator
 _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')  # a quoted name may contain line breaks
 
 
@@ -148,7 +149,11 @@ def _items(value: Any) -> list[Any] | None:
 def _csv(path: Path) -> Iterator[LocatedRow]:
     text = _text(path)
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path, text), strict=True)
+    named = _EXCEL.match(text)
+    if named:  # an empty line remains, so that the numbers of the lines stay
+        text = text[named.end() :]
+    separator = named[1] if named else _separator(path, text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header, where = list[str](), f"{path.name} line 1"
     try:
         for cells in reader:
@@ -256,6 +261,8 @@ def _table(source: Any) -> Iterator[LocatedRow]:
 
 def _plain(value: Any) -> Any:
     """Turn numpy values, decimals and maps (lists of pairs) into plain Python values, and missing values into None."""
+    if type(value) in (str, int, bool):  # most values
+        return value
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if hasattr(value, "tolist"):

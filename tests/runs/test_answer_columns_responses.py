@@ -143,7 +143,7 @@ WRONG = {
     "no option": (frame(answer="D"), "row 0: an answer outside the options: 'D' is not"),
     "mixed answers": (
         frame(answer=["Ice"] * 11 + ["A"]),
-        r"kinds: text \(DataFrame row 0: 'Ice'\), letter .*: 'A'\)\. Write the letter or the text of the right option",
+        r"kinds: text \(row 0: 'Ice'\), letter .*: 'A'\)\. Write the letter or the text of the right option",
     ),
     "from 1": (frame(answer=["ABC".index(a) + 1 for a in frame().answer]), "Write the letter or the text of the right"),
     "from 1, in two rows": (

@@ -108,7 +108,7 @@ BAD = {
         for name, value in NO_TEXTS
     },
     "options text": ({**GOOD, "options": "ab"}, "'options': expected a list of options, got 'ab'"),
-    "options an object": ({**GOOD, "options": {"a": 1}}, "'options': expected a list of options"),
+    "options an object": ({**GOOD, "options": {"a": ["b"]}}, "'options': expected a list of options"),
     "options with null": ({**GOOD, "options": ["a", None]}, "'options': expected a text or a number"),
     "followed a word": ({**GOOD, "followed": "maybe"}, "'followed': expected True or False .* got 'maybe'"),
     "picked not printed": ({**GOOD, "options": ["b", "c"]}, r"'picked': .* \['b', 'c'\], .* got 'a'"),
