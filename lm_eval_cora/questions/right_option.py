@@ -69,7 +69,8 @@ def _are_several(draft: Draft, first: int) -> bool:
         return False
     if len(parts) == len(draft.options) and all(part in (0, 1) for part in parts):
         return sum(parts) > 1
-    return len(parts) > 1 and all(meanings(part, draft, first) for part in parts)
+    are_different = len({*map(str, parts)}) == len(parts) > 1
+    return are_different and all(meanings(part, draft, first) for part in parts)
 
 
 def _alone(answer: Any) -> Any:
