@@ -51,18 +51,7 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
         for path in paths:
             runs = readers.runs_in(path, labels or {})
             if not runs:
-                others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
-                advice = (
-                    f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the "
-                    "harness: lm-eval-cora compare OUT1 OUT2"
-                    if others
-                    else _HOW_TO_SAVE
-                )
-                reasons = first_few(readers.left_out)
-                if reasons and not others:
-                    raise UserError(reasons)
-                why = reasons and f". Not read: {reasons}"
-                raise UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}{why}")
+                raise readers.nothing_in(path)
             files = [{file.resolve() for file in run.files} for run in runs]
             found += [(path, run) for run, own in zip(runs, files, strict=True) if not own <= seen]
             seen.update(*files)
@@ -104,6 +93,22 @@ class RunReader(SamplesReaders):
             self.plan(groups := grouped(find_files(path)))
             runs = with_all_notes(map(self.merged, groups))
         return labelled(runs or self._logged(path), path, labels)
+
+    def nothing_in(self, path: Path) -> UserError:
+        """The error for a path without runs."""
+        others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
+        kept, reasons, advice = sorted(path.rglob("answers_*.db")), first_few(self.left_out), _HOW_TO_SAVE
+        if reasons and not others:
+            return UserError(reasons)
+        if others:
+            advice = f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the harness: "
+            advice += "lm-eval-cora compare OUT1 OUT2"
+        elif kept:
+            advice = f", but a run has kept its answers in {first_few(kept)}. It was interrupted, or had no "
+            advice += f"--log_samples. To go on, repeat its command: lm-eval-cora run ... --output_path {path} "
+            advice += "--log_samples"
+        why = reasons and f". Not read: {reasons}"
+        return UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}{why}")
 
     def _logged(self, path: Path) -> list[Run]:
         """Read the logs of other programs, and answers to other tasks of the harness."""
@@ -316,7 +321,7 @@ def read_contestants(
                 runs = [run for run in runs if not run.collected or "response" in run.collected.given]
             every: list[Any] = labelled([*runs, *documents], path, labels or {})
             if not every:
-                raise UserError(f"{path}: there are no samples{_HOW_TO_SAVE}")
+                raise readers.nothing_in(path)
             for model, name in short_names(run.model for run in every).items():
                 parts = every[: len(runs)], every[len(runs) :]
                 found.append(Contestant(name, path, *([run for run in part if run.model == model] for part in parts)))

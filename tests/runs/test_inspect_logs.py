@@ -137,9 +137,9 @@ def test_other_logs_are_one_clear_error(tmp_path, monkeypatch):
         run(tmp_path, [Sample(input="What is 2 + 2?", target="4")], "4", solver=generate(), scorer=parts())
     (path,) = tmp_path.iterdir()
     header = read_eval_log(str(path), header_only=True).model_dump_json().encode()
-    for name, content in {"a.eval": path.read_bytes()[:-99], "a.json": header}.items():
+    for name, content, problem in (("a.eval", path.read_bytes()[:-99], "expected"), ("a.json", header, "no samples")):
         (tmp_path / name).write_bytes(content)
-        with user_error(name, "expected"):
+        with user_error(name, problem):
             read_inspect(tmp_path / name)
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
     with user_error(str(path), "pip install -U 'lm-eval-cora[inspect]'"):
