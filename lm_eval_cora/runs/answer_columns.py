@@ -74,30 +74,22 @@ def _share(value: Any) -> float | None:
     return share
 
 
-class Printed(tuple[str, ...]):
-    """The texts of options."""
-
-    labels: Sequence[str] | None = None  # that the cell has, too
-
-
-def _list(value: Any) -> Printed | None:
+def _list(value: Any) -> tuple[str, ...] | None:
     if (items := parse_cell(value)) is None:
         return None
     try:
         texts, labels = read_options(items)
     except UnusableQuestion:
         raise ValueError("a list of options") from None
-    options = Printed(intern(_text(text)) for text in texts)
-    options.labels = labels
-    return options
+    if labels and not LETTERS.startswith("".join(labels)):
+        raise ValueError("a list of options, and labels other than A, B, C in the column 'labels'")
+    return tuple(intern(_text(text)) for text in texts)
 
 
 def _right(value: Any) -> str | None:
-    if not isinstance(value, list | tuple):
-        return _text_unless_missing(value)
-    if len(value) != 1:
-        raise ValueError("one right option (leave out questions with two right options or more)")
-    return _text(value[0])
+    if isinstance(value, list | tuple):
+        raise ValueError("one right option. Leave out questions with two right options or more")
+    return _text_unless_missing(value)
 
 
 class Column(NamedTuple):
@@ -181,14 +173,15 @@ class AnswerColumns:
         self.names = _find(found, given, source, option)  # of each column in the source
         self.is_raw = "response" in self.names  # the picks are still to be read
         self.key = AnswerKey()  # how the answers name the right options
-        if not found[self.names["question"]]:
-            raise UserError(f"{source}: expected at least one answer, got none")
         count = len(found[self.names["question"]])
         self._order: Sequence[int] = range(count)
-        # Why a response is invalid and the rule that read it are columns of responses that are read here.
-        self.values: dict[str, list[Any]] = {name: [None] * count for name in ("reason", "rule")}
+        # Why a response is invalid, and the rule and characters that decided, if responses are read here.
+        self.values: dict[str, list[Any]] = {name: [None] * count for name in ("reason", "rule", "span")}
         for column in COLUMNS:
-            values = found[self.names[column]] if column in self.names else [None] * count
+            if column not in self.names:
+                self.values[column] = [ORIGINAL if column == "variant" else None] * count
+                continue
+            values = found[self.names[column]]
             if _ABSENT in values and column not in _MAY_BE_ABSENT:
                 raise UserError(
                     f"{self.where(values.index(_ABSENT))}: the key {self.names[column]!r} is missing, but "
@@ -198,9 +191,6 @@ class AnswerColumns:
             # A csv file cannot tell an empty cell from a missing value.
             is_missing_if_empty = is_table and column != "response"
             self.values[column] = [value or None for value in values] if is_missing_if_empty else values
-        if "variant" not in self.names:
-            self.values["variant"] = [ORIGINAL] * count
-        for column in self.names:
             converted: list[Any] = []
             try:
                 converted.extend(map(COLUMNS[column].read, self.values[column]))
@@ -316,9 +306,8 @@ def _find(found: dict[str, list[Any]], given: Mapping[str, Any] | None, source: 
     has_answers = any(names.keys() >= set(way) for way in _WAYS)
     if not needed and has_answers:
         return names
-    missing = [name for name in COLUMNS if name not in names]
-    words = {name: (name, *COLUMNS[name].like.split()) for name in missing}
-    like = {name: next((column for column in own if column.lower() in words[name]), "") for name in missing}
+    words = {name: (name, *about.like.split()) for name, about in COLUMNS.items() if name not in names}
+    like = {name: next((column for column in own if column.lower() in words[name]), "") for name in words}
     if not has_answers:
         needed += next((way for way in _WAYS if all(like.get(name, name) for name in way)), _WAYS[0])
     fitting = (f"{option.format(name)}{like[name] or 'COLUMN'}" for name in like if like[name] or name in needed)
@@ -365,6 +354,7 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
         values["followed"][row] = followed
         values["reason"][row] = answer.reason
         values["rule"][row] = answer.rule
+        values["span"][row] = answer.span
     values["printed"] = [draft.options for draft in drafts]
     values["answer"] = [draft.options[right] for draft, right in zip(drafts, rights, strict=True)]
 
@@ -384,7 +374,7 @@ def _draft(columns: AnswerColumns, row: int) -> Draft:
     least, most = LETTER.shows
     if not least <= len(options) <= most:
         raise UserError(f"{columns.where(row)}: expected {least} to {most} options, got {len(options)}")
-    labels = values["labels"][row] or getattr(options, "labels", None) or (found.labels if found else None)
+    labels = values["labels"][row] or (found.labels if found else None)
     if labels and not len(labels) == len(set(labels)) == len(options):
         raise columns.error(row, "labels", f"a different label for each of the {len(options)} options")
     return Draft(values["question"][row], "", options, labels, answer, None, "", columns.where(row))
