@@ -63,14 +63,10 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
 def _are_several(draft: Draft, first: int) -> bool:
     """Whether an answer names several options, such as "A, C", ["A", "C"] or the marks [1, 0, 1]."""
     parts = _alone(draft.answer)
-    if isinstance(parts, str):
-        parts = _BETWEEN.split(parts)
+    parts = _BETWEEN.split(parts) if isinstance(parts, str) else parts
     if not isinstance(parts, list | tuple):
         return False
-    if len(parts) == len(draft.options) and all(part in (0, 1) for part in parts):
-        return sum(parts) > 1
-    are_different = len({*map(str, parts)}) == len(parts) > 1
-    return are_different and all(meanings(part, draft, first) for part in parts)
+    return len({*map(str, parts)}) > 1 and all(meanings(part, draft, first) for part in parts)
 
 
 def _alone(answer: Any) -> Any:

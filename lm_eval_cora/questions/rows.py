@@ -108,30 +108,27 @@ def _row(where: str, value: Any) -> LocatedRow:
 
 
 def _json(path: Path) -> Iterator[LocatedRow]:
-    """Read one object per line, or all objects of a list."""
-    text = _text(path)
-    first, value = next(filter(str.strip, io.StringIO(text, newline=None)), "").strip(), None
-    with suppress(ValueError, RecursionError):
-        value = json.loads(first)
+    """Read all objects of a list, or one object per line."""
+    text, items = io.StringIO(_text(path), newline=None).read(), None  # every line ends in the same way
+    with suppress(UserError):
+        items = _items(_parse(text, path.name))
     is_json = path.suffix.lower() == ".json"
-    is_whole = first == text.strip() and _items(value) is not None
-    is_object = first.startswith("{") and not is_whole
-    is_line = value is not None or not is_json
-    if is_object and is_line:
+    lines = r"\s*\{.*\}[ \t]*$" if is_json else r"\s*\{"
+    if items is None and re.match(lines, text, re.MULTILINE):
         if is_json:
             logger.info(f"data_files: {path.name} contains one object per line and is read as JSON lines")
-        for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 yield _row(f"{path.name} line {number}", _parse(line.rstrip(), path.name, number))
         return
-    value = _parse(text, path.name) if first else []
-    if (items := _items(value)) is None:
+    if items is None and text.strip():
+        value = _parse(text, path.name)
         _row(path.name, value)
         raise UserError(
             f"data_files: {path.name}: expected a list of objects, or an object with one such list, got an object with "
             f'the keys {shorten(", ".join(value))}. pandas writes a list with to_json(..., orient="records").'
         )
-    for number, item in enumerate(items):
+    for number, item in enumerate(items or ()):
         yield _row(f"{path.name} item {number}", item)
 
 

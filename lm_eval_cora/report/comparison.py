@@ -295,8 +295,7 @@ def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]
 
     def of_task(run: Run, runs: Sequence[Run]) -> list[Run]:
         same = [other for other in runs if (other.name, other.part) == (run.name, run.part)]
-        # Logs may be named after any folder.
-        return same or [other for other in runs if run.collected and other.data == run.data]
+        return same or [other for other in runs if run.collected and other.data == run.data]  # logs of any name
 
     pairs: dict[Run, Run] = {}
     for matches in _MATCHES:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from itertools import chain
-from math import nan
 from sys import intern
 from typing import Any, NamedTuple, get_args
 
@@ -66,12 +65,10 @@ def _share(value: Any) -> float | None:
     """A score from 0 to 1; True and False are 1 and 0."""
     if value is None:
         return None
-    share = nan
     with suppress(TypeError, ValueError):
-        share = float(value)
-    if not 0 <= share <= 1:
-        raise ValueError("a number from 0 to 1")
-    return share
+        if 0 <= (share := float(value)) <= 1:
+            return share
+    raise ValueError("a number from 0 to 1")
 
 
 def _list(value: Any) -> tuple[str, ...] | None:
@@ -336,7 +333,7 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
     for name in ("picked", "correct", "followed", "printed"):
         columns.names.setdefault(name, columns.names["response"])
     values["reader"] = [reader] * len(drafts)
-    for name in ("picked", "correct", "followed", "reason", "rule"):
+    for name in ("picked", "correct", "followed"):
         values[name] = [None] * len(drafts)
     known = (values[name] for name in ("response", "cut_off", "prompt", "came"))
     rows = zip(drafts, rights, *known, strict=True)
@@ -368,7 +365,6 @@ def _draft(columns: AnswerColumns, row: int) -> Draft:
         where = "column 'prompt': expected options such as \"A. ...\"" if prompt else "expected a list of options"
         raise UserError(f"{columns.where(row)}: {where}, got {shorten(repr(prompt), 200)}")
     if options is not None and found is not None and len(options) != len(found.options):
-        columns.names.setdefault("printed", "printed")
         raise columns.error(row, "printed", f"the {len(found.options)} options that the prompt prints")
     options = found.options if options is None and found else options
     least, most = LETTER.shows

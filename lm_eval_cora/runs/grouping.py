@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -96,19 +95,20 @@ class RunReader(SamplesReaders):
 
     def nothing_in(self, path: Path) -> UserError:
         """The error for a path without runs."""
-        others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
-        kept, reasons, advice = sorted(path.rglob("answers_*.db")), first_few(self.left_out), _HOW_TO_SAVE
+        others = first_few(sorted({file.task for file in find_files(path) if file.date and not file.signature}))
+        kept, reasons = first_few(sorted(path.rglob("answers_*.db"))), first_few(self.left_out)
         if reasons and not others:
             return UserError(reasons)
+        advice = _HOW_TO_SAVE
         if others:
-            advice = f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the harness: "
-            advice += "lm-eval-cora compare OUT1 OUT2"
+            advice = (
+                f", but of other tasks ({others}). To compare two models on any tasks of the harness: lm-eval-cora "
+            )
+            advice += f"compare OUT1 OUT2{reasons and '. Not read: '}{reasons}"
         elif kept:
-            advice = f", but a run has kept its answers in {first_few(kept)}. It was interrupted, or had no "
-            advice += f"--log_samples. To go on, repeat its command: lm-eval-cora run ... --output_path {path} "
-            advice += "--log_samples"
-        why = reasons and f". Not read: {reasons}"
-        return UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}{why}")
+            advice = f", but answers of a run are kept in {kept}. It was interrupted, or had no --log_samples. To go "
+            advice += f"on, repeat its command: lm-eval-cora run ... --output_path {path} --log_samples"
+        return UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}")
 
     def _logged(self, path: Path) -> list[Run]:
         """Read the logs of other programs, and answers to other tasks of the harness."""
@@ -283,6 +283,11 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
         notes.append(f"{why} skipped {counted(table.not_begun, 'question')} of the task")
     if table.incomplete:
         notes.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
+    answered = re.match(r"\d*", parts.get("n", ""))
+    lost = int((answered and answered[0]) or 0) - len(table.sizes) - table.incomplete
+    if lost > 0:
+        what = f"{counted(lost, 'question')} of the run are missing, because the samples are cut off"
+        notes.append(f"{what}: the values are about the others")
     if table.duplicates:
         notes.append(f"left out {counted(table.duplicates, 'repeated answer')} to a variant")
     return notes
@@ -332,12 +337,10 @@ def read_contestants(
         )
     # Names differ: with the path if two models have the same name, with a number if both are the same.
     with_label = iter(with_labels([run for contestant in found for run in contestant.runs]))
-    counts, same = Counter(name for name, *_ in found), Counter((name, path) for name, path, *_ in found)
-    numbers = {key: count(1) for key in same}
     contestants = []
-    for name, path, of_model, of_documents in found:
-        number = next(numbers[name, path])
-        name += f" ({number})" if same[name, path] > 1 else f" ({path})" if counts[name] > 1 else ""
+    for number, (name, path, of_model, of_documents) in enumerate(found, start=1):
+        several = [other.path for other in found if other.name == name]
+        name += f" ({number if several.count(path) > 1 else path})" if len(several) > 1 else ""
         named = [replace(next(with_label), model=name) for _ in of_model]
         contestants.append(Contestant(name, path, named, [replace(run, model=name) for run in of_documents]))
     return contestants

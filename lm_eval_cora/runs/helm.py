@@ -43,16 +43,10 @@ def read_helm(path: Path) -> list[Logged]:
     metrics = {*chain(*stats.values()), *([_EXACT] if is_exact else [])}
     own = next(filter(metrics.__contains__, _OWN), "")
     row_of = partial(_row, is_calibrated="calibrated" in method, stats=stats, own=own)
-    found = Logged(model, _name_of(path, model), [], [], own=own)
+    # HELM's folder has the name of the run.
+    name = path.absolute().parent.name if path.stem == _STATE else path.stem
+    found = Logged(model, re.sub("[:,]model=[^,]*", "", name), [], [], own=own)
     return logged(path, found, answers, row_of, len(requests) - len(tested))
-
-
-def _name_of(path: Path, model: str) -> str:
-    """The name of the file without the model; that of the next folder if nothing else is in it."""
-    forms = "|".join(map(re.escape, (model.replace("/", "_"), Path(model).name)))
-    of_model = re.compile(rf"[:,]model=[^,]*|(?<![a-zA-Z0-9])({forms})(?![a-zA-Z0-9])|{_STATE}")
-    names = (path.stem, *(folder.name for folder in path.absolute().parents))
-    return next(filter(None, (of_model.sub("", name).strip("_-., ") for name in names)), _STATE)
 
 
 def _key(request: Any) -> Any:

@@ -28,6 +28,7 @@ from lm_eval_cora.runs.documents import DocumentRun
 from lm_eval_cora.runs.files import grouped_by, part_of, sent_with
 from lm_eval_cora.runs.samples import Samples
 from lm_eval_cora.runs.signature import (
+    WHERE_IT_ENDS,
     differences_between,
     family_of,
     how_asked,
@@ -139,6 +140,11 @@ class Run:
         return "until" in signature_parts(self.signature)
 
     @property
+    def ends_early(self) -> bool:
+        """Whether the run could end before all variants were asked."""
+        return not signature_parts(self.signature).keys().isdisjoint(WHERE_IT_ENDS)
+
+    @property
     def seed(self) -> int:
         """The seed that drew the order of the questions."""
         with suppress(ValueError):
@@ -178,8 +184,10 @@ class Run:
             warnings.append(f"read again by the {self.reader} reader, so the numbers may differ from the results file")
         followed = self.estimates.get("followed", UNDEFINED).value
         if self.reader and followed < FEW_FOLLOWED:
-            few = f"{followed:.1%} of the responses follow the format, so the scores depend on the reader"
-            warnings.append(f"{few} (here {self.reader}). Compare --reader strict and --reader flexible")
+            few = f"fewer than {FEW_FOLLOWED:.0%} of the responses follow the format (see followed), so the scores"
+            warnings.append(
+                f"{few} depend on the reader ({self.reader}). Compare --reader strict and --reader flexible"
+            )
         if self.differences:
             first, *others = self.differences
             more = f", and {len(others)} more" if others else ""
