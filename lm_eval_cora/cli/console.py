@@ -123,7 +123,7 @@ def labels_of(given: Given) -> dict[Path, str]:
     """The names of models given by --label PATH=NAME."""
     labels = {}
     for text in given.label:
-        places = [place for place, character in enumerate(text) if character == "="]  # a path may contain one, too
+        places = (found.start() for found in re.finditer("=", text))  # a path may contain one, too
         place = next((place for place in places if Path(text[:place]) in given.out), len(text))
         name = text[place + 1 :].strip()
         if not name:

@@ -85,7 +85,7 @@ def run(given: console.Given) -> int:
 
 def note_error(arguments: Sequence[str], error: object) -> None:
     """Write an error to the file of --junit, also if the arguments are wrong, because CI systems show this file."""
-    found = re.match(r"gate\0(?:.*\0)?--ju\w*[=\0]([^\0]+)", "\0".join(arguments), re.DOTALL)
+    found = re.match(r"gate\0(?:.*\0)?--ju\w*[=\0]([^\0-][^\0]*)", "\0".join(arguments), re.DOTALL)
     if error and found:
         with suppress(UserError, OSError):
             console.write(verdicts.junit_of_error(str(error)), Path(found[1]))

@@ -327,8 +327,8 @@ class ColumnReader:
             options, place = tuple(options[index] for index in order), order.index(place)
         try:
             stem = repaired_stem(draft.stem, self._repairs)
-            keeps_lines = not self._columns.published
-            return Question(draft.id, stem, options, place, draft.category, draft.cluster, keeps_lines=keeps_lines)
+            parts = draft.id, stem, options, place, draft.category, draft.cluster
+            return Question(*parts, keeps_lines=not self._columns.published)
         except UnusableQuestion as error:
             return error
 
@@ -343,13 +343,13 @@ def without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], Sequence[D
     if (count := len(drafts) - found.count(None)) < max(1, _NEARLY_ALL * len(drafts)):
         return drafts, drafts, []
     plain = [draft if one is None else _plain(draft, *one) for draft, one in zip(drafts, found, strict=True)]
-    both = list(zip(drafts, plain, strict=True))
-    before, after = next((shown(one.options[0]), shown(other.options[0])) for one, other in both if one != other)
+    place = next(place for place, one in enumerate(found) if one)
     note = (
-        f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed: {before} "
-        f"is asked as {after}"
+        f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed: "
+        f"{shown(drafts[place].options[0])} is asked as {shown(plain[place].options[0])}"
     )
     # An answer that repeats an option with its label is searched among the options with labels.
+    both = zip(drafts, plain, strict=True)
     keyed = [one if one.answer in one.options or one.check in one.options else other for one, other in both]
     return plain, keyed, [note]
 

@@ -53,17 +53,7 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
 
 def source_name(source: Any) -> str:
     """Name a source: a file by its name without the suffix, a table by its kind."""
-    if isinstance(source, (str, os.PathLike)):
-        return Path(source).stem
-    return "DataFrame" if _is_frame(source) else "Dataset" if _is_dataset(source) else type(source).__name__
-
-
-def _is_frame(source: Any) -> bool:
-    return hasattr(source, "iloc") and hasattr(source, "columns")
-
-
-def _is_dataset(source: Any) -> bool:
-    return hasattr(source, "with_format")
+    return Path(source).stem if isinstance(source, (str, os.PathLike)) else type(source).__name__
 
 
 def _text(path: Path) -> str:
@@ -225,7 +215,8 @@ _READERS: dict[str, Callable[[Path], Iterator[LocatedRow]]] = {
 
 def _table(source: Any) -> Iterator[LocatedRow]:
     """Read the rows of an object in memory."""
-    if _is_dataset(source) and isinstance(source, dict):
+    is_dataset = hasattr(source, "with_format")
+    if is_dataset and isinstance(source, dict):
         if len(source) != 1:
             raise UserError(
                 "data_files: expected a DatasetDict with one split, got the splits "
@@ -233,9 +224,9 @@ def _table(source: Any) -> Iterator[LocatedRow]:
             )
         (source,) = source.values()
     try:
-        if _is_dataset(source):
+        if is_dataset:
             rows: Iterable[Mapping[Any, Any]] = source.with_format(None)
-        elif _is_frame(source):
+        elif hasattr(source, "iloc") and hasattr(source, "columns"):
             _check_names([str(name) for name in source.columns], "the DataFrame")
             rows = source.to_dict(orient="records")
         elif isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):

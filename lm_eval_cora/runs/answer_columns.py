@@ -22,6 +22,7 @@ from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, Reader, UnusableQuestion, shorten
 from lm_eval_cora.questions.right_option import AnswerKey, Draft
 from lm_eval_cora.questions.rows import read_rows
+from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.variants.alterations import ORIGINAL
 from lm_eval_cora.variants.printed import longest_run
 
@@ -208,10 +209,10 @@ class AnswerColumns:
             return {"": self}
         if None in self.values["model"]:
             raise self.error(self.values["model"].index(None), "model", "the name of the model")
-        parts: dict[str, AnswerColumns] = {}
-        for model in dict.fromkeys(self.values["model"]):
-            parts[model] = copy(self)
-            parts[model].sort([row for row, name in enumerate(self.values["model"]) if name == model])
+        rows = grouped_by(range(len(self._order)), self.values["model"].__getitem__)
+        parts = {model: copy(self) for model in rows}
+        for model, part in parts.items():
+            part.sort(rows[model])
         return parts
 
     def where(self, row: int) -> str:
@@ -262,11 +263,11 @@ def _shared(value: Any) -> Any:
 def _option_columns(found: Mapping[str, Any], names: Mapping[str, Any]) -> list[str]:
     """The columns with one option each, such as A, B and C: those that are named, else those of responses."""
     named = names.get("printed")
-    if isinstance(named, str) and named not in found and "," in named:
-        return [name.strip() for name in named.split(",")]
-    if named is None and "response" in names:
-        return option_columns([*found])
-    return list(named) if isinstance(named, list | tuple) else []
+    if named is None:
+        return option_columns([*found]) if "response" in names else []
+    if isinstance(named, str):
+        named = named.split(",") if "," in named and named not in found else ()
+    return [name.strip() for name in named]
 
 
 def _find(found: dict[str, list[Any]], given: Mapping[str, Any] | None, source: str, option: str) -> dict[str, str]:
@@ -296,10 +297,10 @@ def _find(found: dict[str, list[Any]], given: Mapping[str, Any] | None, source: 
     elif "kind" in names:
         names.setdefault("variant", names["kind"])
     needed = [column for column in ("question", "variant") if column not in names]
-    if needed == ["variant"]:
-        answered = [found[names[column]] for column in ("question", "model") if column in names]
-        rows = [*zip(*answered, strict=True)]
-        needed = needed if len({*map(repr, rows)}) < len(rows) else []  # each row is an original
+    answered = (found[names[column]] for column in ("question", "model") if column in names)
+    rows = [*map(repr, zip(*answered, strict=True))]
+    if needed == ["variant"] and len({*rows}) == len(rows):
+        needed = []  # each row is an original
     has_answers = any(names.keys() >= set(way) for way in _WAYS)
     if not needed and has_answers:
         return names
@@ -332,9 +333,8 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
     rights = _right_options(columns, keyed)
     for name in ("picked", "correct", "followed", "printed"):
         columns.names.setdefault(name, columns.names["response"])
-    values["reader"] = [reader] * len(drafts)
-    for name in ("picked", "correct", "followed"):
         values[name] = [None] * len(drafts)
+    values["reader"] = [reader] * len(drafts)
     known = (values[name] for name in ("response", "cut_off", "prompt", "came"))
     rows = zip(drafts, rights, *known, strict=True)
     shown = bar(rows, "reading", len(drafts), unit="response")

@@ -283,8 +283,7 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
         notes.append(f"{why} skipped {counted(table.not_begun, 'question')} of the task")
     if table.incomplete:
         notes.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
-    answered = re.match(r"\d*", parts.get("n", ""))
-    lost = int((answered and answered[0]) or 0) - len(table.sizes) - table.incomplete
+    lost = int(re.sub(r"\D.*", "", parts.get("n", "")) or 0) - len(table.sizes) - table.incomplete
     if lost > 0:
         what = f"{counted(lost, 'question')} of the run are missing, because the samples are cut off"
         notes.append(f"{what}: the values are about the others")

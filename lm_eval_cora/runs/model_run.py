@@ -28,7 +28,6 @@ from lm_eval_cora.runs.documents import DocumentRun
 from lm_eval_cora.runs.files import grouped_by, part_of, sent_with
 from lm_eval_cora.runs.samples import Samples
 from lm_eval_cora.runs.signature import (
-    WHERE_IT_ENDS,
     differences_between,
     family_of,
     how_asked,
@@ -138,11 +137,6 @@ class Run:
     def is_stopped(self) -> bool:
         """Whether the run ended as soon as its requirements were certain (--until)."""
         return "until" in signature_parts(self.signature)
-
-    @property
-    def ends_early(self) -> bool:
-        """Whether the run could end before all variants were asked."""
-        return not signature_parts(self.signature).keys().isdisjoint(WHERE_IT_ENDS)
 
     @property
     def seed(self) -> int:

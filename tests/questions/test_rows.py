@@ -299,7 +299,7 @@ def test_other_objects(source, parts):
 
 def test_names_of_sources():
     sources = ["my.jsonl", Path("~/exams/my.part.csv"), FRAME, DATASET, datasets.DatasetDict(), 3]
-    assert list(map(source_name, sources)) == ["my", "my.part", "DataFrame", "Dataset", "Dataset", "int"]
+    assert list(map(source_name, sources)) == ["my", "my.part", "DataFrame", "Dataset", "DatasetDict", "int"]
 
 
 def test_pandas_and_datasets_are_not_imported():
