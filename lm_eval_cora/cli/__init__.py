@@ -71,7 +71,7 @@ def _run(arguments: Sequence[str]) -> int:
             traceback.print_exception(error.__cause__)
         message = str(error)
     except KeyboardInterrupt as stopped:
-        return 128 + int((*stopped.args, signal.SIGINT)[0])  # as a shell says which signal ended a program
+        return 128 + int((stopped.args or [signal.SIGINT])[0])  # as a shell says which signal ended a program
     except BrokenPipeError:  # for example after `| head`
         return int(given.status)
     except OSError as error:

@@ -95,13 +95,6 @@ _SHARED: dict[str, tuple[str, str | None, str, dict[str, Any]]] = {
         {"choices": get_args(Reader)},
     ),
     "json": ("--json", None, "print JSON with all digits", {}),
-    "of": (
-        "--of",
-        "NAME",
-        """measure a multiple-choice task or group of the harness, or several (NAME,NAME), with the task cora_of or
-    another one that is named""",
-        {},
-    ),
 }
 """Names, metavar, help and settings of arguments that several commands have."""
 
@@ -205,5 +198,5 @@ def say(*texts: str) -> None:
     with suppress(BrokenPipeError):
         about = grouped_by(dict.fromkeys(texts), lambda text: text.partition(": ")[2] or text)
         for note, (*others, last) in about.items():
-            names = (f"{text.removesuffix(note)[:-2]}; " for text in others)
-            print(printable("".join([*names, last])), file=sys.stderr)
+            names = (text.removesuffix(note)[:-2] for text in others)
+            print(printable("; ".join([*names, last])), file=sys.stderr)

@@ -53,7 +53,12 @@ def add_arguments(parser: console.Parser) -> None:
         **console.REPEATED,
     )
     parser.argument("--baseline", "OUT", "the output of a whole run, with which no-worse and same compare")
-    parser.shared("of")
+    parser.argument(
+        "--of",
+        "NAME",
+        """measure a multiple-choice task or group of the harness, or several (NAME,NAME), with the task cora_of or
+        the one of --tasks""",
+    )
     parser.argument(
         "--max_gen_toks --max-gen-toks",
         "N,N",

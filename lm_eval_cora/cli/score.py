@@ -44,8 +44,13 @@ def run(given: console.Given) -> None:
     if given.json:
         found = {}
         for model, scores in scores_by_model.items():
-            counts = {"questions": scores.questions, "answers": scores.answers, "readers": scores.readers}
-            found[model] = {**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined}
+            found[model] = {
+                "questions": scores.questions,
+                "answers": scores.answers,
+                "readers": scores.readers,
+                "metrics": for_json(dict(scores)),
+                "undefined": scores.undefined,
+            }
         console.write_json(found.get("", found))
         return
     notes = list[str]()

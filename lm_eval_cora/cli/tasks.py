@@ -33,7 +33,7 @@ def add_arguments(parser: console.Parser) -> None:
         nargs="+",
         **console.REPEATED,
     )
-    parser.shared("of")
+    parser.argument("--of", "NAME", "with --check, as for run: tasks of the harness, for the task cora_of or TASK")
     parser.argument("--num_fewshot", "N", "with --check, as for lm_eval run", type=console.between(0, 1_000))
     parser.argument(
         "--limit", "N", "with --check, as for lm_eval run: number of questions", type=console.between(1e-9, 1e9, float)
@@ -60,8 +60,9 @@ def run(given: console.Given) -> None:
         with importing_the_harness():
             from lm_eval_cora.harness.dry_run import dry_run  # takes seconds
 
-        limits = {"num_fewshot": given.num_fewshot, "limit": given.limit, "include_path": folder}
-        for name, cost in dry_run(",".join(names).split(","), metadata, **limits).items():
+        tasks = ",".join(names).split(",")
+        costs = dry_run(tasks, metadata, num_fewshot=given.num_fewshot, limit=given.limit, include_path=folder)
+        for name, cost in costs.items():
             print(f"{name}: {cost}")
         return
     rows: list[list[str | int]] = []

@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Literal
 from xml.etree import ElementTree
-from xml.sax.saxutils import quoteattr
 
 import yaml
 
@@ -421,13 +420,6 @@ def as_junit(verdicts: Sequence[Verdict], model: str) -> bytes:
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
-
-
-def junit_of_error(message: str) -> bytes:
-    """An error before any verdict as JUnit XML."""
-    counts, name = 'tests="1" failures="0" errors="1"', 'name="lm-eval-cora gate"'
-    case = f'<testcase {name}><error type="error" message={quoteattr(printable(message))}/></testcase>'
-    return f"<testsuites {name} {counts}>\n<testsuite {name} {counts}>{case}</testsuite>\n</testsuites>\n".encode()
 
 
 def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:

@@ -151,7 +151,7 @@ _RIGHT = re.compile(  # what the name of a column with right answers says
     "(?!.*(?:incorrect|wrong|untrue|false|distract|not)).*(?:correct|right|true|gold|best|answer|solution)",
     re.IGNORECASE | re.DOTALL,
 )
-_OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])|(?:option|choice|op)[ _-]?(\d)", re.IGNORECASE)
+_OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?[a-z]|(?:option|choice|op)[ _-]?\d", re.IGNORECASE)
 _NEARLY_ALL = 0.9  # share of the questions whose options must have labels of their own for these to be removed
 
 
@@ -230,7 +230,7 @@ def option_columns(names: Sequence[str]) -> list[str]:
     by_prefix: dict[str, dict[str, str]] = {}
     for name in names if _first("choices", names) is None else ():
         if isinstance(name, str) and (match := _OF_AN_OPTION.fullmatch(name.strip())):
-            by_prefix.setdefault(name.strip()[:-1].casefold(), {}).setdefault((match[1] or match[2]).upper(), name)
+            by_prefix.setdefault(match[0][:-1].casefold(), {}).setdefault(match[0][-1].upper(), name)
     for named in by_prefix.values():
         labels = "".join(sorted(named))
         if len(labels) > 1 and labels[0] in "A01" and labels in f"{LETTERS}0123456789":
@@ -327,8 +327,15 @@ class ColumnReader:
             options, place = tuple(options[index] for index in order), order.index(place)
         try:
             stem = repaired_stem(draft.stem, self._repairs)
-            parts = draft.id, stem, options, place, draft.category, draft.cluster
-            return Question(*parts, keeps_lines=not self._columns.published)
+            return Question(
+                draft.id,
+                stem,
+                options,
+                place,
+                draft.category,
+                draft.cluster,
+                keeps_lines=not self._columns.published,
+            )
         except UnusableQuestion as error:
             return error
 

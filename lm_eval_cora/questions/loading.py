@@ -76,8 +76,8 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
         if not benchmark.published:
             more += (
                 "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}, or by a "
+                "template, such as 'keep': {'{{ answer | length }}': 1} for one right answer"
             )
-            more += "template, such as 'keep': {'{{ answer | length }}': 1} for one right answer"
         named = "".join(broken[:_NAMED])
         raise UserError(f"{benchmark.name}: {len(broken)} of {len(drafts)} rows are not valid questions:{named}{more}")
     if not questions:

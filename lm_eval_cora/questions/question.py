@@ -173,7 +173,7 @@ def one_line(text: str) -> str:
 def _lines(text: str) -> str:
     """Remove white space at the ends of a text and of its lines; see `one_line` for a single line."""
     lines = text.strip().splitlines()
-    return "\n".join(map(str.rstrip, lines)) if len(lines) > 1 else one_line(text)
+    return "\n".join(map(str.rstrip, lines)) if lines[1:] else one_line(text)
 
 
 _INVISIBLE = re.compile(

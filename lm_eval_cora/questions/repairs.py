@@ -49,7 +49,7 @@ def own_labels(options: Sequence[str]) -> tuple[list[str], tuple[str, ...]] | No
 
     None unless each option has the label of its place.
     """
-    found = [match for option in options if (match := _OWN_LABEL.match(option))]
+    found = [*filter(None, map(_OWN_LABEL.match, options))]
     labels = [match[1] for match in found]
     begin = " ".join([*labels, ""])
     is_sequence = any(f"{sequence} ".startswith((begin, begin.upper())) for sequence in SEQUENCES)

@@ -21,7 +21,6 @@ from lm_eval_cora.questions.messages import described, did_you_mean
 from lm_eval_cora.questions.question import LocatedRow, shorten
 
 _SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
-_EXCEL = re.compile(r"sep=([^\r\n])(?=[\r\n])")  # the first line of a csv file for Excel, which names the separator
 _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')  # a quoted name may contain line breaks
 
 
@@ -136,7 +135,7 @@ def _items(value: Any) -> list[Any] | None:
 def _csv(path: Path) -> Iterator[LocatedRow]:
     text = _text(path)
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
-    named = _EXCEL.match(text)
+    named = re.match(r"sep=([^\r\n])(?=[\r\n])", text)  # a first line for Excel
     if named:  # an empty line remains, so that the numbers of the lines stay
         text = text[named.end() :]
     separator = named[1] if named else _separator(path, text)

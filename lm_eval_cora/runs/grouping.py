@@ -97,14 +97,12 @@ class RunReader(SamplesReaders):
         """The error for a path without runs."""
         others = first_few(sorted({file.task for file in find_files(path) if file.date and not file.signature}))
         kept, reasons = first_few(sorted(path.rglob("answers_*.db"))), first_few(self.left_out)
-        if reasons and not others:
-            return UserError(reasons)
         advice = _HOW_TO_SAVE
         if others:
-            advice = (
-                f", but of other tasks ({others}). To compare two models on any tasks of the harness: lm-eval-cora "
-            )
-            advice += f"compare OUT1 OUT2{reasons and '. Not read: '}{reasons}"
+            advice = f", but of other tasks ({others}). To compare two models on any tasks of the harness: "
+            advice += f"lm-eval-cora compare OUT1 OUT2{reasons and '. Not read: '}{reasons}"
+        elif reasons:
+            return UserError(reasons)
         elif kept:
             advice = f", but answers of a run are kept in {kept}. It was interrupted, or had no --log_samples. To go "
             advice += f"on, repeat its command: lm-eval-cora run ... --output_path {path} --log_samples"
@@ -285,8 +283,10 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
         notes.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
     lost = int(re.sub(r"\D.*", "", parts.get("n", "")) or 0) - len(table.sizes) - table.incomplete
     if lost > 0:
-        what = f"{counted(lost, 'question')} of the run are missing, because the samples are cut off"
-        notes.append(f"{what}: the values are about the others")
+        notes.append(
+            f"{counted(lost, 'question')} of the run are missing, because the samples are cut off: the values are "
+            "about the others"
+        )
     if table.duplicates:
         notes.append(f"left out {counted(table.duplicates, 'repeated answer')} to a variant")
     return notes
