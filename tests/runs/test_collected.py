@@ -314,6 +314,12 @@ def test_balanced_orders(orders, expected):
     assert ("balanced" in read_answers(rows)[""].known) == expected
 
 
+def test_a_right_option_that_is_printed_twice_is_noted():
+    row = {"answer": "Ice", "options": ["Ice", "Fog", "Ice"], "picked": "Ice"}
+    notes = score([{"question": n, **row, "options": row["options"][: n + 2]} for n in range(2)]).notes
+    assert notes == ("the right option is printed twice, and a pick of either copy is right: 1",)
+
+
 def test_clusters_are_the_units():
     rows = [line(f"q{number}", 0, "ab"[number % 3 > 1], passage=f"p{number // 4}") for number in range(80)]
     alone, shared = score(rows), score(rows, cluster="passage")

@@ -132,6 +132,19 @@ def test_options_may_stand_only_in_the_messages_and_several_right_ones_are_left_
     assert "2 without" in found.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("begin", "expected"),
+    [
+        ('{"version": 2, "status": "success", "eval": {"task": "sky"}}', True),
+        ('{"status": "error",\n"eval": {', True),  # as older versions and other tools write it
+        ('{"version": 2, "status": "ok", "rows": []}', False),
+    ],
+)
+def test_a_log_in_json_has_a_status_and_an_evaluation(begin, expected, tmp_path):
+    (tmp_path / "log.json").write_text(begin)
+    assert is_inspect(tmp_path / "log.json") == expected
+
+
 def test_other_logs_are_one_clear_error(tmp_path, monkeypatch):
     with user_error("expected", "multiple-choice", "1 without 2 to 26 options"):
         run(tmp_path, [Sample(input="What is 2 + 2?", target="4")], "4", solver=generate(), scorer=parts())
