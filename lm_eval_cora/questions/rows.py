@@ -135,9 +135,8 @@ def _items(value: Any) -> list[Any] | None:
 def _csv(path: Path) -> Iterator[LocatedRow]:
     text = _text(path)
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
-    named = re.match(r"sep=([^\r\n])(?=[\r\n])", text)  # a first line for Excel
-    if named:  # an empty line remains, so that the numbers of the lines stay
-        text = text[named.end() :]
+    if named := re.match(r"sep=([^\r\n])(?=[\r\n])", text):  # a first line for Excel
+        text = text[named.end() :]  # with the end of this line, so that the numbers of the lines stay
     separator = named[1] if named else _separator(path, text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header, where = list[str](), f"{path.name} line 1"

@@ -29,8 +29,8 @@ from lm_eval_cora.variants.printed import longest_run
 _TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
 _WAYS = (("correct",), ("picked", "answer"), ("response", "answer"))  # columns, of which one group is needed
 _EXPECTED = (
-    "'question', 'variant' (unless each question has one row), and 'correct' (or 'picked' and 'answer', or 'response' "
-    "and 'answer')"
+    "'question' (an id), 'variant' (unless each question has one row), and 'correct' (or 'picked' and 'answer', or "
+    "'response' and 'answer')"
 )
 _ORIGINALS = "Without 'original', or a variant or kind of this name, cora, ci, mcqa and others are undefined"
 _EXACT = 2**53  # floats represent all whole numbers exactly up to this one

@@ -219,9 +219,10 @@ def model_of(results: Mapping[str, Any]) -> str:
         arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
     known = arguments if isinstance(arguments, Mapping) else {}
     names = (known.get(name) for name in ("peft", "delta", "pretrained", "model", "path", "engine"))
-    own = next(filter(None, names), "")
-    is_drawn = not own and re.fullmatch("[a-z0-9]{8}", given)  # by the harness, in place of a name
-    return str((not is_drawn and given) or own or config.get("model") or "")
+    own = next(filter(None, names), config.get("model"))
+    # The harness draws a name for its files if the arguments have none.
+    is_drawn = own and own == results.get("model_source") and re.fullmatch("[a-z0-9]{8}", given)
+    return str((not is_drawn and given) or own or "")
 
 
 def _read_results(path: Path) -> Mapping[str, Any]:

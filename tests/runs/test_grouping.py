@@ -253,7 +253,8 @@ def test_samples_whose_last_questions_are_cut_off_are_noted(demo, tmp_path):
 def test_a_model_without_a_name_has_that_of_its_back_end(name, shown, demo, tmp_path):
     """The harness draws a name of eight letters and digits."""
     written = copied(demo["cora_demo"], tmp_path)
-    edit_results(written, lambda results: results.update(model_name=name, config={"model": "dummy", "model_args": {}}))
+    config = {"model": "dummy", "model_args": {}}
+    edit_results(written, lambda results: results.update(model_name=name, model_source="dummy", config=config))
     assert the_run(tmp_path).model == shown
 
 
