@@ -381,7 +381,7 @@ def notes_of(answers: Collected) -> list[str]:
     if "response" in answers.given:
         skipped += ": their response is missing (null). A model that wrote nothing has an empty text"
     printed = zip(*(answers.values[name] for name in ("question", "answer", "printed")), strict=True)
-    twice = first_few(dict.fromkeys(question for question, right, shown in printed if (shown or ()).count(right) > 1))
+    twice = first_few(dict.fromkeys(question for question, right, shown in printed if shown and shown.count(right) > 1))
     notes = [
         *_differing_in_form(answers),
         f"responses read by: {', '.join(answers.readers)}" if answers.readers else "",
