@@ -111,7 +111,7 @@ def test_rows_that_contradict_each_other(common, change, message):
 @pytest.mark.parametrize(
     ("data", "names", "message"),
     [
-        (ROWS, {}, "list: expected the columns 'question', .*'correct'.* yours: question=id, correct=ok"),
+        (ROWS, {}, "list: expected the columns 'question'.*'correct'.* yours: question=id, correct=ok"),
         (ROWS, {"original": "is_orignal"}, "original='is_orignal': there is no such .* Did you mean 'is_original'"),
         (ROWS, {"question": "id", "original": "ids"}, r"original='ids': there is no such column\. The columns"),
         ([{"question": 1, "variant": 1, "picked": "a"}], {}, "Name yours: correct=COLUMN"),
