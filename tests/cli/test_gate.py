@@ -59,7 +59,6 @@ def test_colours_on_a_terminal(cli, monkeypatch, variable, value, shows):
 
 ERRORS = {
     "gate good.jsonl --require mqca>=0.1": "has no metric 'mqca'",
-    "gate nothing --require mcqa>=0.1": "there is no such file",
     "gate good.jsonl --requires 'mcqa>=0.1' --zzzz": "--zzzz",
     "gate": "arguments are required: RUN",
 }
