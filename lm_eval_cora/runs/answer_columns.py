@@ -297,10 +297,10 @@ def _find(found: dict[str, list[Any]], given: Mapping[str, Any] | None, source: 
     elif "kind" in names:
         names.setdefault("variant", names["kind"])
     needed = [column for column in ("question", "variant") if column not in names]
-    answered = (found[names[column]] for column in ("question", "model") if column in names)
-    rows = [*map(repr, zip(*answered, strict=True))]
-    if needed == ["variant"] and len({*rows}) == len(rows):
-        needed = []  # each row is an original
+    if needed == ["variant"]:
+        answered = (found[names[column]] for column in ("question", "model") if column in names)
+        rows = [*map(repr, zip(*answered, strict=True))]
+        needed = needed if len({*rows}) < len(rows) else []  # each row is an original
     has_answers = any(names.keys() >= set(way) for way in _WAYS)
     if not needed and has_answers:
         return names
