@@ -63,9 +63,9 @@ def score(
 
     The data have one row for each variant of a question. All arguments but the first are names of columns. Without an
     argument, a column is found if it has the name of the argument (or `question_id`, `ordinal`, `options` or
-    `choices` for `question`, `variant`, `printed`). Needed are `question`, `variant`, and one of three: `correct`;
-    `picked` and `answer`; or `response` and `answer` with the options. Responses are read as those of the tasks are,
-    see `read_answer`.
+    `choices` for `question`, `variant`, `printed`), in any case. Needed are `question`, `variant` unless each question
+    has one row, its original, and one of three: `correct`; `picked` and `answer`; or `response` and `answer` with the
+    options. Responses are read as those of the tasks are, see `read_answer`.
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or the path of a json, jsonl, csv, tsv or
@@ -101,8 +101,8 @@ def score(
         own: The score from 0 to 1 that another program gave the answer. `own_score`, `unrecognised` and `only_own`
             compare it with ours.
         model: The name of the model. Pass the rows of one model; `read_runs` reads a file of several.
-        options: The same as `printed`. With responses it may be a list of columns, one per option; `A`, `B`, ... are
-            found without it.
+        options: The same as `printed`. With responses it may be a list of columns, one per option; `A`, `B`, ... and
+            `option_a`, `option_b`, ... are found without it.
 
     Returns:
         The metrics. Those that the columns do not define are nan, and `undefined` gives the reasons.

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -51,9 +52,13 @@ def _flush(stream: TextIO) -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    given, others = make_parser().parse_known_args(arguments)
-    if others and given.name != "run":
-        given.parser.error(f"unrecognized arguments: {' '.join(others)}")
+    try:
+        given, others = make_parser().parse_known_args(arguments)
+        if others and given.name != "run":
+            given.parser.error(f"unrecognized arguments: {' '.join(others)}")
+    except SystemExit as ended:
+        gate.note_error(arguments, ended.__cause__)
+        raise
     typed = join(["lm-eval-cora", *arguments])
     given.typed = "(not shown, because it contains a secret)" if _SECRET.search(typed) else typed  # for logs
     given.others, given.status = others, 0
@@ -65,14 +70,15 @@ def _run(arguments: Sequence[str]) -> int:
         if getattr(given, "verbose", False) and error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
         message = str(error)
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as stopped:
+        return 128 + int((stopped.args or [signal.SIGINT])[0])  # as a shell says which signal ended a program
     except BrokenPipeError:  # for example after `| head`
         return int(given.status)
     except OSError as error:
         output = getattr(given, "output", None) or STDOUT
         where = error.filename or ("standard output" if output == STDOUT else output)
         message = f"{where}: {error.strerror}" if error.strerror else str(error)
+    gate.note_error(arguments, message)
     say(f"lm-eval-cora {given.name}: {message}")
     return int(given.error_status)
 

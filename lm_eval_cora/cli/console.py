@@ -19,6 +19,7 @@ from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.text import one_line, table_as_text
 from lm_eval_cora.report.writing import STDOUT, check_file, write_file
+from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run, selected
 
@@ -62,7 +63,8 @@ class Parser(argparse.ArgumentParser):
             word, known = unknown[1], known | set(self._option_string_actions)
         meant = did_you_mean(word, known)
         self.print_usage(sys.stderr)
-        self.exit(self.usage_status, f"{self.prog}: error: {message}{f'.{meant}' if meant else ''}\n")
+        print(f"{self.prog}: error: {message}{f'.{meant}' if meant else ''}", file=sys.stderr)
+        raise SystemExit(self.usage_status) from UserError(message)
 
 
 REPEATED: dict[str, Any] = {"action": "append", "default": []}  # settings of an argument that may be repeated
@@ -114,7 +116,7 @@ def labels_of(given: Given) -> dict[Path, str]:
     """The names of models given by --label PATH=NAME."""
     labels = {}
     for text in given.label:
-        places = [place for place, character in enumerate(text) if character == "="]  # a path may contain one, too
+        places = (found.start() for found in re.finditer("=", text))  # a path may contain one, too
         place = next((place for place in places if Path(text[:place]) in given.out), len(text))
         name = text[place + 1 :].strip()
         if not name:
@@ -189,7 +191,12 @@ def write(content: str | bytes, path: Path) -> None:
 
 
 def say(*texts: str) -> None:
-    """Print messages to stderr, a line each, because names in them may be hostile. Nobody has to read them."""
+    """Print messages to stderr, a line each, because names in them may be hostile. Nobody has to read them.
+
+    Messages that are equal but for the names before the colon are one.
+    """
     with suppress(BrokenPipeError):
-        for text in texts:
-            print(printable(text), file=sys.stderr)
+        about = grouped_by(dict.fromkeys(texts), lambda text: text.partition(": ")[2] or text)
+        for note, (*others, last) in about.items():
+            names = (text.removesuffix(note)[:-2] for text in others)
+            print(printable("; ".join([*names, last])), file=sys.stderr)

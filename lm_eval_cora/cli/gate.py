@@ -11,12 +11,17 @@ fails if no part of it does, and is undecided otherwise. Exit status 0: all pass
 in colour on a terminal (NO_COLOR=1 switches the colours off).
 """
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.decide import verdicts
 from lm_eval_cora.decide.verdicts import EXIT_STATUS, Requirement, read_requirements
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.writing import STDOUT, check_file
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import check_one_model, selected
@@ -78,6 +83,16 @@ def run(given: console.Given) -> int:
     if given.json != STDOUT:
         console.print_tables([verdicts.as_table(found, model)], verdicts.summary(found))
     return int(given.status)
+
+
+def note_error(arguments: Sequence[str], error: object) -> None:
+    """Write an error to the file of --junit, also if the arguments are wrong, because CI systems show this file."""
+    found = re.match(r"gate\0(?:.*\0)?--ju\w*[=\0]([^\0-][^\0]*)", "\0".join(arguments), re.DOTALL)
+    if error and found:
+        case = f'<testcase name="gate"><error type="error" message={quoteattr(printable(str(error)))}/></testcase>'
+        text = f'<testsuite name="lm-eval-cora gate" tests="1" failures="0" errors="1">{case}</testsuite>\n'
+        with suppress(UserError, OSError):
+            console.write(text, Path(found[1]))
 
 
 def _check_arguments(given: console.Given, requirements: Sequence[Requirement]) -> None:

@@ -44,18 +44,25 @@ def run(given: console.Given) -> None:
     if given.json:
         found = {}
         for model, scores in scores_by_model.items():
-            counts = {"questions": scores.questions, "answers": scores.answers, "readers": scores.readers}
-            found[model] = {**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined}
+            found[model] = {
+                "questions": scores.questions,
+                "answers": scores.answers,
+                "readers": scores.readers,
+                "metrics": for_json(dict(scores)),
+                "undefined": scores.undefined,
+            }
         console.write_json(found.get("", found))
         return
+    notes = list[str]()
     for number, (model, scores) in enumerate(scores_by_model.items()):
         if model:
             print(f"\n{model}" if number else model)
         cells = {name: cells_of(estimate) for name, estimate in scores.items() if name not in scores.undefined}
         rows = [[name, value, "±", stderr or "N/A", interval] for name, (value, stderr, interval) in cells.items()]
         about = [scores.size, *scores.remarks]
-        console.say(*(f"{model}: {text}" if len(scores_by_model) > 1 else text for text in about))
+        notes += [f"{model}: {text}" if len(scores_by_model) > 1 else text for text in about]
         print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], rows))
+    console.say(*notes)
 
 
 def _scores(given: console.Given) -> dict[str, Scores]:

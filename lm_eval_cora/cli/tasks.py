@@ -4,6 +4,7 @@ lm-eval-cora tasks medqa
 lm_eval ls tasks --include_path "$(lm-eval-cora tasks --path)"
 lm-eval-cora tasks --check cora_medqa
 lm-eval-cora tasks --check cora_local --metadata '{"cora": {"data_files": "my.jsonl"}}'
+lm-eval-cora tasks --check --of belebele_fra_Latn
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ def add_arguments(parser: console.Parser) -> None:
         nargs="+",
         **console.REPEATED,
     )
+    parser.argument("--of", "NAME", "with --check, as for run: tasks of the harness, for the task cora_of or TASK")
     parser.argument("--num_fewshot", "N", "with --check, as for lm_eval run", type=console.between(0, 1_000))
     parser.argument(
         "--limit", "N", "with --check, as for lm_eval run: number of questions", type=console.between(1e-9, 1e9, float)
@@ -42,6 +44,9 @@ def add_arguments(parser: console.Parser) -> None:
 def run(given: console.Given) -> None:
     """List the tasks, print their folder, or check that tasks would run."""
     metadata, names = _metadata(given) if given.metadata else ({}, given.names)
+    if given.of:
+        metadata.setdefault("cora", {})["task"] = given.of.split(",")
+        names = names or ["cora_of"]
     if given.path:
         if given.check or names:
             given.parser.error("--path: expected neither TASK nor --check. Use --path alone")
@@ -55,8 +60,9 @@ def run(given: console.Given) -> None:
         with importing_the_harness():
             from lm_eval_cora.harness.dry_run import dry_run  # takes seconds
 
-        limits = {"num_fewshot": given.num_fewshot, "limit": given.limit, "include_path": folder}
-        for name, cost in dry_run(",".join(names).split(","), metadata, **limits).items():
+        tasks = ",".join(names).split(",")
+        costs = dry_run(tasks, metadata, num_fewshot=given.num_fewshot, limit=given.limit, include_path=folder)
+        for name, cost in costs.items():
             print(f"{name}: {cost}")
         return
     rows: list[list[str | int]] = []

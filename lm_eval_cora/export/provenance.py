@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.runs.files import hub_name, part_of
+from lm_eval_cora.runs.files import hub_name, model_of, part_of
 from lm_eval_cora.runs.model_run import Run
 
 _PUBLISHED = (
@@ -52,7 +52,7 @@ def evaluation_name(run: Run) -> str:
 
 def model_id(run: Run) -> str:
     """Id of the model on the Hub or in its API; for a local model, the part of its path that makes the id unique."""
-    name = hub_name(str(run.results.get("model_name") or run.model))
+    name = hub_name(model_of(run.results) or run.model)
     folder = _without_folders(name)
     short = run.model.partition(" (")[0]
     if short.partition("@")[0] == name:  # with the revision, if several are exported

@@ -269,7 +269,8 @@ def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -
         hint = ". Name the model: --model_args pretrained=ORG/MODEL"
     elif isinstance(error, ImportError):
         extra = {"hf": "hf", "huggingface": "hf", "vllm": "vllm", "sglang": "sglang"}.get(name, "api")
-        hint = f". Install the packages that this back end needs: pip install 'lm-eval[{extra}]'"
+        packages = "gguf" if "gguf" in cause else f"'lm-eval[{extra}]'"
+        hint = f". Install the packages that this back end needs: pip install {packages}"
     return UserError(f"--model {name}: the model cannot be built: {cause}{hint}")
 
 

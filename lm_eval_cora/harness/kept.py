@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import sqlite3
 import time
 from collections import ChainMap
@@ -240,8 +241,9 @@ def weights_of(model: Any) -> object:
 
 
 def cache_file(cache: str, rank: int = 0) -> str:
-    """The file that the harness uses for a cache of this name; each rank has its own."""
-    return f"{cache}_rank{rank or int(os.environ.get('LOCAL_RANK', '0'))}.db"
+    """The file that the harness uses for a cache of this name, or of that of a file; each rank has its own."""
+    name = re.sub(r"_rank\d+\.db\Z", "", cache)
+    return f"{name}_rank{rank or int(os.environ.get('LOCAL_RANK', '0'))}.db"
 
 
 def output_folder(output_path: str) -> Path:

@@ -1,11 +1,12 @@
 """`lm-eval-cora run`: the command `lm_eval run` with a model that skips unnecessary requests."""
 
+import signal
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from lm_eval.api.registry import get_model
 from lm_eval.config.evaluate_config import EvaluatorConfig
@@ -88,7 +89,7 @@ class _Place:
         except UserError:  # before the first request
             raise
         except KeyboardInterrupt as error:
-            raise RunDied(f"stopped by Ctrl-C. {self._how_to_continue()}") from error
+            raise RunDied(f"stopped by {'SIGTERM' if error.args else 'Ctrl-C'}. {self._how_to_continue()}") from error
         except Exception as error:
             if isinstance(error, BrokenPipeError) and self.is_finished and not _is_open(sys.stdout):
                 raise  # the reader of a pipe, such as `| head`, has closed it
@@ -191,11 +192,17 @@ def run(
         compat.noting_unsaved(place.unsaved.append),
         place.explaining(),
     ):
+        signal.signal(signal.SIGTERM, _interrupt)
         try:
             harness.execute(given)
         finally:
             if served is not None:
                 logger.info("%s: %s", served.base_url, served.tally.describe_end())
+
+
+def _interrupt(number: int, _: Any) -> NoReturn:
+    """End a run as Ctrl-C does."""
+    raise KeyboardInterrupt(number)
 
 
 def _configured(given: Namespace) -> EvaluatorConfig:

@@ -93,6 +93,14 @@ def is_blank(cell: Any) -> bool:
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
+def filled(cells: Sequence[Any]) -> list[Any]:
+    """The cells of options without blank ones at the end: a question may have fewer options than others."""
+    kept = list(cells)
+    while kept and is_blank(kept[-1]):
+        kept.pop()
+    return kept
+
+
 def option_text(option: Any) -> str:
     """Return an option as text. Numbers are converted."""
     if is_blank(option):

@@ -13,7 +13,7 @@ from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefin
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.cells import Choices, is_blank, option_text, parse_cell, read_options
+from lm_eval_cora.questions.cells import Choices, filled, is_blank, option_text, parse_cell, read_options
 from lm_eval_cora.questions.messages import described, did_you_mean, first_few
 from lm_eval_cora.questions.question import (
     ALIKE,
@@ -29,7 +29,7 @@ from lm_eval_cora.questions.question import (
     shown,
 )
 from lm_eval_cora.questions.randomness import in_random_order
-from lm_eval_cora.questions.repairs import REPAIRS, repaired_options, repaired_stem, without_labels
+from lm_eval_cora.questions.repairs import REPAIRS, own_labels, repaired_options, repaired_stem
 from lm_eval_cora.questions.right_option import ENOUGH, FIRST, AnswerKey, Draft
 
 Getter = Callable[[Row], Any]  # returns the value of a field in a row
@@ -151,7 +151,7 @@ _RIGHT = re.compile(  # what the name of a column with right answers says
     "(?!.*(?:incorrect|wrong|untrue|false|distract|not)).*(?:correct|right|true|gold|best|answer|solution)",
     re.IGNORECASE | re.DOTALL,
 )
-_OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])", re.IGNORECASE)
+_OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?[a-z]|(?:option|choice|op)[ _-]?\d", re.IGNORECASE)
 _NEARLY_ALL = 0.9  # share of the questions whose options must have labels of their own for these to be removed
 
 
@@ -187,7 +187,7 @@ class Columns:
             self._check_first([one.text for one in each], _first("answer", names))
             right_first = True
         beyond = None
-        if "choices" not in fields and (options := _option_columns(names)):
+        if "choices" not in fields and (options := option_columns(names)):
             fields["choices"] = tuple(map(Field, options))
             beyond = options[-1][:-1] + chr(ord(options[-1][-1]) + 1)  # "option_e" after "option_d"
         needed = ("question", "choices") if right_first else _USUAL
@@ -225,15 +225,16 @@ def _usual(part: str, names: Sequence[str], free: Sequence[str]) -> Field:
     )
 
 
-def _option_columns(names: Sequence[str]) -> list[str]:
-    """Return the columns A, B, C, ... or option_a, ..., if there are two or more, none is skipped and no other fits."""
+def option_columns(names: Sequence[str]) -> list[str]:
+    """Return the columns A, B, ... or option_a, ... or option1, ..., if none is skipped and no other column fits."""
     by_prefix: dict[str, dict[str, str]] = {}
     for name in names if _first("choices", names) is None else ():
         if isinstance(name, str) and (match := _OF_AN_OPTION.fullmatch(name.strip())):
-            by_prefix.setdefault(name.strip()[:-1].casefold(), {}).setdefault(match[1].upper(), name)
+            by_prefix.setdefault(match[0][:-1].casefold(), {}).setdefault(match[0][-1].upper(), name)
     for named in by_prefix.values():
-        if len(named) > 1 and sorted(named) == list(LETTERS[: len(named)]):
-            return [named[letter] for letter in sorted(named)]
+        labels = "".join(sorted(named))
+        if len(labels) > 1 and labels[0] in "A01" and labels in f"{LETTERS}0123456789":
+            return [named[label] for label in labels]
     return []
 
 
@@ -291,23 +292,16 @@ class ColumnReader:
         cells = [get(row) for get in self._get["choices"]]
         if len(cells) == 1:
             return read_options(cells[0], self._columns.separator)
-        while cells and is_blank(cells[-1]):
-            cells.pop()  # this question has fewer options than others
-        return cells, None
+        return filled(cells), None
 
     def finish(self, drafts: Sequence[Draft]) -> tuple[list[Result], list[str]]:
         """Read the answers of all drafts and convert the drafts to questions."""
         columns = self._columns
         key = columns.key if "answer" in columns.fields else AnswerKey(reading=FIRST)
-        plain, notes = drafts, list[str]()
+        plain, keyed, notes = drafts, drafts, list[str]()
         if not columns.published:
             self._check_filled()
-            plain, notes = _without_labels(drafts)
-        # An answer that repeats an option with its label is searched among the options with labels.
-        keyed = [
-            draft if draft.answer in draft.options or draft.check in draft.options else other
-            for draft, other in zip(drafts, plain, strict=True)
-        ]
+            plain, keyed, notes = without_labels(drafts)
         places, more = key.settle(keyed, columns.name)
         results = [self._question(draft, place) for draft, place in zip(plain, places, strict=True)]
         return results, [*notes, *more, *([] if columns.published else _suspicions(drafts, results))]
@@ -333,24 +327,44 @@ class ColumnReader:
             options, place = tuple(options[index] for index in order), order.index(place)
         try:
             stem = repaired_stem(draft.stem, self._repairs)
-            return Question(draft.id, stem, options, place, draft.category, draft.cluster)
+            return Question(
+                draft.id,
+                stem,
+                options,
+                place,
+                draft.category,
+                draft.cluster,
+                keeps_lines=not self._columns.published,
+            )
         except UnusableQuestion as error:
             return error
 
 
-def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]]:
-    """Remove labels such as "A)" from the options if nearly all questions have them, and note it."""
-    plain = [without_labels(draft.options) for draft in drafts]
-    if (count := len(drafts) - plain.count(None)) < max(1, _NEARLY_ALL * len(drafts)):
-        return drafts, []
-    changed = [draft._replace(options=options or draft.options) for draft, options in zip(drafts, plain, strict=True)]
-    *first, _ = next(each for each in zip(drafts, changed, plain, strict=True) if each[-1] is not None)
-    before, after = (shown(draft.options[0]) for draft in first)
+def without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], Sequence[Draft], list[str]]:
+    """Remove labels such as "A)" from the options if nearly all questions have them.
+
+    Returns:
+        The questions, those in which to search for the answers, and a note.
+    """
+    found = [own_labels(draft.options) for draft in drafts]
+    if (count := len(drafts) - found.count(None)) < max(1, _NEARLY_ALL * len(drafts)):
+        return drafts, drafts, []
+    plain = [draft if one is None else _plain(draft, *one) for draft, one in zip(drafts, found, strict=True)]
+    place = next(place for place, one in enumerate(found) if one)
     note = (
-        f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed: {before} "
-        f"is asked as {after}"
+        f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed: "
+        f"{shown(drafts[place].options[0])} is asked as {shown(plain[place].options[0])}"
     )
-    return changed, [note]
+    # An answer that repeats an option with its label is searched among the options with labels.
+    both = zip(drafts, plain, strict=True)
+    keyed = [one if one.answer in one.options or one.check in one.options else other for one, other in both]
+    return plain, keyed, [note]
+
+
+def _plain(draft: Draft, labels: Sequence[str], options: tuple[str, ...]) -> Draft:
+    """A question without the labels of its options. Those that are not letters may be its answer."""
+    own = None if LETTERS.startswith("".join(labels).upper()) else labels
+    return draft._replace(options=options, labels=draft.labels or own)
 
 
 def _suspicions(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]:

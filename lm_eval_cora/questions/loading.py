@@ -25,6 +25,7 @@ from lm_eval_cora.questions.randomness import draw, in_random_order
 from lm_eval_cora.questions.references import with_references
 from lm_eval_cora.questions.rows import read_rows, source_name
 
+_FOR_ALL = "Options apply to all tasks of a run: run this task in a command of its own"
 _NAMED, _SHOWN, _KINDS = 5, 40, 10  # largest numbers of rows, columns and kinds of defects in a message
 LeavesOut = Callable[[AnyQuestion, Options], bool]  # of a probe; see the option `option_references`
 LeftOut = tuple[str, UnusableQuestion]  # the place of a row that is left out, and its defect
@@ -73,7 +74,10 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
     if broken and is_error:
         more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
         if not benchmark.published:
-            more += "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}"
+            more += (
+                "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}, or by a "
+                "template, such as 'keep': {'{{ answer | length }}': 1} for one right answer"
+            )
         named = "".join(broken[:_NAMED])
         raise UserError(f"{benchmark.name}: {len(broken)} of {len(drafts)} rows are not valid questions:{named}{more}")
     if not questions:
@@ -132,7 +136,7 @@ class QuestionSource:
         if options.data_files and benchmark.package_file:
             raise UserError(
                 f"{benchmark.name}: option 'data_files': the benchmark has its own questions. Use the task "
-                "cora_local for yours"
+                f"cora_local for yours. {_FOR_ALL}"
             )
         self.files = options.data_files or benchmark.files  # of the user, or tables
         self._local = self.files or ((str(benchmark.package_file),) if benchmark.package_file else ())
@@ -233,7 +237,7 @@ class QuestionSource:
         if self.files and misses_column:
             return (
                 f"\n{benchmark.name} expects the columns of its source: {columns}. For other columns use the task "
-                "cora_local, and pass their names as options"
+                f"cora_local, and pass their names as options. {_FOR_ALL}"
             )
         if self._local:
             return ""

@@ -10,6 +10,21 @@ from hashlib import blake2b
 from typing import Any, ClassVar, Literal
 
 LETTERS = string.ascii_uppercase  # of printed options, in order
+SEQUENCES = (
+    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z",
+    "a b c d e f g h i j k l m n o p q r s t u v w x y z",
+    " ".join(map(str, range(1, 27))),
+    " ".join(map(str, range(26))),
+    "أ ب ج د هـ و ز ح ط ي ك ل م ن س ع ف ص ق ر ش ت ث خ ذ ض",
+    "أ ب ج د ه و ز ح ط ي ك ل م ن س ع ف ص ق ر ش ت ث خ ذ ض",
+    "А Б В Г Д Е Ж З И К Л М Н О П Р С Т У Ф Х Ц Ч Ш Щ Э",
+    "Α Β Γ Δ Ε Ζ Η Θ Ι Κ Λ Μ Ν Ξ Ο Π Ρ Σ Τ Υ Φ Χ Ψ Ω",
+    "ア イ ウ エ オ カ キ ク ケ コ サ シ ス セ ソ タ チ ツ テ ト ナ ニ ヌ ネ ノ ハ",
+    "가 나 다 라 마 바 사 아 자 차 카 타 파 하",
+    "甲 乙 丙 丁 戊 己 庚 辛 壬 癸",
+    "I II III IV V VI VII VIII IX X XI XII",
+)
+"""Labels of options in their order."""
 MAX_OPTIONS = len(LETTERS)
 # Scripts that join a letter to a word. Korean has spaces between words but none before the particles after a letter;
 # `variants.printed` needs the scripts without spaces between words, which are others.
@@ -47,11 +62,12 @@ class Question:
 
     id: str  # the source's own id, or split and row number; a number becomes text, so that 7 and "7" are equal
     stem: str  # the text before the options
-    choices: tuple[str, ...]  # two to 26 options, in the source's order and each on one line; one may be empty
+    choices: tuple[str, ...]  # two to 26 options, in the source's order; one may be empty
     answer: int  # index of the right option, from 0
     category: str = ""  # subject or subset of the benchmark; empty if it has none
     cluster: str = ""  # what it shares with other questions, such as a passage, or a digest of it; empty for nothing
     references: tuple[Reference, ...] = field(default=(), compare=False)  # of each option, if they are kept in place
+    keeps_lines: bool = field(default=False, compare=False)  # of its options; otherwise each is on one line
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -66,7 +82,8 @@ class Question:
             if not isinstance(choice, str):
                 raise UnusableQuestion("an option that is not text", f"option {number} is {choice!r} {where}")
         _check_encodable(self.id, self.stem, self.category, *self.choices)
-        object.__setattr__(self, "choices", tuple(map(one_line, self.choices)))
+        printed = map(_lines if self.keeps_lines else one_line, self.choices)
+        object.__setattr__(self, "choices", tuple(printed))
         if isinstance(self.answer, bool) or not isinstance(self.answer, int):
             raise UnusableQuestion("an answer that is not an index", f"{self.answer!r} {where}")
         if not 0 <= self.answer < count:
@@ -151,6 +168,12 @@ def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
 def one_line(text: str) -> str:
     """Replace each run of white space with one space, and remove white space at the ends."""
     return " ".join(text.split())
+
+
+def _lines(text: str) -> str:
+    """Remove white space at the ends of a text and of its lines; see `one_line` for a single line."""
+    lines = text.strip().splitlines()
+    return "\n".join(map(str.rstrip, lines)) if lines[1:] else one_line(text)
 
 
 _INVISIBLE = re.compile(

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS, SEQUENCES
 
 Rule = tuple[re.Pattern[str], "str | Callable[[re.Match[str]], str]"]  # a pattern and its replacement
 
@@ -37,16 +37,27 @@ def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
     return (*plain, *options[len(pairs) :])
 
 
-_LABELS = [re.compile(rf"\s*\(?{letter}[.):]\s*(?=\S)", re.IGNORECASE) for letter in LETTERS]
+# A digit after "1." or a letter after "A-" belongs to the option: "1.5", "A-frame".
+_OWN_LABEL = re.compile(
+    r"\s*[(\[（【]?([^\W_]{1,4})"
+    r"(?:[)\]）】][.:]?|[.:：、．](?!(?<=\d.)\d)|\s?[-–—](?:\s|(?<=[^\x00-\x7f].)))\s*(?=\S)"
+)
 
 
-def without_labels(options: Sequence[str]) -> tuple[str, ...] | None:
-    """Remove the label of its place, such as "(A)" or "b.", from each option; None unless every option has one."""
-    found = [label.match(option) for label, option in zip(_LABELS, options, strict=False)]
-    if len(found) < len(options) or not all(found):
+def own_labels(options: Sequence[str]) -> tuple[list[str], tuple[str, ...]] | None:
+    """The labels that options begin with, such as "(A)", "b." or "أ-", and the rest.
+
+    None unless each option has the label of its place.
+    """
+    found = [*filter(None, map(_OWN_LABEL.match, options))]
+    labels = [match[1] for match in found]
+    begin = " ".join([*labels, ""])
+    is_sequence = any(f"{sequence} ".startswith((begin, begin.upper())) for sequence in SEQUENCES)
+    if len(found) < len(options) or not is_sequence:
         return None
-    plain = tuple(option[label.end() :] for label, option in zip(found, options, strict=True) if label)
-    return without_labels(plain) or plain  # some sources have each label twice
+    plain = tuple(match.string[match.end() :] for match in found)
+    _, plain = own_labels(plain) or (labels, plain)  # some sources have each label twice
+    return labels, plain
 
 
 def without_lone_mark(stem: str) -> str:

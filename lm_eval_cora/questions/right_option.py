@@ -19,6 +19,7 @@ LABEL, LETTER, INDEX, TEXT, FIRST = READINGS
 _FRAME = " \t\r\n()[]{}.:"
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_BETWEEN = re.compile(r"[,;/|&+]|\band\b|(?<=[A-Z])\s*(?=[A-Z])")  # what separates several answers
 ENOUGH = 10  # with this many rows or more, it is suspicious if one option is always right
 Meanings = Mapping[Reading, int]  # the index of the option for each possible reading of an answer
 
@@ -57,6 +58,15 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
     if (place := _only(text, options)) is not None:
         found[TEXT] = place
     return found
+
+
+def _are_several(draft: Draft, first: int) -> bool:
+    """Whether an answer names several options, such as "A, C", ["A", "C"] or the marks [1, 0, 1]."""
+    parts = _alone(draft.answer)
+    parts = _BETWEEN.split(parts) if isinstance(parts, str) else parts
+    if not isinstance(parts, list | tuple):
+        return False
+    return len({*map(str, parts)}) > 1 and all(meanings(part, draft, first) for part in parts)
 
 
 def _alone(answer: Any) -> Any:
@@ -127,6 +137,8 @@ class AnswerKey:
                 f"{name}: {draft.where}: an answer with two meanings: {shown(draft.answer)} is the {readings}. "
                 f"Set 'answer_is': {' or '.join(map(repr, found))}"
             )
+        if not places and _are_several(draft, self.first or 0):
+            return UnusableQuestion("two right options or more", f"the answer is {shown(draft.answer)}")
         if not places:
             return UnusableQuestion(
                 "an answer outside the options",

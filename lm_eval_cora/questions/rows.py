@@ -52,17 +52,7 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
 
 def source_name(source: Any) -> str:
     """Name a source: a file by its name without the suffix, a table by its kind."""
-    if isinstance(source, (str, os.PathLike)):
-        return Path(source).stem
-    return "DataFrame" if _is_frame(source) else "Dataset" if _is_dataset(source) else type(source).__name__
-
-
-def _is_frame(source: Any) -> bool:
-    return hasattr(source, "iloc") and hasattr(source, "columns")
-
-
-def _is_dataset(source: Any) -> bool:
-    return hasattr(source, "with_format")
+    return Path(source).stem if isinstance(source, (str, os.PathLike)) else type(source).__name__
 
 
 def _text(path: Path) -> str:
@@ -107,30 +97,27 @@ def _row(where: str, value: Any) -> LocatedRow:
 
 
 def _json(path: Path) -> Iterator[LocatedRow]:
-    """Read one object per line, or all objects of a list."""
-    text = _text(path)
-    first, value = next(filter(str.strip, io.StringIO(text, newline=None)), "").strip(), None
-    with suppress(ValueError, RecursionError):
-        value = json.loads(first)
+    """Read all objects of a list, or one object per line."""
+    text, items = io.StringIO(_text(path), newline=None).read(), None  # every line ends in the same way
+    with suppress(UserError):
+        items = _items(_parse(text, path.name))
     is_json = path.suffix.lower() == ".json"
-    is_whole = first == text.strip() and _items(value) is not None
-    is_object = first.startswith("{") and not is_whole
-    is_line = value is not None or not is_json
-    if is_object and is_line:
+    lines = r"\s*\{.*\}[ \t]*$" if is_json else r"\s*\{"
+    if items is None and re.match(lines, text, re.MULTILINE):
         if is_json:
             logger.info(f"data_files: {path.name} contains one object per line and is read as JSON lines")
-        for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 yield _row(f"{path.name} line {number}", _parse(line.rstrip(), path.name, number))
         return
-    value = _parse(text, path.name) if first else []
-    if (items := _items(value)) is None:
+    if items is None and text.strip():
+        value = _parse(text, path.name)
         _row(path.name, value)
         raise UserError(
             f"data_files: {path.name}: expected a list of objects, or an object with one such list, got an object with "
             f'the keys {shorten(", ".join(value))}. pandas writes a list with to_json(..., orient="records").'
         )
-    for number, item in enumerate(items):
+    for number, item in enumerate(items or ()):
         yield _row(f"{path.name} item {number}", item)
 
 
@@ -148,7 +135,10 @@ def _items(value: Any) -> list[Any] | None:
 def _csv(path: Path) -> Iterator[LocatedRow]:
     text = _text(path)
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path, text), strict=True)
+    if named := re.match(r"sep=([^\r\n])(?=[\r\n])", text):  # a first line for Excel
+        text = text[named.end() :]  # with the end of this line, so that the numbers of the lines stay
+    separator = named[1] if named else _separator(path, text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header, where = list[str](), f"{path.name} line 1"
     try:
         for cells in reader:
@@ -223,7 +213,8 @@ _READERS: dict[str, Callable[[Path], Iterator[LocatedRow]]] = {
 
 def _table(source: Any) -> Iterator[LocatedRow]:
     """Read the rows of an object in memory."""
-    if _is_dataset(source) and isinstance(source, dict):
+    is_dataset = hasattr(source, "with_format")
+    if is_dataset and isinstance(source, dict):
         if len(source) != 1:
             raise UserError(
                 "data_files: expected a DatasetDict with one split, got the splits "
@@ -231,9 +222,9 @@ def _table(source: Any) -> Iterator[LocatedRow]:
             )
         (source,) = source.values()
     try:
-        if _is_dataset(source):
+        if is_dataset:
             rows: Iterable[Mapping[Any, Any]] = source.with_format(None)
-        elif _is_frame(source):
+        elif hasattr(source, "iloc") and hasattr(source, "columns"):
             _check_names([str(name) for name in source.columns], "the DataFrame")
             rows = source.to_dict(orient="records")
         elif isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
@@ -256,6 +247,8 @@ def _table(source: Any) -> Iterator[LocatedRow]:
 
 def _plain(value: Any) -> Any:
     """Turn numpy values, decimals and maps (lists of pairs) into plain Python values, and missing values into None."""
+    if type(value) in (str, int, bool):  # most values
+        return value
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if hasattr(value, "tolist"):

@@ -294,7 +294,8 @@ def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]
     """Pairs of runs of the same task and filter, those with the same data first."""
 
     def of_task(run: Run, runs: Sequence[Run]) -> list[Run]:
-        return [other for other in runs if (other.name, other.part) == (run.name, run.part)]
+        same = [other for other in runs if (other.name, other.part) == (run.name, run.part)]
+        return same or [other for other in runs if run.collected and other.data == run.data]  # logs of any name
 
     pairs: dict[Run, Run] = {}
     for matches in _MATCHES:

@@ -22,6 +22,7 @@ _MARKS = (
     "and their intervals hold for all pairs of models together."
 )
 _NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
+_EARLY = " †: the run did not ask all variants (--stop, --budget or --until)."
 NO_BEST = (
     "The scores disagree: the highest CoRA falls with the accuracy, and another model has more questions right in all "
     "variants. So CoRA marks no model as the best."
@@ -76,10 +77,13 @@ def model_table(runs: Sequence[Run], lead: str, *, comparable: bool, chosen: Seq
     names = [name for name in chosen or dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
     columns = [_marked(ordered, entries[name], comparable=comparable) for name in names]
     by_run = zip(ordered, zip(*columns, strict=True), strict=True)
-    rows: list[list[Cell]] = [[run.model, *first.with_interval, *others] for run, (first, *others) in by_run]
+    early = [run.model for run in runs if run.table.not_begun or not run.table.is_whole]
+    rows: list[list[Cell]] = [
+        [run.model + " †" * (run.model in early), *first.with_interval, *others] for run, (first, *others) in by_run
+    ]
     cells = list(chain.from_iterable(rows))
     marks = _MARKS if any(map(_is_best, cells)) else ""
-    note = f"Value ± standard error; the {unit_of(runs)} is its unit.{marks}{_falls(cells)}"
+    note = f"Value ± standard error; the {unit_of(runs)} is its unit.{marks}{_falls(cells)}{_EARLY if early else ''}"
     return Table("Models", ["model", names[0], f"95% of {names[0]}", *names[1:]], rows, note, sortable=True)
 
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from itertools import chain, takewhile
-from math import nan
+from itertools import chain
 from sys import intern
 from typing import Any, NamedTuple, get_args
 
@@ -17,16 +16,22 @@ from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Response, answer_and_format
 from lm_eval_cora.bars import bar
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.cells import parse_cell
+from lm_eval_cora.questions.cells import filled, parse_cell, read_options
+from lm_eval_cora.questions.columns import find_column, option_columns, without_labels
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, Reader, UnusableQuestion, shorten
 from lm_eval_cora.questions.right_option import AnswerKey, Draft
 from lm_eval_cora.questions.rows import read_rows
+from lm_eval_cora.runs.files import grouped_by
+from lm_eval_cora.variants.alterations import ORIGINAL
 from lm_eval_cora.variants.printed import longest_run
 
 _TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
 _WAYS = (("correct",), ("picked", "answer"), ("response", "answer"))  # columns, of which one group is needed
-_EXPECTED = "'question', 'variant', and 'correct' (or 'picked' and 'answer', or 'response' and 'answer')"
+_EXPECTED = (
+    "'question' (an id), 'variant' (unless each question has one row), and 'correct' (or 'picked' and 'answer', or "
+    "'response' and 'answer')"
+)
 _ORIGINALS = "Without 'original', or a variant or kind of this name, cora, ci, mcqa and others are undefined"
 _EXACT = 2**53  # floats represent all whole numbers exactly up to this one
 
@@ -61,21 +66,28 @@ def _share(value: Any) -> float | None:
     """A score from 0 to 1; True and False are 1 and 0."""
     if value is None:
         return None
-    share = nan
     with suppress(TypeError, ValueError):
-        share = float(value)
-    if not 0 <= share <= 1:
-        raise ValueError("a number from 0 to 1")
-    return share
+        if 0 <= (share := float(value)) <= 1:
+            return share
+    raise ValueError("a number from 0 to 1")
 
 
 def _list(value: Any) -> tuple[str, ...] | None:
-    items = parse_cell(value)
-    if items is None:
+    if (items := parse_cell(value)) is None:
         return None
-    if not isinstance(items, list | tuple):
-        raise ValueError("a list of options")
-    return tuple(intern(_text(item)) for item in items)
+    try:
+        texts, labels = read_options(items)
+    except UnusableQuestion:
+        raise ValueError("a list of options") from None
+    if labels and not LETTERS.startswith("".join(labels)):
+        raise ValueError("a list of options, and labels other than A, B, C in the column 'labels'")
+    return tuple(intern(_text(text)) for text in texts)
+
+
+def _right(value: Any) -> str | None:
+    if isinstance(value, list | tuple):
+        raise ValueError("one right option. Leave out questions with two right options or more")
+    return _text_unless_missing(value)
 
 
 class Column(NamedTuple):
@@ -112,9 +124,7 @@ COLUMNS: Mapping[str, Column] = {
         _text_or_none,
         like="pick chosen selected prediction predicted pred",
     ),
-    "answer": Column(
-        "the right option", _text_unless_missing, like="gold target label correct_answer right_answer solution"
-    ),
+    "answer": Column("the right option", _right, like="gold target label correct_answer right_answer solution"),
     "printed": Column(
         "list of the options that the variant prints", _list, ("printed", "options", "choices"), "opts alternatives"
     ),
@@ -156,20 +166,20 @@ class AnswerColumns:
         """Read a source; `option` is how a message writes the argument that names a column."""
         source = str(data) if isinstance(data, (str, os.PathLike)) else type(data).__name__
         is_table = source.lower().endswith((".csv", ".tsv"))
-        found, self._where = _from_frame(data) if hasattr(data, "iloc") else _from_rows(data, source)
-        found, given = _with_options(found, given)
+        found, self._where = _read(data, source)
         self.source = source
         self.names = _find(found, given, source, option)  # of each column in the source
         self.is_raw = "response" in self.names  # the picks are still to be read
         self.key = AnswerKey()  # how the answers name the right options
-        if not found[self.names["question"]]:
-            raise UserError(f"{source}: expected at least one answer, got none")
         count = len(found[self.names["question"]])
         self._order: Sequence[int] = range(count)
-        # Why a response is invalid and the rule that read it are columns of responses that are read here.
-        self.values: dict[str, list[Any]] = {name: [None] * count for name in ("reason", "rule")}
+        # Why a response is invalid, and the rule and characters that decided, if responses are read here.
+        self.values: dict[str, list[Any]] = {name: [None] * count for name in ("reason", "rule", "span")}
         for column in COLUMNS:
-            values = found[self.names[column]] if column in self.names else [None] * count
+            if column not in self.names:
+                self.values[column] = [ORIGINAL if column == "variant" else None] * count
+                continue
+            values = found[self.names[column]]
             if _ABSENT in values and column not in _MAY_BE_ABSENT:
                 raise UserError(
                     f"{self.where(values.index(_ABSENT))}: the key {self.names[column]!r} is missing, but "
@@ -179,7 +189,6 @@ class AnswerColumns:
             # A csv file cannot tell an empty cell from a missing value.
             is_missing_if_empty = is_table and column != "response"
             self.values[column] = [value or None for value in values] if is_missing_if_empty else values
-        for column in self.names:
             converted: list[Any] = []
             try:
                 converted.extend(map(COLUMNS[column].read, self.values[column]))
@@ -200,10 +209,10 @@ class AnswerColumns:
             return {"": self}
         if None in self.values["model"]:
             raise self.error(self.values["model"].index(None), "model", "the name of the model")
-        parts: dict[str, AnswerColumns] = {}
-        for model in dict.fromkeys(self.values["model"]):
-            parts[model] = copy(self)
-            parts[model].sort([row for row, name in enumerate(self.values["model"]) if name == model])
+        rows = grouped_by(range(len(self._order)), self.values["model"].__getitem__)
+        parts = {model: copy(self) for model in rows}
+        for model, part in parts.items():
+            part.sort(rows[model])
         return parts
 
     def where(self, row: int) -> str:
@@ -232,91 +241,75 @@ class AnswerColumns:
                 raise self.error(row, "picked", expected)
 
 
-def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
-    names = list(map(str, frame.columns))
-    if repeated := next((name for name in names if names.count(name) > 1), None):
-        raise UserError(f"DataFrame: expected a different name for each column, got {repeated!r} twice")
-    columns = {name: list(map(_plain, frame.iloc[:, place].tolist())) for place, name in enumerate(names)}
-    return columns, "DataFrame row {}".format
-
-
-def _from_rows(data: Any, source: str) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
-    in_memory = isinstance(data, (list, tuple)) and all(isinstance(row, Mapping) for row in data)
+def _read(data: Any, source: str) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
+    """The columns of a table or file, and a function that names the place of a row."""
     try:
-        located = [(f"row {number}", row) for number, row in enumerate(data)] if in_memory else list(read_rows(data))
+        located = list(read_rows(data))
     except UserError as error:
         raise UserError(str(error).removeprefix("data_files: ")) from None
     if not located:  # without rows there are no columns
         raise UserError(f"{source}: expected at least one answer, got none")
     names = dict.fromkeys(name for _, row in located for name in row)
-    columns = {str(name): [_plain(row.get(name, _ABSENT)) for _, row in located] for name in names}
+    columns = {name: [_shared(row.get(name, _ABSENT)) for _, row in located] for name in names}
     places = [place for place, _ in located]  # without the rows, which fill the memory
     return columns, places.__getitem__
 
 
-def _plain(value: Any) -> Any:
-    """A value of numpy or pandas as one of Python; None for a missing one. Equal texts are one object."""
-    if type(value) is str:
-        return intern(value)
-    if type(value) in (int, bool) or value is None or value is _ABSENT:
-        return value
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
-        return None
-    return value
+def _shared(value: Any) -> Any:
+    """Make equal texts one object; None for nan, which JSON files can have."""
+    return intern(value) if type(value) is str else None if value != value else value
 
 
-def _with_options(
-    found: dict[str, list[Any]], given: Mapping[str, Any] | None
-) -> tuple[dict[str, list[Any]], Mapping[str, Any] | None]:
-    """Join options in columns of their own, such as A, B and C, to one column of lists."""
-    names = (given or {}).get("printed")
-    if isinstance(names, str) and names not in found and "," in names:
-        names = [name.strip() for name in names.split(",")]
-    is_raw = ((given or {}).get("response") or "response") in found
-    if names is None and is_raw and not found.keys() & COLUMNS["printed"].names:
-        names = list(takewhile(found.__contains__, LETTERS))
-    if not isinstance(names, list | tuple) or not names or not found.keys() >= set(names):
-        return found, given
-    rows = zip(*map(found.__getitem__, names), strict=True)
-    lists = [[value for value in row if value not in (None, "", _ABSENT)] for row in rows]
-    joined = ",".join(names)
-    return {**found, joined: lists}, {**(given or {}), "printed": joined}
+def _option_columns(found: Mapping[str, Any], names: Mapping[str, Any]) -> list[str]:
+    """The columns with one option each, such as A, B and C: those that are named, else those of responses."""
+    named = names.get("printed")
+    if named is None:
+        return option_columns([*found]) if "response" in names else []
+    if isinstance(named, str):
+        named = named.split(",") if "," in named and named not in found else ()
+    return [name.strip() for name in named]
 
 
-def _find(
-    found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None] | None, source: str, option: str
-) -> dict[str, str]:
-    """The name in the source of each column that it has."""
+def _find(found: dict[str, list[Any]], given: Mapping[str, Any] | None, source: str, option: str) -> dict[str, str]:
+    """The name in the source of each column that it has. Options in columns of their own are joined to one column."""
+    own = [*found]
     names = {column: name for column, name in (given or {}).items() if name is not None}
     if names.get("reader") in get_args(Reader) and names["reader"] not in found:
         del names["reader"]
     for column, about in COLUMNS.items():
-        if usual := [name for name in about.names or (column,) if name in found]:
+        if usual := [name for usual in about.names or (column,) if (name := find_column(usual, own))]:
             names.setdefault(column, usual[0])
-    for column, name in names.items():
+    if each := _option_columns(found, names):
+        names.pop("printed", None)
+    for column, name in [*names.items(), *(("printed", name) for name in each)]:
         if name not in found:
             meant = did_you_mean(str(name), found.keys() - names.values())
             raise UserError(
                 f"{source}: {option.format(column)}{name!r}: there is no such column.{meant} "
-                f"The columns are {', '.join(map(repr, found))}"
+                f"The columns are {', '.join(map(repr, own))}"
             )
+    if each:
+        names["printed"] = f"{each[0]} to {each[-1]}"
+        cells = ([None if cell is _ABSENT else cell for cell in found[name]] for name in each)
+        found[names["printed"]] = [filled(row) for row in zip(*cells, strict=True)]
     if "correct" in names or "picked" in names or not {"response", "answer"} <= names.keys():
         names = {column: name for column, name in names.items() if column not in RAW}
     elif "kind" in names:
         names.setdefault("variant", names["kind"])
     needed = [column for column in ("question", "variant") if column not in names]
+    if needed == ["variant"]:
+        answered = (found[names[column]] for column in ("question", "model") if column in names)
+        rows = [*map(repr, zip(*answered, strict=True))]
+        needed = needed if len({*rows}) < len(rows) else []  # each row is an original
     has_answers = any(names.keys() >= set(way) for way in _WAYS)
     if not needed and has_answers:
         return names
-    missing = [name for name in COLUMNS if name not in names]
-    words = {name: (name, *COLUMNS[name].like.split()) for name in missing}
-    like = {name: next((own for own in found if own.lower() in words[name]), "") for name in missing}
+    words = {name: (name, *about.like.split()) for name, about in COLUMNS.items() if name not in names}
+    like = {name: next((column for column in own if column.lower() in words[name]), "") for name in words}
     if not has_answers:
         needed += next((way for way in _WAYS if all(like.get(name, name) for name in way)), _WAYS[0])
     fitting = (f"{option.format(name)}{like[name] or 'COLUMN'}" for name in like if like[name] or name in needed)
-    got = ", ".join(map(repr, found)) or "none"
+    got = ", ".join(map(repr, own)) or "none"
     raise UserError(
         f"{source}: expected the columns {_EXPECTED}; got {got}. "
         f"{'Rename yours (new=old)' if given is None else 'Name yours'}: {', '.join(fitting)}. {_ORIGINALS}"
@@ -336,13 +329,12 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
             f"{columns.source}: expected the options of each response: a column 'options' or 'choices' with "
             "lists, one for each option (A, B, ...), or the column 'prompt'"
         )
-    drafts = [_draft(columns, row) for row in range(len(values["response"]))]
-    rights = _right_options(columns, drafts)
+    drafts, keyed, _ = without_labels([_draft(columns, row) for row in range(len(values["response"]))])
+    rights = _right_options(columns, keyed)
     for name in ("picked", "correct", "followed", "printed"):
         columns.names.setdefault(name, columns.names["response"])
-    values["reader"] = [reader] * len(drafts)
-    for name in ("picked", "correct", "followed", "reason", "rule"):
         values[name] = [None] * len(drafts)
+    values["reader"] = [reader] * len(drafts)
     known = (values[name] for name in ("response", "cut_off", "prompt", "came"))
     rows = zip(drafts, rights, *known, strict=True)
     shown = bar(rows, "reading", len(drafts), unit="response")
@@ -359,6 +351,7 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
         values["followed"][row] = followed
         values["reason"][row] = answer.reason
         values["rule"][row] = answer.rule
+        values["span"][row] = answer.span
     values["printed"] = [draft.options for draft in drafts]
     values["answer"] = [draft.options[right] for draft, right in zip(drafts, rights, strict=True)]
 
@@ -372,7 +365,6 @@ def _draft(columns: AnswerColumns, row: int) -> Draft:
         where = "column 'prompt': expected options such as \"A. ...\"" if prompt else "expected a list of options"
         raise UserError(f"{columns.where(row)}: {where}, got {shorten(repr(prompt), 200)}")
     if options is not None and found is not None and len(options) != len(found.options):
-        columns.names.setdefault("printed", "printed")
         raise columns.error(row, "printed", f"the {len(found.options)} options that the prompt prints")
     options = found.options if options is None and found else options
     least, most = LETTER.shows
@@ -395,5 +387,5 @@ def _right_options(columns: AnswerColumns, drafts: Sequence[Draft]) -> list[int]
         raise UserError(f"{columns.source}: {_ADVICE.sub('', doubts[0])}{how}")
     for draft, place in zip(drafts, places, strict=True):
         if isinstance(place, UnusableQuestion):
-            raise UserError(f"{draft.where}: {place}")
+            raise UserError(f"{draft.where}: {place}. Correct this row, or leave it out")
     return [place for place in places if not isinstance(place, UnusableQuestion)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from lm_eval_cora.answers.formats import BOXED, FORMATS
 from lm_eval_cora.answers.plain import opens_reasoning
-from lm_eval_cora.answers.records import Record
+from lm_eval_cora.answers.records import Record, around
 from lm_eval_cora.discovery.task_files import every_metric
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import acc
@@ -36,7 +36,7 @@ from lm_eval_cora.runs.signature import only_in_one
 from lm_eval_cora.variants.alterations import ORIGINAL, with_options
 from lm_eval_cora.variants.variant import REPEAT
 
-_EXAMPLES, _LONGEST = 3, 100  # answers that a note quotes, and their characters
+_EXAMPLES, _AROUND = 3, 50  # answers that a note quotes, and their characters around the deciding ones
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
 EQUAL_PROMPTS = "equal_prompts"  # known of a file if its variants, or the repeats of an original, have the same prompt
 _SEVERAL = "needs several variants of each question"
@@ -380,6 +380,8 @@ def notes_of(answers: Collected) -> list[str]:
     skipped = f"{table.skipped.sum():,} of {len(table.skipped):,} variants were skipped"
     if "response" in answers.given:
         skipped += ": their response is missing (null). A model that wrote nothing has an empty text"
+    printed = zip(*(answers.values[name] for name in ("question", "answer", "printed")), strict=True)
+    twice = first_few(dict.fromkeys(question for question, right, shown in printed if shown and shown.count(right) > 1))
     notes = [
         *_differing_in_form(answers),
         f"responses read by: {', '.join(answers.readers)}" if answers.readers else "",
@@ -388,6 +390,7 @@ def notes_of(answers: Collected) -> list[str]:
         "" if table.is_whole else skipped,
         *left_out(table),
         _lacking_variants(answers),
+        twice and f"the right option is printed twice, and a pick of either copy is right: {twice}",
         note_on_small_categories(table) if "category" in answers.known else "",
         note_on_few_clusters(table),
     ]
@@ -404,18 +407,14 @@ def _beside_own(answers: Collected) -> str:
     if not lost and not only:
         return text
     examples = [
-        f"{record.question_id!r}, scored {record.own:g}: {_end_of(answers.line(place)['filtered_resps'][0])!r}"
+        f"{record.question_id!r}, scored {record.own:g}: {''.join(around(said, span, _AROUND))!r}"
         for place in answers.rows[table.correct & (table.own < 1)][:_EXAMPLES].tolist()
-        for record in [answers.record(place)]
+        for record, span in [(answers.record(place), answers.values["span"][place])]
+        for said in answers.line(place)["filtered_resps"]
     ]
     also = f"; {only:.1%} are right only there" if only else ""
     shown = f"; for example {', '.join(examples)}" if examples else ""
     return f"{text}: {lost:.1%} of the answers are right but were not recognised{also}{shown}"
-
-
-def _end_of(response: str) -> str:
-    """The end of a response, where the answer mostly stands."""
-    return response if len(response) <= _LONGEST else f"…{response[-_LONGEST:]}"
 
 
 def _differing_in_form(answers: Collected) -> Iterator[str]:

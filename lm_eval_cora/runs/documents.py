@@ -253,7 +253,7 @@ class _Lines:
     def _estimates(self, file: SamplesFile, name: str, ids: Sequence[int]) -> tuple[dict[str, Estimate], list[str]]:
         """The metrics that are means over documents, and notes about the others."""
         printed = part_of(part_of(file.results, "results"), file.task)
-        expected = _evaluated(file, len(ids))
+        expected = evaluated(file, len(ids))
         is_checked = file.results and expected == len(ids)
         estimates: dict[str, Estimate] = {}
         left_out, unchecked, notes = dict(self.unusable), [], []
@@ -288,7 +288,7 @@ class _Lines:
         return estimates, notes
 
 
-def _evaluated(file: SamplesFile, found: int) -> int:
+def evaluated(file: SamplesFile, found: int) -> int:
     """Number of documents according to the results file; the number of documents found if it does not say."""
     counts = part_of(part_of(file.results, "n-samples"), file.task)
     original, effective = counts.get("original"), counts.get("effective")

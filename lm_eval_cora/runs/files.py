@@ -206,10 +206,23 @@ def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
     unchecked = "" if results else broken or "there is no results file beside the samples"
     # An interrupted run has no results file, but earlier runs of the model in the same folder may have one.
     others = [results] if results else filter(None, map(read, path.parent.glob("results_*.json")))
-    # Models without a name, such as the harness' dummy, have that of the back end.
-    models = {str(other.get("model_name") or part_of(other, "config").get("model") or "") for other in others} - {""}
+    models = {*map(model_of, others)} - {""}
     model = models.pop() if len(models) == 1 else path.absolute().parent.name
     return SamplesFile(path, task, date, model, results, unchecked)
+
+
+def model_of(results: Mapping[str, Any]) -> str:
+    """The name of the model in results; that of the back end if it has none, as the harness' dummy."""
+    config, given = part_of(results, "config"), str(results.get("model_name") or "")
+    arguments = config.get("model_args")
+    if isinstance(arguments, str):
+        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
+    known = arguments if isinstance(arguments, Mapping) else {}
+    names = (known.get(name) for name in ("peft", "delta", "pretrained", "model", "path", "engine"))
+    own = next(filter(None, names), config.get("model"))
+    # The harness draws a name for its files if the arguments have none.
+    is_drawn = own and own == results.get("model_source") and re.fullmatch("[a-z0-9]{8}", given)
+    return str((not is_drawn and given) or own or "")
 
 
 def _read_results(path: Path) -> Mapping[str, Any]:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -51,18 +50,7 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
         for path in paths:
             runs = readers.runs_in(path, labels or {})
             if not runs:
-                others = sorted({file.task for file in find_files(path) if file.date and not file.signature})
-                advice = (
-                    f", but of other tasks ({first_few(others)}). To compare two models on any tasks of the "
-                    "harness: lm-eval-cora compare OUT1 OUT2"
-                    if others
-                    else _HOW_TO_SAVE
-                )
-                reasons = first_few(readers.left_out)
-                if reasons and not others:
-                    raise UserError(reasons)
-                why = reasons and f". Not read: {reasons}"
-                raise UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}{why}")
+                raise readers.nothing_in(path)
             files = [{file.resolve() for file in run.files} for run in runs]
             found += [(path, run) for run, own in zip(runs, files, strict=True) if not own <= seen]
             seen.update(*files)
@@ -104,6 +92,21 @@ class RunReader(SamplesReaders):
             self.plan(groups := grouped(find_files(path)))
             runs = with_all_notes(map(self.merged, groups))
         return labelled(runs or self._logged(path), path, labels)
+
+    def nothing_in(self, path: Path) -> UserError:
+        """The error for a path without runs."""
+        others = first_few(sorted({file.task for file in find_files(path) if file.date and not file.signature}))
+        kept, reasons = first_few(sorted(path.rglob("answers_*.db"))), first_few(self.left_out)
+        advice = _HOW_TO_SAVE
+        if others:
+            advice = f", but of other tasks ({others}). To compare two models on any tasks of the harness: "
+            advice += f"lm-eval-cora compare OUT1 OUT2{reasons and '. Not read: '}{reasons}"
+        elif reasons:
+            return UserError(reasons)
+        elif kept:
+            advice = f", but answers of a run are kept in {kept}. It was interrupted, or had no --log_samples. To go "
+            advice += f"on, repeat its command: lm-eval-cora run ... --output_path {path} --log_samples"
+        return UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}")
 
     def _logged(self, path: Path) -> list[Run]:
         """Read the logs of other programs, and answers to other tasks of the harness."""
@@ -278,6 +281,12 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
         notes.append(f"{why} skipped {counted(table.not_begun, 'question')} of the task")
     if table.incomplete:
         notes.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
+    lost = int(re.sub(r"\D.*", "", parts.get("n", "")) or 0) - len(table.sizes) - table.incomplete
+    if lost > 0:
+        notes.append(
+            f"{counted(lost, 'question')} of the run are missing, because the samples are cut off: the values are "
+            "about the others"
+        )
     if table.duplicates:
         notes.append(f"left out {counted(table.duplicates, 'repeated answer')} to a variant")
     return notes
@@ -316,7 +325,7 @@ def read_contestants(
                 runs = [run for run in runs if not run.collected or "response" in run.collected.given]
             every: list[Any] = labelled([*runs, *documents], path, labels or {})
             if not every:
-                raise UserError(f"{path}: there are no samples{_HOW_TO_SAVE}")
+                raise readers.nothing_in(path)
             for model, name in short_names(run.model for run in every).items():
                 parts = every[: len(runs)], every[len(runs) :]
                 found.append(Contestant(name, path, *([run for run in part if run.model == model] for part in parts)))
@@ -327,12 +336,10 @@ def read_contestants(
         )
     # Names differ: with the path if two models have the same name, with a number if both are the same.
     with_label = iter(with_labels([run for contestant in found for run in contestant.runs]))
-    counts, same = Counter(name for name, *_ in found), Counter((name, path) for name, path, *_ in found)
-    numbers = {key: count(1) for key in same}
     contestants = []
-    for name, path, of_model, of_documents in found:
-        number = next(numbers[name, path])
-        name += f" ({number})" if same[name, path] > 1 else f" ({path})" if counts[name] > 1 else ""
+    for number, (name, path, of_model, of_documents) in enumerate(found, start=1):
+        several = [other.path for other in found if other.name == name]
+        name += f" ({number if several.count(path) > 1 else path})" if len(several) > 1 else ""
         named = [replace(next(with_label), model=name) for _ in of_model]
         contestants.append(Contestant(name, path, named, [replace(run, model=name) for run in of_documents]))
     return contestants

@@ -13,6 +13,7 @@ from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.log_rows import Columns, Logged, begins_with, logged, options_in, options_of, readable
 
+_STATE = "scenario_state"  # HELM's name of the file
 _EXACT = "exact_match"
 _OWN = ("chain_of_thought_correctness", _EXACT, "quasi_exact_match")  # metrics, of which the first one that exists
 _TRIALS = ("original", "other exemplars")  # kinds of variants: the first trial, and those with other exemplars
@@ -26,13 +27,13 @@ def read_helm(path: Path) -> list[Logged]:
     `own` comes from `per_instance_stats.json` if this file is beside it. Otherwise it is HELM's exact match, which
     chains of thought do not have. As in HELM's tables, perturbed questions do not count in it; here they are variants.
     """
-    beside = path.with_name("per_instance_stats.json")
+    beside = path.with_name(path.name.replace(_STATE, "per_instance_stats"))
     stats: dict[Any, dict[str, float]] = defaultdict(dict)
-    with readable(path, f"the format of HELM (adapter_spec and request_states), also in a {beside.name}"):
+    with readable(path, "the format of HELM (adapter_spec and request_states), also in a per_instance_stats.json"):
         state = json.loads(path.read_bytes())
         spec, requests = state["adapter_spec"], state["request_states"]
         model, method = str(spec["model"]), spec["method"]
-        for entry in json.loads(beside.read_bytes()) if beside.exists() else []:
+        for entry in json.loads(beside.read_bytes()) if beside.exists() and beside != path else []:
             key = entry["instance_id"], str(entry.get("perturbation")), entry["train_trial_index"]
             stats[key] |= {stat["name"]["name"]: float(stat["mean"]) for stat in entry["stats"] if "mean" in stat}
         # HELM reports the test split if there is one.
@@ -41,9 +42,11 @@ def read_helm(path: Path) -> list[Logged]:
     is_exact = not (stats or "thought" in method or spec.get("output_mapping_pattern"))
     metrics = {*chain(*stats.values()), *([_EXACT] if is_exact else [])}
     own = next(filter(metrics.__contains__, _OWN), "")
-    task, *_ = re.split("[:,]model=", path.absolute().parent.name)
     row_of = partial(_row, is_calibrated="calibrated" in method, stats=stats, own=own)
-    return logged(path, Logged(model, task, [], [], own=own), answers, row_of, len(requests) - len(tested))
+    # HELM's folder has the name of the run.
+    name = path.absolute().parent.name if path.stem == _STATE else path.stem
+    found = Logged(model, re.sub("[:,]model=[^,]*", "", name), [], [], own=own)
+    return logged(path, found, answers, row_of, len(requests) - len(tested))
 
 
 def _key(request: Any) -> Any:

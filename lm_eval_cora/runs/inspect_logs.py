@@ -7,11 +7,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.runs.log_rows import Columns, Logged, begins_with, logged, options_in, options_of, readable
 
 is_inspect = partial(
-    begins_with, rb'(?s)PK\x03\x04.{26}(_journal/|header\.json|samples/)|\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:'
+    begins_with,
+    rb"(?s)PK\x03\x04.{26}(_journal/|header\.json|samples/)|"
+    rb'\s*\{\s*("version"\s*:\s*\d+\s*,\s*)?"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{',
 )
 
 
@@ -27,13 +30,18 @@ def read_inspect(path: Path) -> list[Logged]:
 
         # The other parts of a sample are often most of a log.
         log = read_eval_log(str(path), exclude_fields={"events", "store", "attachments"})
+    if not log.samples:
+        raise UserError(
+            f"{path}: the log has no samples, only the header. Pass the log as Inspect writes it without "
+            "--no-log-samples and --header-only, or convert it: inspect log convert LOG --to json --output-dir DIR"
+        )
     # Other reducers than the mean make one value of the epochs of a question.
     summaries = log.results.scores if log.results else []
     summary = min(summaries, key=lambda one: one.reducer not in (None, "mean"), default=None)
     found = Logged(log.eval.model, log.eval.task, [], [], own=summary.name if summary else "")
     if log.status != "success":
         found.notes.append(f"the status of the log is {log.status}, so samples may be missing")
-    result = logged(path, found, log.samples or [], partial(_row, own=found.own, to_float=value_to_float()))
+    result = logged(path, found, log.samples, partial(_row, own=found.own, to_float=value_to_float()))
     values = [row["own"] for row in found.rows if row["own"] is not None]
     metrics = summary.metrics if summary else {}
     metric = metrics.get("accuracy") or metrics.get("mean")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.files import files_in, find_files
@@ -29,21 +30,22 @@ def is_log(path: Path) -> bool:
 
 
 def read_logs(path: Path) -> tuple[list[tuple[Path, Logged]], list[str]]:
-    """Read the newest log of each model and task in a file or folder; and the reasons why others are left out."""
+    """Read the logs in a file or folder, one of the same questions to a model; and why others are left out."""
     files = files_in(path, lambda name: name.endswith(_SUFFIXES)) if path.is_dir() else [path]
     newest = sorted(files, key=lambda file: file.name, reverse=True)  # their names begin with the date
     logs = [(file, partial(read, file)) for file in newest if (read := _reader_of(file))]
     if not is_log(path):
         samples = sorted(find_files(path), key=lambda file: file.date, reverse=True)
         logs += [(file.path, partial(read_other_task, file)) for file in samples]
-    found: dict[tuple[str, str], tuple[Path, Logged]] = {}
+    found: dict[Any, tuple[Path, Logged]] = {}
     left_out: list[str] = []
     for file, read in logs:
         try:
             for log in read():
-                first, _ = found.setdefault((log.model, log.task), (file, log))
+                asked = frozenset((row["question"], frozenset(row["printed"])) for row in log.rows)
+                first, _ = found.setdefault((log.model, log.task, asked), (file, log))
                 if first != file:
-                    left_out.append(f"left out {file}, older than {first}")
+                    left_out.append(f"left out {file}: {first} has answers of the same model to the same questions")
         except UserError as error:  # noqa: PERF203
             left_out.append(str(error))
-    return [found[key] for key in sorted(found)], left_out
+    return sorted(found.values(), key=lambda each: each[1][:2]), left_out

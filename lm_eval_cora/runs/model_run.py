@@ -178,8 +178,10 @@ class Run:
             warnings.append(f"read again by the {self.reader} reader, so the numbers may differ from the results file")
         followed = self.estimates.get("followed", UNDEFINED).value
         if self.reader and followed < FEW_FOLLOWED:
-            few = f"{followed:.1%} of the responses follow the format, so the scores depend on the reader"
-            warnings.append(f"{few} (here {self.reader}). Compare --reader strict and --reader flexible")
+            few = f"fewer than {FEW_FOLLOWED:.0%} of the responses follow the format (see followed), so the scores"
+            warnings.append(
+                f"{few} depend on the reader ({self.reader}). Compare --reader strict and --reader flexible"
+            )
         if self.differences:
             first, *others = self.differences
             more = f", and {len(others)} more" if others else ""

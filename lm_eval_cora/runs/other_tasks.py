@@ -14,7 +14,7 @@ from lm_eval_cora.answers.records import OPENING_MARK
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.cells import parse_cell
 from lm_eval_cora.questions.question import LETTERS
-from lm_eval_cora.runs.documents import number_of, samples_in
+from lm_eval_cora.runs.documents import evaluated, number_of, samples_in
 from lm_eval_cora.runs.files import SamplesFile, part_of
 from lm_eval_cora.runs.log_rows import Columns, Logged, logged, options_of
 from lm_eval_cora.runs.samples import arguments_in, is_ours, number_in, prompt_in
@@ -54,10 +54,11 @@ def read_other_task(file: SamplesFile) -> list[Logged]:
     if not documents:
         return []
     settle([one.question for one in documents.values()], file.task)
+    lost = evaluated(file, len(documents)) - len(documents)
+    notes = [f"{lost:,} documents of the run are missing, because the samples are cut off"] if lost > 0 else []
     means = {name: fmean(scores.values()) for name, scores in own.items()}
     best = max(means, key=means.__getitem__, default="")
     printed = part_of(part_of(file.results, "results"), file.task)
-    notes = []
     for name, mean in means.items():
         if name != best:
             notes.append(f"{_spoken(name)} says {mean:.4g}")

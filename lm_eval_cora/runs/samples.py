@@ -45,7 +45,7 @@ from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Form
-from lm_eval_cora.runs.files import lines_of_samples, part_of
+from lm_eval_cora.runs.files import lines_of_samples, model_of
 from lm_eval_cora.variants.probes import PROBES, Probe
 from lm_eval_cora.variants.variant import REPEAT
 from lm_eval_cora.workers import Pool, Worker, command, processors
@@ -407,7 +407,7 @@ class ResultsFolder:
         self._count += 1
         folder, date = self.path / f"results {self._count}", datetime.now().isoformat().replace(":", "-")
         folder.mkdir()
-        whole = {"model_name": _model_of(results), **{key: results[key] for key in results if key != "samples"}}
+        whole = {"model_name": model_of(results), **{key: results[key] for key in results if key != "samples"}}
         (folder / f"results_{date}.json").write_text(_as_json(whole), encoding="utf-8")
         for task, lines in ours.items():
             with (folder / f"samples_{task}_{date}.jsonl").open("w", encoding="utf-8") as file:
@@ -416,17 +416,6 @@ class ResultsFolder:
                     named = requests if isinstance(requests, dict) else dict(enumerate(requests))
                     file.write(f"{_as_json({**line, 'arguments': named})}\n")
         return folder
-
-
-def _model_of(results: Mapping[str, Any]) -> str:
-    """The name of the model as the harness finds it for its files, else that of the back end or the class."""
-    config = part_of(results, "config")
-    arguments = config.get("model_args")
-    if isinstance(arguments, str):
-        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
-    known = arguments if isinstance(arguments, Mapping) else {}
-    names = (known.get(name) for name in ("peft", "delta", "pretrained", "model", "path", "engine"))
-    return str(next(filter(None, names), config.get("model") or ""))
 
 
 def _as_json(value: Any) -> str:

@@ -8,24 +8,8 @@ from functools import cache, cached_property, partial
 from itertools import chain, islice, takewhile
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.question import MAX_OPTIONS, one_line
+from lm_eval_cora.questions.question import MAX_OPTIONS, SEQUENCES, one_line
 from lm_eval_cora.variants.template import Template
-
-SEQUENCES = (
-    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z",
-    "a b c d e f g h i j k l m n o p q r s t u v w x y z",
-    " ".join(map(str, range(1, 27))),
-    " ".join(map(str, range(26))),
-    "أ ب ج د هـ و ز ح ط ي ك ل م ن س ع ف ص ق ر ش ت ث خ ذ ض",
-    "أ ب ج د ه و ز ح ط ي ك ل م ن س ع ف ص ق ر ش ت ث خ ذ ض",
-    "А Б В Г Д Е Ж З И К Л М Н О П Р С Т У Ф Х Ц Ч Ш Щ Э",
-    "Α Β Γ Δ Ε Ζ Η Θ Ι Κ Λ Μ Ν Ξ Ο Π Ρ Σ Τ Υ Φ Χ Ψ Ω",
-    "ア イ ウ エ オ カ キ ク ケ コ サ シ ス セ ソ タ チ ツ テ ト ナ ニ ヌ ネ ノ ハ",
-    "가 나 다 라 마 바 사 아 자 차 카 타 파 하",
-    "甲 乙 丙 丁 戊 己 庚 辛 壬 癸",
-    "I II III IV V VI VII VIII IX X XI XII",
-)
-"""Labels of options in their order."""
 
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese have no spaces between words. Korean has, unlike in
 # `questions.question.UNSPACED`, the scripts that join a letter to a word.

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.question import UnusableQuestion, shorten
+from lm_eval_cora.questions.question import SEQUENCES, UnusableQuestion, shorten
 from lm_eval_cora.variants.printed import (
     LABEL,
-    SEQUENCES,
     PrintedQuestion,
     longest_run,
     of_one_task,

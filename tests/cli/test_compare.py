@@ -6,6 +6,12 @@ from tests.support.messages import tells
 from tests.support.written import strict
 
 
+def test_a_warning_about_several_runs_is_one_line(cli):
+    assert cli("export one two --format csv") == 0
+    (line,) = [line for line in cli.err.splitlines() if "follow the format" in line]
+    assert tells(line, "a/one, cora_demo; b/two, cora_demo: fewer than 90% of the responses")
+
+
 def test_two_models(cli):
     (found,) = strict(printed := cli.printed("compare one two --json"))
     assert cli.printed("compare one two --format json") == printed

@@ -57,6 +57,23 @@ def test_colours_on_a_terminal(cli, monkeypatch, variable, value, shows):
     assert re.sub(r"\x1b\[\d+m", "", cli.out) == piped
 
 
+ERRORS = {
+    "gate good.jsonl --require mqca>=0.1": "has no metric 'mqca'",
+    "gate good.jsonl --requires 'mcqa>=0.1' --zzzz": "--zzzz",
+    "gate": "arguments are required: RUN",
+}
+
+
+@pytest.mark.parametrize("line", ERRORS)
+@pytest.mark.parametrize("option", ["--junit {}", "--junit={}"])
+def test_errors_are_in_the_junit_file(line, option, cli, tmp_path):
+    path = tmp_path / "new" / "x.xml"
+    assert cli(f"{line} {option.format(path)}") == 3
+    root = ElementTree.parse(path).getroot()
+    assert (root.attrib["errors"], root.attrib["failures"]) == ("1", "0")
+    assert ERRORS[line] in root.find(".//error").attrib["message"]
+
+
 def test_runs_of_the_harness(cli, tmp_path):
     full, stopped = tmp_path / "full", tmp_path / "stopped"
     write(full, Moody(3), "cora_demo", {"questions": 12}, "a/full")

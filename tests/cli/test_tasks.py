@@ -5,6 +5,7 @@ import json
 import pytest
 
 from lm_eval_cora.discovery.location import tasks_folder
+from lm_eval_cora.harness import dry_run
 from tests.support.messages import tells
 from tests.support.names import NAMES
 from tests.support.simulated import TASKS, Simulated, knows, run
@@ -55,6 +56,18 @@ def test_several_tasks_and_a_folder_of_the_user(cli, tmp_path):
     line = """tasks --check cora_demo,cora_demo_order mine --metadata '{"cora": {"questions": 1}}' --include_path"""
     names = [line.partition(":")[0] for line in cli.printed(line, tmp_path).splitlines() if line[0] != " "]
     assert names == ["cora_demo", "cora_demo_order", "mine"]
+
+
+def test_tasks_of_the_harness(cli, monkeypatch):
+    monkeypatch.setattr(dry_run, "dry_run", lambda names, metadata, **_: {str(names): metadata["cora"]})
+    options = """--metadata '{"cora": {"seed": 1}}'"""
+    assert cli.printed(f"tasks --check --of a,b {options}") == "['cora_of']: {'seed': 1, 'task': ['a', 'b']}\n"
+    assert cli.printed("tasks --check cora_of_order --of a") == "['cora_of_order']: {'task': ['a']}\n"
+
+
+def test_the_file_of_one_task_is_none_of_another(cli):
+    assert cli("""tasks --check cora_demo --metadata '{"cora": {"data_files": "my.csv"}}'""") == 1
+    assert tells(cli.err, "demo: option 'data_files'", "apply to all tasks of a run", "a command of its own")
 
 
 def test_the_reading_of_the_first_question(cli, tmp_path):

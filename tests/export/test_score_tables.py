@@ -165,6 +165,12 @@ def test_the_tables_compile(three, runs, compared, tmp_path):
     assert done.returncode == 0, done.stdout[-2000:]
 
 
+def test_runs_that_did_not_ask_everything_are_marked(three):
+    text = tables_as_markdown([*three, run_by_hand({"original": "1?", "a": "1?"}, "early")])
+    assert {row[0] for row in cells_of(text)[1:]} == {*MODELS, "early †"}
+    assert "†: the run did not ask all variants" in text
+
+
 def test_models_that_were_not_asked_the_same_are_not_bold(three):
     short = run_by_hand({kind: marks[:30] for kind, marks in MODELS["good"].items()}, "short")
     both = [three[0], short]

@@ -27,6 +27,7 @@ from lm_eval_cora.harness.back_ends import (
     check_writing,
     formats_chats,
     is_always_random,
+    model_error,
     needs_seeds,
     warn_of_small_batches,
     warn_without_hub,
@@ -229,6 +230,11 @@ NOT_BUILT = [
     (["broken-on-purpose", "--model_args", "pretrained=nobody/nothing"], "nobody/nothing is not a local"),
     *[(["vllm"], "pip install 'lm-eval[vllm]'")] * (find_spec("vllm") is None),
 ]
+
+
+def test_a_missing_gguf_package_is_named():
+    error = ImportError("Please install torch and gguf>=0.10.0 to load a GGUF checkpoint in PyTorch.")
+    assert tells(str(model_error("hf", {"pretrained": "m"}, error)), "pip install gguf")
 
 
 @pytest.mark.usefixtures("quick")

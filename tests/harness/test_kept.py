@@ -11,7 +11,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.kept import AnswerCache, is_answer, open_cache
+from lm_eval_cora.harness.kept import AnswerCache, cache_file, is_answer, open_cache
 from lm_eval_cora.harness.served import NoAnswer
 from tests.support.messages import tells
 from tests.support.simulated import Simulated
@@ -50,6 +50,11 @@ def test_a_back_end_that_answers_at_the_end_is_asked_in_parts(tmp_path, back_end
     answers = AnswerCache(model, str(tmp_path / "a.db")).generate_until(asked)
     assert model.sizes == sizes
     assert answers == [f"answer {n}" for n in range(5000)]
+
+
+@pytest.mark.parametrize("name", ["my/file", "my/file_rank0.db"])
+def test_a_cache_may_be_named_as_its_file(name):
+    assert [cache_file(name, rank) for rank in (0, 3)] == ["my/file_rank0.db", "my/file_rank3.db"]
 
 
 def test_a_second_run_asks_for_nothing_and_the_harness_reads_the_same_file(tmp_path):

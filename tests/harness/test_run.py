@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import sqlite3
 from contextlib import closing
 from functools import partial
@@ -272,6 +273,16 @@ def test_an_error_of_the_model_leaves_its_class_as_it_was(run):
     assert "RuntimeError: out of memory. 0 answers" in failed.err.splitlines()[-1]
     assert "Traceback" not in failed.err
     assert run.ours("--stop", "exact").code == 0
+
+
+def test_sigterm_says_what_is_kept(run):
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        stopped = run.ours("--model_args", "skill=terminated")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert stopped.code == 128 + signal.SIGTERM
+    assert "stopped by SIGTERM. 0 answers are kept in" in stopped.err.splitlines()[-1]
 
 
 def test_ctrl_c_says_what_is_kept(run):

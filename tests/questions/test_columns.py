@@ -19,10 +19,21 @@ def test_parts_under_their_usual_names():
     assert (question.answer, question.category) == (1, "physics")
 
 
-@pytest.mark.parametrize("names", ["ABC", ["a", "b", "c"], ["option_a", "option_b", "option_c"], ["opa", "opb", "opc"]])
+OPTION_COLUMNS = [
+    *("ABC", ["a", "b", "c"], ["option_a", "option_b", "option_c"], ["opa", "opb", "opc"]),
+    *(["option1", "option2", "option3"], ["CHOICE_0", "CHOICE_1"]),
+]
+
+
+@pytest.mark.parametrize("names", OPTION_COLUMNS)
 def test_a_column_for_each_option(names):
-    row = {"question": "?", **dict(zip(names, ["Ice", "Fog", "Dew"], strict=True)), "answer": "C"}
-    assert question_of(LOCAL, row).choices == ("Ice", "Fog", "Dew")
+    row = {"question": "?", **dict(zip(names, ["Ice", "Fog", "Dew"], strict=False)), "answer": "Fog"}
+    assert question_of(LOCAL, row).choices == ("Ice", "Fog", "Dew")[: len(names)]
+
+
+def test_options_of_several_lines_stay_so_in_a_file_of_the_user():
+    code = ["if x:\r\n    y = 1  \r\n", " x  =  1 "]
+    assert question_of(LOCAL, {"question": "?", "choices": code, "answer": 0}).choices == ("if x:\n    y = 1", "x = 1")
 
 
 SHORT = {"choices": ..., "A": "Ice", "B": "Fog"}
@@ -143,6 +154,34 @@ def test_labels_in_the_options_are_removed(answers):
     assert [question.answer for question in questions] == [0, 1, 2]
     (note,) = notes
     assert tells(note, "3 of 3 questions", "labels", "'(A)1'", "'1'")
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [(["أ- واحد", "ب- اثنان"], "ب"), (["1. Ice", "2. Fog"], "2"), (["i) Ice", "ii) Fog"], "ii")],
+)
+def test_labels_of_any_script_in_the_options_are_removed_and_may_be_the_answer(options, answer):
+    (question,), _, notes = collected(mine(), {"choices": options, "answer": answer})
+    assert (question.choices, question.answer) == (tuple(text.split()[1] for text in options), 1)
+    assert tells(notes[0], "labels of their own")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(["1.5", "2.5"], ["1:30", "2:30"], ["A-frame", "B-tree"], ["1-2", "2-3"], ["A. Smith", "C. Jones"]),
+        *(["1. Ice", "2. Fog", "Dew"], ["(b) Ice", "(a) Fog"]),
+    ],
+)
+def test_what_only_begins_like_a_label_stays(options):
+    assert list(question_of(LOCAL, {"question": "?", "choices": options, "answer": options[0]}).choices) == options
+
+
+def test_questions_with_several_right_options_are_named_and_a_template_leaves_them_out():
+    rows = [{"answer": ["A", "C"]}, {"answer": ["A"]}]
+    assert tells(refused(mine(), *rows), "line 1: two right options", "'keep': {'{{ answer | length }}': 1}")
+    questions, left_out, _ = collected(mine(keep={"{{ answer | length }}": 1}), *rows)
+    assert (len(questions), [where for where, _ in left_out]) == (1, ["line 1"])
 
 
 CELLS = {"Question": "Frozen?", "choices": {"text": ["Ice", "Fog"], "label": ["A", "B"]}}

@@ -66,8 +66,11 @@ def test_a_row_becomes_a_question(name, change, expected):
         ("medqa", {"answer_idx": "B"}, r"'B' is 'Vitamin B', .* 'Vitamin C'"),
         *(("mmlu_pro", change, "contradict") for change in ({"answer": "B"}, {"answer_index": 0})),
         *(
-            ("truthfulqa", {"mc1_targets": {"choices": TEXTS, "labels": labels}}, "an answer outside the options")
-            for labels in ([0, 0, 0, 0], [1, 1, 0, 0], [1, 0, 0])
+            ("truthfulqa", {"mc1_targets": {"choices": TEXTS, "labels": labels}}, message)
+            for labels, message in (
+                ([0, 0, 0, 0], "an answer outside the options"),
+                ([1, 1, 0, 0], "two right options"),
+            )
         ),
         ("truthfulqa", {"mc1_targets": None}, r"no mc1_targets.choices"),
     ],

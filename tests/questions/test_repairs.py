@@ -94,6 +94,7 @@ def test_letters_of_their_own(published, printed):
     ],
 )  # fmt: skip
 def test_the_repairs_of_a_benchmark(name, stem, options, plain_stem, plain_options):
-    source = replace(LOCAL, reader=replace(LOCAL.reader, repairs=benchmark(name).reader.repairs))
+    reader = replace(LOCAL.reader, repairs=benchmark(name).reader.repairs, published=True)
+    source = replace(LOCAL, reader=reader)
     question = question_of(source, {"question": stem, "choices": options, "answer": options[0]})
     assert (question.stem, question.choices) == (plain_stem, plain_options)

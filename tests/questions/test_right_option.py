@@ -11,7 +11,7 @@ from lm_eval_cora.questions.right_option import AnswerKey, Draft, meanings
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, collected, mine, question_of, refused
 
-TWO = ["Ice", "Fog"]
+TWO, THREE = ["Ice", "Fog"], ["Ice", "Fog", "Dew"]
 
 
 def right(answer, choices, labels=None):
@@ -46,9 +46,14 @@ def test_what_an_answer_means(answer, choices, index):
     [
         (3, TWO, "3 is not an index from 0 to 1, the letter or the text of one of the 2 options"),
         *((answer, TWO, f"{answer!r} is not an index") for answer in (-1, "C", "", None, True, 0.5, math.nan)),
-        *((answer, TWO, "is not an index") for answer in ([1, 1], [0, 0], [], [[1], [0]], [{}, {}], {}, "²")),
+        *((answer, TWO, "is not an index") for answer in ([0, 0], [], [{}, {}], {}, "²")),
         ("\ufb06", [f"option {n}" for n in range(26)], "is not an index"),  # its upper case is "ST"
         ("fog", ["FOG", "Fog"], "is not an index"),
+        *(
+            (answer, THREE, "two right options")
+            for answer in ([0, 2], [1, 0, 1], ["Ice", "c"], "A, C", "AC", "a and b")
+        ),
+        *((answer, THREE, "is not an index") for answer in ("ABX", "Ice, Hail", [0, 9])),
         ("A", ["B", "A"], "an answer with two meanings: 'A' is the letter of option 0 and text of option 1"),
         ("1", ["1", "2"], "an answer with two meanings: '1' is the index of option 1 and text of option 0"),
     ],

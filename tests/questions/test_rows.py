@@ -141,6 +141,12 @@ def test_json_lines_in_a_json_file(content, expected, tmp_path, caplog):
     assert tells(record.getMessage(), "data_files", "my.json", "JSON lines")
 
 
+def test_a_first_line_for_excel_names_the_separator(tmp_path, caplog):
+    (tmp_path / "my.csv").write_bytes(b'sep=;\r\na;b\r\n"1;,";2')
+    assert list(read_rows(tmp_path / "my.csv")) == [("my.csv line 3", {"a": "1;,", "b": "2"})]
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     ("name", "header", "expected", "separator"),
     [
@@ -299,7 +305,7 @@ def test_other_objects(source, parts):
 
 def test_names_of_sources():
     sources = ["my.jsonl", Path("~/exams/my.part.csv"), FRAME, DATASET, datasets.DatasetDict(), 3]
-    assert list(map(source_name, sources)) == ["my", "my.part", "DataFrame", "Dataset", "Dataset", "int"]
+    assert list(map(source_name, sources)) == ["my", "my.part", "DataFrame", "Dataset", "DatasetDict", "int"]
 
 
 def test_pandas_and_datasets_are_not_imported():

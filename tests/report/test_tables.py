@@ -87,7 +87,7 @@ def test_many_invalid_answers_give_a_warning(tmp_path):
     write(tmp_path, lambda doc: "" if doc["ordinal"] else knows(doc), "cora_demo_order", {"questions": 5})
     (_, note), (_, followed) = only_section(tmp_path).notes
     assert tells(note, "80% of the answers are invalid", "empty", "20")
-    assert tells(followed, "20.0% of the responses follow the format", "--reader strict", "--reader flexible")
+    assert tells(followed, "fewer than 90% of the responses follow the format", "--reader strict", "--reader flexible")
 
 
 def test_incomplete_questions_are_not_sampled_variants(tmp_path):

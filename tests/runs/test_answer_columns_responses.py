@@ -8,9 +8,11 @@ import pytest
 from lm_eval_cora import read_runs, score
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.runs.collected import read_answers
 from tests.support.messages import tells, user_error
 
 OPTIONS, OTHER = ["Steam", "Ice", "Fog"], {"A": "o1", "B": "o2", "C": "o3"}
+OF_EACH = ("Option_A", "Option_B", "Option_C")
 SHOWN = {"original": OPTIONS, "reversed": OPTIONS[::-1], "first": ["Ice", "Fog", "Steam"]}
 
 
@@ -42,6 +44,13 @@ def in_prompts(data):
     return data.assign(prompt=prompts(data, "123"), answer=right, response=said).drop(columns="options")
 
 
+def in_arabic(data):
+    """The labels stand in the options, and the responses name them."""
+    options = [[f"{label}- {text}" for label, text in zip("أبج", row, strict=True)] for row in data.options]
+    labels = str.maketrans("ABC", "أبج")
+    return data.assign(options=options, **{name: data[name].str.translate(labels) for name in ("answer", "response")})
+
+
 def with_labels(data):
     """The labels stand in a column, and the responses name them with a counter."""
     said = [
@@ -56,6 +65,10 @@ LAYOUTS = {
     "a list": lambda data: (data, {}),
     "lists as text": lambda data: (data.assign(options=data.options.map(json.dumps)), {}),
     "columns A to C": lambda data: (in_columns(data), {}),
+    "option_a to option_c": lambda data: (in_columns(data).rename(columns=dict(zip("ABC", OF_EACH, strict=True))), {}),
+    "names in capitals": lambda data: (data.rename(columns={name: name.upper() for name in data if name != "id"}), {}),
+    "mappings": lambda data: (data.assign(options=[dict(zip("ABC", row, strict=True)) for row in data.options]), {}),
+    "labels of another script in the options": lambda data: (in_arabic(data), {}),
     "other columns": lambda data: (in_columns(data).rename(columns=OTHER), {"options": [*OTHER.values()]}),
     "in the prompt": lambda data: (data.assign(prompt=prompts(data)).drop(columns="options"), {}),
     "labels of the prompt": lambda data: (in_prompts(data), {}),
@@ -139,11 +152,31 @@ def test_a_file_of_several_models(tmp_path, capsys):
         score(data)
 
 
+@pytest.mark.parametrize(
+    ("columns", "mcqa"), [(["answer", "A", "B", "response"], 0.75), (["answer", "picked"], 0.5), (["correct"], 0.5)]
+)
+def test_rows_without_variants_are_answers_to_the_originals(columns, mcqa):
+    data = in_columns(frame()).iloc[::3].assign(picked=["A", "B", "B", "C"], correct=[0, 1, 1, 0], question=range(4))
+    plain = data[["question", *columns]]
+    assert score(plain)["mcqa"].value == mcqa
+    both = read_answers(pd.concat([plain.assign(model=name) for name in ("one", "two")]))
+    assert [len(rows.questions) for rows in both.values()] == [4, 4]
+    with user_error("'variant' (unless each question has one row)", f"'{columns[-1]}'. Name"):  # and no column "A to B"
+        score(pd.concat([plain, plain]))
+
+
 WRONG = {
+    "two right options": (frame(answer="A, C"), "row 0: two right options or more: the answer is 'A, C'"),
+    "a list of right options": (frame(answer=[["A", "C"]] * 12), "row 0: column 'answer': .* two right options"),
+    "other labels of a mapping": (frame(options=[{"1": "Ice", "2": "Fog"}] * 12), "in the column 'labels', got"),
+    "a gap in the columns": (
+        frame(A="Ice", B=None, C="Fog").drop(columns="options"),
+        "row 0: column 'A to C': expected",
+    ),
     "no option": (frame(answer="D"), "row 0: an answer outside the options: 'D' is not"),
     "mixed answers": (
         frame(answer=["Ice"] * 11 + ["A"]),
-        r"kinds: text \(DataFrame row 0: 'Ice'\), letter .*: 'A'\)\. Write the letter or the text of the right option",
+        r"kinds: text \(row 0: 'Ice'\), letter .*: 'A'\)\. Write the letter or the text of the right option",
     ),
     "from 1": (frame(answer=["ABC".index(a) + 1 for a in frame().answer]), "Write the letter or the text of the right"),
     "from 1, in two rows": (

@@ -108,7 +108,7 @@ BAD = {
         for name, value in NO_TEXTS
     },
     "options text": ({**GOOD, "options": "ab"}, "'options': expected a list of options, got 'ab'"),
-    "options an object": ({**GOOD, "options": {"a": 1}}, "'options': expected a list of options"),
+    "options an object": ({**GOOD, "options": {"a": ["b"]}}, "'options': expected a list of options"),
     "options with null": ({**GOOD, "options": ["a", None]}, "'options': expected a text or a number"),
     "followed a word": ({**GOOD, "followed": "maybe"}, "'followed': expected True or False .* got 'maybe'"),
     "picked not printed": ({**GOOD, "options": ["b", "c"]}, r"'picked': .* \['b', 'c'\], .* got 'a'"),
@@ -312,6 +312,12 @@ def test_balanced_orders(orders, expected):
     row = {"question": "q", "picked": "a", "answer": "a"}
     rows = [{**row, "variant": n, "printed": list(order)} for n, order in enumerate(orders.split())]
     assert ("balanced" in read_answers(rows)[""].known) == expected
+
+
+def test_a_right_option_that_is_printed_twice_is_noted():
+    row = {"answer": "Ice", "options": ["Ice", "Fog", "Ice"], "picked": "Ice"}
+    notes = score([{"question": n, **row, "options": row["options"][: n + 2]} for n in range(2)]).notes
+    assert notes == ("the right option is printed twice, and a pick of either copy is right: 1",)
 
 
 def test_clusters_are_the_units():

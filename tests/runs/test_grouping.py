@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lm_eval_cora.questions.messages import left_out_for_references
-from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.runs.grouping import read_contestants, read_runs
 from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.messages import tells, user_error
 from tests.support.names import probe_of
@@ -241,6 +241,28 @@ def test_a_results_file_instead_of_its_folder(demo, tmp_path):
     for path in (folder, results):
         check_numbers(the_run(path), demo["cora_demo"], "cora_demo")
         assert the_run(path).signature
+
+
+def test_samples_whose_last_questions_are_cut_off_are_noted(demo, tmp_path):
+    written = copied(demo["cora_demo"], tmp_path)
+    put(written.samples, lines_of(written.samples)[: -2 * 26])
+    assert the_run(tmp_path).notes[-1].startswith("2 questions of the run are missing")
+
+
+@pytest.mark.parametrize(("name", "shown"), [("k3v9zq0a", "dummy"), ("mine", "mine")])
+def test_a_model_without_a_name_has_that_of_its_back_end(name, shown, demo, tmp_path):
+    """The harness draws a name of eight letters and digits."""
+    written = copied(demo["cora_demo"], tmp_path)
+    config = {"model": "dummy", "model_args": {}}
+    edit_results(written, lambda results: results.update(model_name=name, model_source="dummy", config=config))
+    assert the_run(tmp_path).model == shown
+
+
+@pytest.mark.parametrize("read", [lambda path: read_runs([path]), lambda path: read_contestants([path, path])])
+def test_an_interrupted_run_is_named_with_the_way_on(read, tmp_path):
+    put(tmp_path / "answers_0_rank0.db", [])
+    with user_error("answers of a run are kept in", "answers_0_rank0.db", f"run ... --output_path {tmp_path} --log"):
+        read(tmp_path)
 
 
 def test_paths_without_samples(tmp_path, demo):

@@ -96,7 +96,7 @@ def test_files_of_answers(tmp_path):
 def test_missing_columns_are_one_line(tmp_path):
     path = write_answers(tmp_path / "a.csv", [{"qid": 1, "perm": 0, "choices": "[]", "gold": "A", "output": "B"}])
     names = "question=qid, variant=perm, answer=gold, response=output. Without 'original'"
-    parts = (str(path), "'question', 'variant', and", "'qid', 'perm', 'choices', 'gold'", "Rename yours", names)
+    parts = (str(path), "'question'", "'variant'", "'qid', 'perm', 'choices', 'gold'", "Rename yours", names)
     with user_error(*parts):
         read_runs([path])
 

@@ -132,14 +132,26 @@ def test_options_may_stand_only_in_the_messages_and_several_right_ones_are_left_
     assert "2 without" in found.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("begin", "expected"),
+    [
+        ('{"status": "error",\n"eval": {', True),  # as older versions and other tools write it
+        ('{"version": 2, "status": "ok", "rows": []}', False),
+    ],
+)
+def test_a_log_in_json_has_a_status_and_an_evaluation(begin, expected, tmp_path):
+    (tmp_path / "log.json").write_text(begin)
+    assert is_inspect(tmp_path / "log.json") == expected
+
+
 def test_other_logs_are_one_clear_error(tmp_path, monkeypatch):
     with user_error("expected", "multiple-choice", "1 without 2 to 26 options"):
         run(tmp_path, [Sample(input="What is 2 + 2?", target="4")], "4", solver=generate(), scorer=parts())
     (path,) = tmp_path.iterdir()
     header = read_eval_log(str(path), header_only=True).model_dump_json().encode()
-    for name, content in {"a.eval": path.read_bytes()[:-99], "a.json": header}.items():
+    for name, content, problem in (("a.eval", path.read_bytes()[:-99], "expected"), ("a.json", header, "no samples")):
         (tmp_path / name).write_bytes(content)
-        with user_error(name, "expected"):
+        with user_error(name, problem):
             read_inspect(tmp_path / name)
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
     with user_error(str(path), "pip install -U 'lm-eval-cora[inspect]'"):

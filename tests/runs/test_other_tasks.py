@@ -135,6 +135,17 @@ HOSTILE = [
 ]
 
 
+def test_the_example_of_an_answer_shows_what_decided_and_missing_documents_are_counted(tmp_path):
+    put(
+        tmp_path / f"results_{DATE}.json",
+        [{"results": {"exam": {}}, "n-samples": {"exam": {"original": 3, "effective": 3}}}],
+    )
+    said = f"{'Hm. ' * 40}The answer is B. {'So much for that. ' * 40}"
+    notes = of_lines(tmp_path, line(said=said), line(1, "B", exact_match=1.0)).notes
+    assert tells(notes[0], "1 documents of the run are missing")
+    assert tells(notes[-1], "scored 0: '…", "Hm. The answer is B. So much", "…'")
+
+
 def test_lines_that_cannot_be_read_are_counted(tmp_path):
     lines = [*map(line, range(50)), *(line(100 + n) | changed for n, changed in enumerate(HOSTILE)), "[", "7"]
     found = of_lines(tmp_path, *lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,8 @@ class KnowsSome(Simulated):
             raise RuntimeError("out of memory")
         if self.skill == "stopped":
             raise KeyboardInterrupt
+        if self.skill == "terminated":
+            signal.raise_signal(signal.SIGTERM)
         self.prompts += [request.args[0] for request in requests]
         return [self._say(request.doc, request.args[0]) for request in requests]
 

@@ -215,7 +215,7 @@ Answers = Mapping[str, str]
 def write_by_hand(path: Path, answers: Answers) -> Path:
     """Write answers as a file for `score`."""
     rows = [
-        {"question": f"q{number:03}", "variant": kind, "correct": mark == "1"}
+        {"question": f"q{number:03}", "variant": kind, "correct": None if mark == "?" else mark == "1"}
         for number, marks in enumerate(zip(*answers.values(), strict=True))
         for kind, mark in zip(answers, marks, strict=True)
         if mark != "-"
