@@ -15,6 +15,7 @@ from lm_eval_cora.answers.plain import LINE_BREAK, Edited
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, Reader
+from lm_eval_cora.questions.repairs import own_labels
 from lm_eval_cora.variants.order import POSITIONS
 from lm_eval_cora.variants.variant import Variant
 
@@ -205,7 +206,8 @@ def read_answer(
         reader: `flexible`, or `strict` for the rules of the papers.
         cut_off: Whether the token limit ended the response. It then counts only if its answer was stated in full
             before, in the format that was asked for.
-        labels: The printed labels of the options if they are not A, B, C, such as ("1", "2", "3").
+        labels: The printed labels of the options if they are not A, B, C, such as ("1", "2", "3"). Labels at the
+            beginning of all options count, too.
 
     Returns:
         The answer. `position` is an index into `options`, or None; `selected` and `written` are the answers of the
@@ -238,6 +240,8 @@ def read_answer(
     are_texts = not isinstance(labels, str) and all(isinstance(label, str) and label for label in labels)
     if not are_texts or (labels and not len(labels) == len(set(labels)) == len(options)):
         raise UserError(f"read_answer: labels: expected a different label for each option, got {labels!r}")
+    if not labels:
+        labels, options = own_labels(options) or (labels, options)
     doc = {"ask": format, "printed": list(range(len(options))), "choices": list(options), "labels": labels}
     return answer_in(doc, Response(response, cut_off=cut_off), reader)
 

@@ -22,6 +22,10 @@ SEQUENCES = (
     "ア イ ウ エ オ カ キ ク ケ コ サ シ ス セ ソ タ チ ツ テ ト ナ ニ ヌ ネ ノ ハ",
     "가 나 다 라 마 바 사 아 자 차 카 타 파 하",
     "甲 乙 丙 丁 戊 己 庚 辛 壬 癸",
+    "الف ب ج د ه و",
+    "क ख ग घ ङ च",
+    "ก ข ค ง จ ฉ",
+    "① ② ③ ④ ⑤ ⑥ ⑦ ⑧ ⑨",
     "I II III IV V VI VII VIII IX X XI XII",
 )
 """Labels of options in their order."""

@@ -40,7 +40,7 @@ def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
 # A digit after "1." or a letter after "A-" belongs to the option: "1.5", "A-frame".
 _OWN_LABEL = re.compile(
     r"\s*[(\[（【]?([^\W_]{1,4})"
-    r"(?:[)\]）】][.:]?|[.:：、．](?!(?<=\d.)\d)|\s?[-–—](?:\s|(?<=[^\x00-\x7f].)))\s*(?=\S)"
+    r"(?:(?<=[①-⑨])|[)\]）】][.:]?|[.:：、．](?!(?<=\d.)\d)|\s?[-–—](?:\s|(?<=[^\x00-\x7f].)))\s*(?=\S)"
 )
 
 
@@ -53,7 +53,7 @@ def own_labels(options: Sequence[str]) -> tuple[list[str], tuple[str, ...]] | No
     labels = [match[1] for match in found]
     begin = " ".join([*labels, ""])
     is_sequence = any(f"{sequence} ".startswith((begin, begin.upper())) for sequence in SEQUENCES)
-    if len(found) < len(options) or not is_sequence:
+    if not found or len(found) < len(options) or not is_sequence:
         return None
     plain = tuple(match.string[match.end() :] for match in found)
     _, plain = own_labels(plain) or (labels, plain)  # some sources have each label twice
