@@ -132,7 +132,8 @@ def settled(known: Course, requirement: Requirement, before: float = 0.0, higher
     if known.is_above(least, tail) and known.is_below(most, tail):
         return "pass"
     tail /= isfinite(least) + isfinite(most)  # a wrong end on either side
-    return "fail" if known.is_below(least, tail) or known.is_above(most, tail) else "undecided"
+    is_outside = known.is_below(least, tail, strictly=True) or known.is_above(most, tail, strictly=True)
+    return "fail" if is_outside else "undecided"
 
 
 def _read_policy(path: Path) -> list[Requirement]:

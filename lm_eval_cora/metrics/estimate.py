@@ -151,7 +151,7 @@ def ratio_of(
     is_share = between == (0.0, 1.0) and all(((each == 0) | (each == most)).all() for each in (parts, wholes))
     outcomes = np.where(inside, parts / most, nan) if is_share and (inside == (wholes > 0)).all() else None
     if count < 2:
-        return Estimate(float(share), nan, outcomes=outcomes)
+        return Estimate(float(share), nan, outcomes=outcomes, between=between)
     part, whole = parts / wholes.mean(), wholes / wholes.mean()
     ratio = of_influence(float(share), part - share * whole, between, scale=np.abs(part).max(), questions=count)
     few = 1.0 if ratio.ends else sqrt((1 - 1 / len(wholes)) / (1 - 1 / count))

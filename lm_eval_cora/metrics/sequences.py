@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import log, sqrt
+from math import isnan, log, sqrt
 from statistics import fmean
 
 import numpy as np
@@ -60,33 +60,32 @@ class Course:
     between: tuple[float, float] = (0.0, 1.0)
 
     @property
-    def is_complete(self) -> bool:
-        """Whether all units were asked, so that nothing is uncertain."""
-        return bool(self.values.shape[1] == self.total)
-
-    @property
     def value(self) -> float:
         """The metric of the units asked so far."""
         return float(self.values.mean(axis=1).prod())
 
-    def is_above(self, bound: float, tail: float) -> bool:
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The lowest and the highest value for all units, whatever the others are; equal after all units."""
+        left = self.total - self.values.shape[1]
+        means = (self.values.sum(axis=1)[:, None] + left * self.ranges) / self.total
+        low, high = np.clip(means, *self.between).prod(axis=0).tolist()
+        return low, high
+
+    def is_above(self, bound: float, tail: float, *, strictly: bool = False) -> bool:
         """Whether the value for all units is at least a bound: wrong with a probability of at most `tail`, ever."""
-        if self.is_complete:
-            return self.value >= bound - _ROUNDING
-        if bound <= self.between[0]:
-            return True
+        if (known := self._without_bets(bound, 1, strictly)) is not None:
+            return known
         if len(self.values) == 1:
             return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
         bound = max(bound, _STEP**-_MOST)  # for a lower one q could be outside the values that are tested
         gains = (self._gain(np.array([[[q, 1.0]]]), np.array([[_BETWEEN * 2 * sqrt(q * bound)]]))[0] for q in _WEIGHTS)
         return all(gain >= -log(tail) for gain in gains)
 
-    def is_below(self, bound: float, tail: float) -> bool:
+    def is_below(self, bound: float, tail: float, *, strictly: bool = False) -> bool:
         """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
-        if self.is_complete:
-            return self.value <= bound + _ROUNDING
-        if bound >= self.between[1]:
-            return True
+        if (known := self._without_bets(bound, -1, strictly)) is not None:
+            return known
         if len(self.values) == 1:
             return bool(self._gain(-np.ones((1, 1, 1)), np.array([[-bound]]))[0] >= -log(tail))
         # The q of a step comes from the steps before it, which makes no difference to what a player wins on average.
@@ -96,11 +95,16 @@ class Course:
         bounds = -2 * np.sqrt(ratio * max(bound, 0.0))[None]
         return bool(self._gain(weights, bounds)[0] >= -log(tail))
 
+    def _without_bets(self, bound: float, sign: int, strictly: bool) -> bool | None:
+        """Whether the value is beyond a bound, above it for the sign 1, whatever the other units are; None if open."""
+        near, far = sorted(sign * (end - bound) for end in self.possible)
+        if near > (_ROUNDING if strictly else -_ROUNDING):
+            return True
+        return False if far <= _ROUNDING else None
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
-        if self.is_complete:
-            return self.value, self.value
-        tail, (least, most) = (1 - level) / 2, self.between
+        tail, (least, most) = (1 - level) / 2, self.possible
         start = min(max(self.value, least), most) if self.values.size else (least + most) / 2
         low = _edge(lambda bound: self.is_above(bound, tail), least, start)
         high = _edge(lambda bound: self.is_below(bound, tail), most, start)
@@ -118,8 +122,7 @@ class Course:
         bets = 2.0 ** -np.arange(-1, max(1, int(log(self.total / 8, 4)) + 1))
         won = [np.cumsum(np.log1p(np.minimum(bet, most) * (values - expected) / width), axis=1) for bet in bets]
         together = np.logaddexp.reduce(won, axis=0) - log(len(bets))
-        disproved = self.total * bounds - sums - values < (low - _ROUNDING * width) * (unasked - 1)
-        gain: Floats = np.where(disproved, np.inf, together).max(axis=1, initial=0.0)
+        gain: Floats = together.max(axis=1, initial=0.0)
         return gain
 
 
@@ -189,6 +192,7 @@ def course_of(
 def _values_of(mean: Mean, table: ResponseTable) -> tuple[dict[str, float], tuple[float, float]]:
     """The values of the questions whose mean a metric is, and their range; empty if it is not a mean over questions."""
     found = mean(replace(table, clusters=("",) * len(table.sizes)))
-    if not found.is_mean or found.influence is None:
+    if not found.is_mean or isnan(found.value):
         return {}, (0.0, 1.0)
-    return dict(zip(table.question_ids, (found.value + found.influence).tolist(), strict=True)), found.between
+    values = found.value + (np.zeros(1) if found.influence is None else found.influence)  # None: a single question
+    return dict(zip(table.question_ids, values.tolist(), strict=True)), found.between
