@@ -178,7 +178,7 @@ class AskingLM(ForwardingLM):
 
         back_end = behind(self.lm)
         at_once = (getattr(back_end, name, 1) for name in ("_concurrent", "batch_size"))
-        busy = self.world_size * max(number if isinstance(number, int) else _MANY for number in at_once)
+        busy = max(number if isinstance(number, int) else _MANY for number in at_once)
         return rounds.until_settled(agenda, is_settled, partial(self.until.next_look, busy=busy), self.budget or inf)
 
     def _report(
