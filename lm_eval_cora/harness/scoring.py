@@ -34,7 +34,7 @@ from lm_eval_cora.harness.compat import Cell, RecordCell, RecordScore, SampleRow
 from lm_eval_cora.harness.docs import Doc, passages_of
 from lm_eval_cora.harness.rounds import AnsweredVariant
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics.entries import Entry, compute
+from lm_eval_cora.metrics.entries import Entry, compute, note_on_unvaried
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.kinds import note_on_few_clusters
 from lm_eval_cora.metrics.noise import describe_noise
@@ -251,6 +251,7 @@ class Scoring:
         yield INFO, notices.describe_not_begun(table, is_certain=self.seed is not None)
         yield WARNING, notices.describe_incomplete(table)
         yield WARNING, notices.describe_timeouts(len(table.ran_out))
+        yield WARNING, note_on_unvaried(self.entries, table)
         yield WARNING, "" if self.seed is not None else note_on_few_clusters(table)
         yield INFO, describe_noise(table)
         if table.question_ids:

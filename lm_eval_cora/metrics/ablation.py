@@ -177,7 +177,7 @@ def chance_bmca(table: ResponseTable, levels: Sequence[float]) -> list[float]:
         for number in printed:
             right = np.convolve(right, [1 - 1 / number, 1 / number])
         needed = [-(-level.numerator * len(printed) // level.denominator) for level in exact]
-        chances += count * np.array([right[k:].sum() for k in needed])
+        chances += count * np.array([right[k:].sum() / right.sum() for k in needed])  # 1 at level 0
     return [float(chance) for chance in chances / len(table.sizes)]
 
 

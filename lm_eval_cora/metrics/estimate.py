@@ -124,12 +124,9 @@ def mean_of(values: Floats, members: Bools | None = None, *, between: tuple[floa
     return replace(mean, is_mean=members is None)
 
 
-def share_of(hits: Bools, members: Bools | None = None, *, is_fixed: bool = False) -> Estimate:
-    """Share of questions for which something is true."""
-    share = mean_of(hits.astype(np.float64), members)
-    if is_fixed and not isnan(share.stderr):
-        return replace(share, stderr=0.0, ends=(share.value, share.value))
-    return share
+def share_of(hits: Bools, members: Bools | None = None, *, least: float = 0.0) -> Estimate:
+    """Share of questions for which something is true; `least` is 1 if it is true by definition."""
+    return mean_of(hits.astype(np.float64), members, between=(least, 1.0))
 
 
 def ratio_of(

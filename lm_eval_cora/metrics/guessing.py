@@ -14,7 +14,11 @@ from lm_eval_cora.metrics.responses import Floats, ResponseTable, bits_of
 __all__ = ["above_chance", "acc_longest", "chance"]
 
 
-@metric("Expected accuracy of random picks: mean over questions of 1 / number of options.", needs=("printed",))
+@metric(
+    "Expected accuracy of random picks: mean over questions of 1 / number of options.",
+    needs=("printed",),
+    of_one_answer=True,
+)
 def chance(table: ResponseTable) -> Estimate:
     """Expected accuracy of random picks: mean over questions of 1 / A_i, where question i prints A_i options.
 
@@ -32,7 +36,12 @@ def chance(table: ResponseTable) -> Estimate:
     return mean
 
 
-@metric("Accuracy above that of random picks, paired by question.", bounds=(-1.0, 1.0), needs=("printed",))
+@metric(
+    "Accuracy above that of random picks, paired by question.",
+    bounds=(-1.0, 1.0),
+    needs=("printed",),
+    of_one_answer=True,
+)
 def above_chance(table: ResponseTable) -> Estimate:
     """Accuracy above that of random picks: mean over questions of RC(i) - 1 / A_i, with A_i of `chance`.
 
@@ -46,7 +55,7 @@ def above_chance(table: ResponseTable) -> Estimate:
     return table.mean(table.hits / table.sizes - _chances(table), between=(-1.0, 1.0))
 
 
-@metric("Accuracy of always picking the longest option, in characters.", needs=("longest",))
+@metric("Accuracy of always picking the longest option, in characters.", needs=("longest",), of_one_answer=True)
 def acc_longest(table: ResponseTable) -> Estimate:
     """Accuracy of always picking the longest option, in characters.
 

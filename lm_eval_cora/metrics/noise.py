@@ -64,8 +64,8 @@ def maj_at_k(table: ResponseTable) -> Estimate:
     return table.mean(modal_picks(prompts, ~prompts.skipped).credit, prompts.sizes > 0)
 
 
-@metric("Share of questions whose answers to k equal prompts are all right.", needs=("equal_prompts",))
 @takes_arrays
+@metric("Share of questions whose answers to k equal prompts are all right.", needs=("equal_prompts",))
 def pass_hat_k(answers: ResponseTable) -> Estimate:
     """Share of questions whose answers to k equal prompts are all right: pass^k.
 

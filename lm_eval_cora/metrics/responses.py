@@ -248,9 +248,9 @@ class ResponseTable:
         """Mean of one value per question, (N,); see `mean_of`. As in the next three, clusters are its units."""
         return self.clustered(mean_of(values, members, between=between))
 
-    def share(self, hits: Bools, members: Bools | None = None, *, is_fixed: bool = False) -> Estimate:
+    def share(self, hits: Bools, members: Bools | None = None, *, least: float = 0.0) -> Estimate:
         """Share of questions for which something is true, (N,); see `share_of`."""
-        return self.clustered(share_of(hits, members, is_fixed=is_fixed))
+        return self.clustered(share_of(hits, members, least=least))
 
     def ratio(
         self,

@@ -100,7 +100,7 @@ class Course:
         near, far = sorted(sign * (end - bound) for end in self.possible)
         if near > (_ROUNDING if strictly else -_ROUNDING):
             return True
-        return False if far <= _ROUNDING else None
+        return False if far - near <= _ROUNDING else None  # False after all units
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""

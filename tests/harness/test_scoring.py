@@ -12,6 +12,7 @@ import datasets
 import pytest
 
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.decide.verdicts import Requirement, verdicts_of
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined
 from lm_eval_cora.harness.docs import questions_digest
 from lm_eval_cora.harness.scoring import digest_of, in_signature, metric_keys, score_response, spread
@@ -20,6 +21,8 @@ from lm_eval_cora.questions.benchmark import Benchmark, Data
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.model_run import not_comparable
 from lm_eval_cora.runs.signature import signature_parts
+from lm_eval_cora.variants.divergent import DIVERGENT
+from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.template import Template
 from tests.support.building import build
 from tests.support.rows import write as write_rows
@@ -60,6 +63,22 @@ def test_what_a_line_of_the_samples_file_says():
         line = json.loads(json.dumps(spread(score_response(DOC, [said]), metric_keys(names)), default=str))
         assert {key: value for key, value in line.items() if value != ""} == told
         assert list(line) == [f"{name}{end}" for name in names for end in ("", "_stderr")]
+
+
+def test_a_probe_with_one_variant_has_an_accuracy_and_one_note(tmp_path, monkeypatch, caplog):
+    def only_original(question, setting):
+        return [replace(variant, variants=1) for variant in DIVERGENT.expand(question, setting)[:1]]
+
+    monkeypatch.setitem(PROBES, "divergent", replace(DIVERGENT, expand=only_original))
+    done = write(tmp_path, knows, "cora_demo", {"questions": 40})
+    assert [done.printed[f"{name},none"] for name in ("mcqa", "cora", "ci")] == [1.0, "nan", "nan"]
+    found = the_run(done.folder)
+    for told in (caplog.messages, found.warnings):
+        (note,) = [text for text in told if "needs several variants of each question" in text]
+        assert "undefined: " in note
+    assert "cora" not in make_report([found]).sections[0].headline.sentences[0].lower()
+    (verdict,) = verdicts_of([found], [], [Requirement("cora", ">=", 0.5)])
+    assert (verdict.outcome, verdict.reason) == ("undecided", "cora is undefined in this run")
 
 
 def test_records_travel_between_ranks():

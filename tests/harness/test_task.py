@@ -159,7 +159,7 @@ NAMED_OTHERWISE = {
     "equal@": "equal_at",
     "maj@": "maj_at_k",
     "pass^k": "pass_hat_k",
-    "mcqa_plus_sampled": "mcqa_plus",
+    "mcqa_plus_sampled": "acc",
     "questions": "subset_sizes",
     **dict.fromkeys(("templates", "positions", "samples", "styles"), "each_kind"),
     "acc_choices_only": "acc",
