@@ -322,19 +322,18 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     estimate = run.estimates[metric]
     sample: Sample | None
-    at_least: bool | None
+    higher = entry.get("higher_is_better")
     known = course(entry, run.table, run.seed, before.table if before else None) if run.is_stopped else None
     check_bound(requirement, entry)
     if before is None:
-        sample, at_least = Level(estimate, run.table.units), requirement.sign == ">="
+        sample = Level(estimate, run.table.units)
         numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, run.table.units))
     else:
-        at_least = entry.get("higher_is_better")
         first = before.estimates[metric]
         numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2), cautious=True)
         sample = None if isnan(numbers.stderr) else replace(Contrast.of(first, estimate), cautious=True)
-        bound = copysign(bound, numbers.value) if is_same else -bound if at_least else bound  # the nearer one
-    allowed = requirement.allowed(higher=at_least)
+        bound = copysign(bound, numbers.value) if is_same else -bound if higher else bound  # the nearer one
+    allowed = requirement.allowed(higher=higher)
     outcome = decide(numbers.low, numbers.high, *allowed)
     if requirement.sign == "±":
         outcome = decide_width(numbers.low, numbers.high, bound)
@@ -342,7 +341,7 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         value = before.estimates[metric].value if before else 0.0
         low, high = known.interval(level) if before else estimate.interval
         numbers = Difference((known if before else estimate).value - value, nan, low - value, high - value)
-        outcome = settled(known, requirement, value, entry.get("higher_is_better"))
+        outcome = settled(known, requirement, value, higher)
     needed, is_open = None, outcome == "undecided"
     can_plan = is_open and not run.is_stopped and requirement.sign != "±" and abs(numbers.value - bound) > _SAME
     if can_plan and sample is not None:

@@ -202,10 +202,7 @@ def _advise_on_limit(records: Sequence[Record], setting: Conditions) -> str:
     lost = sum(record.invalid for record in cut)
     few = lost <= TOO_MANY_INVALID * len(cut)
     limit = "the token limit" if setting.limit is None else f"the limit of {setting.limit:,} tokens"
-    room = _room(setting.limit)
-    advice = (
-        "The others state it before the cut, so more tokens would change little" if few else room[0].upper() + room[1:]
-    )
+    advice = "the others state it before the cut, so more tokens would change little" if few else _room(setting.limit)
     return (
         f"{len(cut):,} of {len(records):,} responses were cut off by {limit}, and {lost:,} of these have no answer. "
         f"{advice[0].upper()}{advice[1:]}"

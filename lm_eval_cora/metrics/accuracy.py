@@ -41,7 +41,7 @@ def acc(answers: ResponseTable) -> Estimate:
         >>> acc([[1, 1, 1, 1], [0, 0, 0, 0]]).value
         0.5
     """
-    return answers.ratio(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
+    return _pooled(answers, answers.correct)
 
 
 @takes_arrays

@@ -20,8 +20,9 @@ smaller.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partialmethod
 from math import isnan, log, sqrt
 from statistics import fmean
 
@@ -72,35 +73,32 @@ class Course:
         low, high = np.clip(means, *self.between).prod(axis=0).tolist()
         return low, high
 
-    def is_above(self, bound: float, tail: float, *, strictly: bool = False) -> bool:
-        """Whether the value for all units is at least a bound: wrong with a probability of at most `tail`, ever."""
-        if (known := self._without_bets(bound, 1, strictly)) is not None:
-            return known
-        if len(self.values) == 1:
-            return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
-        bound = max(bound, _STEP**-_MOST)  # for a lower one q could be outside the values that are tested
-        gains = (self._gain(np.array([[[q, 1.0]]]), np.array([[_BETWEEN * 2 * sqrt(q * bound)]]))[0] for q in _WEIGHTS)
-        return all(gain >= -log(tail) for gain in gains)
+    def _is_beyond(self, sign: int, bound: float, tail: float, *, strictly: bool = False) -> bool:
+        """Whether the value for all units is at least a bound, or for the sign -1 at most.
 
-    def is_below(self, bound: float, tail: float, *, strictly: bool = False) -> bool:
-        """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
-        if (known := self._without_bets(bound, -1, strictly)) is not None:
-            return known
-        if len(self.values) == 1:
-            return bool(self._gain(-np.ones((1, 1, 1)), np.array([[-bound]]))[0] >= -log(tail))
-        # The q of a step comes from the steps before it, which makes no difference to what a player wins on average.
-        first, second = _before(self.values)
-        ratio = np.clip((second + 2) / (first + 1), _STEP**-_MOST, _STEP**_MOST)
-        weights = -np.stack([ratio, np.ones_like(ratio)], axis=-1)[None]
-        bounds = -2 * np.sqrt(ratio * max(bound, 0.0))[None]
-        return bool(self._gain(weights, bounds)[0] >= -log(tail))
-
-    def _without_bets(self, bound: float, sign: int, strictly: bool) -> bool | None:
-        """Whether the value is beyond a bound, above it for the sign 1, whatever the other units are; None if open."""
+        It is wrong with a probability of at most `tail`, ever.
+        """
         near, far = sorted(sign * (end - bound) for end in self.possible)
         if near > (_ROUNDING if strictly else -_ROUNDING):
             return True
-        return False if far - near <= _ROUNDING else None  # False after all units
+        is_open = far - near > _ROUNDING  # after all units nothing is
+        return is_open and all(self._gain(*player) >= -log(tail) for player in self._players(sign, bound))
+
+    is_above, is_below = partialmethod(_is_beyond, 1), partialmethod(_is_beyond, -1)
+
+    def _players(self, sign: int, bound: float) -> Iterator[tuple[Floats, Floats]]:
+        """The weights, (T or 1, K), and bounds, (T or 1,), of the players who all have to win; see `_gain`."""
+        if len(self.values) == 1:
+            yield np.full((1, 1), sign), np.full(1, sign * bound)
+        elif sign > 0:
+            bound = max(bound, _STEP**-_MOST)  # for a lower one q could be outside the values that are tested
+            for q in _WEIGHTS:
+                yield np.array([[q, 1.0]]), np.array([_BETWEEN * 2 * sqrt(q * bound)])
+        else:
+            # The q of a step comes from those before it, which makes no difference to what a player wins on average.
+            first, second = _before(self.values)
+            ratio = np.clip((second + 2) / (first + 1), _STEP**-_MOST, _STEP**_MOST)
+            yield -np.stack([ratio, np.ones_like(ratio)], axis=-1), -2 * np.sqrt(ratio * max(bound, 0.0))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
@@ -110,23 +108,18 @@ class Course:
         high = _edge(lambda bound: self.is_below(bound, tail), most, start)
         return low, high
 
-    def _gain(self, weights: Floats, bounds: Floats) -> Floats:
-        """(G,) log of the most that each of G players ever had; they bet that weighted sums of the means are higher."""
-        # `weights` is (G, T or 1, K), `bounds` (G, T or 1): the largest value of the sum that is not disproved.
-        values, sums = ((weights * each.T).sum(axis=-1) for each in (self.values, _before(self.values)))
-        low, high = (pick(weights * self.ranges[:, 0], weights * self.ranges[:, 1]).sum(axis=-1) for pick in _ENDS)
+    def _gain(self, weights: Floats, bounds: Floats) -> float:
+        """Log of the most that a player ever had, who bets that weighted sums of the means are above their bounds."""
+        values, sums = ((weights * each.T).sum(axis=1) for each in (self.values, _before(self.values)))
+        ends = weights * self.ranges[:, 0], weights * self.ranges[:, 1]
+        low, high = np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)
         width = high - low
-        unasked = self.total - np.arange(values.shape[1])
+        unasked = self.total - np.arange(len(values))
         expected = np.clip((self.total * bounds - sums) / unasked, low, high)
         most = _RISKED / np.maximum((expected - low) / width, _ROUNDING)
         bets = 2.0 ** -np.arange(-1, max(1, int(log(self.total / 8, 4)) + 1))
-        won = [np.cumsum(np.log1p(np.minimum(bet, most) * (values - expected) / width), axis=1) for bet in bets]
-        together = np.logaddexp.reduce(won, axis=0) - log(len(bets))
-        gain: Floats = together.max(axis=1, initial=0.0)
-        return gain
-
-
-_ENDS = (np.minimum, np.maximum)
+        won = [np.cumsum(np.log1p(np.minimum(bet, most) * (values - expected) / width)) for bet in bets]
+        return float((np.logaddexp.reduce(won, axis=0) - log(len(bets))).max(initial=0.0))
 
 
 def _before(values: Floats) -> Floats:
