@@ -83,9 +83,10 @@ def mean_of_kinds(accuracies: KindAccuracies) -> Estimate:
 def macro_acc(table: ResponseTable, *, positions: bool = False) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
 
-    The accuracy of a category is its `acc_mean`, so with one category the two are the same. The standard error is (1/C) sqrt(sum s_c^2 / n_c), where category c of
-    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. Categories with one question have the
-    s_c of the questions of all of them; a single such category is pooled with the smallest other one.
+    The accuracy of a category is its `acc_mean`, so with one category the two are the same. The standard error is
+    (1/C) sqrt(sum s_c^2 / n_c), where category c of C has n_c questions and s_c is the standard deviation (ddof 1) of
+    their means. Categories with one question have the s_c of the questions of all of them; a single such category is
+    pooled with the smallest other one.
     Range: 0 to 1. Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
 
     Example:

@@ -22,7 +22,7 @@ from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, Reader, UnusableQuestion, shorten
 from lm_eval_cora.questions.right_option import AnswerKey, Draft
 from lm_eval_cora.questions.rows import read_rows
-from lm_eval_cora.variants.printed import longest_run
+from lm_eval_cora.variants.printed import SEQUENCES, longest_run
 
 _TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
 _WAYS = (("correct",), ("picked", "answer"), ("response", "answer"))  # columns, of which one group is needed
@@ -230,6 +230,36 @@ class AnswerColumns:
             if pick in _MISSING and pick not in known and pick not in (shown or ()):
                 expected = "an option, or a missing value if the answer is invalid (a column 'printed' has all options)"
                 raise self.error(row, "picked", expected)
+        self._read_letters()
+
+    def _read_letters(self) -> None:
+        """Replace letters of printed options by the options; refuse letters of reordered ones if these are unknown."""
+        columns = map(self.values.get, ("question", "picked", "answer", "correct", "printed"))
+        rows: list[tuple[Any, ...]] = list(zip(*columns, strict=True))
+        found = {_bare(text) for _, *both, _, _ in rows for text in both if text}
+        labels = next((one for one in map(str.split, map(str.upper, SEQUENCES)) if found <= {*one}), None)
+        if labels is None or any(pick in (shown or ()) for _, pick, *_, shown in rows):
+            return
+        if "printed" in self.names:
+            options = [dict(zip(labels, shown or (), strict=False)) for *_, shown in rows]
+            for name in ("picked", "answer"):
+                pairs = zip(self.values[name], options, strict=True)
+                self.values[name] = [text and own.get(_bare(text), text) for text, own in pairs]
+            return
+        rights = {
+            (question, right or pick) for question, pick, right, is_right, _ in rows if right or (pick and is_right)
+        }
+        if len(dict(rights)) < len(rights):
+            raise UserError(
+                f"{self.source}: column {self.names['picked']!r}: expected options, got letters: the right one changes "
+                "within a question, so the options are reordered, and equal letters are different options. Add a "
+                "column 'printed' with the list of options of each row in printed order, or write their texts"
+            )
+
+
+def _bare(label: str) -> str:
+    """A label of an option without case and punctuation."""
+    return label.strip(" ()[].:").upper()
 
 
 def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
