@@ -1,7 +1,7 @@
 """Multiple-choice tasks of the harness as a benchmark: their questions, in their own words."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from types import SimpleNamespace
@@ -177,11 +177,10 @@ class AskedTask(CoraTask):
             )
         if self._in_own_words and not begun:
             prompts = {key: _prompt_of(one) for key, one in self._asked.items()}
-            stems = {question.id: question.stem for question in self.dataset[SPLIT]}
             for doc in every:
                 if format_of(doc).picks_one:
                     key = doc["question_id"]
-                    if doc["question"] != stems[key]:
+                    if doc["question"] != self._asked[key].stem.strip():
                         raise UserError(
                             f"{self.config.task}: question {key}: the probe {self.probe.name!r} changes its text, but "
                             "the prompt of its task would keep it. Ask in a prompt of your own: option 'prompt'"
@@ -232,9 +231,10 @@ class AskedTask(CoraTask):
         if not self._contexts:
             self._build_originals(num_fewshot, arguments)
         context, question = self._contexts[doc["question_id"]], str(self._asked[doc["question_id"]].printed)
-        text, forms = _written(context)
-        for form in forms:
-            before, found, after = text.rpartition(form(question))
+        # Turns for a server are a tuple with their JSON. Some chat templates remove the white space around a turn.
+        text, forms = getattr(context, "prompt", None), (partial(_in_json, True), partial(_in_json, False))
+        for form in (str, str.strip) if text is None else forms:
+            before, found, after = (text or context).rpartition(form(question))
             if found:
                 return type(context)(f"{before}{form(self.doc_to_text(doc))}{after}")
         raise UserError(
@@ -271,8 +271,7 @@ class AskedTask(CoraTask):
                     f"{self.task_name}: question {key} with {shots} exemplars: "
                     f"its task cannot build the prompt: {in_a_line(error)}"
                 ) from error
-        asked = ((str(self._asked[key].printed), *_written(self._contexts[key])) for key in chosen)
-        if count := sum(any(text.count(form(question)) > 1 for form in forms) for question, text, forms in asked):
+        if count := sum(_is_twice(str(self._asked[key].printed), self._contexts[key]) for key in chosen):
             logger.warning(
                 f"{self.task_name}: {count} of {len(chosen)} questions stand among their own exemplars, with the right "
                 "answer, as in the task itself. Use another few-shot split, or --num_fewshot 0"
@@ -282,11 +281,10 @@ class AskedTask(CoraTask):
 _SETTINGS = ["num_fewshot", "fewshot_delimiter", "target_delimiter", "gen_prefix"]
 
 
-def _written(context: Any) -> tuple[str, Sequence[Callable[[str], str]]]:
-    """The text of a prompt, and the forms in which it may contain another text."""
-    # Turns for a server are a tuple with their JSON. Some chat templates remove the white space around a turn.
-    text = getattr(context, "prompt", None)
-    return text or context, (str, str.strip) if text is None else (partial(_in_json, True), partial(_in_json, False))
+def _is_twice(question: str, context: Any) -> bool:
+    """Whether all lines of a question are twice in a prompt. Turns for a server are JSON, with more backslashes."""
+    text, lines = getattr(context, "prompt", context).replace("\\", ""), question.replace("\\", "").split("\n")
+    return all(text.count(line.strip()) > 1 for line in lines)
 
 
 def _in_json(ascii: bool, text: str) -> str:

@@ -154,9 +154,8 @@ def table_of(asked: Sequence[Planned], observed: Observed, left: Sequence[str]) 
     rows = []
     outcomes = [observed.outcomes[planned.key] for planned in asked]
     for outcome in outcomes:
-        first = [outcome.right] if outcome.scored else []  # the original
-        hits = outcome.hits - outcome.right
-        rows.append([*first, *[True] * hits, *[False] * (outcome.hits + outcome.others - len(first) - hits)])
+        first, hits = [outcome.right] * outcome.scored, outcome.hits - outcome.right  # the original, and the others
+        rows.append([*first, *[True] * hits, *[False] * (outcome.others + outcome.right - outcome.scored)])
     has_originals = all(outcome.scored for outcome in outcomes)
     table = ResponseTable.from_hits(rows, original=0 if has_originals else None)
     clusters = tuple("" if each.unit == each.question else each.unit[1:] for each in asked)

@@ -19,7 +19,6 @@ Bools = NDArray[np.bool_]
 REPLICATES = 5_000  # number of bootstrap samples
 _MOST_TRIALS = 1e300
 _FEWEST_DEGREES = 0.5  # intervals with fewer degrees of freedom have all possible values, too
-_HALVINGS = 50
 _DRAWS_AT_A_TIME = 2_000_000
 _ROUNDING = 1e-12  # smaller influences, relative to the largest value of a question, come from rounding
 Product = tuple[float, Floats, Floats]
@@ -342,25 +341,26 @@ def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT
     Here q is the most likely probability of a loss if the difference is d.
     """
 
-    def is_outside(difference: float) -> bool:
+    def is_inside(difference: float) -> bool:
         a = 2 * questions
         b = -lost - gained + (2 * questions - gained + lost) * difference
         c = -lost * difference * (1 - difference)
         loss = max(0.0, (sqrt(max(b * b - 4 * a * c, 0.0)) - b) / (2 * a))
         variance = questions * (2 * loss + difference * (1 - difference))
-        return (gained - lost - questions * difference) ** 2 > z * z * max(variance, 0.0)
+        return (gained - lost - questions * difference) ** 2 <= z * z * max(variance, 0.0)
 
-    def edge(limit: float) -> float:
-        """The last value that is not outside, on the way to a limit."""
-        if not is_outside(limit):
-            return limit
-        inside, outside = (gained - lost) / questions, limit
-        for _ in range(_HALVINGS):
-            middle = (inside + outside) / 2
-            inside, outside = (inside, middle) if is_outside(middle) else (middle, outside)
-        return inside
+    low, high = (
+        end if is_inside(end) else last_by_halving(is_inside, (gained - lost) / questions, end) for end in (-1.0, 1.0)
+    )
+    return low, high
 
-    return edge(-1.0), edge(1.0)
+
+def last_by_halving(is_inside: Callable[[float], bool], inside: float, outside: float, steps: int = 50) -> float:
+    """The last number that is inside, on the way from one that is to another one; found by halving."""
+    for _ in range(steps):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if is_inside(middle) else (inside, middle)
+    return inside
 
 
 def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int]) -> Floats:

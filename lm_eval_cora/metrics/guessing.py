@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import nan
 
 import numpy as np
@@ -30,10 +29,8 @@ def chance(table: ResponseTable) -> Estimate:
         Estimate(value=0.5, stderr=0.0)
     """
     chances = _chances(table)
-    mean = table.mean(chances)
-    if len(chances) > 1 and np.ptp(chances) == 0:
-        return replace(mean, stderr=0.0, ends=(mean.value, mean.value))
-    return mean
+    known = set(chances.tolist())
+    return table.mean(chances, between=(*known, *known) if len(known) == 1 else (0.0, 1.0))
 
 
 @metric(

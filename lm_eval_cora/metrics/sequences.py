@@ -28,7 +28,7 @@ from statistics import fmean
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.estimate import Estimate, last_by_halving
 from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.questions.randomness import draw
 
@@ -104,9 +104,8 @@ class Course:
         """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
         tail, (least, most) = (1 - level) / 2, self.possible
         start = min(max(self.value, least), most) if self.values.size else (least + most) / 2
-        low = _edge(lambda bound: self.is_above(bound, tail), least, start)
-        high = _edge(lambda bound: self.is_below(bound, tail), most, start)
-        return low, high
+        low = last_by_halving(lambda bound: self.is_above(bound, tail), least, start, _HALVINGS)
+        return low, last_by_halving(lambda bound: self.is_below(bound, tail), most, start, _HALVINGS)
 
     def _gain(self, weights: Floats, bounds: Floats) -> float:
         """Log of the most that a player ever had, who bets that weighted sums of the means are above their bounds."""
@@ -126,17 +125,6 @@ def _before(values: Floats) -> Floats:
     """(K, T) sums of the units before each one."""
     sums: Floats = np.cumsum(values, axis=1) - values
     return sums
-
-
-def _edge(is_certain: Callable[[float], bool], far: float, near: float) -> float:
-    """The end of an interval: the last bound that is certain on the way to `near`, found by halving."""
-    for _ in range(_HALVINGS):
-        middle = (far + near) / 2
-        if is_certain(middle):
-            far = middle
-        else:
-            near = middle
-    return far
 
 
 Mean = Callable[[ResponseTable], Estimate]
