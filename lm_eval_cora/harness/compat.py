@@ -391,6 +391,19 @@ class AnswerHook(CacheHook):  # type: ignore[misc]  # the harness ships no types
         self.add_partial = take
 
 
+def on_answers(model: Any, take: Callable[..., None]) -> Any:
+    """Pass each answer of a model on as soon as it is there, through its hook for caches, which is returned."""
+    own = getattr(model, "cache_hook", None)
+    if own is not None:  # a user's own model may have no hook
+
+        def both(*answer: Any) -> None:
+            own.add_partial(*answer)
+            take(*answer)
+
+        model.set_cache_hook(AnswerHook(both))
+    return own
+
+
 def behind(model: Any) -> Any:
     """Return the model inside the harness' cache and our wrappers."""
     while isinstance(model, ForwardingLM | CachingLM):

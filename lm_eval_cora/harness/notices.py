@@ -217,8 +217,8 @@ def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditi
     reason, count = reasons.most_common(1)[0]
     examples = [record for record in records if record.reason is reason]
     ((instead, _),) = Counter(record.came for record in examples).most_common(1)
-    excerpt = next((record.excerpt for record in examples if record.excerpt), "")
-    shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
+    excerpts = dict.fromkeys(repr(record.excerpt) for record in examples if record.excerpt)  # no control characters
+    shown = f", for example {' and '.join([*excerpts][:2])}" if excerpts else ""
     of_text = f"; instead of text came {instead}" if instead else ""
     what = f" to prompts that ask for {wanted.description}" if not alone else ""
     return (

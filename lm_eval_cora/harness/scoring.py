@@ -45,6 +45,8 @@ from lm_eval_cora.runs.signature import format_signature
 from lm_eval_cora.variants.template import Template
 from lm_eval_cora.variants.variant import REPEAT
 
+_FIRST = 50  # answers after which the log says what is wrong with them
+
 CHECKER = EquivalenceChecker()
 """Compares written answers for all tasks of the process, so that each pair is compared once."""
 
@@ -178,14 +180,36 @@ class Scoring:
         """Whether each variant is right, as in the final score; None if unknown."""
         return self.attempt("an answer", self._score_early, answered) or [None] * len(answered)
 
+    def advise_early(self, requests: Iterable[Any], annotate: Callable[..., Any]) -> Callable[..., None]:
+        """Return a function that gets each answer, and reports what is wrong with the first ones."""
+        asked, first = {request.args[0]: request for request in requests}, list[AnsweredVariant]()
+
+        def take(method: str, arguments: Sequence[Any], response: Any) -> None:
+            request = asked.get(arguments[0])
+            if request is None or request.args != tuple(arguments):  # of another task, or with a lower token limit
+                return
+            first.append(([request], [annotate(request, response)]))
+            if len(first) == _FIRST:
+                asked.clear()
+                advice = self.attempt(
+                    "the advice", lambda: notices.advise_on_invalid(self._read(first), self.conditions)
+                )
+                for text in advice or ():
+                    logger.warning("%s: after the first %d answers: %s", self.task, _FIRST, text)
+
+        return take
+
     def _score_early(self, answered: Sequence[AnsweredVariant]) -> list[bool | None]:
+        return [record.correct for record in self._read(answered)]
+
+    def _read(self, answered: Sequence[AnsweredVariant]) -> list[Record]:
         variants = [list(map(_copied, requests, responses)) for requests, responses in answered]
         copies = [request for requests in variants for request in requests]
         self.filter(copies)
         self.compare(copies)
-        (ensemble,) = self.filters
+        name = self.filters[0].name
         return [
-            self._record(requests[0].doc, [request.filtered_resps[ensemble.name] for request in requests]).correct
+            self._record(requests[0].doc, [request.filtered_resps[name] for request in requests])
             for requests in variants
         ]
 

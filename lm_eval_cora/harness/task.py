@@ -159,6 +159,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             # The harness puts a delimiter after a description but not after an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
+        back_end = compat.behind(model)
+        if self._form == "generate" and self._is_scored:
+            compat.on_answers(back_end, self.scoring.advise_early(self.instances, partial(annotated, back_end)))
         asked = ((one.doc, one.args[0], self._answers_scored(one.doc)) for one in self.instances if one.idx == 0)
         cost = describe_cost(asked, repeats=self.config.repeats, ranks=ranks)
         stopping = describe_stopping(self._left_out, is_sample=self._options.questions is not None)

@@ -13,6 +13,7 @@ import pytest
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.decide.verdicts import Requirement, verdicts_of
+from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined
 from lm_eval_cora.harness.docs import questions_digest
 from lm_eval_cora.harness.scoring import digest_of, in_signature, metric_keys, score_response, spread
@@ -25,8 +26,9 @@ from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.template import Template
 from tests.support.building import build
+from tests.support.messages import tells
 from tests.support.rows import write as write_rows
-from tests.support.simulated import knows, run
+from tests.support.simulated import Simulated, knows, run
 from tests.support.written import lines_of, put, the_run, write
 
 DOC = {
@@ -79,6 +81,35 @@ def test_a_probe_with_one_variant_has_an_accuracy_and_one_note(tmp_path, monkeyp
     assert "cora" not in make_report([found]).sections[0].headline.sentences[0].lower()
     (verdict,) = verdicts_of([found], [], [Requirement("cora", ">=", 0.5)])
     assert (verdict.outcome, verdict.reason) == ("undecided", "cora is undefined in this run")
+
+
+class Telling(Simulated):
+    """Passes each answer on before it has the next one, and counts what the log says until then."""
+
+    def generate_until(self, requests, disable_tqdm=False):
+        answers = super().generate_until(requests)
+        for request, answer in zip(requests, answers, strict=True):
+            self.cache_hook.add_partial("generate_until", request.args, answer)
+            self.told.append(sum("after the first 50 answers" in text for text in self.log.messages))
+        return answers
+
+
+@pytest.mark.parametrize("wrap", [lambda model: model, lambda model: stop_early(model, None, budget=104)])
+def test_the_first_answers_say_what_is_wrong_with_all(wrap, caplog):
+    def told(rule, wrap=wrap):
+        model = Telling(rule)
+        model.told, model.log = [], caplog
+        run(wrap(model), "cora_demo", {"questions": 4})
+        return model.told
+
+    assert set(told(knows)) == {0}
+    # Answers to a limit after which the others are asked again do not count.
+    limits = told(lambda doc: "Let me think.", lambda model: stop_early(model, None, max_gen_toks=(1, 9)))
+    assert limits == [0] * (104 + 49) + [1] * 55
+    caplog.clear()
+    assert told(lambda doc: f"Let me see {doc['ordinal']}.") == [0] * 49 + [1] * 55
+    (advice,) = [text for text in caplog.messages if "after the first 50 answers" in text]
+    assert tells(advice, "100% of the answers", "50 of 50", "'Let me see 0.' and 'Let me see 1.'", "add --apply_chat")
 
 
 def test_records_travel_between_ranks():
