@@ -13,6 +13,7 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import (
     IN_95_PERCENT,
     Estimate,
+    Interval,
     clopper_pearson,
     last_by_halving,
     students,
@@ -28,7 +29,6 @@ LEVEL = 0.95  # the usual confidence level of an interval
 SAME_LEVEL = 0.9  # of the interval of two one-sided tests at 5%
 _MOST = 10**9  # plans with more questions do not exist
 _FAR = 6.0  # standard errors
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)

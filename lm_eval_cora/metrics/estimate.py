@@ -21,6 +21,8 @@ _MOST_TRIALS = 1e300
 _FEWEST_DEGREES = 0.5  # intervals with fewer degrees of freedom have all possible values, too
 _DRAWS_AT_A_TIME = 2_000_000
 _ROUNDING = 1e-12  # smaller influences, relative to the largest value of a question, come from rounding
+Interval = tuple[float, float]
+SHARES = (0.0, 1.0)  # the range of most metrics
 Product = tuple[float, Floats, Floats]
 """A product of two means in a metric: its weight, and (N,) deviations of the questions' factors from their means."""
 
@@ -116,7 +118,7 @@ def for_json(result: Any) -> Any:
     return None if isinstance(result, float) and isnan(result) else result
 
 
-def mean_of(values: Floats, members: Bools | None = None, *, between: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+def mean_of(values: Floats, members: Bools | None = None, *, between: Interval = SHARES) -> Estimate:
     """Mean of one value per question, with standard error sd / sqrt(N) (sd with ddof 1)."""
     inside = np.ones(len(values)) if members is None else members.astype(np.float64)
     mean = ratio_of(np.where(inside > 0, values, 0.0), inside, between=between)
@@ -128,9 +130,7 @@ def share_of(hits: Bools, members: Bools | None = None, *, least: float = 0.0) -
     return mean_of(hits.astype(np.float64), members, between=(least, 1.0))
 
 
-def ratio_of(
-    parts: Floats, wholes: Floats, members: Floats | None = None, *, between: tuple[float, float] = (0.0, 1.0)
-) -> Estimate:
+def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None, *, between: Interval = SHARES) -> Estimate:
     """Pooled share R = sum k_i / sum m_i: the ratio of two sums over questions.
 
     If all questions count alike, wholly or not at all, this is a share of questions: the estimate has outcomes. With n
@@ -144,7 +144,7 @@ def ratio_of(
     inside = wholes > 0 if members is None else members > 0
     count = int(np.count_nonzero(inside))
     most = wholes.max()
-    is_share = between == (0.0, 1.0) and all(((each == 0) | (each == most)).all() for each in (parts, wholes))
+    is_share = between == SHARES and all(((each == 0) | (each == most)).all() for each in (parts, wholes))
     outcomes = np.where(inside, parts / most, nan) if is_share and (inside == (wholes > 0)).all() else None
     if count < 2:
         return Estimate(float(share), nan, outcomes=outcomes, between=between)
@@ -169,13 +169,13 @@ def product_of(first: Floats, second: Floats, *, value: float | None = None) -> 
     if len(first) < 2:
         return Estimate(value, nan)
     u, v = (without_rounding(values - values.mean(), 1.0) for values in (first, second))
-    return of_influence(value, b * u + a * v, (0.0, 1.0), scale=1.0, products=((1.0, u, v),))
+    return of_influence(value, b * u + a * v, SHARES, scale=1.0, products=((1.0, u, v),))
 
 
 def of_influence(
     value: float,
     influence: Floats,
-    between: tuple[float, float] = (0.0, 1.0),
+    between: Interval = SHARES,
     *,
     scale: float = 0.0,
     products: tuple[Product, ...] = (),
@@ -286,7 +286,7 @@ def _mean(*factors: Floats) -> float:
     return float(np.prod(factors, axis=0).mean())
 
 
-def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
+def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> Interval:
     """Wilson's interval of a share: all p with |s / n - p| <= z sqrt(p (1 - p) / n)."""
     share, square = successes / trials, z * z / trials
     middle = (share + square / 2) / (1 + square)
@@ -294,7 +294,7 @@ def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[f
     return (0.0 if not successes else max(0.0, middle - half), 1.0 if successes == trials else min(1.0, middle + half))
 
 
-def clopper_pearson(successes: float, trials: float, tail: float = 0.025) -> tuple[float, float]:
+def clopper_pearson(successes: float, trials: float, tail: float = 0.025) -> Interval:
     """Clopper and Pearson's interval of a share: the p with P(X >= s) = tail and P(X <= s) = tail of a binomial X."""
     from scipy.special import betaincinv  # here, because importing scipy takes a third of a command's start-up time
 
@@ -309,9 +309,7 @@ def trials_with_error(share: float, error: float) -> float:
     return max(1 / _MOST_TRIALS, min(root * root, _MOST_TRIALS))
 
 
-def bounded(
-    value: float, error: float, between: tuple[float, float] = (0.0, 1.0), z: float = IN_95_PERCENT
-) -> tuple[float, float]:
+def bounded(value: float, error: float, between: Interval = SHARES, z: float = IN_95_PERCENT) -> Interval:
     """Interval of a mean with a known range: Wilson's, with the number of trials that has the same error."""
     (low, high), size = between, between[1] - between[0]
     share = (value - low) / size if isfinite(size) and size else 0.0
@@ -323,9 +321,7 @@ def bounded(
     return float(min(value, low + size * first)), float(max(value, low + size * last))
 
 
-def unvaried(
-    value: float, questions: float, between: tuple[float, float] = (0.0, 1.0), z: float = IN_95_PERCENT
-) -> tuple[float, float]:
+def unvaried(value: float, questions: float, between: Interval = SHARES, z: float = IN_95_PERCENT) -> Interval:
     """Interval of a mean if all questions of the sample have the same value.
 
     Others may have the lowest or highest one: at most z^2 / (N + z^2), the upper end of Wilson's interval for 0 of N.
@@ -335,7 +331,7 @@ def unvaried(
     return float(min(value, low)), float(max(value, high))
 
 
-def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
+def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT) -> Interval:
     """Tango's score interval of a paired difference of shares: |gained - lost - N d| <= z sqrt(N (2 q + d - d^2)).
 
     Here q is the most likely probability of a loss if the difference is d.

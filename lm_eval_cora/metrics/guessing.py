@@ -6,7 +6,7 @@ from math import nan
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.estimate import SHARES, Estimate
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.responses import Floats, ResponseTable, bits_of
 
@@ -30,7 +30,7 @@ def chance(table: ResponseTable) -> Estimate:
     """
     chances = _chances(table)
     known = set(chances.tolist())
-    return table.mean(chances, between=(*known, *known) if len(known) == 1 else (0.0, 1.0))
+    return table.mean(chances, between=(*known, *known) if len(known) == 1 else SHARES)
 
 
 @metric(

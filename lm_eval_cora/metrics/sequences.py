@@ -28,7 +28,7 @@ from statistics import fmean
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, last_by_halving
+from lm_eval_cora.metrics.estimate import SHARES, Estimate, Interval, last_by_halving
 from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.questions.randomness import draw
 
@@ -58,7 +58,7 @@ class Course:
     values: Floats
     ranges: Floats
     total: int
-    between: tuple[float, float] = (0.0, 1.0)
+    between: Interval = SHARES
 
     @property
     def value(self) -> float:
@@ -66,7 +66,7 @@ class Course:
         return float(self.values.mean(axis=1).prod())
 
     @property
-    def possible(self) -> tuple[float, float]:
+    def possible(self) -> Interval:
         """The lowest and the highest value for all units, whatever the others are; equal after all units."""
         left = self.total - self.values.shape[1]
         means = (self.values.sum(axis=1)[:, None] + left * self.ranges) / self.total
@@ -100,7 +100,7 @@ class Course:
             ratio = np.clip((second + 2) / (first + 1), _STEP**-_MOST, _STEP**_MOST)
             yield -np.stack([ratio, np.ones_like(ratio)], axis=-1), -2 * np.sqrt(ratio * max(bound, 0.0))
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, level: float = 0.95) -> Interval:
         """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
         tail, (least, most) = (1 - level) / 2, self.possible
         start = min(max(self.value, least), most) if self.values.size else (least + most) / 2
@@ -152,7 +152,7 @@ def course_of(
     asked, scale = in_drawn_order(sizes, seed)[: len(complete)], len(sizes) / max(1, sizes.total())
     if complete != {*asked}:
         return None
-    values, ranges, between = [], [], (0.0, 1.0)  # a product of means from 0 to 1
+    values, ranges, between = [], [], SHARES  # a product of means from 0 to 1
     for mean in means:
         (own, (low, high)), (known, _) = _values_of(mean, table), _values_of(mean, before) if before else ({}, ())
         if not own or (before and not known):
@@ -170,10 +170,10 @@ def course_of(
     return Course(np.array(values), np.array(ranges), len(sizes), between)
 
 
-def _values_of(mean: Mean, table: ResponseTable) -> tuple[dict[str, float], tuple[float, float]]:
+def _values_of(mean: Mean, table: ResponseTable) -> tuple[dict[str, float], Interval]:
     """The values of the questions whose mean a metric is, and their range; empty if it is not a mean over questions."""
     found = mean(replace(table, clusters=("",) * len(table.sizes)))
     if not found.is_mean or isnan(found.value):
-        return {}, (0.0, 1.0)
+        return {}, SHARES
     values = found.value + (np.zeros(1) if found.influence is None else found.influence)  # None: a single question
     return dict(zip(table.question_ids, values.tolist(), strict=True)), found.between
