@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+_Parts = tuple[str, list[str], list[list[str]], Sequence[str]]
+
+
 class _Shown:
     """What is shown as a table with a title above it and notes below it."""
 
-    def _shown(self) -> tuple[str, list[str], list[list[str]], Sequence[str]]:
+    def _shown(self) -> _Parts:
         """The title, columns, rows and notes."""
         raise NotImplementedError
 
@@ -206,7 +209,7 @@ class Scores(_Shown, Mapping[str, Estimate]):
             axes.legend()
         return axes
 
-    def _shown(self) -> tuple[str, list[str], list[list[str]], Sequence[str]]:
+    def _shown(self) -> _Parts:
         title = f"{self.name}: {self.size}" if self.name else self.size
         rows = [[name, *cells_of(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
         return title, ["metric", "value", "stderr", "95%"], rows, self.remarks
@@ -262,7 +265,7 @@ class Comparison(_Shown, dict[str, Pair]):
 
         return DataFrame([{"metric": name, **row.numbers} for name, row in self.items()])
 
-    def _shown(self) -> tuple[str, list[str], list[list[str]], Sequence[str]]:
+    def _shown(self) -> _Parts:
         columns = ["metric", "before", "after", "difference", "stderr", "95%", "p", "p, Holm", "p, all together"]
         rows = []
         for name, row in self.items():

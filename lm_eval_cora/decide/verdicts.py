@@ -24,7 +24,7 @@ from lm_eval_cora.metrics.sequences import Course
 from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
-from lm_eval_cora.report.content import Cell, Number, Table, end_as_text
+from lm_eval_cora.report.content import Cell, CellRows, Number, Table, end_as_text
 from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.runs.signature import differences_between, how_asked, signature_parts
 
@@ -377,7 +377,7 @@ def remarks(verdicts: Iterable[Verdict]) -> list[str]:
 
 def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
     """The verdicts as a table."""
-    rows: list[list[Cell]] = []
+    rows: CellRows = []
     for verdict in verdicts:
         ends = verdict.low, verdict.high
         number = Number(verdict.value, verdict.stderr, False, verdict.is_difference, ends, verdict.bounds)

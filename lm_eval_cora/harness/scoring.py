@@ -186,18 +186,17 @@ class Scoring:
 
         def take(method: str, arguments: Sequence[Any], response: Any) -> None:
             request = asked.get(arguments[0])
-            if request is None or request.args != tuple(arguments):  # of another task, or with a lower token limit
-                return
-            first.append(([request], [annotate(request, response)]))
-            if len(first) == _FIRST:
-                asked.clear()
-                advice = self.attempt(
-                    "the advice", lambda: notices.advise_on_invalid(self._read(first), self.conditions)
-                )
-                for text in advice or ():
-                    logger.warning("%s: after the first %d answers: %s", self.task, _FIRST, text)
+            if request is not None and request.args == tuple(arguments):  # not with a lower token limit
+                first.append(([request], [annotate(request, response)]))
+                if len(first) == _FIRST:
+                    asked.clear()
+                    self.attempt("the advice", self._advise, first)
 
         return take
+
+    def _advise(self, answered: Sequence[AnsweredVariant]) -> None:
+        for advice in notices.advise_on_invalid(self._read(answered), self.conditions):
+            logger.warning("%s: after the first %d answers: %s", self.task, len(answered), advice)
 
     def _score_early(self, answered: Sequence[AnsweredVariant]) -> list[bool | None]:
         return [record.correct for record in self._read(answered)]

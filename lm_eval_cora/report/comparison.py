@@ -16,7 +16,7 @@ from lm_eval_cora.metrics.paired import METHODS, Pair, pairs_by_metric
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.changed import WhatChanged, what_changed
-from lm_eval_cora.report.content import Cell, Number, Table
+from lm_eval_cora.report.content import CellRows, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.pictures import ALONE, NOTE_ON_KINDS, TESTED, kinds_table, pairs_table, tested
 from lm_eval_cora.report.result_tables import score_table
@@ -186,7 +186,7 @@ def _add(
         value |= {"models": models, "metrics": {name: _several_as_json(runs, name, own) for name, own in pairs.items()}}
         value |= {"runs": identities, "notes": notes} if of_cora else {}
     else:
-        rows: list[list[Cell]] = [
+        rows: CellRows = [
             [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)[:ALONE]]
             for name, own in chosen.items()
             for pair in own.values()
@@ -211,9 +211,7 @@ def _add(
 def _values(runs: Sequence[Run | DocumentRun], of_cora: Sequence[Run], named: Callable[[str], str]) -> Table:
     """The table of the values of several models."""
     names = dict.fromkeys(name for run in runs for name in run.estimates)
-    values: list[list[Cell]] = [
-        [name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names
-    ]
+    values: CellRows = [[name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names]
     table = Table("", ["metric", *(run.model for run in runs)], values)
     if of_cora:
         table = score_table(of_cora, comparable=True)

@@ -10,7 +10,18 @@ from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference, Pair, difference, pairwise
 from lm_eval_cora.metrics.responses import Ints
-from lm_eval_cora.report.content import Band, Cell, Dots, HeatMap, Number, Retention, RetentionChart, Table, p_as_text
+from lm_eval_cora.report.content import (
+    Band,
+    Cell,
+    CellRows,
+    Dots,
+    HeatMap,
+    Number,
+    Retention,
+    RetentionChart,
+    Table,
+    p_as_text,
+)
 from lm_eval_cora.report.tables import first_numbers, models
 from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.model_run import Run
@@ -137,7 +148,7 @@ def letter_priors(runs: Sequence[Run]) -> Table | None:
     cells = {(int(options), letter) for own in priors for options in own for letter in own[options]}
     if not cells:
         return None
-    rows: list[list[Cell]] = [
+    rows: CellRows = [
         [letter, options, *(Number.of(own.get(str(options), {}).get(letter, UNDEFINED)) for own in priors)]
         for options, letter in sorted(cells)
     ]
@@ -204,6 +215,6 @@ def tested(pair: Pair) -> list[Cell]:
 
 def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
     """The differences by kind between two runs of a task as a table; None with fewer than two kinds."""
-    rows: list[list[Cell]] = [[name, *Number.of_difference(change).with_interval] for name, change in changes.items()]
+    rows: CellRows = [[name, *Number.of_difference(change).with_interval] for name, change in changes.items()]
     columns = [run.probe.one, "new minus old", "95%, all together"]
     return Table(f"{run.task}: accuracy by {run.probe.one}", columns, rows) if len(rows) > 1 else None

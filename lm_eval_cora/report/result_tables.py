@@ -10,7 +10,7 @@ from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.entries import Entry, is_in_table, place_of, ranks_models
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.report.content import FALLS, Cell, Number, Section, Table
+from lm_eval_cora.report.content import FALLS, Cell, CellRows, Number, Section, Table
 from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
@@ -76,7 +76,7 @@ def model_table(runs: Sequence[Run], lead: str, *, comparable: bool, chosen: Seq
     names = [name for name in chosen or dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
     columns = [_marked(ordered, entries[name], comparable=comparable) for name in names]
     by_run = zip(ordered, zip(*columns, strict=True), strict=True)
-    rows: list[list[Cell]] = [[run.model, *first.with_interval, *others] for run, (first, *others) in by_run]
+    rows: CellRows = [[run.model, *first.with_interval, *others] for run, (first, *others) in by_run]
     cells = list(chain.from_iterable(rows))
     marks = _MARKS if any(map(_is_best, cells)) else ""
     note = f"Value ± standard error; the {unit_of(runs)} is its unit.{marks}{_falls(cells)}"
@@ -119,7 +119,7 @@ def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
         probe = runs[0].probe
         shown = dict.fromkeys(key for key in (*probe.ranked_by, *MAIN) if any(key in run.estimates for run in runs))
         scores = [[Number.of_metric(key, run.estimates) for key in shown] for run in runs]
-        rows: list[list[Cell]] = [[run.task, run.model, *own] for run, own in zip(runs, scores, strict=True)]
+        rows: CellRows = [[run.task, run.model, *own] for run, own in zip(runs, scores, strict=True)]
         note = f"{probe.summary[:1].upper()}{probe.summary[1:]}.{_falls(chain.from_iterable(scores))}"
         tables.append(Table(f"All runs of the probe {name}", ["task", "model", *shown], rows, note, sortable=True))
     return tables

@@ -10,7 +10,7 @@ import numpy as np
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.positions import has_swapped_orders
-from lm_eval_cora.report.content import Cell, Cells, Curve, Dots, Line, Number, Ranges, Table
+from lm_eval_cora.report.content import Cell, CellRows, Cells, Curve, Dots, Line, Number, Ranges, Table
 from lm_eval_cora.runs.by_kind import kinds_of
 from lm_eval_cora.runs.model_run import Run
 
@@ -45,7 +45,7 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
     ]
     names = [*(f"BMCA({level:.1f})" for level in _LEVELS), "MCQA", "MV"]
     columns, rows = ["level", *models(runs)], [[number for _, number in (*line.points, *line.marks)] for line in lines]
-    guessing: list[list[Cell]] = []
+    guessing: CellRows = []
     if chance := metrics.chance_bmca(runs[0].table, _LEVELS):
         columns.append("guessing")
         guessing.append([*map(Number, chance), "", ""])
@@ -123,7 +123,7 @@ def by_category(runs: Sequence[Run]) -> Table | None:
     names = [*_RANGE, "consistency_rate"]
     if "all_equal" in runs[0].estimates:  # in other probes the right answer may change
         names.append("all_equal")
-    rows: list[list[Cell]] = [
+    rows: CellRows = [
         [category, run.model, part["questions"], *(Number.of(part[name]) for name in names)]
         for run in runs
         for category, part in metrics.by_category(run.table, positions=run.probe.by_position).items()

@@ -234,22 +234,19 @@ class AnswerColumns:
 
     def _read_letters(self) -> None:
         """Replace letters of printed options by the options; refuse letters of reordered ones if these are unknown."""
-        columns = map(self.values.get, ("question", "picked", "answer", "correct", "printed"))
-        rows: list[tuple[Any, ...]] = list(zip(*columns, strict=True))
-        found = {_bare(text) for _, *both, _, _ in rows for text in both if text}
-        labels = next((one for one in map(str.split, map(str.upper, SEQUENCES)) if found <= {*one}), None)
-        if labels is None or any(pick in (shown or ()) for _, pick, *_, shown in rows):
+        picks, answers, lists = (self.values[name] for name in ("picked", "answer", "printed"))
+        found = {*map(_bare, {*picks, *answers} - {None})}
+        labels = next((one for one in map(str.split, map(str.upper, SEQUENCES)) if {one[0]} <= found <= {*one}), None)
+        if labels is None or any(pick in (shown or ()) for pick, shown in zip(picks, lists, strict=True)):
             return
-        if "printed" in self.names:
-            options = [dict(zip(labels, shown or (), strict=False)) for *_, shown in rows]
-            for name in ("picked", "answer"):
-                pairs = zip(self.values[name], options, strict=True)
-                self.values[name] = [text and own.get(_bare(text), text) for text, own in pairs]
-            return
-        rights = {
-            (question, right or pick) for question, pick, right, is_right, _ in rows if right or (pick and is_right)
-        }
-        if len(dict(rights)) < len(rights):
+        for values in (picks, answers):
+            pairs = zip(values, lists, strict=True)
+            values[:] = [
+                text and dict(zip(labels, shown or (), strict=False)).get(_bare(text), text) for text, shown in pairs
+            ]
+        rows = zip(self.values["question"], picks, answers, self.values["correct"], strict=True)
+        rights = {(question, right or pick) for question, pick, right, is_right in rows if right or (pick and is_right)}
+        if "printed" not in self.names and len(dict(rights)) < len(rights):
             raise UserError(
                 f"{self.source}: column {self.names['picked']!r}: expected options, got letters: the right one changes "
                 "within a question, so the options are reordered, and equal letters are different options. Add a "

@@ -52,6 +52,34 @@ def test_originals_alone_are_an_accuracy(repeats):
     assert {"cora", "ci", "bmca@1.0", "all_equal", "consistency_rate"} <= {*note.replace(":", ",").split(", ")}
 
 
+def in_letters(letters, *columns):
+    """The right option of two questions, in each rotation of three options, as a letter."""
+    for question, options in (("q1", ["ice", "fog", "dew"]), ("q2", ["sun", "sea", "sky"])):
+        for turn in range(3):
+            printed = options[turn:] + options[:turn]
+            letter = letters[printed.index(options[0])]
+            own = {"printed": printed, "answer": letter, "correct": True}
+            yield {"question": question, "variant": turn, "picked": letter} | {name: own[name] for name in columns}
+
+
+@pytest.mark.parametrize("letters", ["ABC", "abc", "123", "012", ["(A)", "(B)", "(C)"], "АБВ", ["i", "ii", "iii"]])
+def test_letters_of_reordered_options_are_read_by_printed(letters):
+    scores = score(list(in_letters(letters, "answer", "printed")))
+    assert (scores["consistency_rate"].value, scores["acc"].value) == (1, 1)
+    for column in ("answer", "correct"):
+        with user_error("column 'picked': expected options, got letters", "Add a column 'printed'"):
+            score(list(in_letters(letters, column)))
+
+
+@pytest.mark.parametrize("options", ["ABCD", "1234", ["A", "B", "A and B", "None"], "TF", "YN"])
+def test_options_that_are_named_by_letters_stay(options):
+    # The right option is the same in all variants, or another text.
+    moves = options[0] not in "A1"
+    rows = [line(q, n, options[q], options[q if not moves else (q + n) % 2]) for q in (0, 1) for n in range(3)]
+    assert score(rows)["consistency_rate"].value == 1
+    assert score([{**row, "options": [*options]} for row in rows])["consistency_rate"].value == 1
+
+
 def test_options_say_which_pairs_are_comparable():
     """All variants print a and b; one also prints c."""
     asked = (("c", "abc"), ("a", "ab"), ("a", "ba"), (None, "ab"))
