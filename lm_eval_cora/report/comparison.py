@@ -25,7 +25,7 @@ from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
-from lm_eval_cora.runs.model_run import Run, check_metrics, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import Run, Runs, check_metrics, not_comparable, setting_differences
 
 _NOTES = (
     "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.",
@@ -208,7 +208,7 @@ def _add(
     ]
 
 
-def _values(runs: Sequence[Run | DocumentRun], of_cora: Sequence[Run], named: Callable[[str], str]) -> Table:
+def _values(runs: Sequence[Run | DocumentRun], of_cora: Runs, named: Callable[[str], str]) -> Table:
     """The table of the values of several models."""
     names = dict.fromkeys(name for run in runs for name in run.estimates)
     values: CellRows = [[name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names]
@@ -269,7 +269,7 @@ def _is_statistic(estimate: Estimate) -> bool:
     return not isnan(estimate.value) and isnan(estimate.stderr)
 
 
-def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list[str]]:
+def matched(contestants: Sequence[Runs]) -> tuple[list[list[Run]], list[str]]:
     """Group the runs of the same task and questions, at most one per contestant."""
     # Two single runs of a task on different questions are a group, too: the comparison then names both data sets.
     groups: list[list[Run]] = []
@@ -288,10 +288,10 @@ def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list
     return groups, alone
 
 
-def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]:
+def _pairs(before: Runs, after: Runs) -> list[tuple[Run, Run]]:
     """Pairs of runs of the same task and filter, those with the same data first."""
 
-    def of_task(run: Run, runs: Sequence[Run]) -> list[Run]:
+    def of_task(run: Run, runs: Runs) -> list[Run]:
         return [other for other in runs if (other.name, other.part) == (run.name, run.part)]
 
     pairs: dict[Run, Run] = {}

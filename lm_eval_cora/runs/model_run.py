@@ -217,6 +217,9 @@ def _same(printed: Any, found: float) -> bool:
     return isclose(number, found, rel_tol=1e-9, abs_tol=1e-12) or (isnan(number) and isnan(found))
 
 
+Runs = Sequence[Run]
+
+
 # ---- whether two runs can be compared question by question: they must have been asked the same
 def by_task(runs: Iterable[Run]) -> dict[str, list[Run]]:
     """The runs of each task."""
