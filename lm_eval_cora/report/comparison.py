@@ -231,13 +231,11 @@ def _several_as_json(
         "values": {run.model: run.estimates.get(metric, UNDEFINED) for run in runs},
         "pairs": [
             {
+                **_two_as_json(pair),
                 "before": runs[old].model,
                 "after": runs[new].model,
                 "difference": pair.together,
                 "alone": pair.change,
-                "mcnemar": pair.test,
-                "p_value": pair.p_value,
-                "method": pair.method,
                 "p_holm": pair.p_holm,
                 "p_together": pair.p_together,
             }

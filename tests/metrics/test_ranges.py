@@ -69,11 +69,10 @@ def test_the_accuracy_of_a_category_is_the_mean_of_its_kinds():
     # Two questions lack the second kind. The accuracies are 3/4 and 1/2.
     right = np.array([[1, 1], [0, 0], [1, 0], [1, 0]], dtype=np.bool_)
     present = np.array([[1, 1], [1, 1], [1, 0], [1, 0]], dtype=np.bool_)
-    one, both = of_kinds(right, present), of_kinds(np.tile(right, (2, 1)), np.tile(present, (2, 1)), [*"aaaabbbb"])
-    assert acc_mean(one).value == macro_acc(one).value == macro_acc(both).value == pytest.approx((3 / 4 + 1 / 2) / 2)
-    assert macro_acc(one).stderr == pytest.approx(acc_mean(one).stderr)
-    assert macro_acc(both).stderr == pytest.approx(acc_mean(one).stderr / sqrt(2))
-    assert macro_acc(one, positions=True).value == acc_mean(one, positions=True).value == 3 / 4
+    one, two = (of_kinds(np.tile(right, (n, 1)), np.tile(present, (n, 1)), [*"aaaabbbb"][: 4 * n]) for n in (1, 2))
+    assert acc_mean(one).value == (3 / 4 + 1 / 2) / 2
+    assert tuple(macro_acc(one)) == pytest.approx(tuple(acc_mean(one)))
+    assert tuple(macro_acc(two)) == pytest.approx((acc_mean(one).value, acc_mean(one).stderr / sqrt(2)))
 
 
 @given(st.integers(0, 10**9), st.booleans())
