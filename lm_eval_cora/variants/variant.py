@@ -126,7 +126,7 @@ class Setting:
     templates: Templates = field(default_factory=own_templates)
 
 
-_EXAMPLE = Question("example", "Which of these is frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1, "water")
+_EXAMPLE = Question("example", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
 
 
 @dataclass(frozen=True)

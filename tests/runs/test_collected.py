@@ -3,6 +3,7 @@
 import random
 import re
 from dataclasses import replace
+from itertools import product
 from math import isnan, nan
 from pathlib import Path
 
@@ -54,12 +55,10 @@ def test_originals_alone_are_an_accuracy(repeats):
 
 def in_letters(letters, *columns):
     """The right option of two questions, in each rotation of three options, as a letter."""
-    for question, options in (("q1", ["ice", "fog", "dew"]), ("q2", ["sun", "sea", "sky"])):
-        for turn in range(3):
-            printed = options[turn:] + options[:turn]
-            letter = letters[printed.index(options[0])]
-            own = {"printed": printed, "answer": letter, "correct": True}
-            yield {"question": question, "variant": turn, "picked": letter} | {name: own[name] for name in columns}
+    for question, turn in product("pq", range(3)):
+        printed, letter = [f"{question} {text}" for text in "xyzxy"[turn : turn + 3]], letters[-turn % 3]
+        own = {"question": question, "variant": turn, "picked": letter, "answer": letter, "correct": True}
+        yield {name: (own | {"printed": printed})[name] for name in ("question", "variant", "picked", *columns)}
 
 
 @pytest.mark.parametrize("letters", ["ABC", "abc", "123", "012", ["(A)", "(B)", "(C)"], "АБВ"])
