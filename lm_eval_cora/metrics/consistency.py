@@ -28,7 +28,7 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 
     The formula is 1 - (mcqa - bmca@1.0), the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
     answered correctly and y_i is 1 if all its variants are. Questions that are right in the original only lower it.
-    Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 6.
+    Range: 0 to 1; nan if a question has no original, or if all have one variant. Source: CoRA, eq. 6.
 
     Example:
         >>> ci([[1, 1], [1, 1], [1, 0], [0, 1]], original=0).value
@@ -55,7 +55,7 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     With m = mcqa and b = bmca@1.0 it is m(1 - m + b). To first order, question i has the influence
     (1 - 2m + b)(x_i - m) + m(y_i - b), with x_i and y_i of `ci`. This is 0 for all questions if m = 1/2 and b = 0, so
     the standard error also has the terms of second order (see `metrics.estimate.product_of`).
-    Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 7.
+    Range: 0 to 1; nan if a question has no original, or if all have one variant. Source: CoRA, eq. 7.
 
     Example:
         >>> answers = [[1, 1], [1, 0], [0, 1], [0, 0]]
