@@ -190,6 +190,7 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe):
         if probe == "order":
             if name in (
                 "acc_mean",
+                "macro_acc",
                 "acc_min",
                 "acc_max",
                 "acc_range",
