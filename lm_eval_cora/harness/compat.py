@@ -384,24 +384,31 @@ class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
 
 
 class AnswerHook(CacheHook):  # type: ignore[misc]  # the harness ships no types
-    """Passes each answer to a function as soon as it is there: the method, the request's arguments, the answer."""
+    """Passes each answer to functions as soon as it is there: the method, the request's arguments, the answer."""
 
-    def __init__(self, take: Callable[[str, Sequence[Any], Any], None]) -> None:
+    def __init__(self, *takes: Callable[[str, Sequence[Any], Any], None]) -> None:
         super().__init__(None)
-        self.add_partial = take
+        self.takes = takes
 
-
-def on_answers(model: Any, take: Callable[..., None]) -> Any:
-    """Pass each answer of a model on as soon as it is there, through its hook for caches, which is returned."""
-    own = getattr(model, "cache_hook", None)
-    if own is not None:  # a user's own model may have no hook
-
-        def both(*answer: Any) -> None:
-            own.add_partial(*answer)
+    def add_partial(self, *answer: Any) -> None:
+        """Take the place of the method that stores an answer."""
+        for take in self.takes:
             take(*answer)
 
-        model.set_cache_hook(AnswerHook(both))
-    return own
+
+def on_answers(model: Any, take: Callable[..., None]) -> Callable[[], None]:
+    """Pass each answer of a model on, through its hook for caches, until the returned function is called."""
+    hook = getattr(model, "cache_hook", None)
+    if hook is None:  # a user's own model may have none
+        return lambda: None
+    if not isinstance(hook, AnswerHook):
+        model.set_cache_hook(hook := AnswerHook(hook.add_partial))
+    hook.takes += (take,)
+
+    def stop() -> None:
+        hook.takes = tuple(one for one in hook.takes if one is not take)
+
+    return stop
 
 
 def behind(model: Any) -> Any:

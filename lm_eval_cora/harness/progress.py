@@ -54,12 +54,10 @@ class Progress:
 @contextmanager
 def counting(lm: Any, progress: Progress) -> Iterator[None]:
     """Count the answers of a model one by one, through its hook for caches."""
-    model = behind(lm)
-    own = on_answers(model, lambda *_: progress.count())
+    stop = on_answers(behind(lm), lambda *_: progress.count())
     if isinstance(lm, AnswerCache):
         lm.when_found = progress.skip
     try:
         yield
     finally:
-        if own is not None:
-            model.set_cache_hook(own)
+        stop()

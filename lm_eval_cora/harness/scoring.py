@@ -1,7 +1,7 @@
 """From responses to Records, and from Records to metrics and a signature. Nothing raises after the inference."""
 
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -182,10 +182,12 @@ class Scoring:
 
     def advise_early(self, requests: Iterable[Any], annotate: Callable[..., Any]) -> Callable[..., None]:
         """Return a function that gets each answer, and reports what is wrong with the first ones."""
-        asked, first = {request.args[0]: request for request in requests}, list[AnsweredVariant]()
+        # A server may get a list of messages.
+        asked = {request.args[0]: request for request in requests if isinstance(request.args[0], Hashable)}
+        first: list[AnsweredVariant] = []
 
         def take(method: str, arguments: Sequence[Any], response: Any) -> None:
-            request = asked.get(arguments[0])
+            request = asked.get(arguments[0]) if isinstance(arguments[0], Hashable) else None
             if request is not None and request.args == tuple(arguments):  # not with a lower token limit
                 first.append(([request], [annotate(request, response)]))
                 if len(first) == _FIRST:

@@ -98,6 +98,7 @@ def test_the_first_answers_say_what_is_wrong_with_all(caplog):
         model = Telling(rule)
         model.told, model.log = [], caplog
         run(wrap(model), "cora_demo", {"questions": 4})
+        assert len(model.cache_hook.takes) == 1  # that of the harness
         return model.told
 
     assert set(told(knows)) == {0}
