@@ -398,15 +398,17 @@ class AnswerHook(CacheHook):  # type: ignore[misc]  # the harness ships no types
 
 def on_answers(model: Any, take: Callable[..., None]) -> Callable[[], None]:
     """Pass each answer of a model on, through its hook for caches, until the returned function is called."""
-    hook = getattr(model, "cache_hook", None)
-    if hook is None:  # a user's own model may have none
+    own = getattr(model, "cache_hook", None)
+    if own is None:  # a user's own model may have none
         return lambda: None
-    if not isinstance(hook, AnswerHook):
-        model.set_cache_hook(hook := AnswerHook(hook.add_partial))
+    hook = own if isinstance(own, AnswerHook) else AnswerHook(own.add_partial)
     hook.takes += (take,)
+    model.set_cache_hook(hook)
 
     def stop() -> None:
         hook.takes = tuple(one for one in hook.takes if one is not take)
+        if len(hook.takes) == 1:
+            model.set_cache_hook(own)
 
     return stop
 
