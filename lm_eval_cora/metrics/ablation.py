@@ -39,7 +39,8 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
         variants, paired by question. Source: CoRA, table 5 and section 6.1.
 
     Example:
-        >>> table = ResponseTable.from_hits([[1, 0]], kinds=("original", "decoupled"))
+        >>> kinds = {"kinds": ("original", "shuffled", "decoupled"), "kind": np.array([0, 1, 2, 2])}
+        >>> table = ResponseTable.from_hits([[1, 1, 0, 0]], **kinds)
         >>> score, change = same_size(table)["mcqa_plus"]
         >>> score.value, change.value
         (1.0, 0.5)
