@@ -79,7 +79,7 @@ def looks(questions: int) -> list[int]:
     """The numbers of questions after which a run looks; the last one is that of all questions."""
     found = [0]
     while found[-1] < questions:
-        found.append(min(questions, int(Until([]).next_look(found[-1]))))
+        found.append(min(questions, Until([]).next_look(found[-1])))
     return found[1:]
 
 

@@ -14,6 +14,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.facts import NEEDS_SEVERAL
 from lm_eval_cora.metrics.paired import Pair, pairs_by_metric, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+_Parts = tuple[str, list[str], list[list[str]], Sequence[str]]
+
+
 class _Shown:
     """What is shown as a table with a title above it and notes below it."""
 
-    def _shown(self) -> tuple[str, list[str], list[list[str]], Sequence[str]]:
+    def _shown(self) -> _Parts:
         """The title, columns, rows and notes."""
         raise NotImplementedError
 
@@ -134,6 +138,8 @@ class Scores(_Shown, Mapping[str, Estimate]):
         if not self._table.is_whole:
             return "the value depends on the skipped answers"
         facts = facts_named(metric)
+        if facts.is_unvaried(self._table):
+            return NEEDS_SEVERAL
         if self._table.units < facts.fewest:
             return f"it needs {facts.fewest} {'questions' if self._table.cluster is None else 'passages'}"
         return facts.why_undefined(self._table)
@@ -203,7 +209,7 @@ class Scores(_Shown, Mapping[str, Estimate]):
             axes.legend()
         return axes
 
-    def _shown(self) -> tuple[str, list[str], list[list[str]], Sequence[str]]:
+    def _shown(self) -> _Parts:
         title = f"{self.name}: {self.size}" if self.name else self.size
         rows = [[name, *cells_of(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
         return title, ["metric", "value", "stderr", "95%"], rows, self.remarks
@@ -259,7 +265,7 @@ class Comparison(_Shown, dict[str, Pair]):
 
         return DataFrame([{"metric": name, **row.numbers} for name, row in self.items()])
 
-    def _shown(self) -> tuple[str, list[str], list[list[str]], Sequence[str]]:
+    def _shown(self) -> _Parts:
         columns = ["metric", "before", "after", "difference", "stderr", "95%", "p", "p, Holm", "p, all together"]
         rows = []
         for name, row in self.items():
@@ -395,7 +401,7 @@ def _frame(first: str, estimates: Mapping[Any, Estimate]) -> DataFrame:
 
 def cells_of(estimate: Estimate | Pair, sign: str = "") -> list[str]:
     """Format a value, its standard error and its 95% interval."""
-    value = f"{estimate.value:{sign}.4f}"
+    value = end_as_text(estimate.value, 4, sign)
     low, high = (end_as_text(end, 4, sign, [0.0] if sign else ()) for end in estimate.interval)
     return [value, *(["", ""] if isnan(estimate.stderr) else [f"{estimate.stderr:.4f}", f"[{low}, {high}]"])]
 

@@ -20,7 +20,7 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import requests_until_wrong
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.report.content import Cell, Table
+from lm_eval_cora.report.content import Cell, CellRows, Table
 from lm_eval_cora.report.headline import FEW, lead_of
 from lm_eval_cora.runs.model_run import Run, by_task, check_metric, not_comparable
 
@@ -276,7 +276,7 @@ def _typical(goal: Goal) -> list[Plan]:
 
 def as_table(plans: Sequence[Plan], goal: Goal) -> Table:
     """The plans as a table."""
-    rows: list[list[Cell]] = []
+    rows: CellRows = []
     for plan in plans:
         source = "measured" if plan.correlation_measured else "assumed"
         correlation = "n/a" if isnan(plan.correlation) else f"{plan.correlation:.2f} ({source})"

@@ -13,7 +13,9 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import (
     IN_95_PERCENT,
     Estimate,
+    Interval,
     clopper_pearson,
+    last_by_halving,
     students,
     trials_with_error,
     unvaried,
@@ -26,9 +28,7 @@ POWER = 0.8  # the usual probability of finding a difference that exists
 LEVEL = 0.95  # the usual confidence level of an interval
 SAME_LEVEL = 0.9  # of the interval of two one-sided tests at 5%
 _MOST = 10**9  # plans with more questions do not exist
-_HALVINGS = 40
 _FAR = 6.0  # standard errors
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -148,12 +148,11 @@ def _power_of_same(sample: Contrast, margin: float, value: float, questions: int
 
     def reach(sign: int) -> float:
         """How many errors the value may be away in a direction."""
-        low, high = -_FAR, _FAR
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            ends = sample.interval(value, questions, z, sign * middle * unit)
-            low, high = (middle, high) if max(sign * end for end in ends) <= margin else (low, middle)
-        return low
+
+        def is_near(errors: float) -> bool:
+            return max(sign * end for end in sample.interval(value, questions, z, sign * errors * unit)) <= margin
+
+        return last_by_halving(is_near, -_FAR, _FAR)
 
     return normal.cdf(reach(1)) + normal.cdf(reach(-1)) - 1
 
@@ -187,13 +186,8 @@ def smallest_margin(sample: Contrast, questions: int, power: float = POWER, leve
 
 
 def _least(sample: Contrast, is_found: Callable[[float], bool]) -> float:
-    low, high = 0.0, min(sample.between[1], 100 * (sample.spread or 1.0))
-    if not is_found(high):
-        return inf
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_found(middle) else (middle, high)
-    return high
+    most = min(sample.between[1], 100 * (sample.spread or 1.0))
+    return last_by_halving(is_found, most, 0.0) if is_found(most) else inf
 
 
 def spread_at(spread: float, influence: Floats, change: float) -> float:

@@ -24,7 +24,7 @@ from lm_eval_cora.metrics.sequences import Course
 from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
-from lm_eval_cora.report.content import Cell, Number, Table, end_as_text
+from lm_eval_cora.report.content import Cell, CellRows, Number, Table, end_as_text
 from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.runs.signature import differences_between, how_asked, signature_parts
 
@@ -132,7 +132,8 @@ def settled(known: Course, requirement: Requirement, before: float = 0.0, higher
     if known.is_above(least, tail) and known.is_below(most, tail):
         return "pass"
     tail /= isfinite(least) + isfinite(most)  # a wrong end on either side
-    return "fail" if known.is_below(least, tail) or known.is_above(most, tail) else "undecided"
+    is_outside = known.is_below(least, tail, strictly=True) or known.is_above(most, tail, strictly=True)
+    return "fail" if is_outside else "undecided"
 
 
 def _read_policy(path: Path) -> list[Requirement]:
@@ -321,19 +322,18 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     estimate = run.estimates[metric]
     sample: Sample | None
-    at_least: bool | None
+    higher = entry.get("higher_is_better")
     known = course(entry, run.table, run.seed, before.table if before else None) if run.is_stopped else None
     check_bound(requirement, entry)
     if before is None:
-        sample, at_least = Level(estimate, run.table.units), requirement.sign == ">="
+        sample = Level(estimate, run.table.units)
         numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, run.table.units))
     else:
-        at_least = entry.get("higher_is_better")
         first = before.estimates[metric]
         numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2), cautious=True)
         sample = None if isnan(numbers.stderr) else replace(Contrast.of(first, estimate), cautious=True)
-        bound = copysign(bound, numbers.value) if is_same else -bound if at_least else bound  # the nearer one
-    allowed = requirement.allowed(higher=at_least)
+        bound = copysign(bound, numbers.value) if is_same else -bound if higher else bound  # the nearer one
+    allowed = requirement.allowed(higher=higher)
     outcome = decide(numbers.low, numbers.high, *allowed)
     if requirement.sign == "±":
         outcome = decide_width(numbers.low, numbers.high, bound)
@@ -341,7 +341,7 @@ def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
         value = before.estimates[metric].value if before else 0.0
         low, high = known.interval(level) if before else estimate.interval
         numbers = Difference((known if before else estimate).value - value, nan, low - value, high - value)
-        outcome = settled(known, requirement, value, entry.get("higher_is_better"))
+        outcome = settled(known, requirement, value, higher)
     needed, is_open = None, outcome == "undecided"
     can_plan = is_open and not run.is_stopped and requirement.sign != "±" and abs(numbers.value - bound) > _SAME
     if can_plan and sample is not None:
@@ -377,7 +377,7 @@ def remarks(verdicts: Iterable[Verdict]) -> list[str]:
 
 def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
     """The verdicts as a table."""
-    rows: list[list[Cell]] = []
+    rows: CellRows = []
     for verdict in verdicts:
         ends = verdict.low, verdict.high
         number = Number(verdict.value, verdict.stderr, False, verdict.is_difference, ends, verdict.bounds)

@@ -1,7 +1,7 @@
 """Export runs for the Hugging Face Hub: results of a model card, entries of `.eval_results/`, and `eval.yaml` files."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from math import inf, isnan
 from typing import Any
@@ -14,11 +14,11 @@ from lm_eval_cora.metrics.facts import Facts, facts_of
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.runs.model_run import Run, check_metric, check_one_model
+from lm_eval_cora.runs.model_run import Run, Runs, check_metric, check_one_model
 
 
 # ---- model cards
-def model_index(runs: Sequence[Run]) -> str:
+def model_index(runs: Runs) -> str:
     """Make the `model-index` of a model, to paste between the two `---` of its card, without undefined metrics."""
     from huggingface_hub import EvalResult, ModelCardData  # takes a second to import
 
@@ -94,7 +94,7 @@ def _check_dataset_id(dataset: str) -> None:
         raise UserError(f"--dataset {dataset!r}: expected the id of a dataset on the Hub, ORG/NAME")
 
 
-def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
+def run_to_file(runs: Runs, task: str = "") -> Run:
     """Find the run of one model and one task."""
     check_one_model(runs, "eval-results")
     matches = [run for run in runs if task in ("", run.task)] or [run for run in runs if task == run.name]
@@ -107,7 +107,7 @@ def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
 
 
 def eval_results(
-    runs: Sequence[Run],
+    runs: Runs,
     *,
     dataset: str,
     task_id: str,
@@ -187,7 +187,7 @@ _TO_REGISTER = (
 )
 
 
-def eval_yaml(runs: Sequence[Run], *, dataset: str, metric: str = "") -> tuple[str, str]:
+def eval_yaml(runs: Runs, *, dataset: str, metric: str = "") -> tuple[str, str]:
     """Make the `eval.yaml` of a dataset that lists the tasks of some runs, each with its own leaderboard."""
     # Also return a step that the user must take before the Hub accepts the file. The id of a task on the Hub is its
     # name, with the name of the data if the task is asked with different data.

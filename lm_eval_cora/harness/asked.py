@@ -179,7 +179,13 @@ class AskedTask(CoraTask):
             prompts = {key: _prompt_of(one) for key, one in self._asked.items()}
             for doc in every:
                 if format_of(doc).picks_one:
-                    prompt = prompts[doc["question_id"]]
+                    key = doc["question_id"]
+                    if doc["question"] != self._asked[key].stem.strip():
+                        raise UserError(
+                            f"{self.config.task}: question {key}: the probe {self.probe.name!r} changes its text, but "
+                            "the prompt of its task would keep it. Ask in a prompt of your own: option 'prompt'"
+                        )
+                    prompt = prompts[key]
                     labels = prompt.labels_of(len(doc["choices"]))
                     doc |= {"template": prompt, "ask": LETTER}
                     if not LETTERS.startswith("".join(labels)):
@@ -250,7 +256,8 @@ class AskedTask(CoraTask):
             task.set_fewshot_seed(self._fewshot_seed)
         sampled = self._options.questions or self._options.categories
         known = self._every if sampled else {question.id for question in self.dataset[SPLIT]}
-        drawn = {doc["question_id"] for doc in self._selected.values()} | (self._every.keys() - known)
+        chosen = {doc["question_id"] for doc in self._selected.values()}
+        drawn = chosen | (self._every.keys() - known)
         for key, one in self._every.items():
             if key not in drawn:
                 continue
@@ -264,9 +271,20 @@ class AskedTask(CoraTask):
                     f"{self.task_name}: question {key} with {shots} exemplars: "
                     f"its task cannot build the prompt: {in_a_line(error)}"
                 ) from error
+        if count := sum(_is_twice(str(self._asked[key].printed), self._contexts[key]) for key in chosen):
+            logger.warning(
+                f"{self.task_name}: {count} of {len(chosen)} questions stand among their own exemplars, with the right "
+                "answer, as in the task itself. Use another few-shot split, or --num_fewshot 0"
+            )
 
 
 _SETTINGS = ["num_fewshot", "fewshot_delimiter", "target_delimiter", "gen_prefix"]
+
+
+def _is_twice(question: str, context: Any) -> bool:
+    """Whether all lines of a question are twice in a prompt. Turns for a server are JSON, with more backslashes."""
+    text, lines = getattr(context, "prompt", context).replace("\\", ""), question.replace("\\", "").split("\n")
+    return all(text.count(line.strip()) > 1 for line in lines)
 
 
 def _in_json(ascii: bool, text: str) -> str:

@@ -384,11 +384,33 @@ class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
 
 
 class AnswerHook(CacheHook):  # type: ignore[misc]  # the harness ships no types
-    """Passes each answer to a function as soon as it is there: the method, the request's arguments, the answer."""
+    """Passes each answer to functions as soon as it is there: the method, the request's arguments, the answer."""
 
-    def __init__(self, take: Callable[[str, Sequence[Any], Any], None]) -> None:
+    def __init__(self, *takes: Callable[[str, Sequence[Any], Any], None]) -> None:
         super().__init__(None)
-        self.add_partial = take
+        self.takes = takes
+
+    def add_partial(self, *answer: Any) -> None:
+        """Take the place of the method that stores an answer."""
+        for take in self.takes:
+            take(*answer)
+
+
+def on_answers(model: Any, take: Callable[..., None]) -> Callable[[], None]:
+    """Pass each answer of a model on, through its hook for caches, until the returned function is called."""
+    own = getattr(model, "cache_hook", None)
+    if own is None:  # a user's own model may have none
+        return lambda: None
+    hook = own if isinstance(own, AnswerHook) else AnswerHook(own.add_partial)
+    hook.takes += (take,)
+    model.set_cache_hook(hook)
+
+    def stop() -> None:
+        hook.takes = tuple(one for one in hook.takes if one is not take)
+        if len(hook.takes) == 1:
+            model.set_cache_hook(own)
+
+    return stop
 
 
 def behind(model: Any) -> Any:

@@ -16,6 +16,7 @@ from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form, Question
 from lm_eval_cora.questions.randomness import draw, in_random_order
 from lm_eval_cora.questions.right_option import ENOUGH
+from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.variants.probes import Probe, uses_templates, variants_of_all
 from lm_eval_cora.variants.prompts import PROMPTS
 from lm_eval_cora.variants.template import prompt_of
@@ -248,9 +249,7 @@ def deal(docs: Sequence[tuple[int, Doc]], ranks: int) -> list[list[tuple[int, Do
         >>> [[number for number, _ in part] for part in deal(docs, 2)]
         [[0, 1], [2, 3, 4]]
     """
-    questions: dict[str, list[tuple[int, Doc]]] = {}
-    for number, doc in docs:
-        questions.setdefault(doc["question_id"], []).append((number, doc))
+    questions = grouped_by(docs, lambda numbered: numbered[1]["question_id"])
     if len(questions) < ranks:
         return [list(docs[rank::ranks]) for rank in range(ranks)]
     parts: list[list[tuple[int, Doc]]] = [[] for _ in range(ranks)]

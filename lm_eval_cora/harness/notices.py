@@ -13,6 +13,7 @@ from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import ENOUGH, Moments, bias_of_budget
 from lm_eval_cora.questions.messages import counted
+from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.variants.variant import REPEAT
 
 OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
@@ -158,7 +159,14 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
 
 
 _ROOM = 4096  # token limit that is enough for most reasoning models
-_CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
+_NO_CHOICE = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
+_DO = {
+    Reason.OUT_OF_RANGE: "name a letter that no option has",
+    Reason.REFUSED: "refuse to answer",
+    **dict.fromkeys(_NO_CHOICE, "do not choose one option"),
+}
+"""What responses do that are invalid for a reason."""
+
 _RESPONSES = "`filtered_resps` in the samples file"
 _LOOK = "Look at `resps` in the samples file"
 _INSTEAD = {
@@ -186,9 +194,7 @@ class Conditions:
 def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[str]:
     """Suggest what to change if more than 10% of the answers are invalid."""
     # Without this advice, a missing chat template or a token limit that is too small just looks like a CoRA of 0.
-    by_format: dict[str, list[Record]] = {}
-    for record in records:
-        by_format.setdefault(record.ask, []).append(record)
+    by_format = grouped_by(records, lambda record: record.ask)
     alone = len(by_format) == 1
     notices = [_advise_on(FORMATS[name], members, setting, alone=alone) for name, members in by_format.items()]
     return [notice for notice in (_advise_on_limit(records, setting), *notices) if notice]
@@ -202,10 +208,7 @@ def _advise_on_limit(records: Sequence[Record], setting: Conditions) -> str:
     lost = sum(record.invalid for record in cut)
     few = lost <= TOO_MANY_INVALID * len(cut)
     limit = "the token limit" if setting.limit is None else f"the limit of {setting.limit:,} tokens"
-    room = _room(setting.limit)
-    advice = (
-        "The others state it before the cut, so more tokens would change little" if few else room[0].upper() + room[1:]
-    )
+    advice = "the others state it before the cut, so more tokens would change little" if few else _room(setting.limit)
     return (
         f"{len(cut):,} of {len(records):,} responses were cut off by {limit}, and {lost:,} of these have no answer. "
         f"{advice[0].upper()}{advice[1:]}"
@@ -220,8 +223,8 @@ def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditi
     reason, count = reasons.most_common(1)[0]
     examples = [record for record in records if record.reason is reason]
     ((instead, _),) = Counter(record.came for record in examples).most_common(1)
-    excerpt = next((record.excerpt for record in examples if record.excerpt), "")
-    shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
+    excerpts = dict.fromkeys(repr(record.excerpt) for record in examples if record.excerpt)  # no control characters
+    shown = f", for example {' and '.join([*excerpts][:2])}" if excerpts else ""
     of_text = f"; instead of text came {instead}" if instead else ""
     what = f" to prompts that ask for {wanted.description}" if not alone else ""
     return (
@@ -247,27 +250,20 @@ def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, examples:
     if not setting.chat:
         return "If the model is a chat model, add --apply_chat_template"
     instruct = f"--system_instruction '{wanted.instruction}' often helps"
-    if reason is Reason.OUT_OF_RANGE:
-        return f"These responses name a letter that no option has (see {_RESPONSES}); {instruct}"
-    if reason is Reason.REFUSED:
-        return f"These responses refuse to answer (see {_RESPONSES}); {instruct}"
-    if ended and reason in (Reason.NO_BEST_ANSWER, Reason.NO_BOX):
-        return f"These responses end without an answer in the expected form; {instruct}"
-    if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
-        return f"If the model reasons before it answers, {room}"
-    if not wanted.answer_first:
-        return f"If the model reasons before it answers, {room}. Otherwise look at {_RESPONSES}"
+    if reason in _DO:
+        return f"These responses {_DO[reason]} (see {_RESPONSES}); {instruct}"
     if setting.reader == "strict" and reason in (Reason.NO_LETTER, Reason.NO_YES_OR_NO):
         return (
             "The flexible reader understands more wordings: `lm-eval-cora report OUT --reader flexible` reads these "
             """samples again, --metadata '{"cora": {"reader": "flexible"}}' sets the reader of a run. """
             f"Otherwise {instruct}"
         )
-    if reason in _CHOOSES_NOTHING:
-        return f"These responses do not choose one option (see {_RESPONSES}); {instruct}"
-    if ended:
+    if ended and reason is not Reason.EMPTY:
         return f"These responses end without an answer in the expected form (see {_RESPONSES}); {instruct}"
-    return f"If the model reasons before it answers, {room}. Otherwise look at {_RESPONSES}; {instruct}"
+    reasons = f"If the model reasons before it answers, {room}"
+    if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
+        return reasons
+    return f"{reasons}. Otherwise look at {_RESPONSES}; {instruct}"
 
 
 def _room(limit: int | None) -> str:

@@ -1,13 +1,13 @@
 """Progress of a run: a bar over all waves, and the rate of answers."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tqdm import tqdm
 
-from lm_eval_cora.harness.compat import AnswerHook, behind
+from lm_eval_cora.harness.compat import behind, on_answers
 from lm_eval_cora.harness.kept import AnswerCache
 from lm_eval_cora.harness.notices import describe_time
 from lm_eval_cora.log import logger
@@ -54,20 +54,10 @@ class Progress:
 @contextmanager
 def counting(lm: Any, progress: Progress) -> Iterator[None]:
     """Count the answers of a model one by one, through its hook for caches."""
-    model = behind(lm)
-    own = getattr(model, "cache_hook", None)
-    if own is None:  # a user's own model may have no hook
-        yield
-        return
-
-    def take(method: str, arguments: Sequence[Any], response: Any) -> None:
-        own.add_partial(method, arguments, response)
-        progress.count()
-
-    model.set_cache_hook(AnswerHook(take))
+    stop = on_answers(behind(lm), lambda *_: progress.count())
     if isinstance(lm, AnswerCache):
         lm.when_found = progress.skip
     try:
         yield
     finally:
-        model.set_cache_hook(own)
+        stop()

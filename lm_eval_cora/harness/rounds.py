@@ -14,6 +14,7 @@ from math import inf
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.runs.files import grouped_by
 
 _REST = 0.02  # share of a budget that is not worth a further round, because each round ends with short waves
 Key = tuple[str, str]
@@ -108,10 +109,7 @@ def in_turn(lists: Sequence[Sequence[T]]) -> list[T]:
 
 def of_each_task(agenda: Sequence[Planned]) -> dict[str, list[Planned]]:
     """The questions of each task, in the order of the agenda."""
-    of_task: dict[str, list[Planned]] = {}
-    for planned in agenda:
-        of_task.setdefault(planned.task, []).append(planned)
-    return of_task
+    return grouped_by(agenda, lambda planned: planned.task)
 
 
 def shares_of_budget(agenda: Sequence[Planned], budget: int) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """From responses to Records, and from Records to metrics and a signature. Nothing raises after the inference."""
 
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -34,7 +34,7 @@ from lm_eval_cora.harness.compat import Cell, RecordCell, RecordScore, SampleRow
 from lm_eval_cora.harness.docs import Doc, passages_of
 from lm_eval_cora.harness.rounds import AnsweredVariant
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics.entries import Entry, compute
+from lm_eval_cora.metrics.entries import Entry, compute, note_on_unvaried
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.kinds import note_on_few_clusters
 from lm_eval_cora.metrics.noise import describe_noise
@@ -44,6 +44,8 @@ from lm_eval_cora.questions.question import is_encodable
 from lm_eval_cora.runs.signature import format_signature
 from lm_eval_cora.variants.template import Template
 from lm_eval_cora.variants.variant import REPEAT
+
+_FIRST = 50  # answers after which the log says what is wrong with them
 
 CHECKER = EquivalenceChecker()
 """Compares written answers for all tasks of the process, so that each pair is compared once."""
@@ -178,14 +180,37 @@ class Scoring:
         """Whether each variant is right, as in the final score; None if unknown."""
         return self.attempt("an answer", self._score_early, answered) or [None] * len(answered)
 
+    def advise_early(self, requests: Iterable[Any], annotate: Callable[..., Any]) -> Callable[..., None]:
+        """Return a function that gets each answer, and reports what is wrong with the first ones."""
+        # A server may get a list of messages.
+        asked = {request.args[0]: request for request in requests if isinstance(request.args[0], Hashable)}
+        first: list[AnsweredVariant] = []
+
+        def take(method: str, arguments: Sequence[Any], response: Any) -> None:
+            request = asked.get(arguments[0]) if isinstance(arguments[0], Hashable) else None
+            if request is not None and request.args == tuple(arguments):  # not with a lower token limit
+                first.append(([request], [annotate(request, response)]))
+                if len(first) == _FIRST:
+                    asked.clear()
+                    self.attempt("the advice", self._advise, first)
+
+        return take
+
+    def _advise(self, answered: Sequence[AnsweredVariant]) -> None:
+        for advice in notices.advise_on_invalid(self._read(answered), self.conditions):
+            logger.warning("%s: after the first %d answers: %s", self.task, len(answered), advice)
+
     def _score_early(self, answered: Sequence[AnsweredVariant]) -> list[bool | None]:
+        return [record.correct for record in self._read(answered)]
+
+    def _read(self, answered: Sequence[AnsweredVariant]) -> list[Record]:
         variants = [list(map(_copied, requests, responses)) for requests, responses in answered]
         copies = [request for requests in variants for request in requests]
         self.filter(copies)
         self.compare(copies)
-        (ensemble,) = self.filters
+        name = self.filters[0].name
         return [
-            self._record(requests[0].doc, [request.filtered_resps[ensemble.name] for request in requests]).correct
+            self._record(requests[0].doc, [request.filtered_resps[name] for request in requests])
             for requests in variants
         ]
 
@@ -251,6 +276,7 @@ class Scoring:
         yield INFO, notices.describe_not_begun(table, is_certain=self.seed is not None)
         yield WARNING, notices.describe_incomplete(table)
         yield WARNING, notices.describe_timeouts(len(table.ran_out))
+        yield WARNING, note_on_unvaried(self.entries, table)
         yield WARNING, "" if self.seed is not None else note_on_few_clusters(table)
         yield INFO, describe_noise(table)
         if table.question_ids:

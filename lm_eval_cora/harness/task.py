@@ -66,6 +66,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._selection: dict[str, object] = {}
         self._left_out: dict[str, object] = {}  # the options that decide which requests are sent
         self._sends_seeds = self._shots_asked_for = False
+        self._has_answers: Callable[[], None] = lambda: None
         self._fewshot_seed = DEFAULT_OTHER_SEED
         try:
             super().__init__(config=config)
@@ -159,6 +160,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             # The harness puts a delimiter after a description but not after an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
+        back_end = compat.behind(model)
+        if self._form == "generate" and self._is_scored and not arguments.get("rank"):
+            take = self.scoring.advise_early(self.instances, partial(annotated, back_end))
+            self._has_answers = compat.on_answers(back_end, take)
         asked = ((one.doc, one.args[0], self._answers_scored(one.doc)) for one in self.instances if one.idx == 0)
         cost = describe_cost(asked, repeats=self.config.repeats, ranks=ranks)
         stopping = describe_stopping(self._left_out, is_sample=self._options.questions is not None)
@@ -326,6 +331,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def apply_filters(self) -> None:
         """Filter the responses, after attaching to each one what is known about it besides its text."""
+        self._has_answers()
         model, scoring = compat.behind(compat.of_the_run("lm")), self.scoring
         is_text = self.OUTPUT_TYPE == "generate_until"
         for instance in self.instances:

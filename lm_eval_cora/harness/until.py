@@ -21,7 +21,6 @@ from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import signature_parts
 
-_FIRST = 50  # questions before the first look
 _GROWTH = 0.05  # share of the questions by which their number grows until the next look
 _LIMITS = {"limit", "samples", "questions"}  # parts of the signature of a run that has not all questions
 
@@ -129,9 +128,9 @@ class Until:
         if idle := [task for task, known in self._open.items() if not known]:
             raise UserError(f"--until: expected a requirement on each task of this run, got none on {idle[0]}")
 
-    def next_look(self, asked: int, busy: int = 1) -> float:
+    def next_look(self, asked: int, busy: int = 1) -> int:
         """The number of questions after which the requirements are tested again; `busy` fill a server or a batch."""
-        return max(_FIRST, asked + max(busy, ceil(_GROWTH * asked)))
+        return asked + max(busy, ceil(_GROWTH * asked))
 
     def is_settled(self, task: str, asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> bool:
         """Whether all requirements on a task are certain; `left` has the units of the other questions."""
@@ -155,9 +154,8 @@ def table_of(asked: Sequence[Planned], observed: Observed, left: Sequence[str]) 
     rows = []
     outcomes = [observed.outcomes[planned.key] for planned in asked]
     for outcome in outcomes:
-        first = [outcome.right] if outcome.scored else []  # the original
-        hits = outcome.hits - outcome.right
-        rows.append([*first, *[True] * hits, *[False] * (outcome.hits + outcome.others - len(first) - hits)])
+        first, hits = [outcome.right] * outcome.scored, outcome.hits - outcome.right  # the original, and the others
+        rows.append([*first, *[True] * hits, *[False] * (outcome.others + outcome.right - outcome.scored)])
     has_originals = all(outcome.scored for outcome in outcomes)
     table = ResponseTable.from_hits(rows, original=0 if has_originals else None)
     clusters = tuple("" if each.unit == each.question else each.unit[1:] for each in asked)

@@ -12,6 +12,7 @@ from lm_eval.api.instance import Instance
 
 from lm_eval_cora.harness.rounds import Key, Observed, Planned, QuestionOutcome, StoppableTask
 from lm_eval_cora.metrics.stopping import Moments, place_of
+from lm_eval_cora.runs.files import grouped_by
 
 _NOTHING = (0,) * len(QuestionOutcome._fields)
 Requests = tuple[Instance, ...]
@@ -57,9 +58,7 @@ class QuestionState:
 
 def by_question(requests: Iterable[Instance], *, stop: bool, score: bool) -> dict[Key, QuestionState]:
     """Group requests by question, with the variants in the order of asking."""
-    variants: dict[tuple[str, Any], list[Instance]] = {}
-    for request in requests:
-        variants.setdefault((request.task_name, request.doc_id), []).append(request)
+    variants = grouped_by(requests, lambda request: (request.task_name, request.doc_id))
     questions: dict[Key, QuestionState] = {}
     for members in variants.values():
         task, key = members[0].owner, (members[0].owner.task_name, members[0].doc["question_id"])

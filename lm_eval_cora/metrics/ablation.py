@@ -39,7 +39,8 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
         variants, paired by question. Source: CoRA, table 5 and section 6.1.
 
     Example:
-        >>> table = ResponseTable.from_hits([[1, 0]], kinds=("original", "decoupled"))
+        >>> kinds = {"kinds": ("original", "shuffled", "decoupled"), "kind": np.array([0, 1, 2, 2])}
+        >>> table = ResponseTable.from_hits([[1, 1, 0, 0]], **kinds)
         >>> score, change = same_size(table)["mcqa_plus"]
         >>> score.value, change.value
         (1.0, 0.5)
@@ -177,7 +178,7 @@ def chance_bmca(table: ResponseTable, levels: Sequence[float]) -> list[float]:
         for number in printed:
             right = np.convolve(right, [1 - 1 / number, 1 / number])
         needed = [-(-level.numerator * len(printed) // level.denominator) for level in exact]
-        chances += count * np.array([right[k:].sum() for k in needed])
+        chances += count * np.array([right[k:].sum() / right.sum() for k in needed])  # 1 at level 0
     return [float(chance) for chance in chances / len(table.sizes)]
 
 

@@ -14,13 +14,13 @@ from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ties"]
 
 
+@takes_arrays
 @metric(
     "Share of correct answers among all variants of all questions.",
     of_one_answer=True,
     spoken="accuracy",
     symbol="Acc.",
 )
-@takes_arrays
 def acc(answers: ResponseTable) -> Estimate:
     """Share of correct answers among all variants of all questions.
 
@@ -41,17 +41,18 @@ def acc(answers: ResponseTable) -> Estimate:
         >>> acc([[1, 1, 1, 1], [0, 0, 0, 0]]).value
         0.5
     """
-    return answers.ratio(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
+    return _pooled(answers, answers.correct)
 
 
+@takes_arrays
 @metric(
     "Share of questions whose original is answered correctly: the usual accuracy of a benchmark.",
     needs=("original",),
     known_early=True,
+    of_one_answer=True,
     place=2,
     spoken="MCQA",
 )
-@takes_arrays
 def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Share of questions whose original is answered correctly: the usual accuracy of a benchmark.
 
@@ -74,8 +75,8 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     return UNDEFINED if answers.original_correct is None else answers.share(answers.original_correct)
 
 
-@metric("Mean over questions of the share of a question's variants answered correctly.", place=5, spoken="MCQA+")
 @takes_arrays
+@metric("Mean over questions of the share of a question's variants answered correctly.", place=5, spoken="MCQA+")
 def mcqa_plus(answers: ResponseTable) -> Estimate:
     """Mean over questions of the share of a question's variants that are answered correctly.
 
@@ -90,13 +91,13 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
     return answers.mean(answers.hits / answers.sizes)
 
 
+@takes_arrays
 @metric(
     "Effect of the variants on the score: mcqa_plus - mcqa, paired by question.",
     bounds=(-1.0, 1.0),
     needs=("original",),
     symbol="MCQA+ − MCQA",
 )
-@takes_arrays
 def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Effect of the variants on the score: mcqa_plus - mcqa, paired by question.
 
@@ -117,12 +118,12 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     )
 
 
+@takes_arrays
 @metric(
     "Majority voting: share of questions with more than half of their variants answered correctly.",
     place=6,
     symbol="MV",
 )
-@takes_arrays
 def mv(answers: ResponseTable) -> Estimate:
     """Majority voting: share of questions with more than half of their variants answered correctly.
 
@@ -136,13 +137,13 @@ def mv(answers: ResponseTable) -> Estimate:
     return answers.share(2 * answers.hits > answers.sizes)
 
 
+@takes_arrays
 @metric(
     "Bare-minimum-consistency accuracy: share of questions with at least this share of their variants right.",
     known_early=True,
     place=3,
     symbol="BMCA",
 )
-@takes_arrays
 def bmca(answers: ResponseTable, level: float) -> Estimate:
     """Bare-minimum-consistency accuracy: share of questions with at least a given share of variants answered correctly.
 
@@ -156,7 +157,8 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
         (1.0, 0.5)
     """
     exact = exact_level(level)
-    return answers.share(answers.hits * exact.denominator >= answers.sizes * exact.numerator)
+    reached = answers.hits * exact.denominator >= answers.sizes * exact.numerator
+    return answers.share(reached, least=float(not exact))
 
 
 @metric(
@@ -201,6 +203,7 @@ def followed(table: ResponseTable) -> Estimate:
 @metric(
     "Share of answers for which another answer was exactly as likely, among all variants of all questions.",
     needs=("tied",),
+    of_one_answer=True,
 )
 def ties(table: ResponseTable) -> Estimate:
     """Share of answers for which another answer was exactly as likely, among all variants of all questions.

@@ -14,6 +14,7 @@ __all__ = ["all_equal", "ci", "consistency_rate", "cora", "core", "equal_at", "t
 _PAIRS_AT_A_TIME = 4_000_000
 
 
+@takes_arrays
 @metric(
     "Consistency index: 1 minus the share of questions that are right, but not in all variants: mcqa - bmca@1.0.",
     needs=("original",),
@@ -22,13 +23,12 @@ _PAIRS_AT_A_TIME = 4_000_000
     ranks_models=False,
     symbol="CI",
 )
-@takes_arrays
 def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency index: 1 minus the accuracy that is lost if all variants must be right.
 
     The formula is 1 - (mcqa - bmca@1.0), the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
     answered correctly and y_i is 1 if all its variants are. Questions that are right in the original only lower it.
-    Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 6.
+    Range: 0 to 1; nan if a question has no original, or if all have one variant. Source: CoRA, eq. 6.
 
     Example:
         >>> ci([[1, 1], [1, 1], [1, 0], [0, 1]], original=0).value
@@ -36,11 +36,11 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """
     if answers.original_correct is None:
         return UNDEFINED
-    # 1 - x_i + y_i is 0 or 1, because y_i is 1 only if x_i is. With one variant per question it is always 1.
-    is_consistent = ~answers.original_correct | (answers.hits == answers.sizes)
-    return answers.share(is_consistent, is_fixed=bool((answers.sizes == 1).all()))
+    # 1 - x_i + y_i is 0 or 1, because y_i is 1 only if x_i is.
+    return answers.share(~answers.original_correct | (answers.hits == answers.sizes))
 
 
+@takes_arrays
 @metric(
     "Consistency-rebalanced accuracy: mcqa * ci, the accuracy times the consistency index.",
     needs=("original",),
@@ -49,14 +49,13 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     place=1,
     spoken="CoRA",
 )
-@takes_arrays
 def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency-rebalanced accuracy: mcqa * ci, the accuracy times the consistency index.
 
     With m = mcqa and b = bmca@1.0 it is m(1 - m + b). To first order, question i has the influence
     (1 - 2m + b)(x_i - m) + m(y_i - b), with x_i and y_i of `ci`. This is 0 for all questions if m = 1/2 and b = 0, so
     the standard error also has the terms of second order (see `metrics.estimate.product_of`).
-    Range: 0 to 1; nan if a question has no original. Source: CoRA, eq. 7.
+    Range: 0 to 1; nan if a question has no original, or if all have one variant. Source: CoRA, eq. 7.
 
     Example:
         >>> answers = [[1, 1], [1, 0], [0, 1], [0, 0]]
@@ -82,8 +81,8 @@ CORA_FALLS = (
 """The reason for the mark of a value of `cora` where `cora_falls`."""
 
 
-@metric("Area under the BMCA curve times its mean height.")
 @takes_arrays
+@metric("Area under the BMCA curve times its mean height.")
 def core(answers: ResponseTable) -> Estimate:
     """Summary of the BMCA curve: its area times its mean height.
 
@@ -166,11 +165,13 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     """
     exact = exact_level(level)
     enough = table.equal_answers * exact.denominator >= table.sizes[table.question] * exact.numerator
-    return table.share(table.any_by_question(enough))
+    return table.share(table.any_by_question(enough), least=float(not exact))
 
 
 @metric(
-    "Share of comparisons of answers that ran out of time or memory; they count as not equivalent.", needs=("ran_out",)
+    "Share of comparisons of answers that ran out of time or memory; they count as not equivalent.",
+    needs=("ran_out",),
+    of_one_answer=True,
 )
 def timeouts(table: ResponseTable) -> Estimate:
     """Share of equivalence checks of written answers that ran out of time or memory; they count as not equivalent.

@@ -13,7 +13,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import mcqa
 from lm_eval_cora.metrics.arrays import despite_skipped, exact_level
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import LAST, facts_of
+from lm_eval_cora.metrics.facts import LAST, NEEDS_SEVERAL, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.sequences import Course, course_of
 from lm_eval_cora.questions.question import Form
@@ -89,6 +89,12 @@ def course(entry: Entry, table: ResponseTable, seed: int, before: ResponseTable 
     of_originals = bool(needs_of(entry))
     known = [partial(despite_skipped, mean, of_originals=of_originals) for mean in means or (function,)]
     return course_of(known, table, seed, before)
+
+
+def note_on_unvaried(entries: Iterable[Entry], table: ResponseTable) -> str:
+    """Say which metrics are undefined because each question was asked once only; empty if none is."""
+    names = [entry["metric"] for entry in entries if facts_of(entry["aggregation"]).is_unvaried(table)]
+    return f"undefined: {', '.join(names)}: {NEEDS_SEVERAL}" if names else ""
 
 
 def compute(entry: Entry, table: ResponseTable, *, seed: int | None = None) -> Any:

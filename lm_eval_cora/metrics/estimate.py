@@ -19,9 +19,10 @@ Bools = NDArray[np.bool_]
 REPLICATES = 5_000  # number of bootstrap samples
 _MOST_TRIALS = 1e300
 _FEWEST_DEGREES = 0.5  # intervals with fewer degrees of freedom have all possible values, too
-_HALVINGS = 50
 _DRAWS_AT_A_TIME = 2_000_000
 _ROUNDING = 1e-12  # smaller influences, relative to the largest value of a question, come from rounding
+Interval = tuple[float, float]
+SHARES = (0.0, 1.0)  # the range of most metrics
 Product = tuple[float, Floats, Floats]
 """A product of two means in a metric: its weight, and (N,) deviations of the questions' factors from their means."""
 
@@ -117,24 +118,19 @@ def for_json(result: Any) -> Any:
     return None if isinstance(result, float) and isnan(result) else result
 
 
-def mean_of(values: Floats, members: Bools | None = None, *, between: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+def mean_of(values: Floats, members: Bools | None = None, *, between: Interval = SHARES) -> Estimate:
     """Mean of one value per question, with standard error sd / sqrt(N) (sd with ddof 1)."""
     inside = np.ones(len(values)) if members is None else members.astype(np.float64)
     mean = ratio_of(np.where(inside > 0, values, 0.0), inside, between=between)
     return replace(mean, is_mean=members is None)
 
 
-def share_of(hits: Bools, members: Bools | None = None, *, is_fixed: bool = False) -> Estimate:
-    """Share of questions for which something is true."""
-    share = mean_of(hits.astype(np.float64), members)
-    if is_fixed and not isnan(share.stderr):
-        return replace(share, stderr=0.0, ends=(share.value, share.value))
-    return share
+def share_of(hits: Bools, members: Bools | None = None, *, least: float = 0.0) -> Estimate:
+    """Share of questions for which something is true; `least` is 1 if it is true by definition."""
+    return mean_of(hits.astype(np.float64), members, between=(least, 1.0))
 
 
-def ratio_of(
-    parts: Floats, wholes: Floats, members: Floats | None = None, *, between: tuple[float, float] = (0.0, 1.0)
-) -> Estimate:
+def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None, *, between: Interval = SHARES) -> Estimate:
     """Pooled share R = sum k_i / sum m_i: the ratio of two sums over questions.
 
     If all questions count alike, wholly or not at all, this is a share of questions: the estimate has outcomes. With n
@@ -148,10 +144,10 @@ def ratio_of(
     inside = wholes > 0 if members is None else members > 0
     count = int(np.count_nonzero(inside))
     most = wholes.max()
-    is_share = between == (0.0, 1.0) and all(((each == 0) | (each == most)).all() for each in (parts, wholes))
+    is_share = between == SHARES and all(((each == 0) | (each == most)).all() for each in (parts, wholes))
     outcomes = np.where(inside, parts / most, nan) if is_share and (inside == (wholes > 0)).all() else None
     if count < 2:
-        return Estimate(float(share), nan, outcomes=outcomes)
+        return Estimate(float(share), nan, outcomes=outcomes, between=between)
     part, whole = parts / wholes.mean(), wholes / wholes.mean()
     ratio = of_influence(float(share), part - share * whole, between, scale=np.abs(part).max(), questions=count)
     few = 1.0 if ratio.ends else sqrt((1 - 1 / len(wholes)) / (1 - 1 / count))
@@ -173,13 +169,13 @@ def product_of(first: Floats, second: Floats, *, value: float | None = None) -> 
     if len(first) < 2:
         return Estimate(value, nan)
     u, v = (without_rounding(values - values.mean(), 1.0) for values in (first, second))
-    return of_influence(value, b * u + a * v, (0.0, 1.0), scale=1.0, products=((1.0, u, v),))
+    return of_influence(value, b * u + a * v, SHARES, scale=1.0, products=((1.0, u, v),))
 
 
 def of_influence(
     value: float,
     influence: Floats,
-    between: tuple[float, float] = (0.0, 1.0),
+    between: Interval = SHARES,
     *,
     scale: float = 0.0,
     products: tuple[Product, ...] = (),
@@ -290,7 +286,7 @@ def _mean(*factors: Floats) -> float:
     return float(np.prod(factors, axis=0).mean())
 
 
-def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
+def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> Interval:
     """Wilson's interval of a share: all p with |s / n - p| <= z sqrt(p (1 - p) / n)."""
     share, square = successes / trials, z * z / trials
     middle = (share + square / 2) / (1 + square)
@@ -298,7 +294,7 @@ def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[f
     return (0.0 if not successes else max(0.0, middle - half), 1.0 if successes == trials else min(1.0, middle + half))
 
 
-def clopper_pearson(successes: float, trials: float, tail: float = 0.025) -> tuple[float, float]:
+def clopper_pearson(successes: float, trials: float, tail: float = 0.025) -> Interval:
     """Clopper and Pearson's interval of a share: the p with P(X >= s) = tail and P(X <= s) = tail of a binomial X."""
     from scipy.special import betaincinv  # here, because importing scipy takes a third of a command's start-up time
 
@@ -313,9 +309,7 @@ def trials_with_error(share: float, error: float) -> float:
     return max(1 / _MOST_TRIALS, min(root * root, _MOST_TRIALS))
 
 
-def bounded(
-    value: float, error: float, between: tuple[float, float] = (0.0, 1.0), z: float = IN_95_PERCENT
-) -> tuple[float, float]:
+def bounded(value: float, error: float, between: Interval = SHARES, z: float = IN_95_PERCENT) -> Interval:
     """Interval of a mean with a known range: Wilson's, with the number of trials that has the same error."""
     (low, high), size = between, between[1] - between[0]
     share = (value - low) / size if isfinite(size) and size else 0.0
@@ -327,9 +321,7 @@ def bounded(
     return float(min(value, low + size * first)), float(max(value, low + size * last))
 
 
-def unvaried(
-    value: float, questions: float, between: tuple[float, float] = (0.0, 1.0), z: float = IN_95_PERCENT
-) -> tuple[float, float]:
+def unvaried(value: float, questions: float, between: Interval = SHARES, z: float = IN_95_PERCENT) -> Interval:
     """Interval of a mean if all questions of the sample have the same value.
 
     Others may have the lowest or highest one: at most z^2 / (N + z^2), the upper end of Wilson's interval for 0 of N.
@@ -339,31 +331,32 @@ def unvaried(
     return float(min(value, low)), float(max(value, high))
 
 
-def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
+def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT) -> Interval:
     """Tango's score interval of a paired difference of shares: |gained - lost - N d| <= z sqrt(N (2 q + d - d^2)).
 
     Here q is the most likely probability of a loss if the difference is d.
     """
 
-    def is_outside(difference: float) -> bool:
+    def is_inside(difference: float) -> bool:
         a = 2 * questions
         b = -lost - gained + (2 * questions - gained + lost) * difference
         c = -lost * difference * (1 - difference)
         loss = max(0.0, (sqrt(max(b * b - 4 * a * c, 0.0)) - b) / (2 * a))
         variance = questions * (2 * loss + difference * (1 - difference))
-        return (gained - lost - questions * difference) ** 2 > z * z * max(variance, 0.0)
+        return (gained - lost - questions * difference) ** 2 <= z * z * max(variance, 0.0)
 
-    def edge(limit: float) -> float:
-        """The last value that is not outside, on the way to a limit."""
-        if not is_outside(limit):
-            return limit
-        inside, outside = (gained - lost) / questions, limit
-        for _ in range(_HALVINGS):
-            middle = (inside + outside) / 2
-            inside, outside = (inside, middle) if is_outside(middle) else (middle, outside)
-        return inside
+    low, high = (
+        end if is_inside(end) else last_by_halving(is_inside, (gained - lost) / questions, end) for end in (-1.0, 1.0)
+    )
+    return low, high
 
-    return edge(-1.0), edge(1.0)
+
+def last_by_halving(is_inside: Callable[[float], bool], inside: float, outside: float, steps: int = 50) -> float:
+    """The last number that is inside, on the way from one that is to another one; found by halving."""
+    for _ in range(steps):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if is_inside(middle) else (inside, middle)
+    return inside
 
 
 def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int]) -> Floats:

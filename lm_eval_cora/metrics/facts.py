@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
 
 LAST = 100  # the place of all other metrics
+NEEDS_SEVERAL = "needs several variants of each question"
 
 
 class Facts(NamedTuple):
@@ -37,16 +40,30 @@ class Facts(NamedTuple):
     spoken: str = ""  # name in a sentence; empty for that of the entry
     symbol: str = ""  # name in the tables of a paper; empty for the one in sentences
 
+    def is_unvaried(self, table: ResponseTable) -> bool:
+        """Whether the metric says nothing about a table, because all questions were asked once only."""
+        prompts = table.equal_prompts if "equal_prompts" in self.needs else table
+        return not self.of_one_answer and int(prompts.sizes.max(initial=0)) == 1
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def metric(meaning: str, *, needs: tuple[str, ...] = (), **more: Any) -> Callable[[F], F]:
-    """Attach facts to the function of a metric; see `Facts`."""
+    """Attach facts to the function of a metric; see `Facts`. It is undefined if nothing was varied, see `is_unvaried`.
+
+    The function gets a table; if it takes arrays, too, `takes_arrays` stands above this decorator.
+    """
+    facts = Facts(meaning, needs=needs, **more)
 
     def attached(function: F) -> F:
-        function.facts = Facts(meaning, needs=needs, **more)  # type: ignore[attr-defined]
-        return function
+        @wraps(function)
+        def unless_unvaried(table: ResponseTable, *arguments: Any, **named: Any) -> Any:
+            result = function(table, *arguments, **named)
+            return UNDEFINED if isinstance(result, Estimate) and facts.is_unvaried(table) else result
+
+        unless_unvaried.facts = facts  # type: ignore[attr-defined]
+        return unless_unvaried  # type: ignore[return-value]
 
     return attached
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import nan
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.estimate import SHARES, Estimate
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.responses import Floats, ResponseTable, bits_of
 
 __all__ = ["above_chance", "acc_longest", "chance"]
 
 
-@metric("Expected accuracy of random picks: mean over questions of 1 / number of options.", needs=("printed",))
+@metric(
+    "Expected accuracy of random picks: mean over questions of 1 / number of options.",
+    needs=("printed",),
+    of_one_answer=True,
+)
 def chance(table: ResponseTable) -> Estimate:
     """Expected accuracy of random picks: mean over questions of 1 / A_i, where question i prints A_i options.
 
@@ -26,13 +29,16 @@ def chance(table: ResponseTable) -> Estimate:
         Estimate(value=0.5, stderr=0.0)
     """
     chances = _chances(table)
-    mean = table.mean(chances)
-    if len(chances) > 1 and np.ptp(chances) == 0:
-        return replace(mean, stderr=0.0, ends=(mean.value, mean.value))
-    return mean
+    known = set(chances.tolist())
+    return table.mean(chances, between=(*known, *known) if len(known) == 1 else SHARES)
 
 
-@metric("Accuracy above that of random picks, paired by question.", bounds=(-1.0, 1.0), needs=("printed",))
+@metric(
+    "Accuracy above that of random picks, paired by question.",
+    bounds=(-1.0, 1.0),
+    needs=("printed",),
+    of_one_answer=True,
+)
 def above_chance(table: ResponseTable) -> Estimate:
     """Accuracy above that of random picks: mean over questions of RC(i) - 1 / A_i, with A_i of `chance`.
 
@@ -46,7 +52,7 @@ def above_chance(table: ResponseTable) -> Estimate:
     return table.mean(table.hits / table.sizes - _chances(table), between=(-1.0, 1.0))
 
 
-@metric("Accuracy of always picking the longest option, in characters.", needs=("longest",))
+@metric("Accuracy of always picking the longest option, in characters.", needs=("longest",), of_one_answer=True)
 def acc_longest(table: ResponseTable) -> Estimate:
     """Accuracy of always picking the longest option, in characters.
 

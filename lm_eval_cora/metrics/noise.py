@@ -49,8 +49,8 @@ def maj_at_k(table: ResponseTable) -> Estimate:
     """Share of questions whose most frequent answer to k equal prompts is right: the majority, maj@k.
 
     Invalid answers do not vote, and a question without a valid answer is wrong. If t answers are equally frequent and
-    one of them is right, the question counts 1/t, the expected result of a random choice. So with k = 1 this is the
-    accuracy, and with k = 2 the mean if all answers are valid. Written answers are the same if they are equivalent;
+    one of them is right, the question counts 1/t, the expected result of a random choice. So with k = 2 this is
+    the mean if all answers are valid. Written answers are the same if they are equivalent;
     equivalence may not be transitive, so the credit is the share of the right ones among the answers with the most
     equivalent answers. The equal prompts and k are those of `acc_repeats`.
     Range: 0 to 1; nan if no question has an answer. Source: Wang et al. 2022 (self-consistency, unweighted); Lewkowycz
@@ -64,8 +64,8 @@ def maj_at_k(table: ResponseTable) -> Estimate:
     return table.mean(modal_picks(prompts, ~prompts.skipped).credit, prompts.sizes > 0)
 
 
-@metric("Share of questions whose answers to k equal prompts are all right.", needs=("equal_prompts",))
 @takes_arrays
+@metric("Share of questions whose answers to k equal prompts are all right.", needs=("equal_prompts",))
 def pass_hat_k(answers: ResponseTable) -> Estimate:
     """Share of questions whose answers to k equal prompts are all right: pass^k.
 

@@ -15,6 +15,7 @@ from lm_eval_cora.metrics.estimate import (
     IN_95_PERCENT,
     UNDEFINED,
     Estimate,
+    Interval,
     degrees_of,
     of_influence,
     students,
@@ -100,9 +101,7 @@ def skew_of(influence: Floats) -> float:
     return third / square if square else 0.0
 
 
-def ends_of(
-    value: float, half: float, units: float, between: tuple[float, float], z: float, skew: float | None
-) -> tuple[float, float]:
+def ends_of(value: float, half: float, units: float, between: Interval, z: float, skew: float | None) -> Interval:
     """Ends of the interval value -+ half; with a skew, each of them alone also holds if there are few or rare changes.
 
     A value m + d varies more than m by d skew / N if large changes in its direction are rare; see `skew_of`. The end
@@ -134,7 +133,7 @@ def change_of(before: Estimate, after: Estimate) -> Estimate:
     return replace(change, largest_deviation=max(before.largest_deviation, after.largest_deviation))
 
 
-def interval_of_shares(lost: float, gained: float, questions: float, z: float) -> tuple[float, float]:
+def interval_of_shares(lost: float, gained: float, questions: float, z: float) -> Interval:
     """Tango's interval, with 0 if McNemar's mid-p test does not reject equal shares at the same level."""
     low, high = tango(lost, gained, questions, z)
     return (min(low, 0.0), max(high, 0.0)) if mid_p(lost, gained) >= erfc(z / sqrt(2)) else (low, high)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, wilson
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, last_by_halving, wilson
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of, normal_draws, sums_of
 from lm_eval_cora.metrics.ranges import FEWEST
@@ -23,7 +23,6 @@ ROTATIONS = 1_999  # random ones of a test; the smallest p-value is 1 / 2,000
 _AT_A_TIME = 200_000
 _ROUNDING = 1e-9
 _LARGEST_SPREAD = 0.5  # largest standard deviation of numbers from 0 to 1
-_HALVINGS = 40
 _NO_VARIANCE = 1e-12  # recalls whose variances around their mean sum to less vary only together
 
 
@@ -355,11 +354,10 @@ def _ends(centred: Floats, draws: Floats, largest: float) -> tuple[float, float]
 
     def edge(observed: float, tail: float) -> float:
         """The true spread that is exceeded by the observed one with the probability of the tail."""
-        low, high = 0.0, 2.0
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            above = (middle**2 + 2 * middle * along + squares >= observed**2).mean()
-            low, high = (middle, high) if above < tail else (low, middle)
-        return low
+
+        def is_below(true: float) -> bool:
+            return bool((true**2 + 2 * true * along + squares >= observed**2).mean() < tail)
+
+        return last_by_halving(is_below, 0.0, 2.0)
 
     return min(edge(spread, 0.025), spread), max(min(edge(least, 0.975), largest), spread)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from math import hypot, inf, nan
 from statistics import NormalDist
 from typing import Any
@@ -79,12 +80,13 @@ def mean_of_kinds(accuracies: KindAccuracies) -> Estimate:
     of_one_answer=True,
     symbol="Macro acc.",
 )
-def macro_acc(table: ResponseTable) -> Estimate:
+def macro_acc(table: ResponseTable, *, positions: bool = False) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
 
-    The accuracy of a category is its `acc_mean`. The standard error is (1/C) sqrt(sum s_c^2 / n_c), where category c of
-    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. Categories with one question have the
-    s_c of the questions of all of them; a single such category is pooled with the smallest other one.
+    The accuracy of a category is its `acc_mean`, so with one category the two are the same. The standard error is
+    (1/C) sqrt(sum s_c^2 / n_c), where category c of C has n_c questions and s_c is the standard deviation (ddof 1) of
+    their means. Categories with one question have the s_c of the questions of all of them; a single such category is
+    pooled with the smallest other one.
     Range: 0 to 1. Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
 
     Example:
@@ -92,17 +94,27 @@ def macro_acc(table: ResponseTable) -> Estimate:
         0.75
     """
     means, present = means_by_question(table, table.correct)
-    values = means.sum(axis=1) / present.sum(axis=1)
+    values, strata = means.sum(axis=1) / present.sum(axis=1), strata_of(table, macro=True)
     if not len(values):
         return UNDEFINED
+    for members in () if positions or present.all() else chain(*strata):
+        values[members] = _of_kinds(means[members], present[members])
     kind = Contributions(np.zeros(len(values)), values[:, None], np.ones((len(values), 1)))
-    accuracy = KindAccuracies([kind], strata_of(table, macro=True), table.cluster)
+    accuracy = KindAccuracies([kind], strata, table.cluster)
     estimate = accuracy.estimates()[0]
     if estimate.influence is None or estimate.ends or estimate.units:
         return estimate
     # The few questions of a small category may be alike, so one further question may be wrong instead of right.
     error = hypot(estimate.stderr, 1 / float(accuracy.trials()[0]))
     return replace(estimate, ends=bounded(estimate.value, error))
+
+
+def _of_kinds(means: Floats, present: Floats) -> Floats:
+    """(N,) numbers whose mean is that of the kinds' accuracies, and whose deviations are the influences on it."""
+    counts = np.maximum(present.sum(axis=0), 1)
+    shares, kinds = means.sum(axis=0) / counts, present.any(axis=0).sum()
+    numbers: Floats = shares.sum() / kinds + (means - shares * present) @ (len(means) / counts / kinds)
+    return numbers
 
 
 @metric("Accuracy of each kind of variant.")

@@ -15,8 +15,18 @@ from numpy.typing import NDArray
 
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics.estimate import (
+    SHARES,
+    Estimate,
+    Interval,
+    equal_units,
+    mean_of,
+    of_clusters,
+    product_of,
+    ratio_of,
+    share_of,
+)
 from lm_eval_cora.metrics.estimate import Bools as Bools
-from lm_eval_cora.metrics.estimate import Estimate, equal_units, mean_of, of_clusters, product_of, ratio_of, share_of
 from lm_eval_cora.metrics.packed import Floats as Floats
 from lm_eval_cora.metrics.packed import Ints as Ints
 from lm_eval_cora.metrics.packed import PackedRecords, Same, equal_prompts_of, equivalent, grouped, letters, unit_name
@@ -242,15 +252,13 @@ class ResponseTable:
         """(N,) sums within each question of one value per record, (R,)."""
         return np.bincount(self.question, weights=values, minlength=len(self.sizes)).astype(np.float64)
 
-    def mean(
-        self, values: Floats, members: Bools | None = None, *, between: tuple[float, float] = (0.0, 1.0)
-    ) -> Estimate:
+    def mean(self, values: Floats, members: Bools | None = None, *, between: Interval = SHARES) -> Estimate:
         """Mean of one value per question, (N,); see `mean_of`. As in the next three, clusters are its units."""
         return self.clustered(mean_of(values, members, between=between))
 
-    def share(self, hits: Bools, members: Bools | None = None, *, is_fixed: bool = False) -> Estimate:
+    def share(self, hits: Bools, members: Bools | None = None, *, least: float = 0.0) -> Estimate:
         """Share of questions for which something is true, (N,); see `share_of`."""
-        return self.clustered(share_of(hits, members, is_fixed=is_fixed))
+        return self.clustered(share_of(hits, members, least=least))
 
     def ratio(
         self,
@@ -258,7 +266,7 @@ class ResponseTable:
         wholes: Floats,
         members: Floats | None = None,
         *,
-        between: tuple[float, float] = (0.0, 1.0),
+        between: Interval = SHARES,
     ) -> Estimate:
         """Ratio of two sums over questions, of (N,) values each; see `ratio_of`."""
         return self.clustered(ratio_of(parts, wholes, members, between=between))

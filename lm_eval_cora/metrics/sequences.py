@@ -20,14 +20,15 @@ smaller.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import log, sqrt
+from functools import partialmethod
+from math import isnan, log, sqrt
 from statistics import fmean
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.estimate import SHARES, Estimate, Interval, last_by_halving
 from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.questions.randomness import draw
 
@@ -57,90 +58,73 @@ class Course:
     values: Floats
     ranges: Floats
     total: int
-    between: tuple[float, float] = (0.0, 1.0)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all units were asked, so that nothing is uncertain."""
-        return bool(self.values.shape[1] == self.total)
+    between: Interval = SHARES
 
     @property
     def value(self) -> float:
         """The metric of the units asked so far."""
         return float(self.values.mean(axis=1).prod())
 
-    def is_above(self, bound: float, tail: float) -> bool:
-        """Whether the value for all units is at least a bound: wrong with a probability of at most `tail`, ever."""
-        if self.is_complete:
-            return self.value >= bound - _ROUNDING
-        if bound <= self.between[0]:
-            return True
-        if len(self.values) == 1:
-            return bool(self._gain(np.ones((1, 1, 1)), np.array([[bound]]))[0] >= -log(tail))
-        bound = max(bound, _STEP**-_MOST)  # for a lower one q could be outside the values that are tested
-        gains = (self._gain(np.array([[[q, 1.0]]]), np.array([[_BETWEEN * 2 * sqrt(q * bound)]]))[0] for q in _WEIGHTS)
-        return all(gain >= -log(tail) for gain in gains)
-
-    def is_below(self, bound: float, tail: float) -> bool:
-        """Whether the value for all units is at most a bound: wrong with a probability of at most `tail`, ever."""
-        if self.is_complete:
-            return self.value <= bound + _ROUNDING
-        if bound >= self.between[1]:
-            return True
-        if len(self.values) == 1:
-            return bool(self._gain(-np.ones((1, 1, 1)), np.array([[-bound]]))[0] >= -log(tail))
-        # The q of a step comes from the steps before it, which makes no difference to what a player wins on average.
-        first, second = _before(self.values)
-        ratio = np.clip((second + 2) / (first + 1), _STEP**-_MOST, _STEP**_MOST)
-        weights = -np.stack([ratio, np.ones_like(ratio)], axis=-1)[None]
-        bounds = -2 * np.sqrt(ratio * max(bound, 0.0))[None]
-        return bool(self._gain(weights, bounds)[0] >= -log(tail))
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
-        if self.is_complete:
-            return self.value, self.value
-        tail, (least, most) = (1 - level) / 2, self.between
-        start = min(max(self.value, least), most) if self.values.size else (least + most) / 2
-        low = _edge(lambda bound: self.is_above(bound, tail), least, start)
-        high = _edge(lambda bound: self.is_below(bound, tail), most, start)
+    @property
+    def possible(self) -> Interval:
+        """The lowest and the highest value for all units, whatever the others are; equal after all units."""
+        left = self.total - self.values.shape[1]
+        means = (self.values.sum(axis=1)[:, None] + left * self.ranges) / self.total
+        low, high = np.clip(means, *self.between).prod(axis=0).tolist()
         return low, high
 
-    def _gain(self, weights: Floats, bounds: Floats) -> Floats:
-        """(G,) log of the most that each of G players ever had; they bet that weighted sums of the means are higher."""
-        # `weights` is (G, T or 1, K), `bounds` (G, T or 1): the largest value of the sum that is not disproved.
-        values, sums = ((weights * each.T).sum(axis=-1) for each in (self.values, _before(self.values)))
-        low, high = (pick(weights * self.ranges[:, 0], weights * self.ranges[:, 1]).sum(axis=-1) for pick in _ENDS)
+    def _is_beyond(self, sign: int, bound: float, tail: float, *, strictly: bool = False) -> bool:
+        """Whether the value for all units is at least a bound, or for the sign -1 at most.
+
+        It is wrong with a probability of at most `tail`, ever.
+        """
+        near, far = sorted(sign * (end - bound) for end in self.possible)
+        if near > (_ROUNDING if strictly else -_ROUNDING):
+            return True
+        is_open = far - near > _ROUNDING  # after all units nothing is
+        return is_open and all(self._gain(*player) >= -log(tail) for player in self._players(sign, bound))
+
+    is_above, is_below = partialmethod(_is_beyond, 1), partialmethod(_is_beyond, -1)
+
+    def _players(self, sign: int, bound: float) -> Iterator[tuple[Floats, Floats]]:
+        """The weights, (T or 1, K), and bounds, (T or 1,), of the players who all have to win; see `_gain`."""
+        if len(self.values) == 1:
+            yield np.full((1, 1), sign), np.full(1, sign * bound)
+        elif sign > 0:
+            bound = max(bound, _STEP**-_MOST)  # for a lower one q could be outside the values that are tested
+            for q in _WEIGHTS:
+                yield np.array([[q, 1.0]]), np.array([_BETWEEN * 2 * sqrt(q * bound)])
+        else:
+            # The q of a step comes from those before it, which makes no difference to what a player wins on average.
+            first, second = _before(self.values)
+            ratio = np.clip((second + 2) / (first + 1), _STEP**-_MOST, _STEP**_MOST)
+            yield -np.stack([ratio, np.ones_like(ratio)], axis=-1), -2 * np.sqrt(ratio * max(bound, 0.0))
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
+        tail, (least, most) = (1 - level) / 2, self.possible
+        start = min(max(self.value, least), most) if self.values.size else (least + most) / 2
+        low = last_by_halving(lambda bound: self.is_above(bound, tail), least, start, _HALVINGS)
+        return low, last_by_halving(lambda bound: self.is_below(bound, tail), most, start, _HALVINGS)
+
+    def _gain(self, weights: Floats, bounds: Floats) -> float:
+        """Log of the most that a player ever had, who bets that weighted sums of the means are above their bounds."""
+        values, sums = ((weights * each.T).sum(axis=1) for each in (self.values, _before(self.values)))
+        ends = weights * self.ranges[:, 0], weights * self.ranges[:, 1]
+        low, high = np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)
         width = high - low
-        unasked = self.total - np.arange(values.shape[1])
+        unasked = self.total - np.arange(len(values))
         expected = np.clip((self.total * bounds - sums) / unasked, low, high)
         most = _RISKED / np.maximum((expected - low) / width, _ROUNDING)
         bets = 2.0 ** -np.arange(-1, max(1, int(log(self.total / 8, 4)) + 1))
-        won = [np.cumsum(np.log1p(np.minimum(bet, most) * (values - expected) / width), axis=1) for bet in bets]
-        together = np.logaddexp.reduce(won, axis=0) - log(len(bets))
-        disproved = self.total * bounds - sums - values < (low - _ROUNDING * width) * (unasked - 1)
-        gain: Floats = np.where(disproved, np.inf, together).max(axis=1, initial=0.0)
-        return gain
-
-
-_ENDS = (np.minimum, np.maximum)
+        won = [np.cumsum(np.log1p(np.minimum(bet, most) * (values - expected) / width)) for bet in bets]
+        return float((np.logaddexp.reduce(won, axis=0) - log(len(bets))).max(initial=0.0))
 
 
 def _before(values: Floats) -> Floats:
     """(K, T) sums of the units before each one."""
     sums: Floats = np.cumsum(values, axis=1) - values
     return sums
-
-
-def _edge(is_certain: Callable[[float], bool], far: float, near: float) -> float:
-    """The end of an interval: the last bound that is certain on the way to `near`, found by halving."""
-    for _ in range(_HALVINGS):
-        middle = (far + near) / 2
-        if is_certain(middle):
-            far = middle
-        else:
-            near = middle
-    return far
 
 
 Mean = Callable[[ResponseTable], Estimate]
@@ -168,7 +152,7 @@ def course_of(
     asked, scale = in_drawn_order(sizes, seed)[: len(complete)], len(sizes) / max(1, sizes.total())
     if complete != {*asked}:
         return None
-    values, ranges, between = [], [], (0.0, 1.0)  # a product of means from 0 to 1
+    values, ranges, between = [], [], SHARES  # a product of means from 0 to 1
     for mean in means:
         (own, (low, high)), (known, _) = _values_of(mean, table), _values_of(mean, before) if before else ({}, ())
         if not own or (before and not known):
@@ -186,9 +170,10 @@ def course_of(
     return Course(np.array(values), np.array(ranges), len(sizes), between)
 
 
-def _values_of(mean: Mean, table: ResponseTable) -> tuple[dict[str, float], tuple[float, float]]:
+def _values_of(mean: Mean, table: ResponseTable) -> tuple[dict[str, float], Interval]:
     """The values of the questions whose mean a metric is, and their range; empty if it is not a mean over questions."""
     found = mean(replace(table, clusters=("",) * len(table.sizes)))
-    if not found.is_mean or found.influence is None:
-        return {}, (0.0, 1.0)
-    return dict(zip(table.question_ids, (found.value + found.influence).tolist(), strict=True)), found.between
+    if not found.is_mean or isnan(found.value):
+        return {}, SHARES
+    values = found.value + (np.zeros(1) if found.influence is None else found.influence)  # None: a single question
+    return dict(zip(table.question_ids, values.tolist(), strict=True)), found.between

@@ -212,7 +212,9 @@ def entry_of(run: Run, date: str, first: Sequence[str] = ()) -> Standing:
     """Make the entry of a run. The metrics in `first` come before those of its probe. It does not keep the answers."""
     ranked_by = (*first, *run.probe.ranked_by)
     entries = [entry for entry in run.entries if entry["metric"] in (*ranked_by, *BESIDE)]
-    found = {entry["metric"]: run.function(entry)(run.table) for entry in entries}
+    # Nothing was varied: an accuracy alone gives no place. One variant of MCQA+ does, in a run that does not have CoRA.
+    is_unvaried = not (run.table.sizes > 1).any() and (run.collected or "cora" in run.estimates)
+    found = {} if is_unvaried else {entry["metric"]: run.function(entry)(run.table) for entry in entries}
     return Standing(
         model=run.model,
         name=run.name,

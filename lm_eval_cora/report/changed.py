@@ -16,7 +16,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate, ratio_of
 from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.report.content import Cell, Number, Table
+from lm_eval_cora.report.content import CellRows, Number, Table
 from lm_eval_cora.report.text import csv_of
 from lm_eval_cora.runs.documents import DocumentRun, lines_of
 from lm_eval_cora.runs.model_run import Run
@@ -56,12 +56,12 @@ class WhatChanged:
     def tables(self) -> list[Table]:
         """The shares, and the first answers."""
         counts = Counter(each.change for each in self.answers) | Counter(changed=len(self.answers))
-        shares: list[list[Cell]] = [
+        shares: CellRows = [
             [f"{name}: {meaning}", counts[name], *Number.of(self.shares[name]).with_interval]
             for name, meaning in {"changed": "all", **KINDS_OF_CHANGE}.items()
         ]
         title = f"{self.task}: answers that changed from {self.models[0]} to {self.models[1]}, of {self.asked:,}"
-        rows: list[list[Cell]] = []
+        rows: CellRows = []
         for each in self.answers[:_SHOWN]:
             both = (each.before, each.response_before), (each.after, each.response_after)
             texts = (text if pick == text != "" else f"{pick or 'invalid'}: {text}" for pick, text in both)

@@ -16,7 +16,7 @@ from lm_eval_cora.metrics.paired import METHODS, Pair, pairs_by_metric
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.changed import WhatChanged, what_changed
-from lm_eval_cora.report.content import Cell, Number, Table
+from lm_eval_cora.report.content import CellRows, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.pictures import ALONE, NOTE_ON_KINDS, TESTED, kinds_table, pairs_table, tested
 from lm_eval_cora.report.result_tables import score_table
@@ -25,7 +25,7 @@ from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
-from lm_eval_cora.runs.model_run import Run, check_metrics, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import Run, Runs, check_metrics, not_comparable, setting_differences
 
 _NOTES = (
     "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.",
@@ -186,7 +186,7 @@ def _add(
         value |= {"models": models, "metrics": {name: _several_as_json(runs, name, own) for name, own in pairs.items()}}
         value |= {"runs": identities, "notes": notes} if of_cora else {}
     else:
-        rows: list[list[Cell]] = [
+        rows: CellRows = [
             [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)[:ALONE]]
             for name, own in chosen.items()
             for pair in own.values()
@@ -208,12 +208,10 @@ def _add(
     ]
 
 
-def _values(runs: Sequence[Run | DocumentRun], of_cora: Sequence[Run], named: Callable[[str], str]) -> Table:
+def _values(runs: Sequence[Run | DocumentRun], of_cora: Runs, named: Callable[[str], str]) -> Table:
     """The table of the values of several models."""
     names = dict.fromkeys(name for run in runs for name in run.estimates)
-    values: list[list[Cell]] = [
-        [name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names
-    ]
+    values: CellRows = [[name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names]
     table = Table("", ["metric", *(run.model for run in runs)], values)
     if of_cora:
         table = score_table(of_cora, comparable=True)
@@ -233,13 +231,11 @@ def _several_as_json(
         "values": {run.model: run.estimates.get(metric, UNDEFINED) for run in runs},
         "pairs": [
             {
+                **_two_as_json(pair),
                 "before": runs[old].model,
                 "after": runs[new].model,
                 "difference": pair.together,
                 "alone": pair.change,
-                "mcnemar": pair.test,
-                "p_value": pair.p_value,
-                "method": pair.method,
                 "p_holm": pair.p_holm,
                 "p_together": pair.p_together,
             }
@@ -271,7 +267,7 @@ def _is_statistic(estimate: Estimate) -> bool:
     return not isnan(estimate.value) and isnan(estimate.stderr)
 
 
-def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list[str]]:
+def matched(contestants: Sequence[Runs]) -> tuple[list[list[Run]], list[str]]:
     """Group the runs of the same task and questions, at most one per contestant."""
     # Two single runs of a task on different questions are a group, too: the comparison then names both data sets.
     groups: list[list[Run]] = []
@@ -290,10 +286,10 @@ def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list
     return groups, alone
 
 
-def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]:
+def _pairs(before: Runs, after: Runs) -> list[tuple[Run, Run]]:
     """Pairs of runs of the same task and filter, those with the same data first."""
 
-    def of_task(run: Run, runs: Sequence[Run]) -> list[Run]:
+    def of_task(run: Run, runs: Runs) -> list[Run]:
         same = [other for other in runs if (other.name, other.part) == (run.name, run.part)]
         return same or [other for other in runs if run.collected and other.data == run.data]  # logs of any name
 

@@ -100,6 +100,7 @@ def p_as_text(p: float) -> str:
 
 
 Cell = str | int | Number  # text, a count, or a number with its standard error
+CellRows = list[list[Cell]]
 Cells = Mapping[str, Sequence[Cell]]  # the cells of a model by name of the row
 
 

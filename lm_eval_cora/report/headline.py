@@ -17,7 +17,7 @@ from lm_eval_cora.report.content import Dots, Headline, Number, Table, end_as_te
 from lm_eval_cora.report.pictures import changes
 from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.by_kind import changes_by_kind, kinds_of
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, Runs
 
 _NAMED = 3  # number of models that a sentence names
 # With fewer questions the 95% interval of a share is up to 0.36 wide, more than a third of the scale: sqrt(0.25 / n).
@@ -27,7 +27,7 @@ _ENOUGH = 100
 _Gaps = Mapping[frozenset[Run], tuple[bool, str]]
 
 
-def headline(runs: Sequence[Run], *, comparable: bool) -> Headline | None:
+def headline(runs: Runs, *, comparable: bool) -> Headline | None:
     """Make the headline of a task."""
     # A model is called the most reliable only if the interval of its difference to each other model is above 0. The
     # intervals hold for all pairs of models together, so with equal models this happens in at most 5% of the samples.
@@ -45,7 +45,7 @@ def headline(runs: Sequence[Run], *, comparable: bool) -> Headline | None:
     return Headline(few or sentences, _picture(ordered, name), names)
 
 
-def lead_of(runs: Sequence[Run]) -> str:
+def lead_of(runs: Runs) -> str:
     """The metric that ranks the models of a task; empty if no metric is defined for all of them."""
     return first_defined(runs[0].probe.ranked_by, [run.estimates for run in runs], [all])
 
@@ -63,7 +63,7 @@ def first_defined(
     return ""
 
 
-def _too_few(runs: Sequence[Run], name: str) -> Iterator[str]:
+def _too_few(runs: Runs, name: str) -> Iterator[str]:
     """The sentence that replaces all others if a model has too few questions to say anything."""
     table = min((run.table for run in runs), key=lambda table: table.effective)
     if table.effective < FEW:
@@ -114,7 +114,7 @@ def _what_costs_most(run: Run) -> Iterator[str]:
         yield f"Its accuracy ranges from {' to '.join(ends)}, {chance} (p = {p:.2g})."
 
 
-def _gaps(runs: Sequence[Run], name: str) -> _Gaps:
+def _gaps(runs: Runs, name: str) -> _Gaps:
     """Whether each pair of models differs, and the difference in words. The intervals hold for all pairs together."""
     lead = [run.estimates[name] for run in runs]
     if any(isnan(estimate.stderr) for estimate in lead):
@@ -127,7 +127,7 @@ def _gaps(runs: Sequence[Run], name: str) -> _Gaps:
     }
 
 
-def _of_several(runs: Sequence[Run], name: str, gaps: _Gaps) -> Iterator[str]:
+def _of_several(runs: Runs, name: str, gaps: _Gaps) -> Iterator[str]:
     """Sentences about models that were asked the same, the best first; without gaps the errors are unknown."""
     first, second = runs[:2]
     best, value, score = _name(first.model), first.estimates[name], spoken(name)
@@ -172,7 +172,7 @@ def _of_several(runs: Sequence[Run], name: str, gaps: _Gaps) -> Iterator[str]:
         yield f"{score} of the other {'models' if len(rest) > 1 else 'model'}: {_values(rest, name)}."
 
 
-def _tied(tied: Sequence[Run], runs: Sequence[Run], name: str, gaps: _Gaps) -> str:
+def _tied(tied: Runs, runs: Runs, name: str, gaps: _Gaps) -> str:
     """The sentence about the best model and those that cannot be told apart from it."""
     two = len(tied) == 2
     values = f"{_values(tied, name)}{f'; {gaps[frozenset(tied)][1]}' if two else ''}"
@@ -185,7 +185,7 @@ def _tied(tied: Sequence[Run], runs: Sequence[Run], name: str, gaps: _Gaps) -> s
     return f"{who} cannot be told apart by their {spoken(name)}: {values}."
 
 
-def _values(runs: Sequence[Run], name: str) -> str:
+def _values(runs: Runs, name: str) -> str:
     """The values of the first models."""
     return _listed(f"{_name(run.model)} {_with_error(run.estimates[name])}" for run in runs)
 
@@ -211,7 +211,7 @@ def kept_share(run: Run) -> float:
     return _all_right(run).value / right if right else nan
 
 
-def _picture(runs: Sequence[Run], name: str) -> Dots:
+def _picture(runs: Runs, name: str) -> Dots:
     """Chart the metrics of the headline: a row per model, the best first."""
     columns = {spoken(name): [Number.of(run.estimates[name]) for run in runs]}
     if name == "cora":

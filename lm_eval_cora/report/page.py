@@ -101,7 +101,7 @@ def _with_names(sentence: str, names: Sequence[str]) -> Markup:
 def _data_value(cell: int | Number) -> str:
     """The sort key of a cell; empty if the value is undefined."""
     value = cell.value if isinstance(cell, Number) else cell
-    return "" if isnan(value) else repr(value)
+    return "" if isnan(value) else f"{value:.12g}"
 
 
 @contextmanager

@@ -10,10 +10,21 @@ from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference, Pair, difference, pairwise
 from lm_eval_cora.metrics.responses import Ints
-from lm_eval_cora.report.content import Band, Cell, Dots, HeatMap, Number, Retention, RetentionChart, Table, p_as_text
+from lm_eval_cora.report.content import (
+    Band,
+    Cell,
+    CellRows,
+    Dots,
+    HeatMap,
+    Number,
+    Retention,
+    RetentionChart,
+    Table,
+    p_as_text,
+)
 from lm_eval_cora.report.tables import first_numbers, models
 from lm_eval_cora.runs.by_kind import kinds_compared
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, Runs
 
 BANDS = 24  # largest number of groups of equally hard questions
 _MOST_PAIRS = 28  # in a chart of differences: all pairs of eight models. More models are compared with the first
@@ -24,7 +35,7 @@ NOTE_ON_KINDS = (
 _BEFORE, _AFTER = "mcqa", ("acc_pride", "acc_permuted")
 
 
-def changes(runs: Sequence[Run]) -> RetentionChart | None:
+def changes(runs: Runs) -> RetentionChart | None:
     """Chart the right answers kept, lost and gained from the original to each kind; None without originals."""
     shown = [run for run in runs if run.table.original_correct is not None]
     alone = {kind for run in shown for kind in original_kinds(run.table)}
@@ -74,7 +85,7 @@ def anchor(run: Run, number: int) -> str:
     return f"q-{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
-def heat_maps(runs: Sequence[Run]) -> list[HeatMap]:
+def heat_maps(runs: Runs) -> list[HeatMap]:
     """Chart the questions of each model by kind of variant, from the easiest to the hardest."""
     return [heat_map(run, several=len(runs) > 1) for run in runs if len(run.table.sizes) and len(run.table.kinds) > 1]
 
@@ -106,7 +117,7 @@ def heat_map(run: Run, *, several: bool = False) -> HeatMap:
     )
 
 
-def letter_bias(runs: Sequence[Run]) -> Dots | None:
+def letter_bias(runs: Runs) -> Dots | None:
     """Chart the accuracy before and after the letter bias is removed; None without scored letters in cyclic orders."""
     names = (_BEFORE, *_AFTER)
     if not (runs := [run for run in runs if all(name in run.estimates for name in names)]):
@@ -131,13 +142,13 @@ def letter_bias(runs: Sequence[Run]) -> Dots | None:
     )
 
 
-def letter_priors(runs: Sequence[Run]) -> Table | None:
+def letter_priors(runs: Runs) -> Table | None:
     """Tabulate the model's prior for each letter; None without scored letters in cyclic orders."""
     priors = [run.studies.get("letter_prior", {}) for run in runs]
     cells = {(int(options), letter) for own in priors for options in own for letter in own[options]}
     if not cells:
         return None
-    rows: list[list[Cell]] = [
+    rows: CellRows = [
         [letter, options, *(Number.of(own.get(str(options), {}).get(letter, UNDEFINED)) for own in priors)]
         for options, letter in sorted(cells)
     ]
@@ -145,7 +156,7 @@ def letter_priors(runs: Sequence[Run]) -> Table | None:
     return Table("Prior for the letters", ["letter", "options", *models(runs)], rows, note)
 
 
-def paired(runs: Sequence[Run], metric: str) -> Dots | None:
+def paired(runs: Runs, metric: str) -> Dots | None:
     """Chart the differences between models in one metric, paired by question, with intervals that hold together."""
     baseline = 0 if len(runs) * (len(runs) - 1) // 2 > _MOST_PAIRS else None
     every = pairwise([run.estimates[metric] for run in runs], baseline)
@@ -204,6 +215,6 @@ def tested(pair: Pair) -> list[Cell]:
 
 def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
     """The differences by kind between two runs of a task as a table; None with fewer than two kinds."""
-    rows: list[list[Cell]] = [[name, *Number.of_difference(change).with_interval] for name, change in changes.items()]
+    rows: CellRows = [[name, *Number.of_difference(change).with_interval] for name, change in changes.items()]
     columns = [run.probe.one, "new minus old", "95%, all together"]
     return Table(f"{run.task}: accuracy by {run.probe.one}", columns, rows) if len(rows) > 1 else None

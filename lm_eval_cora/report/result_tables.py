@@ -10,10 +10,10 @@ from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.entries import Entry, is_in_table, place_of, ranks_models
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.report.content import FALLS, Cell, Number, Section, Table
+from lm_eval_cora.report.content import FALLS, Cell, CellRows, Number, Section, Table
 from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.model_run import Run, not_comparable
+from lm_eval_cora.runs.model_run import Run, Runs, not_comparable
 from lm_eval_cora.variants.alterations import COUNTS
 
 MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "invalid")  # in the table of models, after the one that leads
@@ -29,7 +29,7 @@ NO_BEST = (
 )
 
 
-def score_table(runs: Sequence[Run], *, comparable: bool) -> Table:
+def score_table(runs: Runs, *, comparable: bool) -> Table:
     """Make the table of all scores: a metric per row; for each model the value with its error, and the interval."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
     if _acc_is_mcqa_plus(runs):
@@ -53,24 +53,24 @@ def score_table(runs: Sequence[Run], *, comparable: bool) -> Table:
     return replace(Table.by_model("All scores", "metric", models(runs), ["", "95%"], cells, note), explained=True)
 
 
-def _acc_is_mcqa_plus(runs: Sequence[Run]) -> bool:
+def _acc_is_mcqa_plus(runs: Runs) -> bool:
     """Whether both are the same number by definition, because all questions have as many variants."""
     return all("mcqa_plus" in run.estimates and len(set(run.table.sizes)) == 1 for run in runs)
 
 
-def number_of_questions(runs: Sequence[Run]) -> str:
+def number_of_questions(runs: Runs) -> str:
     """The number of questions as text; the smallest and the largest number if runs differ."""
     by_count = {len(run.table.sizes): run.table.size for run in runs}
     smallest = f"{min(by_count):,} to " if len(by_count) > 1 else ""
     return f"{smallest}{by_count[max(by_count)]}"
 
 
-def unit_of(runs: Sequence[Run]) -> str:
+def unit_of(runs: Runs) -> str:
     """The unit of the errors: the question, or the passage that questions share."""
     return "question" if all(run.table.cluster is None for run in runs) else "passage"
 
 
-def model_table(runs: Sequence[Run], lead: str, *, comparable: bool, chosen: Sequence[str] = ()) -> Table:
+def model_table(runs: Runs, lead: str, *, comparable: bool, chosen: Sequence[str] = ()) -> Table:
     """Make the table of the main or chosen scores: a model per row, the best first."""
     ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
     entries = {entry["metric"]: entry for entry in runs[0].entries}
@@ -78,7 +78,7 @@ def model_table(runs: Sequence[Run], lead: str, *, comparable: bool, chosen: Seq
     columns = [_marked(ordered, entries[name], comparable=comparable) for name in names]
     by_run = zip(ordered, zip(*columns, strict=True), strict=True)
     early = [run.model for run in runs if run.table.not_begun or not run.table.is_whole]
-    rows: list[list[Cell]] = [
+    rows: CellRows = [
         [run.model + " †" * (run.model in early), *first.with_interval, *others] for run, (first, *others) in by_run
     ]
     cells = list(chain.from_iterable(rows))
@@ -105,7 +105,7 @@ def best_of(places: Collection[int], metric: str, scores: Sequence[Mapping[str, 
     return led if max(places, key=cora.__getitem__) in led else ()
 
 
-def _marked(runs: Sequence[Run], entry: Entry, *, comparable: bool) -> list[Number]:
+def _marked(runs: Runs, entry: Entry, *, comparable: bool) -> list[Number]:
     """The numbers of a metric, with marks if there are several models and a better direction; see _NO_MARK."""
     estimates = [run.estimates.get(entry["metric"], UNDEFINED) for run in runs]
     higher = entry.get("higher_is_better")
@@ -116,20 +116,20 @@ def _marked(runs: Sequence[Run], entry: Entry, *, comparable: bool) -> list[Numb
     return [Number.of_metric(entry["metric"], own, best=place in marked) for place, own in enumerate(scores)]
 
 
-def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
+def overviews(by_task: Mapping[str, Runs]) -> list[Table]:
     """Make a table per probe, with a row per run. Scores of different probes cannot be compared."""
     tables = []
     for name, runs in grouped_by(chain.from_iterable(by_task.values()), lambda run: run.probe.name).items():
         probe = runs[0].probe
         shown = dict.fromkeys(key for key in (*probe.ranked_by, *MAIN) if any(key in run.estimates for run in runs))
         scores = [[Number.of_metric(key, run.estimates) for key in shown] for run in runs]
-        rows: list[list[Cell]] = [[run.task, run.model, *own] for run, own in zip(runs, scores, strict=True)]
+        rows: CellRows = [[run.task, run.model, *own] for run, own in zip(runs, scores, strict=True)]
         note = f"{probe.summary[:1].upper()}{probe.summary[1:]}.{_falls(chain.from_iterable(scores))}"
         tables.append(Table(f"All runs of the probe {name}", ["task", "model", *shown], rows, note, sortable=True))
     return tables
 
 
-def differences(runs: Sequence[Run]) -> Table:
+def differences(runs: Runs) -> Table:
     """Tabulate the differences of the other models to the first one, paired by question."""
     first, *others = runs
     cells: list[dict[str, tuple[Cell, str]]] = [{} for _ in others]
@@ -223,7 +223,7 @@ _ROW = {
 }
 
 
-def study_tables(runs: Sequence[Run]) -> list[Table]:
+def study_tables(runs: Runs) -> list[Table]:
     """Make the tables of the REVAS study. The first table counts the questions of each subset."""
     names = models(runs)
     sizes = [run.studies.get("questions") or {} for run in runs]

@@ -21,11 +21,11 @@ from lm_eval_cora.report.changed import changes_of, most_lost
 from lm_eval_cora.report.content import Block, Chart, Example, Examples, Section, ShownAnswer, Table
 from lm_eval_cora.report.headline import headline, lead_of
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.model_run import Run, by_task, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import Run, Runs, by_task, not_comparable, setting_differences
 from lm_eval_cora.runs.samples import known_response, prompt_in, response_text
 from lm_eval_cora.variants.probes import PROBES, Probe
 
-BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
+BLOCKS: dict[str, Callable[[Runs], Block | Sequence[Block] | None]] = {
     block.__name__: block
     for block in (
         *(pictures.changes, pictures.heat_maps, pictures.letter_bias, pictures.letter_priors),
@@ -43,7 +43,7 @@ _EXAMPLES = 120  # number of example questions on a page. It bounds the size of 
 _LEAST_CONSISTENT, _CHANGED = 10, 30
 
 
-def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> content.Report:
+def make_report(runs: Runs, title: str = "Consistency of the answers") -> content.Report:
     """Make the report of runs."""
     groups = by_task(runs)
     # disable=None hides the bar unless stderr is a terminal.
@@ -63,7 +63,7 @@ def charts_of(report: content.Report) -> list[tuple[str, Chart]]:
     return charts
 
 
-def _glossary(runs: Sequence[Run]) -> Table:
+def _glossary(runs: Runs) -> Table:
     """Make the table of the meanings of metrics and kinds of variants."""
     names: dict[str, list[str]] = {}
     for run in runs:
@@ -83,7 +83,7 @@ def _glossary(runs: Sequence[Run]) -> Table:
     return Table("Meaning of the metrics and of the kinds of variants", ["name", "meaning"], rows, note)
 
 
-def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
+def _section(task: str, runs: Runs, questions: int) -> Section:
     """Make the section of a task, with so many example questions of each model."""
     first, *others = runs
     probe = first.probe
@@ -131,7 +131,7 @@ def _invalid(run: Run) -> Iterator[str]:
         )
 
 
-def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, comparable: bool) -> Iterator[Block | None]:
+def _blocks(probe: Probe, runs: Runs, shown: Chart | None, *, comparable: bool) -> Iterator[Block | None]:
     """Yield the tables and charts of a section, without the chart that the headline shows."""
     if len(runs) > 1 and comparable and (lead := lead_of(runs)):
         yield pictures.paired(runs, lead)
@@ -139,7 +139,7 @@ def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, comparabl
     yield from (block for block in _built(probe.charts, runs) if block != shown)
 
 
-def _more(probe: Probe, runs: Sequence[Run], questions: int, *, comparable: bool) -> Iterator[Block | None]:
+def _more(probe: Probe, runs: Runs, questions: int, *, comparable: bool) -> Iterator[Block | None]:
     yield result_tables.score_table(runs, comparable=comparable)
     if len(runs) > 1 and comparable:
         yield result_tables.differences(runs)
@@ -163,7 +163,7 @@ def _without_dead_links(blocks: Sequence[Block], more: Sequence[Block]) -> Itera
         yield block
 
 
-def _built(names: Sequence[str], runs: Sequence[Run]) -> Iterator[Block | None]:
+def _built(names: Sequence[str], runs: Runs) -> Iterator[Block | None]:
     """Yield the named blocks of the runs that asked all variants, if any question has several variants."""
     # The answers of the other runs are a biased selection. With the option `variants`, MCQA+ may ask one variant.
     whole = [run for run in runs if run.table.is_whole]
@@ -234,7 +234,7 @@ def what_changed(before: Run, after: Run) -> Examples | None:
     return Examples(title, examples, note) if examples else None
 
 
-def asked(runs: Sequence[Run]) -> Table | None:
+def asked(runs: Runs) -> Table | None:
     """Tabulate the kinds of variants, each with its meaning and its prompt for one question; None without questions."""
     run = runs[0]
     if not run.table.question_ids:
@@ -298,7 +298,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
 
 
-def invalid_answers(runs: Sequence[Run]) -> Table | None:
+def invalid_answers(runs: Runs) -> Table | None:
     """Tabulate the reasons for invalid answers, with counts and an example each; None if all answers are valid."""
     rows: list[list[content.Cell]] = []
     for run in runs:

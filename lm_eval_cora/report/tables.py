@@ -1,6 +1,6 @@
 """Tables and charts that show the runs of one or more models on one task side by side."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from math import isnan, nan
 from typing import Any
@@ -10,9 +10,9 @@ import numpy as np
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.positions import has_swapped_orders
-from lm_eval_cora.report.content import Cell, Cells, Curve, Dots, Line, Number, Ranges, Table
+from lm_eval_cora.report.content import Cell, CellRows, Cells, Curve, Dots, Line, Number, Ranges, Table
 from lm_eval_cora.runs.by_kind import kinds_of
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, Runs
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
 _RANGE = ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p")
@@ -33,7 +33,7 @@ def first_numbers(runs: Iterable[Run], cells: Iterable[Cells]) -> list[tuple[str
     return list(zip(models(runs), firsts, strict=True))
 
 
-def bmca_curve(runs: Sequence[Run]) -> Curve:
+def bmca_curve(runs: Runs) -> Curve:
     """Chart BMCA at each level, with MCQA and MV as lines."""
     lines = [
         Line(
@@ -45,7 +45,7 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
     ]
     names = [*(f"BMCA({level:.1f})" for level in _LEVELS), "MCQA", "MV"]
     columns, rows = ["level", *models(runs)], [[number for _, number in (*line.points, *line.marks)] for line in lines]
-    guessing: list[list[Cell]] = []
+    guessing: CellRows = []
     if chance := metrics.chance_bmca(runs[0].table, _LEVELS):
         columns.append("guessing")
         guessing.append([*map(Number, chance), "", ""])
@@ -63,7 +63,7 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
     )
 
 
-def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
+def accuracy_ranges(runs: Runs) -> Ranges:
     """Chart the accuracy of each template, position, sample or kind, with the consistency rate."""
     what = runs[0].probe.several
     shown = (*_RANGE[:3], "consistency_rate", *_RANGE[3:])
@@ -92,7 +92,7 @@ def _range_of(run: Run, name: str) -> Estimate:
     return run.estimates.get(name) or compute(run.table, **({"positions": True} if is_adjusted else {}))
 
 
-def by_kind(runs: Sequence[Run]) -> Dots:
+def by_kind(runs: Runs) -> Dots:
     """Chart the accuracy of each kind of variant."""
     probe = runs[0].probe
     has_picks = any("invalid" in run.estimates for run in runs)  # a file of answers may have none
@@ -116,14 +116,14 @@ def by_kind(runs: Sequence[Run]) -> Dots:
     )
 
 
-def by_category(runs: Sequence[Run]) -> Table | None:
+def by_category(runs: Runs) -> Table | None:
     """Tabulate the accuracy, its range and the consistency rate of each category; None for one category."""
     if len({category for run in runs for category in run.table.categories}) < 2:
         return None
     names = [*_RANGE, "consistency_rate"]
     if "all_equal" in runs[0].estimates:  # in other probes the right answer may change
         names.append("all_equal")
-    rows: list[list[Cell]] = [
+    rows: CellRows = [
         [category, run.model, part["questions"], *(Number.of(part[name]) for name in names)]
         for run in runs
         for category, part in metrics.by_category(run.table, positions=run.probe.by_position).items()
@@ -132,7 +132,7 @@ def by_category(runs: Sequence[Run]) -> Table | None:
     return table if len(runs) > 1 else table.without("model")
 
 
-def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
+def picks_by_letter(runs: Runs) -> Dots | None:
     """Chart the share of picks of each letter; None without picks. A line shows the even share if it is expected."""
     picks = [metrics.picks_by_letter(run.table) for run in runs]
     letters = sorted({letter for own in picks for letter in own})
@@ -167,7 +167,7 @@ def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
     )
 
 
-def _letter_tests(runs: Sequence[Run]) -> str:
+def _letter_tests(runs: Runs) -> str:
     """Sentence with the test of letter preference of each model."""
     tests = []
     for run in runs:
@@ -183,7 +183,7 @@ def _letter_tests(runs: Sequence[Run]) -> str:
     return f"position_chi_square: {', '.join(f'{model} {test}' for model, test in tests)}."
 
 
-def same_size(runs: Sequence[Run]) -> Table:
+def same_size(runs: Runs) -> Table:
     """Tabulate the scores on the variants with as many options as the question, as in Table 5 of CoRA."""
     scores = [metrics.same_size(run.table) for run in runs]
     cells: list[Cells] = [
@@ -195,7 +195,7 @@ def same_size(runs: Sequence[Run]) -> Table:
     return Table.by_model(title, "metric", models(runs), ["same size", "difference", "95%"], cells, note)
 
 
-def resampled(runs: Sequence[Run]) -> Table:
+def resampled(runs: Runs) -> Table:
     """Tabulate the scores over 10,000 draws of 100 variants, as in Table 6 of CoRA."""
     cells = [
         {
@@ -213,7 +213,7 @@ def resampled(runs: Sequence[Run]) -> Table:
     return Table.by_model("Ablation: resampled variants", "metric", models(runs), heads, cells, note)
 
 
-def with_references(runs: Sequence[Run]) -> Table | None:
+def with_references(runs: Runs) -> Table | None:
     """Tabulate the scores of questions with and without references to other options; None without references."""
     if not any(run.source.references for run in runs):
         return None

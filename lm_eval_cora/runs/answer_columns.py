@@ -19,7 +19,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.cells import filled, parse_cell, read_options
 from lm_eval_cora.questions.columns import find_column, option_columns, without_labels
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.questions.question import LETTERS, Reader, UnusableQuestion, shorten
+from lm_eval_cora.questions.question import LETTERS, SEQUENCES, Reader, UnusableQuestion, shorten
 from lm_eval_cora.questions.right_option import AnswerKey, Draft
 from lm_eval_cora.questions.rows import read_rows
 from lm_eval_cora.runs.files import grouped_by
@@ -239,6 +239,33 @@ class AnswerColumns:
             if pick in _MISSING and pick not in known and pick not in (shown or ()):
                 expected = "an option, or a missing value if the answer is invalid (a column 'printed' has all options)"
                 raise self.error(row, "picked", expected)
+        self._read_letters()
+
+    def _read_letters(self) -> None:
+        """Replace letters of printed options by the options; refuse letters of reordered ones if these are unknown."""
+        picks, answers, lists = (self.values[name] for name in ("picked", "answer", "printed"))
+        found = {*map(_bare, {*picks, *answers} - {None})}
+        labels = next((one for one in map(str.split, map(str.upper, SEQUENCES)) if {one[0]} <= found <= {*one}), None)
+        if labels is None or any(pick in (shown or ()) for pick, shown in zip(picks, lists, strict=True)):
+            return
+        for values in (picks, answers):
+            pairs = zip(values, lists, strict=True)
+            values[:] = [
+                text and dict(zip(labels, shown or (), strict=False)).get(_bare(text), text) for text, shown in pairs
+            ]
+        rows = zip(self.values["question"], picks, answers, self.values["correct"], strict=True)
+        rights = {(question, right or pick) for question, pick, right, is_right in rows if right or (pick and is_right)}
+        if "printed" not in self.names and len(dict(rights)) < len(rights):
+            raise UserError(
+                f"{self.source}: column {self.names['picked']!r}: expected options, got letters: the right one changes "
+                "within a question, so the options are reordered, and equal letters are different options. Add a "
+                "column 'printed' with the list of options of each row in printed order, or write their texts"
+            )
+
+
+def _bare(label: str) -> str:
+    """A label of an option without case and punctuation."""
+    return label.strip(" ()[].:").upper()
 
 
 def _read(data: Any, source: str) -> tuple[dict[str, list[Any]], Callable[[int], str]]:

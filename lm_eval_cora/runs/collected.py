@@ -21,7 +21,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import acc
 from lm_eval_cora.metrics.entries import Entry, compute, needs_of, place_of
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.metrics.facts import NEEDS_SEVERAL, facts_of
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.own import only_own, own_score, unrecognised
 from lm_eval_cora.metrics.packed import PackedRecords
@@ -39,7 +39,6 @@ from lm_eval_cora.variants.variant import REPEAT
 _EXAMPLES, _AROUND = 3, 50  # answers that a note quotes, and their characters around the deciding ones
 _MOST_KINDS = 60  # largest number of names of variants that are taken as kinds
 EQUAL_PROMPTS = "equal_prompts"  # known of a file if its variants, or the repeats of an original, have the same prompt
-_SEVERAL = "needs several variants of each question"
 BALANCED = "balanced"  # see `Facts`: known of a file if each option is equally often at each letter
 
 
@@ -350,9 +349,8 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
         reasons[EQUAL_PROMPTS] = f"needs several answers to the same prompt, such as variants of the kind {REPEAT!r}"
     if BALANCED in reasons:
         reasons[BALANCED] = "needs the column 'printed', with each option equally often at each letter"
-    is_single = "original" not in known and table.sizes.max(initial=0) == 1
-    if is_single:
-        reasons["original"] = reasons[EQUAL_PROMPTS] = _SEVERAL
+    if "original" in reasons and table.sizes.max(initial=0) == 1:
+        reasons["original"] = NEEDS_SEVERAL
     elif "original" in reasons:
         reasons["original"] += f", which marks the original of each question, or a variant or kind named {ORIGINAL!r}"
     elif table.original_correct is None and len(table.sizes):
@@ -366,9 +364,9 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
     lacking = [(column, reasons[column]) for column in columns if column in reasons]
     found = {}
     for entry in entries_of(table):
-        needed = needs_of(entry)
-        also = _SEVERAL if is_single and not facts_of(entry["aggregation"]).of_one_answer else ""
-        found[entry["metric"]] = next((why for column, why in lacking if column in needed), also)
+        needed, is_unvaried = needs_of(entry), facts_of(entry["aggregation"]).is_unvaried(table)
+        why = next((why for column, why in lacking if column in needed), "")
+        found[entry["metric"]] = NEEDS_SEVERAL if is_unvaried else why
     return {name: why for name, why in found.items() if why}
 
 

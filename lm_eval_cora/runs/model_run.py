@@ -16,7 +16,7 @@ from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.discovery.task_files import applicable_metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.entries import Entry, compute, is_in_table
+from lm_eval_cora.metrics.entries import Entry, compute, is_in_table, note_on_unvaried
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
@@ -189,7 +189,8 @@ class Run:
         ours = {entry["metric"] for entry in self.entries}
         small = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
         few = "" if self.is_stopped else note_on_few_clusters(self.table)
-        warnings += [note for note in (small, few) if note and note not in warnings]
+        unvaried = note_on_unvaried(self.entries, self.table)
+        warnings += [note for note in (small, few, unvaried) if note and note not in warnings]
         unknown = self.source.metrics - ours - {"bypass"}
         if others := sorted(name for name in unknown if not name.endswith("_stderr")):
             warnings.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
@@ -216,6 +217,9 @@ def _same(printed: Any, found: float) -> bool:
     except (TypeError, ValueError):
         return False
     return isclose(number, found, rel_tol=1e-9, abs_tol=1e-12) or (isnan(number) and isnan(found))
+
+
+Runs = Sequence[Run]
 
 
 # ---- whether two runs can be compared question by question: they must have been asked the same

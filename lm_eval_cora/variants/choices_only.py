@@ -45,7 +45,6 @@ CHOICES_ONLY = Probe(
     expand=lambda question, _: choices_only(question),
     formats={"generate": LETTER, "loglikelihood": LETTER},
     kinds={ORIGINAL: KINDS[ORIGINAL], NAME: "The same options; the prompt hides the question."},
-    own_prompts=True,
     alters_options=False,
     note="Guessing at random has the accuracy `chance`.",
     ranked_by=("acc",),

@@ -64,7 +64,6 @@ LABELS = Probe(
         "roman": "The same options in the same order, with the labels i, ii, iii.",
         "symbols": "The same options in the same order, with symbols such as § and ¶ as labels.",
     },
-    own_prompts=True,
     one="style of labels",
     several="styles of labels",
     note="",

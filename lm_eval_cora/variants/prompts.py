@@ -50,7 +50,6 @@ PROMPTS = Probe(
     expand=_expand,
     formats={"generate": BEST_ANSWER},
     options=("templates",),
-    own_prompts=True,
     alters_options=False,
     open_questions=True,
     one="template",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import AnyQuestion, Form, Reference
+from lm_eval_cora.questions.question import AnyQuestion, Form, Question, Reference
 from lm_eval_cora.questions.references import references
 from lm_eval_cora.variants.template import LETTER, Template, Templates, own_templates, prompt_of
 
@@ -126,6 +126,9 @@ class Setting:
     templates: Templates = field(default_factory=own_templates)
 
 
+_EXAMPLE = Question("example", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
+
+
 @dataclass(frozen=True)
 class Probe:
     """A rule that makes variants of a question, with all that tasks, reports and exports need to know about it."""
@@ -137,7 +140,6 @@ class Probe:
     formats: Mapping[Form, str]  # name of the answer format for each form; some kinds may use another format
     kinds: Mapping[str, str] = field(default_factory=dict)  # a sentence about each; empty if they are templates
     options: tuple[str, ...] = ()  # options that change its variants, except those that all probes share
-    own_prompts: bool = False  # whether its variants differ in their prompts, which no other prompt can replace
     alters_options: bool = True  # also if it only reorders them
     can_alter: Callable[[Any, Sequence[Reference], Options], bool] = lambda *_: True  # a question with references
     open_questions: bool = False  # whether the probe also accepts questions without options
@@ -152,6 +154,12 @@ class Probe:
     ranked_by: tuple[str, ...] = ("cora", "acc")  # the report ranks models by the first of these that a run defines
     charts: tuple[str, ...] = ("changes", "accuracy_ranges", "by_kind", "heat_maps")  # of `report.sections.BLOCKS`
     tables: tuple[str, ...] = ("by_category", "with_references")  # folded tables in its report
+
+    @cached_property
+    def own_prompts(self) -> bool:
+        """Whether its variants differ in more than their options, so that no other prompt can replace theirs."""
+        asked = {(one.question, one.template, one.labels) for one in self.expand(_EXAMPLE, Setting())}
+        return len(asked) > 1 or any(text != _EXAMPLE.stem for text, *_ in asked)
 
     def leaves_out(self, question: AnyQuestion, options: Options) -> bool:
         """Whether a question is left out because its options refer to others."""

@@ -116,3 +116,27 @@ def test_a_verdict_agrees_with_the_interval_of_its_level(share, asked, sign, num
         assert verdict == "fail"
     elif low < least - near < least + near < high or low < most - near < most + near < high:
         assert verdict == "undecided"
+
+
+# ---- the ends of the range
+@pytest.mark.parametrize(
+    ("sign", "number", "before", "end"),
+    [
+        (">=", 1.0, 0.0, 1.0),
+        ("<=", 0.0, 0.0, 0.0),
+        ("no worse by", 0.0, 1.0, 1.0),
+        ("same within", 1e-6, 1.0, 1.0),
+        ("same within", 1e-6, 0.0, 0.0),
+    ],
+)
+@pytest.mark.parametrize("means", [1, 2])
+def test_a_requirement_at_an_end_of_the_range_fails_with_the_first_exception(sign, number, before, end, means):
+    def verdict(*values):
+        known = Course(np.array([values] * means), np.array([(0.0, 1.0)] * means), 40)
+        return settled(known, Requirement("m", sign, number), before, higher=True)
+
+    assert verdict(*[end] * 39) == "undecided"
+    assert verdict(*[end] * 40) == "pass"
+    assert verdict(*[end] * 30, 1 - end) == "fail"
+    every = Requirement("m", sign, {">=": 0.0, "<=": 1.0}.get(sign, 1.0))
+    assert settled(course(0.5, 1), every, before, higher=True) == "pass"  # all values meet it

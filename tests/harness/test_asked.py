@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from unittest.mock import patch
@@ -12,6 +13,8 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asked import _prompt_of, read_question
 from lm_eval_cora.harness.scoring import score_response
+from lm_eval_cora.variants.divergent import DIVERGENT
+from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.rendered import label_in, labels_in
 from tests.support.commands import NAME
 from tests.support.rows import write as write_rows
@@ -139,6 +142,16 @@ def test_turns_for_a_server(folder, monkeypatch):
     assert any("One of A or B:" in each[-1]["content"] for each in turns)
 
 
+@pytest.mark.parametrize("chat", [False, True])
+def test_questions_among_their_own_exemplars_are_counted(folder, caplog, chat):
+    how = {"num_fewshot": 5, "apply_chat_template": chat, "fewshot_as_multiturn": chat}
+    # The harness leaves the question out of the exemplars of the test split, but not of the validation split.
+    for split in ("dev", "test"):
+        name = write(folder, split, test_split=None, validation_split="test", fewshot_split=split)
+        evaluated(folder, "cora_of_mc", name, **how)
+        assert ("7 of 8 questions stand among their own exemplars" in caplog.text) == (split == "test")
+
+
 def test_questions_that_are_left_out_draw_their_exemplars_too(folder):
     text = LETTERS.replace("C. {{o[2]}}", "C. {{ o[t] if q[-2] == '1' and t != 2 else o[2] }}")
     name, how = write(folder, doc_to_text=text), {"num_fewshot": 2}
@@ -236,6 +249,33 @@ def test_every_probe_runs_with_the_exemplars_of_the_task(folder, task):
     is_ours = task.startswith(("cora_of_labels", "cora_of_choices_only"))
     assert is_ours or all(prompt.startswith("Question: Which one is number 10") for prompt in own)
     assert asked - {"yes_no", "select_all"} == ({"best_answer"} if task == "cora_of_prompts" else {"letter"})
+
+
+def altering(text, which=lambda variant: True):
+    """The divergent probe, which also puts a text before the questions of some variants."""
+
+    def expand(question, setting):
+        variants = DIVERGENT.expand(question, setting)
+        for variant in filter(which, variants):
+            variant.question = f"{text} {variant.question}"
+        return variants
+
+    return replace(DIVERGENT, expand=expand)
+
+
+@pytest.mark.parametrize("which", [lambda variant: True, lambda variant: variant.kind == "shuffled"])
+def test_a_text_that_a_probe_changes_is_asked(folder, monkeypatch, which):
+    monkeypatch.setitem(PROBES, "divergent", altering("Typpo!", which))
+    found, model = evaluated(folder, "cora_of_mc", write(folder))
+    changed = [sample["doc"]["question"].startswith("Typpo!") for sample in found["samples"]["cora_of_mc"]]
+    assert sum("Typpo!" in prompt for prompt, answer in model.asked if answer == " A") == sum(changed) > 0
+
+
+def test_a_text_that_a_probe_changes_in_some_questions_is_refused(folder, monkeypatch):
+    changes = altering("Typpo!", lambda variant: "number 3" in variant.question)
+    monkeypatch.setitem(PROBES, "divergent", changes)
+    with pytest.raises(UserError, match="question mine_en-3: the probe 'divergent' changes its text"):
+        loaded(folder, task=write(folder))
 
 
 def test_the_short_form_and_its_report(folder, capsys):

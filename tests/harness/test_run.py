@@ -154,7 +154,7 @@ def test_a_config_file(run, tmp_path):
     path.write_text("until: [cora>=0.01, mcqa±0.3]\n")
     ran = run.ours("--config", path, questions=0)
     assert "until:cora>=0.01; mcqa±0.3" in ran.signature()
-    assert "n:50x26" in ran.signature()
+    assert "n:8x26" in ran.signature()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ import datasets
 import pytest
 
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.decide.verdicts import Requirement, verdicts_of
+from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined
 from lm_eval_cora.harness.docs import questions_digest
 from lm_eval_cora.harness.scoring import digest_of, in_signature, metric_keys, score_response, spread
@@ -20,10 +22,13 @@ from lm_eval_cora.questions.benchmark import Benchmark, Data
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.model_run import not_comparable
 from lm_eval_cora.runs.signature import signature_parts
+from lm_eval_cora.variants.divergent import DIVERGENT
+from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.template import Template
 from tests.support.building import build
+from tests.support.messages import tells
 from tests.support.rows import write as write_rows
-from tests.support.simulated import knows, run
+from tests.support.simulated import Simulated, knows, run
 from tests.support.written import lines_of, put, the_run, write
 
 DOC = {
@@ -60,6 +65,50 @@ def test_what_a_line_of_the_samples_file_says():
         line = json.loads(json.dumps(spread(score_response(DOC, [said]), metric_keys(names)), default=str))
         assert {key: value for key, value in line.items() if value != ""} == told
         assert list(line) == [f"{name}{end}" for name in names for end in ("", "_stderr")]
+
+
+def test_a_probe_with_one_variant_has_an_accuracy_and_one_note(tmp_path, monkeypatch, caplog):
+    def only_original(question, setting):
+        return [replace(variant, variants=1) for variant in DIVERGENT.expand(question, setting)[:1]]
+
+    monkeypatch.setitem(PROBES, "divergent", replace(DIVERGENT, expand=only_original))
+    done = write(tmp_path, knows, "cora_demo", {"questions": 40})
+    assert [done.printed[f"{name},none"] for name in ("mcqa", "cora", "ci")] == [1.0, "nan", "nan"]
+    found = the_run(done.folder)
+    for told in (caplog.messages, found.warnings):
+        (note,) = [text for text in told if "needs several variants of each question" in text]
+        assert "undefined: " in note
+    (verdict,) = verdicts_of([found], [], [Requirement("cora", ">=", 0.5)])
+    assert (verdict.outcome, verdict.reason) == ("undecided", "cora is undefined in this run")
+
+
+class Telling(Simulated):
+    """Passes each answer on before it has the next one, and counts what the log says until then."""
+
+    def generate_until(self, requests, disable_tqdm=False):
+        answers = super().generate_until(requests)
+        for request, answer in zip(requests, answers, strict=True):
+            self.cache_hook.add_partial("generate_until", request.args, answer)
+            self.told.append(sum("after the first 50 answers" in text for text in self.log.messages))
+        return answers
+
+
+def test_the_first_answers_say_what_is_wrong_with_all(caplog):
+    def told(rule, wrap=lambda model: model):
+        model = Telling(rule)
+        model.told, model.log, own = [], caplog, model.cache_hook
+        run(wrap(model), "cora_demo", {"questions": 4})
+        assert model.cache_hook is own
+        return model.told
+
+    assert set(told(knows)) == {0}
+    # Answers to a limit after which the others are asked again do not count.
+    limits = told(lambda doc: "Let me think.", lambda model: stop_early(model, None, max_gen_toks=(1, 9)))
+    assert limits == [0] * (104 + 49) + [1] * 55
+    caplog.clear()
+    assert told(lambda doc: f"Let me see {doc['ordinal']}.") == [0] * 49 + [1] * 55
+    (advice,) = [text for text in caplog.messages if "after the first 50 answers" in text]
+    assert tells(advice, "100% of the answers", "50 of 50", "'Let me see 0.' and 'Let me see 1.'", "add --apply_chat")
 
 
 def test_records_travel_between_ranks():

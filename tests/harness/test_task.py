@@ -160,7 +160,7 @@ NAMED_OTHERWISE = {
     "equal@": "equal_at",
     "maj@": "maj_at_k",
     "pass^k": "pass_hat_k",
-    "mcqa_plus_sampled": "mcqa_plus",
+    "mcqa_plus_sampled": "acc",
     "questions": "subset_sizes",
     **dict.fromkeys(("templates", "positions", "samples", "styles"), "each_kind"),
     "acc_choices_only": "acc",
@@ -191,6 +191,7 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe):
         if probe == "order":
             if name in (
                 "acc_mean",
+                "macro_acc",
                 "acc_min",
                 "acc_max",
                 "acc_range",

@@ -151,10 +151,12 @@ def test_categories_of_one_cluster_are_pooled():
     assert note_on_small_categories(table).startswith("1 category has one cluster of questions")
     assert 0 < metrics.macro_acc(table).stderr < 1
     # Two categories that share their only cluster
-    table = ResponseTable.from_hits([[1], [0]] * 6, categories=("a", "b", *["c"] * 10), clusters=(*"xx", *"abcdefghij"))
+    table = ResponseTable.from_hits(
+        [[1, 1], [0, 0]] * 6, categories=("a", "b", *["c"] * 10), clusters=(*"xx", *"abcdefghij")
+    )
     for metric in (metrics.macro_acc, lambda table: metrics.acc_min(table, macro=True)):
         assert 0 < metric(table).stderr < 1
-    one = replace(table.where(np.arange(12) < 2), clusters=("x", "x"))
+    one = replace(table.where(np.arange(24) < 4), clusters=("x", "x"))
     assert isnan(metrics.macro_acc(one).stderr)
 
 

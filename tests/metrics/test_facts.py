@@ -45,6 +45,31 @@ def test_a_function_of_the_user_has_the_defaults():
     assert facts_of(lambda table: table) == Facts()
 
 
+# ---- nothing was varied
+@pytest.mark.parametrize("repeats", [None, ResponseTable.from_hits([[1, 1], [0, 1], [1, 0]])])
+def test_one_variant_of_each_question_says_nothing_about_consistency(repeats):
+    table = ResponseTable.from_hits([[1], [0], [1]], followed=np.ones(3), own=np.ones(3), repeats=repeats)
+    found = {
+        name: compute({**entry, "without": "none"}, table) for entry in every_metric() if (name := entry["metric"])
+    }
+    defined = {name for name, one in found.items() if isinstance(one, Estimate) and not isnan(one.value)}
+    assert {name for name in defined if "macro" not in name and "own" not in name} == {
+        *("acc", "mcqa", "mcqa_plus_sampled", "invalid", "followed", "ties", "acc_choices_only", "chance"),
+        *("above_chance", "unrecognised"),
+        *(("acc_repeats", "maj@k", "pass^k", "noise") if repeats else ()),
+    }
+    assert isnan(metrics.cora([[1], [0]]).value)
+    assert metrics.cora([[1], [0, 1]]).value == 0.5  # one of them was varied
+
+
+def test_a_share_that_is_1_by_definition_has_no_error():
+    table = ResponseTable.from_hits([[1, 0], [0, 0], [1, 1]], clusters=(*"aab",))
+    for metric in (metrics.bmca, metrics.equal_at):
+        assert (*metric(table, level=0.0), *metric(table, level=0.0).interval) == (1, 0, 1, 1)
+    assert metrics.bmca([[1, 1], [1, 1]], level=0.1).stderr > 0
+    assert metrics.chance_bmca(ResponseTable.from_hits([[1] * 26] * 3, options=np.full(78, 5)), [0.0]) == [1.0]
+
+
 METRICS = [
     *(metrics.acc, metrics.mcqa, metrics.mcqa_plus, metrics.mcqa_plus_diff),
     *(metrics.mv, metrics.ci, metrics.cora, metrics.core),

@@ -58,11 +58,11 @@ def test_by_hand_from_repeats_and_from_variants():
 @given(st.integers(0, 10_000))
 def test_all_right_is_rarer_than_the_majority_and_the_mean(seed):
     rng = np.random.default_rng(seed)
-    rows = rng.choice([0, 0, 1, 2, None], rng.integers(1, 6, 2)).tolist()
+    rows = rng.choice([0, 0, 1, 2, None], rng.integers((1, 2), 6)).tolist()
     for found in both(rows):
         mean, majority, all_right, differ = values(found)
         assert 0 <= all_right <= min(mean, majority) <= max(mean, majority) <= 1
-        assert differ > 0 or mean == majority == all_right  # also of one prompt each
+        assert differ > 0 or mean == majority == all_right
 
 
 def test_skipped_samples_make_undefined_what_they_could_change():
@@ -123,7 +123,7 @@ def test_skipped_and_repeated_records_do_not_count():
     again = asked("q", [0, 0], [1, 2])[3]  # the first answer to a repeat counts
     assert values(table([*records, again])) == [1, 1, 1, 0]
     records[3].skipped = True
-    assert values(table(records)) == pytest.approx([1, 1, 1, nan], nan_ok=True)
+    assert values(table(records)) == pytest.approx([nan] * 4, nan_ok=True)  # nothing was repeated
     records[0].skipped = True  # such a question does not count
     assert values(table(records, asked("r", [1], [1]))) == [0, 0, 0, 0]
 

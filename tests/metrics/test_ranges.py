@@ -5,7 +5,7 @@ from math import hypot, isfinite, isnan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -65,6 +65,16 @@ def test_a_kind_of_one_question_has_the_interval_of_one_question():
     assert 0.6 < low < 20 / 21
 
 
+def test_the_accuracy_of_a_category_is_the_mean_of_its_kinds():
+    # Two questions lack the second kind. The accuracies are 3/4 and 1/2.
+    right = np.array([[1, 1], [0, 0], [1, 0], [1, 0]], dtype=np.bool_)
+    present = np.array([[1, 1], [1, 1], [1, 0], [1, 0]], dtype=np.bool_)
+    one, two = (of_kinds(np.tile(right, (n, 1)), np.tile(present, (n, 1)), [*"aaaabbbb"][: 4 * n]) for n in (1, 2))
+    assert acc_mean(one).value == (3 / 4 + 1 / 2) / 2
+    assert tuple(macro_acc(one)) == pytest.approx(tuple(acc_mean(one)))
+    assert tuple(macro_acc(two)) == pytest.approx((acc_mean(one).value, acc_mean(one).stderr / sqrt(2)))
+
+
 @given(st.integers(0, 10**9), st.booleans())
 def test_nothing_is_undefined_from_two_questions_on(seed, positions):
     rng = np.random.default_rng(seed)
@@ -72,6 +82,7 @@ def test_nothing_is_undefined_from_two_questions_on(seed, positions):
     present = rng.random((questions, kinds)) < rng.choice([0.2, 0.6, 1.0])
     present[np.arange(questions), rng.integers(0, kinds, questions)] = True
     present = present[:, present.any(axis=0)]
+    assume(present.sum(axis=1).max() > 1)
     right = rng.random(present.shape) < rng.choice([0.0, 0.5, 1.0])
     right = right[:, [0] * right.shape[1]] if rng.random() < 0.2 else right
     categories = [f"c{number}" for number in rng.integers(0, rng.choice([1, 2, 5, 50]), questions)]

@@ -129,6 +129,12 @@ def test_a_file_of_answers_is_a_model(tmp_path):
     assert (board.task, board.basis, board.rows[0].lead.value) == ("answers", PAIRED, 0.5)
 
 
+def test_a_model_that_was_asked_each_question_once_has_no_place(tmp_path):
+    lines = ["question,variant,picked,answer", "q1,original,Ice,Ice", "q2,original,6,6"]
+    with user_error("no run has a score", "undefined: cora", "needs several variants of each question"):
+        read(put(tmp_path / "a.csv", lines))
+
+
 def test_nothing_to_show(tmp_path):
     def unreadable(path, *parts):
         with user_error(*parts):

@@ -301,7 +301,7 @@ def test_the_range_of_templates(demo):
 def test_one_variant_per_question_ranks_by_its_metric(tmp_path):
     run = the_run(write(tmp_path, varied, "cora_demo_plus", {"questions": 5, "variants": 1}).folder)
     assert lead_of([run]) == "mcqa_plus_sampled"
-    told = "5 questions are far too few to say anything: the 95% interval of MCQA+ is 0.566 to 1.000 for some-org/"
+    told = "5 questions are far too few to say anything: the 95% interval of accuracy is 0.566 to 1.000 for some-org/"
     assert made([run]).sentences[0].startswith(told)
 
 

@@ -143,7 +143,7 @@ def mcqa_plus_diff(questions: Questions) -> float:
 
 def plus_metrics(questions: Questions) -> dict[str, float | None]:
     """Every metric of the plus probe under the name of the task files."""
-    more = {"mcqa_plus_diff": mcqa_plus_diff(questions), "mcqa_plus_sampled": mcqa_plus(questions)}
+    more = {"mcqa_plus_diff": mcqa_plus_diff(questions), "mcqa_plus_sampled": acc(questions)}
     return all_metrics(questions) | more
 
 

@@ -77,8 +77,8 @@ def acc_range(questions: Questions, positions: bool = False, macro: bool = False
     return acc_max(questions, positions, macro) - acc_min(questions, positions, macro)
 
 
-def macro_acc(questions: Questions) -> float:
-    return float(mean(_mean(members) for members in _categories(questions).values()))
+def macro_acc(questions: Questions, positions: bool = False) -> float:
+    return float(mean(acc_mean(members, positions) for members in _categories(questions).values()))
 
 
 def all_equal(questions: Questions, same: Same = eq) -> float:
@@ -276,7 +276,7 @@ def _ranges(questions: Questions, positions: bool, suffix: str = "") -> Values:
         f"acc_mean{suffix}": acc_mean(questions, positions),
         f"acc_min{suffix}": acc_min(questions, positions),
         f"acc_max{suffix}": acc_max(questions, positions),
-        f"macro_acc{suffix}": macro_acc(questions),
+        f"macro_acc{suffix}": macro_acc(questions, positions),
         f"macro_acc_min{suffix}": acc_min(questions, positions, macro=True),
         f"macro_acc_max{suffix}": acc_max(questions, positions, macro=True),
     }
