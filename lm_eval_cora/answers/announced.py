@@ -33,7 +33,7 @@ _REMARKED = (  # a letter, and perhaps a remark
     r"(?<![A-Za-z0-9.'-])[A-Z][\"')\]]{0,2}(?: -| ?[(\"'][^()\"'\n]{0,60}[)\"']|,[^,.;:\n]{1,60},)?"
 )
 _BEFORE = re.compile(rf"{_REMARKED} ?\Z")
-_LETTER_NEAR = re.compile(rf"{_REMARKED}(?: [^\s.,;:!?]{{2,20}}){{1,4}} ?\Z")
+_LETTER_NEAR = re.compile(rf"{_REMARKED}(?: [^\s.,;:!?]{{2,20}}){{0,4}} ?\Z")
 _VOWEL_SIGNS = "\u0900-\u0dff"
 _INDIC = re.compile(f"[{_VOWEL_SIGNS}]")
 _NEAR = 160
@@ -41,7 +41,6 @@ _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _CLAUSE = re.compile(r"(?:[.!?;,:]\s?|\n|^)\Z")
 _CORRECTED = re.compile(r"(?:Correction[\s,.!:]{1,3})+")
-_OTHER_WORDS = re.compile(r"[^\W\d_]{2}")
 _GAP_AFTER = re.compile(r"[ \"')\]]{1,3}")
 _STANDS = re.compile(r"[ \"']{0,2}(?:[,.;:!-]|(?:[A-Z]|Correction)(?![A-Za-z]))")
 _HEADS = re.compile(r"\s?[:\n]")
@@ -150,9 +149,6 @@ class Language:
         if joins and (last := self._named_last(kinds, before, english or "")):
             english = last
         elif not (english and letter) and self._is_judged(kinds, before, options, letter=letter):
-            noun = self.any_of("answer").search(before)
-            if noun and _OTHER_WORDS.search(self._run.sub("", before[noun.end() :])):
-                kinds |= {"answer"}  # "The answer to this question B is."
             english = _verdict(kinds, is_label=not self._ascii_signs)
         is_noun = english == "the answer" and not self._spaced  # may be a part of a word
         return run[0] if english is None or is_noun else _spaced(english, run, end)
@@ -183,9 +179,10 @@ class Language:
     def _is_judged(self, kinds: set[str], before: str, options: tuple[str, ...], *, letter: bool) -> bool:
         """Whether an option stands before; words that reject it may follow at a distance."""
         rejects = "less" in kinds or kinds >= {"not", "right"} or "wrong" in kinds
-        if _BEFORE.search(before) or (rejects and not letter and _LETTER_NEAR.search(before)):
+        near = _LETTER_NEAR if rejects and not letter else _BEFORE
+        if near.search(before):
             return True
-        return bool(kinds & {"verdict", "less"}) and lowered(before).rstrip(_AROUND).endswith(options)
+        return "verdict" in kinds and lowered(before).rstrip(_AROUND).endswith(options)
 
 
 def _spaced(english: str, words: re.Match[str], end: int | None = None) -> str:

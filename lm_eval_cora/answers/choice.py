@@ -171,9 +171,9 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
         later = [place for place in counting(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
-        others = [] if later else text.others(front, taken.end())
+        others = [] if later else [letter for letter in text.letters(taken.end()) if letter.position != front.position]
         if len(others) == 1 and len(text.text) - taken.end() <= _SHORT:
-            return others[0]
+            return others[0]._replace(rule=rules.CORRECTED)
         if others:
             return Reason.SEVERAL
     is_listed = front and front.rule == rules.CALLED_RIGHT and len({place.position for place in affirmed}) > 1
@@ -229,7 +229,9 @@ def _of_several(text: Text, places: Sequence[Found], front: Found | None, printe
         if _breaks_off(text):
             return Reason.CUT_OFF
     if len({printed[place.position] for place in places}) == 1:
-        only_named = first.weight or not first.is_bare or not text.others(first, 0)
+        only_named = (
+            first.weight or not first.is_bare or {letter.position for letter in text.letters(0)} <= {first.position}
+        )
         return first if only_named else Reason.SEVERAL
     if first.weight < STATED:
         return Reason.SEVERAL

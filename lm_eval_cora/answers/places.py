@@ -1,6 +1,7 @@
 """Find the places where a response names printed options, and judge each by the words around it."""
 
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
@@ -215,30 +216,22 @@ class Text(Plain):
 
     def _concluded(self, found: Sequence[Found]) -> Iterator[Found]:
         """Yield the only option of the last sentence that concludes, such as "That leaves B"."""
-        if rules.UNFINISHED.search(self.text) and not any(place.end == len(self.text) for place in found):
-            return
         ends = [end.end() for end in rules.SENTENCE.finditer(self.text)]
-        for start, end in reversed([*pairwise([0, *ends, len(self.text)])]):
-            if rules.CONCLUDES.search(self.text, start, end):
-                letters = (self._letter_at(letter.start()) for letter in rules.ALONE.finditer(self.text, start, end))
-                named = [letter for letter in letters if letter and letter.position < len(self._options)] or [
-                    text for text in self.texts() if start <= text.start < end
-                ]
-                counted = {
-                    place.position for place in found if place.start >= start or (place.weight and not place.void)
-                }
-                is_open = LEAVES_OPEN.search(self.text, start, end) or self._says(
-                    "not", "wrong", "less", "if", start=start
-                )
-                if named and not is_open and len({*counted, *(place.position for place in named)}) == 1:
-                    yield named[0]._replace(weight=STATED, rule="a conclusion")
-                return
+        spans = [span for span in pairwise([0, *ends, len(self.text)]) if rules.CONCLUDES.search(self.text, *span)]
+        breaks_off = rules.UNFINISHED.search(self.text) and all(place.end < len(self.text) for place in found)
+        if breaks_off or not spans:
+            return
+        start, end = spans[-1]
+        named = self.letters(start, end) or [text for text in self.texts() if start <= text.start < end]
+        others = [place for place in found if place.start >= start or (place.weight and not place.void)]
+        is_open = LEAVES_OPEN.search(self.text, start, end) or self._says("not", "wrong", "less", "if", start=start)
+        if named and not is_open and len({place.position for place in (*named, *others)}) == 1:
+            yield named[0]._replace(weight=STATED, rule="a conclusion")
 
-    def others(self, place: Found, start: int) -> list[Found]:
-        """The letters of other options behind a place of the text, each once."""
-        others = set(LETTERS[: len(self._options)]) - {LETTERS[place.position]}
-        found = {letter[0]: letter.start() for letter in rules.ALONE.finditer(self.text, start) if letter[0] in others}
-        return [Found(LETTERS.index(letter), at, at + 1, rules.CORRECTED) for letter, at in found.items()]
+    def letters(self, start: int, end: int = sys.maxsize) -> list[Found]:
+        """The letters of options in a part of the text that are not words or symbols, each once."""
+        found = {letter[0]: self._letter_at(letter.start()) for letter in rules.ALONE.finditer(self.text, start, end)}
+        return [place for place in found.values() if place and place.position < len(self._options)]
 
     # ---- mentioned: "B. Fog"
     def _mentioned(self) -> Iterator[Found]:
@@ -249,7 +242,6 @@ class Text(Plain):
                 continue
             with_text = not place.is_bare
             affirmed = self.has(rules.CALLED_RIGHT_BY, place) or (with_text and self.has(rules.AFFIRMED_BY, place))
-            with_text = with_text or self._follows_its_text(place)
             named = affirmed or with_text or self.has(rules.NAMED_BY, place)
             goes_on = rules.GIVES_REASON.match(self.text, start + 1) or rules.GOES_INTO_TEXT.match(self.text, start + 1)
             at_front = start == front and (place.void or goes_on)
@@ -267,12 +259,6 @@ class Text(Plain):
                 yield place._replace(weight=weight, rule=rules.CALLED_RIGHT, void=void)
             else:
                 yield place._replace(rule="a letter with its own text" if with_text else "a letter", void=void)
-
-    def _follows_its_text(self, place: Found) -> bool:
-        """Whether a letter stands in brackets behind the text of its option: "Fog (B)"."""
-        text = self._options[place.position] if place.position < len(self._options) else ""
-        in_brackets = self.text[place.start - 1 : place.end + 1] == f"({self.text[place.start]})"
-        return in_brackets and bool(text) and self.lower[: place.start].rstrip(" (.").endswith(text)
 
     def has(self, signs: Iterable[Sequence[re.Pattern[str]]], place: Found) -> bool:
         """Whether the text before and after an option has one of some signs."""
