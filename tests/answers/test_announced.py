@@ -31,7 +31,7 @@ def test_every_language_has_responses():
 
 def test_the_sentence_that_a_task_of_the_harness_asks_for():
     asked = {code: words[5] for code, words in LANG_LIBS.items() if code in languages()}
-    assert len(asked) == 20
+    assert len(asked) == 21
     assert {read_answer(text.format("C"), OPTIONS).position for text in asked.values()} == {2}
 
 
@@ -73,6 +73,7 @@ SAID = {
         "La afirmación falsa es la número B.",
         "Варианты A, C и D отпадают, поэтому выбираем B.",
         "答えはCです。すみません、訂正します。正しくはBです。",
+        "答案是A。不对，应该是B。",
     ),
     # A word, a negation, or a correction without a choice.
     None: (
@@ -81,7 +82,6 @@ SAID = {
         "È a volte la B?",
         "A doğru deyil.",
         "A to'g'ri emas",
-        "答案是A。不对，应该是B。",
         "La respuesta no es la B.",
     ),
 }

@@ -1,11 +1,15 @@
 """The flexible reader finds the option that a response chooses."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
 from lm_eval_cora.answers.letter import BEST_ANSWER, LETTER
+from lm_eval_cora.answers.records import read_answer
 from lm_eval_cora.questions.question import LETTERS
 from tests.support.responses import pairs
 
@@ -132,7 +136,6 @@ READINGS = {
             "Both A and C are correct.",
             "Ice, fog and dew",
             "Option A is cold, B is wet and D is hot.",
-            "A... no wait, B.",
             "[Answer] A:B:D",
             "The answer is B.\n\nFinal answer: A or C",
             "A. Ice\nC. Dew",
@@ -392,3 +395,13 @@ def test_a_small_letter_in_brackets_on_the_last_line_weighs_more_only_with_its_t
     assert found("First\n\n(b) Fog").rule == "a line of its own at the end"
     assert found("We go on.\n\n(b)").rule == "a letter"
     assert found("Option A is cold. It follows that:\n(b)").reason is Reason.SEVERAL
+
+
+KINDS = yaml.safe_load(Path(__file__).with_name("kinds.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_response_in_many_languages(kind):
+    for options, response, chosen, *labels in KINDS[kind]:
+        position = None if chosen is None else LETTERS.index(chosen)
+        assert read_answer(response, options, labels=tuple(*labels)).position == position, response
