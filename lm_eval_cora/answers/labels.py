@@ -17,7 +17,7 @@ _LIKE_A_LABEL = re.compile(rf"(?![^\S\n]{{0,9}}\w)|[*_]{{0,2}}{_COUNTER}|[^\S\n]
 _GOES_ON = re.compile(r"[^\S\n](?:because|since|is (?:the )?(?:correct|right|best|only|most|answer))\b")
 """What follows a label that begins a line, or is announced."""
 _AFTER_ANNOUNCEMENT = re.compile(
-    rf"{_GOES_ON.pattern}|(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|(?<=\d)(?=[{UNSPACED}])(?!{_MEASURE})|です|だ|입니|이다|[이은는을를가와과](?!\w)"
+    rf"{_GOES_ON.pattern}|(?:(?<=\d)|(?<=[IVX]{{2}}))(?!\w)|{_COUNTER}|(?<=\d)(?=[{UNSPACED}])(?!{_MEASURE})|[^\w\s]|です|だ|입니|이다|[이은는을를가와과](?!\w)"
 )
 """What follows a label that is announced. A word may follow a number, but other labels may be words themselves."""
 _NO_LABEL_AFTER = (re.compile(r"[^\W第]\Z"), re.compile(r"[^\s(\[*][^\n]*\Z"))
