@@ -166,13 +166,16 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
     front = None if at_the_end or is_final else _front(text, places)
     if front and front.start in steps:
         front = None
+    if front and text.ends_in_nothing(front.end):
+        return Reason.NONE_FITS
     affirmed = [place for place in counting(places) if place.rule == rules.CALLED_RIGHT]
     if front and (taken := rules.TAKES_BACK.search(text.text, front.end)):
         later = [place for place in counting(places) if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
-        others = [] if later else [letter for letter in text.letters(taken.end()) if letter.position != front.position]
-        if len(others) == 1 and len(text.text) - taken.end() <= _SHORT:
+        letters = [] if later else text.letters(taken.end())
+        others = [letter for letter in letters if letter.position != front.position]
+        if others and len(letters) == 1 and len(text.text) - taken.end() <= _SHORT:
             return others[0]._replace(rule=rules.CORRECTED)
         if others:
             return Reason.SEVERAL
@@ -183,7 +186,8 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
     for weight in (STATED, ODD_ONE, AFFIRMED, MENTIONED):
         heavy = [place for place in places if place.weight == weight]
         counted = counting(heavy)
-        if weight == STATED and heavy and front not in counted and heavy[-1].void in (*_DECISIVE, Reason.NO_LETTER):
+        is_last = heavy and (front not in counted or text.ends_with(heavy[-1]))
+        if weight == STATED and is_last and heavy[-1].void in (*_DECISIVE, Reason.NO_LETTER):
             return heavy[-1].void
         if counted:
             return _of_several(text, counted, front, printed)

@@ -167,6 +167,14 @@ class Text(Plain):
         last = not rules.SENTENCE_END.search(self.text[place.end :].lstrip(")] ."))
         return last and place.rule in rules.FIRM and not rules.UNFINISHED.search(self.text[place.end :])
 
+    def ends_in_nothing(self, start: int) -> bool:
+        """Whether a conclusion or correction at the end, behind a place, says that no option fits."""
+        said = self.text[start:].rstrip(" .!\n")
+        last = last_match(rules.SENTENCE_END, said)
+        if last is None or not rules.NO_OPTION.search(said, last.end()):
+            return False
+        return bool(rules.CONCLUDES.search(said, last.end()) or rules.TAKES_BACK.search(said))
+
     def breaks_off_in_doubt(self, start: int) -> bool:
         """Whether the text ends within a sentence and has second thoughts behind a place."""
         if not rules.UNFINISHED.search(self.text):

@@ -34,7 +34,7 @@ _CLOSES = re.compile(
     r"|(?-i:[aA])ssistantfinal"
 )
 _ROLE = re.compile(
-    r"\s*(?:<\|(?:im_start|start_header_id|start|START_OF_TURN_TOKEN|CHATBOT_TOKEN|START_RESPONSE)\|>\s*)*"
+    rf"\s*(?:<\|(?:im_start|start_header_id|start|START_OF_TURN_TOKEN|CHATBOT_TOKEN|START_RESPONSE)\|>\s*(?!{_MARK}))*"
     r"(?:<\|assistant\|>|(?:assistant|model)(?:<\|end_header_id\|>)?\s*\n)?\s*"
 )
 """The header of a turn, which some servers leave in the response."""
