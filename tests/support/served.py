@@ -52,6 +52,11 @@ def every_third(*faults: Fault) -> Callable[[int, Payload], Fault]:
     return of
 
 
+def hostile(path: Path) -> bytes:
+    """A pickle that makes a file when it is read."""
+    return f"cos\nsystem\n(S'touch {path}'\ntR.".encode()
+
+
 class Runs:
     """Runs `lm-eval-cora run` with a server."""
 
