@@ -161,7 +161,7 @@ def check_writing(
     turns = [{"role": role, "content": text} for role, text in [*before, ("user", _QUESTION)]]
     try:
         prompt = own.apply_chat_template(turns) if chat else "\n\n".join(turn["content"] for turn in turns)
-        _ask_once(own, "generate_until", prompt, dict(parameters))
+        _ask_once(own, "generate_until", prompt, parameters)
         own.checked.append(asked)
     except Exception as error:
         if "model output limit" in str(error):  # of OpenAI: the model used all tokens for reasoning

@@ -99,10 +99,9 @@ def hide_secrets_of_the_run() -> None:
     """Mask keys that were passed to the model, which is built: the harness writes its arguments into the results."""
     # Callers from Python may use their arguments again, so only those of the command are changed.
     command = _locals_of("_execute", "cfg").get("cfg")
-    tasks = (task.config.metadata for task in of_the_run("eval_tasks", {}).values())
-    for given in (getattr(command, "model_args", None), *tasks):
-        if isinstance(given, dict):
-            given.update(without_secrets(given))
+    tasks = (task.config.metadata or {} for task in of_the_run("eval_tasks", {}).values())
+    for given in (getattr(command, "model_args", {}), *tasks):
+        given.update(without_secrets(given))
 
 
 # ---- what a task returns
@@ -294,8 +293,7 @@ def leave_out_unset(model: Any) -> None:
 
     def without(*arguments: Any, **named: Any) -> dict[str, Any]:
         payload: dict[str, Any] = create(*arguments, **named)
-        parts: list[Any] = [payload, payload.get("sampling_params", {})]
-        for part in parts:
+        for part in (payload, payload.get("sampling_params", {})):
             for name in [name for name, value in part.items() if value in (None, [])]:
                 del part[name]
         return payload

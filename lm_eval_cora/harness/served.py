@@ -36,15 +36,13 @@ DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 
 # No more requests are sent after this number of failed attempts in a row, over at least this number of seconds.
 _HOPELESS, _PATIENCE = 10, 60.0
-_LONGEST_WAIT = 600.0  # seconds that a run waits if the server asks for it
-_NAMED = 100  # questions that an error names
+_LONGEST_WAIT = 600.0  # seconds without an answer that a run waits if the server asks for it
 # Maximum number of attempts if the response has no choices. After that the answer counts as empty.
 _EMPTY_AT_MOST = 3
 
 # Of the status codes from 400 to 499, the first ones concern the server or the API key. After the second ones the same
-# request may succeed later. With the third ones a filter refuses a prompt.
-_NEVER, _WORTH_A_RETRY = (401, 403, 404), (408, 409, 425, 429)
-_OF_A_FILTER = (400, 422, 451)
+# request may succeed later. With the third ones a filter may refuse a prompt.
+_NEVER, _WORTH_A_RETRY, _OF_A_FILTER = (401, 403, 404), (408, 409, 425, 429), (400, 422, 451)
 _BLOCKS = re.compile(
     r"content.?(filter|polic|management|moderat|exists)|moderation|safety|unsafe|harmful|prohibited.?content|flagged"
     r"|blocked|block.?(list|reason)|guardrail|responsible.?ai|inappropriate|sensitive.?(content|word|info)"
@@ -86,7 +84,7 @@ class ServerError(Exception):
     """Failed requests to a server, described in one sentence. `refused` are the questions that it does not answer."""
 
     def __init__(self, url: str, tally: FailureCount, refused: Iterable[str] = ()) -> None:
-        ids = json.dumps([*refused][:_NAMED], ensure_ascii=False)
+        ids = json.dumps([*refused][:100], ensure_ascii=False)
         advice = f'. To leave out the questions that it refuses, add to the options of --metadata: "without": {ids}'
         super().__init__(f"{url}: {tally.describe()}{advice if tally.answered and ids != '[]' else ''}")
         self.tally = tally
@@ -123,7 +121,7 @@ class FailureCount:
     gave_up: bool = False
     last_message: str = ""  # about the last failure, mostly in the server's words
     _attempts: int = 0
-    _since: float = 0.0
+    since: float = 0.0  # the time of the first of the failures in a row
 
     @property
     def lost(self) -> int:
@@ -137,9 +135,9 @@ class FailureCount:
 
     def note_attempt(self, now: float, patience: float = _PATIENCE) -> None:
         """Count a failed attempt, and give up after ten in a row over at least `patience` seconds."""
-        self._since = self._since if self._attempts else now
+        self.since = self.since if self._attempts else now
         self._attempts += 1
-        self.gave_up |= self._attempts >= _HOPELESS and now - self._since >= patience
+        self.gave_up |= self._attempts >= _HOPELESS and now - self.since >= patience
 
     def describe(self) -> str:
         """Describe the failures in one sentence."""
@@ -157,11 +155,11 @@ class FailureCount:
         """Describe why the first request failed, and what to do. `sent` are the names of its parameters."""
         (kind,) = self.failed
         hint = WHAT_TO_DO.get(kind, "")
-        words = re.findall(r"\w+", self.last_message)
-        for name in filter(words.__contains__, sent):
+        words = re.findall(r"\w+", self.last_message) if "status 4" in kind else ()
+        for name in sorted({*sent}.intersection(words)):
             hint = f"Leave {name} out with --gen_kwargs {name}=None, or pass a value that the server accepts"
             hint = _OTHER_BACK_ENDS.get(name, hint)
-        return f"{kind}. {hint}{self._quoted}" if hint else f"{kind}{self._quoted}"
+        return f"{kind}{hint and '. '}{hint}{self._quoted}"
 
     @property
     def _quoted(self) -> str:
@@ -198,8 +196,8 @@ def is_blocked(error: BaseException) -> bool:
     """Whether a filter of the server refuses the content of a prompt, so that it will not answer it later either."""
     if status_of(error) == 403:  # which is mostly about the key
         return "flagged" in str(error)
-    is_about_it = status_of(error) in _OF_A_FILTER or isinstance(error, FailedError)
-    return is_about_it and bool(_BLOCKS.search(str(error)))
+    may_be = status_of(error) in _OF_A_FILTER or isinstance(error, FailedError)
+    return may_be and bool(_BLOCKS.search(str(error)))
 
 
 def wait_of(error: BaseException) -> float:
@@ -233,7 +231,7 @@ class _Patient(TemplateAPI):  # type: ignore[misc]  # the harness ships no types
         self._at_once: int = self._concurrent
         self._concurrent: int = max(2, self._at_once)
         self._hides_bar, self._wait_until = False, 0.0
-        self.checked: list[Any] = []  # the first requests that were answered
+        self.checked: Any = []  # the first requests that were answered
 
     def _send(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
         """Send requests, and raise at the end if some have no answer."""
@@ -350,11 +348,12 @@ class _Patient(TemplateAPI):  # type: ignore[misc]  # the harness ships no types
         elif status_of(error) in _NEVER:
             tally.note_attempt(now, 0)  # the server would refuse every request
         if told:
-            asks = "the server asks to wait %.0f s (Retry-After). The run does so, but ends if it is more than %.0f s"
+            asks = "the server asks to wait %.0f s (Retry-After). The run waits, for at most %.0f s without an answer"
             warn_once(self, asks, told, _LONGEST_WAIT)
-            tally.gave_up |= told > _LONGEST_WAIT
+            tally.gave_up |= now + told - tally.since > _LONGEST_WAIT
         if again and (told or tries + 1 < at_most) and not tally.gave_up:
-            warn_once(self, f"a request failed: {kind}. Such requests are sent again, up to %d times", at_most - 1)
+            if not told:
+                warn_once(self, f"a request failed: {kind}. Such requests are sent again, up to %d times", at_most - 1)
             self._wait_until = max(self._wait_until, now + told)
             return DELAYS[min(tries, len(DELAYS) - 1)]
         if is_empty:
@@ -418,9 +417,9 @@ def _note_unusual(model: Any, output: Any) -> None:
     name = output.get("model") if isinstance(output, dict) else None
     asked = re.escape(str(model.model).rpartition("/")[2].removesuffix("-latest"))
     if isinstance(name, str) and not re.fullmatch(rf"(.*/)?{asked}([-@:][\d-]+)?", name, re.IGNORECASE | re.DOTALL):
-        vars(model).setdefault("answered_by", set()).add(shorten(name, 100))
-        text = "%s was asked, but the answers name the model %s. The results file has this name as `answered_by`"
-        warn_once(model, text, model.model, shorten(name, 100))
+        text, name = "%s was asked, but the answers name the model %s, which the results file has", shorten(name, 100)
+        vars(model).setdefault("answered_by", set()).add(name)
+        warn_once(model, text, model.model, name)
 
 
 def _choices_in(output: Any) -> list[dict[str, Any]]:
@@ -502,8 +501,9 @@ def _check(outputs: Any, size: int) -> None:
         raise NoChoicesError
     if not (choices := _choices_in(outputs)):
         raise MalformedError(str(outputs))
-    if size == 1 and _end_of(choices[0])[1] == FAILED:
-        raise FailedError(str(choices[0].get("error") or _end_of(choices[0])[0]))
+    failed = [choice for choice in choices if _end_of(choice)[1] == FAILED]
+    if failed and (size == 1 or choices[0].get("logprobs")):  # scores are asked for again together
+        raise FailedError(str(failed[0].get("error") or _end_of(failed[0])[0]))
     if "choices" in outputs:
         outputs["choices"] = choices[:size]  # without further samples, which were not asked for
         if len(choices) < size:

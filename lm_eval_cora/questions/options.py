@@ -168,7 +168,8 @@ OPTIONS: dict[str, Option] = {
     "without": Option(
         "the id of a question, or a list of ids",
         _lines,
-        "Questions that are left out, such as those that a server [refuses to answer](served.md#when-something-fails).",
+        "Questions that are left out of all tasks that have them, such as those that a server "
+        "[refuses to answer](served.md#when-something-fails). They are left out after the sample is drawn.",
         "no question",
     ),
     "seed": Option("a whole number", _integer, "Seed of the sample, of every reordering and of the exemplars."),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from collections import Counter
 from email.utils import formatdate
@@ -33,7 +34,7 @@ def test_a_generation_that_failed_is_sent_again_and_never_kept(run, server, prot
     succeeds(run("--no_cache", protocol=protocol, more=more))
     undisturbed, doomed = run.results(), server.asked()[7]
     server.fault = every_third(LOST, {"finish_reason": "abort"}, {"error": "overloaded", "finish_reason": None})
-    assert "9 retried, none failed" in succeeds(run("--no_cache", protocol=protocol, more=more))
+    assert re.search(r"; \d+ retried, none failed", succeeds(run("--no_cache", protocol=protocol, more=more)))
     assert run.results() == undisturbed
     server.fault = lambda number, payload: LOST if text_of(payload) == doomed else None
     line = fails(run(protocol=protocol, more=more))
@@ -210,7 +211,7 @@ def test_a_run_waits_as_long_as_the_server_says(run, server, monkeypatch, more, 
 
     server.fault = of
     err = succeeds(run(more=more))
-    assert tells(err, "asks to wait 8", "(Retry-After)", "more than 600 s")
+    assert tells(err, "asks to wait 8", "(Retry-After)", "at most 600 s")
     assert len(early) <= (8 if more else 1)
     assert f"{M} requests; {len(early)} retried, none failed" in err
 
