@@ -149,7 +149,6 @@ def run(
     with compat.leaving_out(config_keys):
         settings = _configured(given)
     _check_loggers(settings)
-    settings.metadata = without_secrets(settings.metadata)
     if early["limits"] and (twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         raise UserError(f"--max_gen_toks and --gen_kwargs {min(twice)} both limit the tokens. Remove one of them")
     place = _Place(settings, keeps=keeps, command=command)

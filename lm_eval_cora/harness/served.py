@@ -295,7 +295,7 @@ class _Patient(TemplateAPI):  # type: ignore[misc]  # the harness ships no types
             self.tally.retried += size * (attempt == 0)
             tries += not wait_of(problem)
             await asyncio.sleep(delay)
-        failed = [place for place, answer in enumerate(answers) if getattr(answer, "came", "") == FAILED]
+        failed = [place for place, answer in enumerate(answers) if size > 1 and getattr(answer, "came", "") == FAILED]
         self.tally.note_answer(size - len(failed))
         self.tally.retried += len(failed)
         for place in failed:

@@ -235,5 +235,6 @@ def test_a_proxy_and_json_of_another_declared_type_work(run, server, monkeypatch
     answer = {"choices": [{"index": 0, "message": {"content": "A"}}]}
     server.fault = lambda number, payload: (200, json.dumps(answer).encode())  # which the server declares to be a page
     succeeds(run(more=f"{more},base_url=http://models.example/v1/chat/completions"))
+    monkeypatch.delenv("NO_PROXY")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     succeeds(run("--no_cache", more=more))  # no proxy reaches this machine
