@@ -350,7 +350,7 @@ def test_verbose_logs_each_wave_and_shows_the_traceback(run, caplog):
 @pytest.mark.parametrize("command", ["ours", "plain"])
 def test_keys_in_model_args_reach_the_model_and_are_masked_elsewhere(run, tmp_path, caplog, command):
     path = tmp_path / "config.yaml"
-    path.write_text("model_args: skill=some,auth_token=hush,think_end_token=</t>\n")
+    path.write_text("model_args: {skill: some, auth_token: hush, think_end_token: </t>}\n")
     header = '{"header": {"Authorization": ["Bearer hush"]}, "think_end_token": "</t>"}'
     for given in (["--model_args", header], *([["--config", path, "--limit", 1]] if command == "ours" else [])):
         ran = getattr(run, command)(*given)
